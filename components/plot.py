@@ -1,0 +1,78 @@
+"""Our two components on gr.HTML: a plot that redraws without flicker, and HTML whose buttons reach Python.
+
+Both are functions and not subclasses: Gradio writes a .pyi file beside every module that subclasses one of its
+components. Their JavaScript is in assets/page.js, which theme.head() puts into the page.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+import plotly
+
+from components.charts import Figure
+
+_PLOT_TEMPLATE = '<div class="eh-plot" role="img" style="height:{height}px"></div>'
+# The template never mentions the value, so Gradio never touches what Plotly drew. (Templates must not use
+# {{value}} either: Gradio evaluates the rendered template as JavaScript, and data could hold ${…}.)
+_PLOT_SCRIPT = "evenhand.plot(element, props, trigger, watch, {path!r}); /* triggers 'select' */"
+_CLICK_SCRIPT = "evenhand.clicks(element, trigger, watch); /* triggers 'select' */"
+
+
+@cache
+def plotly_script() -> str:
+    """The path of plotly's own packaged script, opened for serving (this one file, no folder)."""
+    script = Path(plotly.__path__[0]) / "package_data" / "plotly.min.js"
+    if not script.is_file():
+        raise FileNotFoundError(
+            f"{script} is missing: reinstall plotly, its wheel carries the script of all our plots."
+        )
+    gr.set_static_paths(script)
+    return script.as_posix()
+
+
+def PlotlyView(
+    value: Figure | None = None,
+    *,
+    height: int = 380,
+    elem_classes: list[str] | str = "",
+    **options: Any,
+) -> gr.HTML:
+    """A plot. `value` is a figure of components.charts; return a new one to redraw (zoom is kept).
+
+    `.select(fn)`: a click on a mark that has customdata; fn takes `event: gr.EventData`, and
+    `event._data` is {"customdata": …, "x": …, "y": …}. `height` only holds the place until the
+    first draw; afterwards the figure's own height counts.
+    """
+    return gr.HTML(
+        value,
+        html_template=_PLOT_TEMPLATE.format(height=height),
+        js_on_load=_PLOT_SCRIPT.format(path=plotly_script()),
+        apply_default_css=False,
+        elem_classes=_classes("eh-html eh-plot-view", elem_classes),
+        **options,
+    )
+
+
+def ClickableHTML(
+    value: str = "", *, elem_classes: list[str] | str = "", **options: Any
+) -> gr.HTML:
+    """HTML of components.panels or components.matrix.
+
+    `.select(fn)`: a click on an element with data-select; fn takes `event: gr.EventData`, and
+    `event._data` is the object written there, e.g. {"judge": "gpt-4", "category": "coding"}.
+    """
+    return gr.HTML(
+        value,
+        js_on_load=_CLICK_SCRIPT,
+        apply_default_css=False,
+        elem_classes=_classes("eh-html", elem_classes),
+        **options,
+    )
+
+
+def _classes(own: str, given: list[str] | str) -> list[str]:
+    return own.split() + (given.split() if isinstance(given, str) else list(given))

@@ -1,0 +1,28 @@
+"""What can go wrong with asking.
+
+EvenhandError (studies.errors)
+├── PromptError     a prompt file: unknown name, variable
+│   └── UnknownFormat   a verdict format nobody knows
+├── PlanError       a study that cannot be asked as it stands; raised before money is spent
+└── JudgeStopped    a judge that cannot go on: wrong key, no such model, no quota
+"""
+
+from __future__ import annotations
+
+from studies.errors import EvenhandError
+
+
+class PromptError(EvenhandError):
+    pass
+
+
+class UnknownFormat(PromptError):
+    pass
+
+
+class PlanError(EvenhandError):
+    pass
+
+
+class JudgeStopped(EvenhandError):
+    pass

@@ -1,0 +1,129 @@
+"""The parts of verdict markers: a label, a number, double brackets, JSON. All are linear."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import deque
+from dataclasses import dataclass
+from typing import Final, NoReturn
+
+from judges.normalise import Clean
+
+# A letter with an accent is another letter, and not every accented letter is one character.
+ACCENTS: Final = "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
+END: Final = rf"(?![\w{ACCENTS}])"
+_OPEN: Final = "[\"'\u201c\u2018(\\[{<]{0,3}"
+_CLOSE: Final = "[\"'\u201d\u2019)\\]}>]{0,4}"
+
+_LETTER: Final = re.compile(rf"[ \n]?{_OPEN} ?(?:(?:response|assistant) ?)?{_OPEN}([a-z]){END}")
+_RIVAL_WORD: Final = re.compile(rf"{_CLOSE}[ ,]{{0,3}}(?:or|and|nor|tie|tied|draw|vs|versus){END}")
+# In lower case the second label may be an article: "B, a clear win".
+_RIVAL_LABEL: Final = re.compile(
+    rf"{_CLOSE} ?[,/&|+=<>] ?(?:[Rr]esponse |[Aa]ssistant )?{_OPEN}([A-Z]){END}"
+)
+_BRACKETS: Final = re.compile(r"\[\[([^\[\]\n]{0,80})(\]\]|\]?[ \n]?\Z)")
+
+_NUMBER: Final = re.compile(r"([0-9]{1,9}(?:[.,][0-9]{1,9})?|\.[0-9]{1,9})(?![0-9]|[.,][0-9])")
+_DENOMINATOR: Final = re.compile(r"[\])]{0,2} ?(?:/|out of) ?([0-9]{0,9}(?:[.,]0{1,9})?)")
+_DASH: Final = "[-\u2010-\u2015\u2212~]"
+_NOT_A_SCORE: Final = re.compile(
+    rf"[\w%/\u2044{ACCENTS}]| ?%| ?(?:{_DASH}|\.\.\.?|to |or |and ) ?[0-9]"
+)
+_SECOND_SCORE: Final = re.compile(
+    rf"[\w%/\u2044{ACCENTS}]| ?%| ?(?:{_DASH}|to |or |and ) ?[0-9]{{1,9}}(?:[.,][0-9]{{1,9}})? ?/"
+)
+
+
+def last(
+    pattern: re.Pattern[str], text: str, start: int = 0, end: int | None = None
+) -> re.Match[str] | None:
+    """The last match. Unlike a search for `.*marker`, it never goes back over the text."""
+    return next(
+        iter(deque(pattern.finditer(text, start, len(text) if end is None else end), 1)), None
+    )
+
+
+def letter_at(text: Clean, position: int) -> tuple[str, int] | None:
+    """The label that stands alone at a position, and its end: "A or B" and "a tie" are none."""
+    match = _LETTER.match(text.lower, position)
+    if match is None or _RIVAL_WORD.match(text.lower, match.end()):
+        return None
+    rival = _RIVAL_LABEL.match(text.text, match.end())
+    if rival and rival[1].lower() != match[1]:
+        return None
+    return match[1], match.end()
+
+
+@dataclass(frozen=True, slots=True)
+class Brackets:
+    """`[[content]]`; the content of a pair that the end of the reply cut off is None."""
+
+    content: str | None
+    span: tuple[int, int]
+
+
+def last_brackets(text: str, start: int = 0, end: int | None = None) -> Brackets | None:
+    match = last(_BRACKETS, text, start, end)
+    if match is None:
+        return None
+    return Brackets(match[1] if match[2] == "]]" else None, match.span())
+
+
+def score_at(text: str, position: int, top: int) -> tuple[float, int] | None:
+    """The score at a position and its end. `/top` may follow it; a range or another denominator
+    makes it none, and so does anything that makes it another number (%, 8th)."""
+    number = _NUMBER.match(text, position)
+    if number is None:
+        return None
+    end = number.end()
+    denominator = _DENOMINATOR.match(text, end)
+    if denominator and re.split("[.,]", denominator[1])[0] != str(top):
+        return None
+    end = denominator.end() if denominator else end
+    if (_SECOND_SCORE if denominator else _NOT_A_SCORE).match(text, end):
+        return None
+    return float(number[1].replace(",", ".")), end
+
+
+def objects_with(text: str, key: str) -> list[list[object]]:
+    """For each JSON object that has the key (any case), in the order they end: its values there.
+
+    Objects inside others count, also inside one that is broken further on. Near-JSON is none.
+    """
+    found: list[list[object]] = []
+
+    def keep(pairs: list[tuple[str, object]]) -> None:
+        values = [value for name, value in pairs if name.lower() == key]
+        if values:
+            found.append(values)
+
+    decoder = json.JSONDecoder(object_pairs_hook=keep, parse_int=str, parse_constant=_refuse)
+    start = _OBJECT.search(text) if f'"{key}"' in text.lower() else None
+    while start:
+        start = _OBJECT.search(text, start.start() + _decoded(decoder, text, start.start()))
+    return found
+
+
+_OBJECT: Final = re.compile(r'\{[ \n]{0,99}"')
+_LONGEST_OBJECT: Final = 65_536
+
+
+def _decoded(decoder: json.JSONDecoder, text: str, start: int) -> int:
+    """How far to go on after trying to parse at a position.
+
+    Only a piece is given to the parser, since its error counts the lines before the failure.
+    """
+    try:
+        return decoder.raw_decode(text[start : start + _LONGEST_OBJECT])[1]
+    except json.JSONDecodeError as failure:
+        # The brace may have stood in prose, so look again close by; never twice at long pieces.
+        return failure.pos if failure.pos > 500 else 1
+    except RecursionError:
+        return len(text)
+    except ValueError:
+        return 1
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")

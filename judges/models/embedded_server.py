@@ -1,0 +1,125 @@
+"""The embedded judge's child process: one model, one slot, on a loopback port of its own.
+
+    python -m judges.models.embedded_server --weights PATH [--threads N] [--context N]
+
+When it is ready it prints one JSON line, `{"address": "http://127.0.0.1:…", "model": "…"}`. It ends
+when its standard input closes, which the system does for a parent that dies, however it dies.
+Native code runs here and not in the page's process, so that a crash in it ends one judge only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any, TextIO
+
+import xllamacpp
+
+from judges.models.weights import model_name
+
+CONTEXT = 4096
+UNREADABLE_WEIGHTS = 3  # exit code: the library could not load the file
+
+# Long enough for the kernels that read many tokens at once (some start at 32), with two endings
+# short enough for those that read a few.
+_PROBE = (
+    "The kettle sings, the window is open, and a cat sleeps on the warm stones of the old garden "
+    "wall, while far below in the harbour the last boats of the evening come home with"
+)
+_PROBES = (f"{_PROBE} nets full of silver", f"{_PROBE} the tide, slowly")
+
+
+def main() -> int:
+    """Serve until standard input closes."""
+    options = _options()
+    # Ctrl-C reaches the whole terminal group, but the parent still wants the answers in flight.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    answer = _take_standard_output()
+    try:
+        server = serve(options.weights, options.threads, options.context)
+    except RuntimeError as error:  # what the library raises for a file that it cannot load
+        print(error, file=sys.stderr)
+        return UNREADABLE_WEIGHTS
+    ready = {"address": server.listening_address, "model": model_name(options.weights)}
+    print(json.dumps(ready), file=answer, flush=True)
+    while sys.stdin.buffer.read(4096):
+        pass
+    # The reply in flight has no reader any more, and the library would finish it before it ends.
+    os._exit(0)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Serve a GGUF model on a loopback port.")
+    parser.add_argument("--weights", type=Path, required=True)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--context", type=int, default=CONTEXT)
+    return parser.parse_args()
+
+
+def _take_standard_output() -> TextIO:
+    """Keep the real standard output for our one line, and send what native code prints there to
+    standard error."""
+    ours = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    return ours
+
+
+def serve(weights: Path, threads: int, context: int) -> Any:
+    """A listening server whose answers do not depend on what it was asked before.
+
+    It keeps the last prompt's computed prefix, which makes a swapped pair and worked examples much
+    cheaper. On some processors the kernels that continue a prefix round differently from those that
+    read a whole prompt; there the prefix is thrown away, because a repeat has to repeat.
+    """
+    server = xllamacpp.Server(_parameters(weights, threads, context, keep_prefix=True))
+    if not _prefix_changes_nothing(server):
+        del server  # ends it
+        server = xllamacpp.Server(_parameters(weights, threads, context, keep_prefix=False))
+    return server
+
+
+def _parameters(weights: Path, threads: int, context: int, *, keep_prefix: bool) -> Any:
+    parameters = xllamacpp.CommonParams()
+    parameters.model.path = str(weights)
+    parameters.model_alias = {model_name(weights)}  # else every reply carries the path
+    parameters.hostnames = ["127.0.0.1"]
+    parameters.port = 0
+    parameters.n_ctx = context
+    parameters.n_parallel = 1
+    parameters.cpuparams.n_threads = threads
+    parameters.cpuparams_batch.n_threads = threads
+    parameters.n_gpu_layers = 0  # with or without a graphics card, the same digits
+    parameters.no_op_offload = True
+    parameters.cache_prompt = keep_prefix
+    parameters.cache_ram_mib = 0  # the library would keep up to 8 GB of old prompts
+    # Flash attention and 16-bit caches round differently with and without a kept prefix.
+    parameters.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
+    parameters.cache_type_k = parameters.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_F32
+    parameters.ui = False
+    parameters.endpoint_slots = False
+    parameters.cors_origins = ""  # no web page has business here
+    parameters.verbosity = 0
+    return parameters
+
+
+def _prefix_changes_nothing(server: Any) -> bool:
+    """Whether a prompt gets the same digits read whole, repeated, and after a similar one."""
+    whole = _next_token(server, _PROBES[0], keep_prefix=False)
+    repeated = _next_token(server, _PROBES[0], keep_prefix=True)
+    _next_token(server, _PROBES[1], keep_prefix=True)
+    continued = _next_token(server, _PROBES[0], keep_prefix=True)
+    return bool(whole == repeated == continued)
+
+
+def _next_token(server: Any, prompt: str, *, keep_prefix: bool) -> Any:
+    request = {"prompt": prompt, "max_tokens": 1, "logprobs": 5, "temperature": 0}
+    reply = server.handle_completions({**request, "cache_prompt": keep_prefix})
+    return reply["choices"][0]["logprobs"]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

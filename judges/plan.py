@@ -1,0 +1,345 @@
+"""From a study to its asks: comparisons x prompts x judges, rendered, keyed, estimated."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import mimetypes
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+from judges.errors import PlanError
+from judges.models.answers import Call
+from judges.models.weights import find, sha256_of
+from judges.prompt import Prompt, Scene, load_prompt, render
+from studies.comparisons import (
+    Showing,
+    option_showings,
+    pair_showings,
+    single_showings,
+    unrelated_answer,
+)
+from studies.records import UNRELATED, Ask, Item, JudgeSpec
+from studies.sources.load import load_items, source_path
+from studies.store import Changed, PromptText, Request, Store
+from studies.study import Study, dump
+
+CHARACTERS_PER_TOKEN: Final = 4.2
+REPLY_TOKENS: Final = 250
+"""A guess for replies in words, replaced by the mean of what came back once some have."""
+
+_PAIR_PROTOCOLS: Final = ("pairwise", "five-level", "factuality")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A study with everything it needs to be asked."""
+
+    study: Study
+    items: tuple[Item, ...]
+    prompts: tuple[Prompt, ...]
+    images: Path
+    """The folder that image paths are relative to."""
+
+    def judge(self, name: str) -> JudgeSpec:
+        return next(judge for judge in self.study.judges if judge.name == name)
+
+    def prompt(self, name: str) -> Prompt:
+        return next(prompt for prompt in self.prompts if prompt.name == name)
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """An ask with what it is made of."""
+
+    ask: Ask
+    request: Request
+    call: Call
+
+
+def make_plan(study: Study) -> Plan:
+    """Loads data and prompts, and refuses early what cannot be asked."""
+    items = tuple(load_items(study.data, study.folder))
+    prompts = tuple(load_prompt(name, study.folder) for name in study.prompts)
+    if study.protocol:
+        prompts = tuple(p for p in prompts if p.protocol == study.protocol)
+    plan = Plan(study, items, prompts, source_path(study.data, study.folder).parent)
+    _check(plan)
+    return plan
+
+
+def asks_of(plan: Plan) -> Iterator[Planned]:
+    """Every ask in plan order: judge by judge, prompt by prompt, items in a seeded shuffle so that
+    what has come so far is a fair sample of the slice."""
+    items = list(plan.items)
+    random.Random(f"plan:{plan.study.data.seed}").shuffle(items)
+    by_id = {item.id: item for item in items}
+    for judge in plan.study.judges:
+        identity = identity_of(judge)
+        for prompt in plan.prompts:
+            for showing in _showings(prompt)(plan.study, items):
+                yield _planned(plan, judge, prompt, showing, identity, by_id)
+
+
+def call_for(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> Call:
+    """The request of a stored ask, rendered again from its item and prompt."""
+    judge, prompt = plan.judge(ask.judge), plan.prompt(ask.prompt)
+    scene = _scene(plan, judge, items[ask.item], ask.shown, ask.labels,
+                   items.get(ask.unrelated_item or ""))  # fmt: skip
+    return _call(ask.key, judge, prompt, scene)
+
+
+def save_plan(plan: Plan, store: Store) -> Changed:
+    """Writes the study with its plan; a plan that is already there as it stands is left alone."""
+    sha = plan_sha(plan)
+    if store.plan_sha(plan.study.name) == sha:
+        planned = store.counts(plan.study.name)["planned"]
+        return Changed(planned, 0, 0)
+    asks = [(planned.ask, planned.request) for planned in asks_of(plan)]
+    texts = [PromptText(p.sha, p.name, p.version, p.yaml) for p in plan.prompts]
+    return store.save_study(plan.study, plan.items, asks, texts, plan_sha=sha)
+
+
+def plan_sha(plan: Plan) -> str:
+    """Changes with the study, its data, its prompts or the weights of the embedded judge."""
+    parts = [
+        dump(plan.study),
+        *(repr(item) for item in plan.items),
+        *(prompt.sha for prompt in plan.prompts),
+        *(identity_of(judge) for judge in plan.study.judges),
+    ]
+    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
+
+
+def identity_of(judge: JudgeSpec) -> str:
+    """Who answers, as it goes into keys: never a port of ours, never a path."""
+    if judge.kind == "embedded":
+        return f"embedded:{sha256_of(find())}"
+    if judge.kind == "simulated":
+        return f"simulated:{_canonical(dict(judge.simulation))}"
+    return judge.endpoint
+
+
+def parameters_of(judge: JudgeSpec, prompt: Prompt, n_options: int) -> dict[str, Any]:
+    """What is sent beside model and messages."""
+    if judge.kind == "simulated":
+        return {}
+    values: dict[str, Any] = {"max_tokens": judge.max_tokens}
+    for name in ("temperature", "top_p", "seed", "reasoning_effort"):
+        if (value := getattr(judge, name)) is not None:
+            values[name] = value
+    if judge.read == "probabilities" and prompt.format.prefill_for(n_options) is not None:
+        values |= {"max_tokens": 1, "logprobs": True, "top_logprobs": 20}
+    elif judge.kind == "embedded" and (grammar := prompt.format.gbnf(n_options)):
+        values |= {"grammar": grammar, "max_tokens": 64}
+    return values | dict(judge.extra_body)
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What a plan will take, said before a cent is spent."""
+
+    asks: int
+    noise: int
+    prompt_tokens: int
+    completion_tokens: int
+    dollars: float | None
+    """None: a judge's price is not known."""
+    seconds: float | None
+
+
+def forecast(plan: Plan, pending: set[str] | None = None) -> Forecast:
+    """Counts tokens from the rendered prompts; `pending` leaves out what is already answered."""
+    asks = noise = sent = received = 0
+    dollars: float | None = 0.0
+    seconds = 0.0
+    for planned in asks_of(plan):
+        if pending is not None and planned.ask.key not in pending:
+            continue
+        judge = planned.call.judge
+        tokens_in, tokens_out = tokens_of(planned.call)
+        asks, noise = asks + 1, noise + planned.ask.noise
+        sent, received = sent + tokens_in, received + tokens_out
+        dollars = _plus(dollars, judge, tokens_in, tokens_out)
+        seconds += _seconds(judge, tokens_in, plan.study.concurrency)
+    return Forecast(asks, noise, sent, received, dollars, seconds)
+
+
+def tokens_of(call: Call) -> tuple[int, int]:
+    """A tokenizer-free estimate: characters / 4.2 in, a usual reply out."""
+    characters = sum(len(str(message["content"])) for message in call.messages)
+    short = call.parameters.get("max_tokens") == 1
+    out = 1 if short else min(REPLY_TOKENS, call.judge.max_tokens)
+    return round(characters / CHARACTERS_PER_TOKEN), out
+
+
+def _plus(dollars: float | None, judge: JudgeSpec, sent: int, received: int) -> float | None:
+    if judge.kind != "endpoint":
+        return dollars
+    if dollars is None or judge.price is None:
+        return None
+    return dollars + (sent * judge.price.input + received * judge.price.output) / 1e6
+
+
+def _seconds(judge: JudgeSpec, tokens: int, concurrency: int) -> float:
+    """Rough: 340 prompt tokens/s for the embedded judge on two cores, 3 s a call elsewhere."""
+    if judge.kind == "simulated":
+        return 0.0005
+    return tokens / 340 if judge.kind == "embedded" else 3 / concurrency
+
+
+def _showings(prompt: Prompt) -> Callable[[Study, Sequence[Item]], Iterator[Showing]]:
+    if prompt.protocol in _PAIR_PROTOCOLS:
+        return pair_showings
+    return option_showings if prompt.protocol == "choice" else single_showings
+
+
+def _planned(
+    plan: Plan,
+    judge: JudgeSpec,
+    prompt: Prompt,
+    showing: Showing,
+    identity: str,
+    items: Mapping[str, Item],
+) -> Planned:
+    labels = labels_of(prompt, len(showing.shown), showing.crossed)
+    other = showing.unrelated_item
+    scene = _scene(plan, judge, showing.item, showing.shown, labels, other)
+    call = _call("", judge, prompt, scene)
+    parameters = _canonical(call.parameters)
+    key = key_of(identity, call, showing.repeat)
+    ask = Ask(
+        key=key,
+        item=showing.item.id,
+        judge=judge.name,
+        prompt=prompt.name,
+        shown=showing.shown,
+        labels=labels,
+        repeat=showing.repeat,
+        noise=showing.noise,
+        unrelated_item=other.id if other else None,
+        orders=showing.orders,
+    )
+    request = Request(key, identity, judge.model, prompt.sha, parameters)
+    return Planned(ask, request, _keyed(call, key))
+
+
+def labels_of(prompt: Prompt, n: int, crossed: bool) -> tuple[str, ...]:
+    """What each slot is called. Crossed: the first answer is called B (or the last number)."""
+    labels = prompt.format.labels_for(n) or tuple(str(k) for k in range(1, n + 1))
+    return labels[::-1] if crossed else labels
+
+
+def key_of(identity: str, call: Call, repeat: int) -> str:
+    """Same ask, same bytes, same key, on every machine and after every restart."""
+    request = {
+        "endpoint": identity,
+        "model": call.judge.model,
+        "messages": _without_image_bytes(call.messages),
+        "parameters": dict(call.parameters),
+        "shown": call.scene.shown,
+        "labels": call.scene.labels,
+        "repeat": repeat,
+        "prompt": call.prompt.sha,
+    }
+    return hashlib.sha256(_canonical(request).encode()).hexdigest()[:40]
+
+
+def _scene(
+    plan: Plan,
+    judge: JudgeSpec,
+    item: Item,
+    shown: tuple[str, ...],
+    labels: tuple[str, ...],
+    other: Item | None,
+) -> Scene:
+    answers = tuple(
+        unrelated_answer(item, other) if name == UNRELATED and other else item.answer(name)
+        for name in shown
+    )
+    sees = plan.study.judge_sees == "images" and judge.vision
+    images = tuple(image_url(path, plan.images) for path in item.images) if sees else ()
+    return Scene(item, shown, answers, labels, images)
+
+
+def _call(key: str, judge: JudgeSpec, prompt: Prompt, scene: Scene) -> Call:
+    parameters = parameters_of(judge, prompt, len(scene.shown))
+    prefilled = judge.read == "probabilities"
+    return Call(key, judge, prompt, scene, render(prompt, scene, prefilled=prefilled), parameters)
+
+
+def _keyed(call: Call, key: str) -> Call:
+    return Call(key, call.judge, call.prompt, call.scene, call.messages, call.parameters)
+
+
+@lru_cache(maxsize=256)
+def image_url(path: str, folder: Path) -> str:
+    """A data URL of a local image; addresses are passed on as they are, never fetched by us."""
+    if path.startswith(("https://", "data:")):
+        return path
+    kind = mimetypes.guess_type(path)[0] or "image/png"
+    try:
+        content = (folder / path).read_bytes()
+    except OSError as error:
+        raise PlanError(f"image {path!r} cannot be read: {error.strerror}") from None
+    return f"data:{kind};base64,{base64.b64encode(content).decode()}"
+
+
+def _without_image_bytes(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Images by their hash: a key need not hash megabytes of base64 as JSON."""
+    out = []
+    for message in messages:
+        content = message["content"]
+        if isinstance(content, list):
+            content = [_image_sha(part) for part in content]
+        out.append({"role": message["role"], "content": content})
+    return out
+
+
+def _image_sha(part: dict[str, Any]) -> dict[str, Any]:
+    if part.get("type") != "image_url":
+        return part
+    return {"type": "image", "sha": hashlib.sha256(part["image_url"]["url"].encode()).hexdigest()}
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def _check(plan: Plan) -> None:
+    study = plan.study
+    if not study.judges:
+        raise PlanError("the study names no judge; add one under 'judges'")
+    if not plan.prompts:
+        raise PlanError("the study names no prompt; add one under 'prompts'")
+    for prompt in plan.prompts:
+        if prompt.protocol in ("describe", "extraction"):
+            raise PlanError(
+                f"prompt {prompt.name!r} is a {prompt.protocol} prompt: it judges nothing"
+            )
+        if study.labels == "crossed" and not prompt.crossable:
+            raise PlanError(
+                f"labels: crossed needs $first, $second, $label_first and $label_second; the prompt "
+                f"{prompt.name!r} does not use them all"
+            )
+        for judge in study.judges:
+            _check_reading(judge, prompt)
+
+
+def _check_reading(judge: JudgeSpec, prompt: Prompt) -> None:
+    if judge.read == "probabilities" and not prompt.format.prefill:
+        if judge.kind == "embedded" and prompt.format.grammar:
+            return
+        raise PlanError(
+            f"judge {judge.name!r} reads label probabilities, but the verdict format "
+            f"{prompt.verdict!r} of prompt {prompt.name!r} has no single-token labels"
+        )
+    if judge.kind == "simulated" and judge.simulation.get("tie_rate") and not prompt.format.ties:
+        raise PlanError(
+            f"judge {judge.name!r} has a tie_rate, but prompt {prompt.name!r} offers no tie"
+        )

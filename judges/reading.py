@@ -1,0 +1,90 @@
+"""From a reply to a judgement: the one place where a label becomes a slot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from judges.models.answers import Answer, Call
+from judges.verdict import Reading, read, read_probabilities
+from studies.records import Ask, Judgement, Status, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A typed outcome: a verdict in shown slots, or why there is none."""
+
+    status: Status
+    verdict: Verdict | None
+    rule: str
+    detail: str = ""
+
+    def judgement(self, ask: Ask, answer: Answer) -> Judgement:
+        return Judgement(
+            ask=ask,
+            status=self.status,
+            verdict=self.verdict,
+            rule=self.rule,
+            reply=answer.text or answer.refusal,
+            reasoning=answer.reasoning,
+            finish=answer.finish,
+            usage=answer.usage,
+            model=answer.model,
+            detail=self.detail,
+        )
+
+
+def read_answer(call: Call, answer: Answer, rule: str = "default") -> Read:
+    """Refusals, filters and empty replies are outcomes of their own, never ties."""
+    if answer.refusal:
+        return Read("refusal", None, "refusal", answer.refusal)
+    if answer.finish == "content_filter":
+        return Read("filtered", None, "content_filter", "the provider filtered the reply")
+    if call.parameters.get("logprobs"):
+        return _by_probabilities(call, answer)
+    if not answer.text.strip():
+        cut = answer.finish == "length"
+        detail = "the reply ended before any text" if cut else "the reply is empty"
+        return Read("truncated" if cut else "empty", None, "empty", detail)
+    n = len(call.scene.shown)
+    return _typed(read(call.prompt.verdict, answer.text, n, rule), call, answer)
+
+
+def _typed(reading: Reading, call: Call, answer: Answer) -> Read:
+    if reading.verdict is not None:
+        return Read("ok", in_slots(reading.verdict, call), reading.rule)
+    if reading.truncated or answer.finish == "length":
+        return Read("truncated", None, reading.rule, "cut off before a verdict could be read")
+    return Read("unreadable", None, reading.rule, reading.reason)
+
+
+def _by_probabilities(call: Call, answer: Answer) -> Read:
+    labels = sorted(call.scene.labels, key=lambda label: (len(label), label))
+    reading = read_probabilities(labels, answer.token_probabilities, call.prompt.format.ties)
+    if reading.verdict is None:
+        shares = Verdict(label_mass=reading.mass)
+        detail = reading.reason or "the labels were unlikely"
+        return Read("unreadable", shares, reading.rule, detail)
+    return Read("ok", in_slots(reading.verdict, call), reading.rule)
+
+
+def in_slots(verdict: Verdict, call: Call) -> Verdict:
+    """Label order (A, B, … or 1, 2, …) to the order shown, through what each slot was called."""
+    labels = call.scene.labels
+    order = sorted(labels, key=lambda label: (len(label), label))
+    slot_of = [labels.index(label) for label in order]
+    n = len(labels)
+
+    def moved(values: tuple[float, ...]) -> tuple[float, ...]:
+        if len(values) < n:
+            return values
+        by_slot = dict(zip(slot_of, values[:n], strict=True))
+        return (*(by_slot[slot] for slot in range(n)), *values[n:])
+
+    pick = verdict.pick
+    return Verdict(
+        pick=slot_of[pick] if isinstance(pick, int) else pick,
+        margin=verdict.margin,
+        scores=moved(verdict.scores),
+        label_probabilities=moved(verdict.label_probabilities),
+        label_mass=verdict.label_mass,
+    )

@@ -1,0 +1,69 @@
+"""From a judge's description to somebody who answers."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+
+from judges.errors import PlanError
+from judges.models.answers import Answer, Call, Model
+from judges.models.embedded import EmbeddedServer, EmbeddedUnavailable, shared
+from judges.models.endpoint import EndpointModel
+from judges.models.simulated import SimulatedModel
+from studies.records import JudgeSpec
+
+
+class EmbeddedModel:
+    """The embedded judge: a child process behind the same client, started when first asked."""
+
+    gate = "embedded"
+    ceiling = 1  # one slot: a second call in flight would only wait, and count as slow
+
+    def __init__(self) -> None:
+        self._server: EmbeddedServer | None = None
+        self._endpoint: EndpointModel | None = None
+        self._starting = asyncio.Lock()
+
+    async def complete(self, call: Call) -> Answer:
+        return await (await self._running()).complete(call)
+
+    async def close(self) -> None:
+        if self._endpoint is not None:
+            await self._endpoint.close()
+            self._endpoint = None
+
+    async def _running(self) -> EndpointModel:
+        """The client of a live child; a dead child is started again."""
+        async with self._starting:
+            if self._endpoint is None or self._server is None or not self._server.alive():
+                await self.close()
+                self._server = await asyncio.to_thread(shared)
+                self._endpoint = EndpointModel(self._server.base_url, "none", ceiling=1)
+            return self._endpoint
+
+
+def api_key(judge: JudgeSpec, typed: Mapping[str, str]) -> str:
+    """A key typed on the page, else the variable the study names; loopback servers need none."""
+    if judge.name in typed:
+        return typed[judge.name]
+    if not judge.api_key_env:
+        return ""
+    key = os.environ.get(judge.api_key_env, "")
+    if not key:
+        raise PlanError(
+            f"judge {judge.name!r}: the environment variable {judge.api_key_env} is not set; "
+            f"run: export {judge.api_key_env}=…"
+        )
+    return key
+
+
+def model_for(judge: JudgeSpec, key: str, families: Mapping[str, str]) -> Model:
+    if judge.kind == "embedded":
+        return EmbeddedModel()
+    if judge.kind == "simulated":
+        return SimulatedModel(families)
+    return EndpointModel(judge.endpoint, key)
+
+
+__all__ = ["EmbeddedUnavailable", "api_key", "model_for"]

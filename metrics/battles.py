@@ -1,0 +1,200 @@
+"""Battles: the pairwise verdicts of a frame as integer codes, counted per item and pair."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import sparse
+
+from metrics.selection import picked
+from studies.frame import TIE
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Weighting = Literal["sign", "arena-hard"]
+
+STRONG_WINS: Final = 3
+"""Arena-Hard counts "much better" as three wins. These weights are not sample size."""
+
+_COLUMNS: Final = ["item", "judge", "status", "noise", "pick", "margin", "first", "second"]
+
+
+@dataclass(frozen=True, eq=False)
+class Battles:
+    """One row per readable pairwise verdict, in frame order; contestants and items are codes.
+
+    `outcome` is the first shown's: 1 won, 0 lost, .5 tie. `names` also holds contestants whose
+    verdicts could not be read: they have no battles, and a table can say so.
+    """
+
+    names: tuple[str, ...]
+    judges: tuple[str, ...]
+    first: Ints
+    second: Ints
+    outcome: Floats
+    item: Ints
+    judge: Ints
+    weight: Ints
+    items: int
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @property
+    def matches(self) -> Ints:
+        """Readable verdicts per contestant."""
+        each = np.concatenate([self.first, self.second])
+        return np.bincount(each, minlength=len(self.names))
+
+
+def battles(frame: pd.DataFrame, *, weighting: Weighting = "sign") -> Battles:
+    """The evidence for pairwise ratings: readable verdicts on two different contestants.
+
+    Every readable verdict of every order and repeat is one battle, a tie is half a win for each.
+    Noise-floor repeats, unreadable replies and formats that only score are left out.
+    """
+    if weighting not in ("sign", "arena-hard"):
+        raise ValueError(f"No weighting named {weighting!r}. Known: sign, arena-hard")
+    pairs = frame.loc[(frame["options"] == 2) & ~frame["noise"], _COLUMNS]
+    names = observed(pairs["first"], pairs["second"])
+    rows = picked(pairs)
+    rows = rows[rows["first"].cat.codes.to_numpy() != rows["second"].cat.codes.to_numpy()]
+    judges = observed(rows["judge"])
+    item = dense(rows["item"].cat.codes.to_numpy(np.int64))
+    strong = (rows["margin"].to_numpy() >= 2) & (weighting == "arena-hard")
+    return Battles(
+        names=names,
+        judges=judges,
+        first=recode(rows["first"], names),
+        second=recode(rows["second"], names),
+        outcome=_first_outcome(rows["pick"].to_numpy()),
+        item=item,
+        judge=recode(rows["judge"], judges),
+        weight=np.where(strong, STRONG_WINS, 1),
+        items=int(item.max()) + 1 if len(item) else 0,
+    )
+
+
+def _first_outcome(pick: npt.NDArray[np.int8]) -> Floats:
+    outcome = np.where(pick == TIE, 0.5, 0.0)
+    outcome[pick == 0] = 1.0
+    return outcome
+
+
+def observed(*columns: pd.Series) -> tuple[str, ...]:
+    """The categories that occur in the columns, sorted: a filtered frame keeps unused ones."""
+    found: set[str] = set()
+    for column in columns:
+        codes = column.cat.codes.to_numpy(np.int64)
+        counts = np.bincount(codes + 1, minlength=1)[1:]
+        found.update(str(name) for name in column.cat.categories[np.flatnonzero(counts)])
+    return tuple(sorted(found))
+
+
+def recode(column: pd.Series, names: tuple[str, ...]) -> Ints:
+    """Codes of a categorical column as positions in `names`."""
+    place = {name: code for code, name in enumerate(names)}
+    table = np.array([place.get(name, -1) for name in column.cat.categories], np.int64)
+    codes = column.cat.codes.to_numpy()
+    return table[codes] if len(table) else np.zeros(0, np.int64)
+
+
+def dense(codes: Ints) -> Ints:
+    """The same codes without gaps, in the same order."""
+    if not len(codes):
+        return codes
+    seen = np.bincount(codes) > 0
+    return (np.cumsum(seen) - 1)[codes]
+
+
+@dataclass(frozen=True, eq=False)
+class PairCounts:
+    """Wins per unordered pair, in total and per kind of item.
+
+    Pair p is (low[p], high[p]) with low < high; `wins_low` and `wins_high` are its two directions,
+    ties half to each. Items with the same single battle are one *kind* with a multiplicity, so that
+    a million one-battle items cost no more than their few hundred distinct outcomes. Rows of
+    `kind_low`, `kind_high` are kinds, columns pairs.
+    """
+
+    names: tuple[str, ...]
+    low: Ints
+    high: Ints
+    wins_low: Floats
+    wins_high: Floats
+    kind_low: sparse.csr_array
+    kind_high: sparse.csr_array
+    multiplicity: Ints
+    verdicts: Ints
+
+    @property
+    def items(self) -> int:
+        return int(self.multiplicity.sum())
+
+    @property
+    def total(self) -> Floats:
+        return self.wins_low + self.wins_high
+
+
+def pair_counts(data: Battles) -> PairCounts:
+    """Aggregate battles once; everything after this costs the same for 10k and 1M battles."""
+    models = len(data.names)
+    swapped = data.first > data.second
+    low = np.where(swapped, data.second, data.first)
+    high = np.where(swapped, data.first, data.second)
+    share = np.where(swapped, 1.0 - data.outcome, data.outcome)
+    cells = np.bincount(low * models + high, minlength=models * models)
+    seen = np.flatnonzero(cells)
+    place = np.zeros(models * models, np.int64)
+    place[seen] = np.arange(len(seen))
+    pair = place[low * models + high]
+    cell = (pair * 3 + (2 * share).astype(np.int64)) * (STRONG_WINS + 1) + data.weight
+    kept, kind, multiplicity = item_kinds(data.item, data.items, cell)
+    shape = (len(multiplicity), len(seen))
+    won = share[kept] * data.weight[kept]
+    lost = data.weight[kept] - won
+    where = (kind, pair[kept])
+    return PairCounts(
+        names=data.names,
+        low=seen // models if models else seen,
+        high=seen % models if models else seen,
+        wins_low=_summed(pair, share * data.weight, len(seen)),
+        wins_high=_summed(pair, (1.0 - share) * data.weight, len(seen)),
+        kind_low=sparse.csr_array((won, where), shape=shape),
+        kind_high=sparse.csr_array((lost, where), shape=shape),
+        multiplicity=multiplicity,
+        verdicts=cells[seen],
+    )
+
+
+def _summed(codes: Ints, values: Floats, size: int) -> Floats:
+    return np.bincount(codes, values, size).astype(np.float64)
+
+
+def item_kinds(item: Ints, items: int, cell: Ints) -> tuple[Ints, Ints, Ints]:
+    """Group items that hold the same single battle: (rows to keep, their kind, items per kind).
+
+    `cell` says all that matters of a battle. An item with several battles is a kind of its own.
+    """
+    size = np.bincount(item, minlength=items)
+    alone = size[item] == 1
+    several = np.flatnonzero(~alone)
+    code, example, times = _distinct(cell, np.flatnonzero(alone))
+    rows = np.concatenate([example, several])
+    kinds = np.concatenate([np.arange(len(code)), dense(item[several]) + len(code)])
+    return rows, kinds, np.concatenate([times, np.ones(int((size > 1).sum()), np.int64)])
+
+
+def _distinct(cell: Ints, rows: Ints) -> tuple[Ints, Ints, Ints]:
+    """Distinct cells among rows, one row of each, and their counts, without a sort."""
+    if not len(rows):
+        return rows, rows, rows
+    counts = np.bincount(cell[rows])
+    found = np.flatnonzero(counts)
+    example = np.zeros(len(counts), np.int64)
+    example[cell[rows]] = rows
+    return found, example[found], counts[found]

@@ -1,0 +1,276 @@
+"""Bradley–Terry leaderboards: strengths on the Elo scale, gaps with intervals, ranks."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+
+from metrics import bt_fit
+from metrics.battles import Battles, Floats, Ints, PairCounts, Weighting, battles, pair_counts
+from metrics.bt_fit import PSEUDO_COUNT, Resampled
+from metrics.intervals import joined, quantile, unknown
+from studies.records import Estimate
+
+START: Final = 1000.0
+ELO_PER_LOGIT: Final = 400.0 / math.log(10.0)
+
+ALONE: Final = "no battle links it to another contestant"
+NO_BATTLES: Final = "no readable verdict"
+ONE_ITEM: Final = "one item: no interval"
+NO_SPREAD: Final = "all items agree exactly: no interval can be had from them"
+SEPARABLE: Final = (
+    f"one side won every battle: no finite fit; shown with {PSEUDO_COUNT:g} wins added each way"
+)
+RANK_METHOD: Final = "pairwise 95 % intervals of differences"
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """Best and worst place the intervals of differences allow, and who is in the race."""
+
+    place: int
+    low: int
+    high: int
+    of: int
+
+    def __str__(self) -> str:
+        return f"{self.low}" if self.low == self.high else f"{self.low}–{self.high}"
+
+
+@dataclass(frozen=True, eq=False)
+class Leaderboard:
+    """Contestants who can be compared with each other, best first.
+
+    Strengths θ sum to zero, on the Elo scale 1000 + 173.7178·θ. `regularised` is the badge for data
+    that have no finite fit of their own. "A above B" is read off `gap`, never off two bars.
+    """
+
+    names: tuple[str, ...]
+    theta: Floats
+    covariance: Floats | None
+    strong: Ints
+    matches: Ints
+    counts: PairCounts
+    note: str = ""
+
+    @property
+    def items(self) -> int:
+        return self.counts.items
+
+    @property
+    def regularised(self) -> bool:
+        return len(set(self.strong.tolist())) > 1
+
+    @property
+    def method(self) -> str:
+        return "Bradley–Terry, item sandwich, t"
+
+    @cached_property
+    def _errors(self) -> Floats | None:
+        """Standard errors of all gaps, in logits."""
+        if self.covariance is None:
+            return None
+        own = np.diag(self.covariance)
+        return np.sqrt(np.maximum(own[:, None] + own[None, :] - 2 * self.covariance, 0.0))
+
+    @property
+    def ratings(self) -> dict[str, Estimate]:
+        """Each contestant against the mean of the board, on the Elo scale."""
+        return {name: self._rating(row) for row, name in enumerate(self.names)}
+
+    def _rating(self, row: int) -> Estimate:
+        error = None
+        if self.covariance is not None and not self.regularised:
+            error = math.sqrt(max(float(self.covariance[row, row]), 0.0))
+        value = START + ELO_PER_LOGIT * float(self.theta[row])
+        return self._estimate(value, error, int(self.matches[row]), apart=self.regularised)
+
+    def _estimate(self, value: float, error: float | None, n: int, *, apart: bool) -> Estimate:
+        """A value in Elo with the t interval of an error in logits, where there is one."""
+        flat = error is not None and error < 1e-9 and len(self.names) > 1
+        note = joined(self.note, SEPARABLE if apart else "", NO_SPREAD if flat else "")
+        low = high = None
+        if error is not None and not flat and self.items > 1:
+            half = ELO_PER_LOGIT * error * float(quantile(self.items))
+            low, high = value - half, value + half
+        return Estimate(value, low, high, n, self.items, "Elo", 0.95, self.method, note)
+
+    def gap(self, above: str, below: str) -> Estimate:
+        """How far one contestant is above another, in Elo, with the interval of the difference.
+
+        Where wins between the two go one way only the gap has no upper limit: the value is the
+        regularised one and there is no interval.
+        """
+        i, j = self.names.index(above), self.names.index(below)
+        value = ELO_PER_LOGIT * float(self.theta[i] - self.theta[j])
+        if i == j:
+            return Estimate(0.0, 0.0, 0.0, int(self.matches[i]), self.items, "Elo")
+        apart = bool(self.strong[i] != self.strong[j])
+        error = None if apart or self._errors is None else float(self._errors[i, j])
+        n = int(self.matches[i] + self.matches[j] - self._met(i, j))
+        return self._estimate(value, error, n, apart=apart)
+
+    def _met(self, i: int, j: int) -> int:
+        """Verdicts on this very pair: counted once among those with either of the two."""
+        counts = self.counts
+        here = (counts.low == min(i, j)) & (counts.high == max(i, j))
+        return int(counts.verdicts[here].sum())
+
+    def gaps(self) -> dict[str, dict[str, Estimate]]:
+        """The matrix of differences: row above column."""
+        return {a: {b: self.gap(a, b) for b in self.names} for a in self.names}
+
+    def predicted(self, above: str, below: str) -> Estimate:
+        """The score (wins + ties/2) that `above` is expected to take from a battle with `below`."""
+        gap = self.gap(above, below)
+        value, low, high = (
+            None if x is None else float(expit(x / ELO_PER_LOGIT))
+            for x in (gap.value, gap.low, gap.high)
+        )
+        return Estimate(value, low, high, gap.n, gap.items, "share", 0.95, self.method, gap.note)
+
+    @property
+    def ranks(self) -> dict[str, Rank]:
+        """Place and the range of places: who is surely above, who is surely below.
+
+        Surely: the 95 % interval of the difference leaves out zero. Without intervals, and across
+        contestants that never lost to each other, everything in between stays possible.
+        """
+        above = self._surely_above
+        size = len(self.names)
+        best, worst = 1 + above.sum(axis=0), size - above.sum(axis=1)
+        return {
+            name: Rank(row + 1, int(best[row]), int(worst[row]), size)
+            for row, name in enumerate(self.names)
+        }
+
+    @property
+    def _surely_above(self) -> Floats:
+        size = len(self.names)
+        if self._errors is None or self.items < 2:
+            return np.zeros((size, size))
+        gap = self.theta[:, None] - self.theta[None, :]
+        sure = (gap > self._errors * float(quantile(self.items))) & (self._errors > 1e-9)
+        return np.asarray(sure & (self.strong[:, None] == self.strong[None, :]), np.float64)
+
+    def resample(self, *, rng: np.random.Generator, rounds: int = 1000) -> Resampled:
+        """θ over the item bootstrap, columns in the order of `names`; slower than the sandwich."""
+        if self.items < 2 or len(self.names) < 2:
+            return Resampled(np.zeros((0, len(self.names))), 0.0)
+        return bt_fit.bootstrap(self.counts, rng=rng, rounds=rounds)
+
+    def bootstrap_gap(self, drawn: Resampled, above: str, below: str) -> Estimate:
+        """The same gap with the percentiles of the item bootstrap; too narrow below 50 items."""
+        i, j = self.names.index(above), self.names.index(below)
+        gap = self.gap(above, below)
+        draws = ELO_PER_LOGIT * (drawn.theta[:, i] - drawn.theta[:, j])
+        low, high = np.percentile(draws, [2.5, 97.5]) if len(draws) else (None, None)
+        needed = f"{drawn.needed:.0%} of rounds had no finite fit of their own"
+        return Estimate(
+            gap.value,
+            None if low is None else float(low),
+            None if high is None else float(high),
+            gap.n,
+            gap.items,
+            "Elo",
+            0.95,
+            f"Bradley–Terry, item bootstrap, {len(draws)} rounds",
+            joined(gap.note, needed if drawn.needed else ""),
+        )
+
+
+def leaderboards(frame: pd.DataFrame, *, weighting: Weighting = "sign") -> list[Leaderboard]:
+    """One leaderboard per group of contestants linked by battles, the largest first.
+
+    Every readable verdict of every order is one battle, ties half. Groups that never met are never
+    ranked against each other. A contestant without a readable verdict is in no group.
+    """
+    return leaderboards_of(battles(frame, weighting=weighting))
+
+
+def leaderboards_of(data: Battles) -> list[Leaderboard]:
+    """The same from coded battles."""
+    counts = pair_counts(data)
+    label = bt_fit.components(counts, strong=False) if counts.names else np.zeros(0, np.int64)
+    groups = [np.flatnonzero(label == code) for code in np.unique(label)]
+    linked = [members for members in groups if len(members) > 1]
+    boards = [_board(restrict(counts, members), data) for members in linked]
+    if not boards and len(data.names) == 1:
+        boards = [_board(restrict(counts, np.array([0])), data)]
+    return sorted(boards, key=lambda board: (-len(board.names), -board.matches.sum(), board.names))
+
+
+def leaderboard(frame: pd.DataFrame, *, weighting: Weighting = "sign") -> dict[str, Estimate]:
+    """Every contestant's rating, best first in its group; unlinked ones are unknown, with a note.
+
+    Each group has its own mean of 1000, so a note says so where there are several.
+    """
+    data = battles(frame, weighting=weighting)
+    boards = leaderboards_of(data)
+    table = {}
+    for number, board in enumerate(boards, start=1):
+        apart = f"group {number} of {len(boards)}: never compare across groups"
+        for name, rating in board.ratings.items():
+            table[name] = _noted(rating, apart) if len(boards) > 1 else rating
+    for name in data.names:
+        table.setdefault(name, unknown(NO_BATTLES, "Elo"))
+    return table
+
+
+def _noted(estimate: Estimate, note: str) -> Estimate:
+    return replace(estimate, note=joined(estimate.note, note))
+
+
+def _board(counts: PairCounts, data: Battles) -> Leaderboard:
+    strong = bt_fit.components(counts, strong=True)
+    pseudo = PSEUDO_COUNT if len(set(strong.tolist())) > 1 else 0.0
+    theta = bt_fit.fit(counts, pseudo=pseudo)
+    order = np.argsort(-theta.round(12), kind="stable")
+    counts, theta, strong = restrict(counts, order), theta[order], strong[order]
+    several = counts.items > 1
+    matches = dict(zip(data.names, data.matches.tolist(), strict=True))
+    return Leaderboard(
+        names=counts.names,
+        theta=theta,
+        covariance=bt_fit.sandwich(counts, theta, pseudo=pseudo) if several else None,
+        strong=strong,
+        matches=np.array([matches[name] for name in counts.names], np.int64),
+        counts=counts,
+        note=_board_note(counts),
+    )
+
+
+def _board_note(counts: PairCounts) -> str:
+    if len(counts.names) < 2:
+        return ALONE
+    return "" if counts.items > 1 else ONE_ITEM
+
+
+def restrict(counts: PairCounts, members: Ints) -> PairCounts:
+    """The counts among some contestants, recoded to their order in `members`."""
+    place = np.full(len(counts.names), -1, np.int64)
+    place[members] = np.arange(len(members))
+    kept = np.flatnonzero((place[counts.low] >= 0) & (place[counts.high] >= 0))
+    low, high = place[counts.low[kept]], place[counts.high[kept]]
+    turned = low > high
+    kind_low, kind_high = counts.kind_low[:, kept], counts.kind_high[:, kept]
+    filled = np.flatnonzero((kind_low + kind_high).sum(axis=1) > 0)
+    kind_low, kind_high = kind_low[filled], kind_high[filled]
+    same, other = ~turned * 1.0, turned * 1.0
+    return PairCounts(
+        names=tuple(counts.names[member] for member in members),
+        low=np.where(turned, high, low),
+        high=np.where(turned, low, high),
+        wins_low=np.where(turned, counts.wins_high[kept], counts.wins_low[kept]),
+        wins_high=np.where(turned, counts.wins_low[kept], counts.wins_high[kept]),
+        kind_low=(kind_low * same[None, :] + kind_high * other[None, :]).tocsr(),
+        kind_high=(kind_high * same[None, :] + kind_low * other[None, :]).tocsr(),
+        multiplicity=counts.multiplicity[filled],
+        verdicts=counts.verdicts[kept],
+    )

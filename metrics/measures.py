@@ -1,0 +1,222 @@
+"""A measure is a statistic of item totals: that alone gives its interval and contrasts.
+
+Rows are counted once (`Evidence`), added up per item (`Tally`), and every estimate, jackknife and
+bootstrap round is the same statistic of reweighted item totals.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from metrics import selection
+from metrics.intervals import (
+    CLUSTER_T,
+    ONE_ITEM,
+    Floats,
+    Ints,
+    Statistic,
+    divided,
+    jackknife,
+    joined,
+    proportions,
+    quantile,
+    unknown,
+)
+from studies.records import Estimate
+
+Mask = selection.Mask
+Cell = tuple[str, ...]
+"""The values of the `by` columns that a number belongs to; () where everything is pooled."""
+
+ONE_ORDER = "one order asked: place and content are mixed"
+
+
+class Evidence:
+    """A frame cut into cells, with the tables that measures count in, each made once."""
+
+    def __init__(self, frame: pd.DataFrame, by: Sequence[str] = ()) -> None:
+        cell, count = selection.group_codes(frame, by)
+        first = np.unique(cell, return_index=True)[1]
+        values = [frame[name].iloc[first].astype(str).tolist() for name in by]
+        self.cells: list[Cell] = list(zip(*values, strict=True)) if by else [()]
+        self.frame = frame.assign(cell=cell)
+        self.count = max(count, 1)
+
+    @cached_property
+    def picks(self) -> pd.DataFrame:
+        """Readable rows that pick a slot or a tie."""
+        return selection.picked(self.frame)
+
+    @cached_property
+    def complete(self) -> pd.DataFrame:
+        """Picks of comparisons read in all their orders."""
+        return selection.rows_of(self.picks, selection.in_complete_set(self.picks))
+
+    @cached_property
+    def single(self) -> Mask:
+        """Cells in which no comparison was planned in more than one order."""
+        several = np.bincount(
+            self.picks["cell"], (self.picks["orders"] > 1).to_numpy(), minlength=self.count
+        )
+        return np.asarray(several == 0, np.bool_)
+
+    @cached_property
+    def balanced(self) -> pd.DataFrame:
+        """Complete order sets; in cells where only one order was asked, all picks."""
+        whole = selection.in_complete_set(self.picks)
+        return selection.rows_of(self.picks, whole | self.single[self.picks["cell"].to_numpy()])
+
+    @cached_property
+    def sets(self) -> pd.DataFrame:
+        """One row per complete order set: how its modal verdicts agree, see `order_sets`."""
+        return order_sets(selection.modal(self.complete))
+
+
+def order_sets(rows: pd.DataFrame) -> pd.DataFrame:
+    """Complete sets (one row per order in) with the counts that consistency and flips rest on.
+
+    consistent: the same outcome in every order; hard: two different winners; soft: one winner and a
+    tie. lean: first picks minus second picks, so its sign says where a flip of a pair leans.
+    """
+    comparison, count = selection.group_codes(rows, selection.COMPARISON)
+    names = selection.contestants(rows) if len(rows) else []
+    winner = selection.chosen(rows, names)
+    lowest, highest = np.full(count, len(names), np.int64), np.full(count, -1, np.int64)
+    decided = winner >= 0
+    np.minimum.at(lowest, comparison[decided], winner[decided])
+    np.maximum.at(highest, comparison[decided], winner[decided])
+    tied = np.bincount(comparison[~decided], minlength=count)
+    hard = (lowest < highest) & (highest >= 0)
+    soft = ~hard & (tied > 0) & (highest >= 0)
+    counts = _slot_counts(rows, comparison, count)
+    first = np.unique(comparison, return_index=True)[1]
+    table = rows.iloc[first].assign(consistent=~hard & ~soft, hard=hard, soft=soft, tied=tied)
+    table["lean"] = counts[:, 0] - counts[:, 1]
+    table[[f"slot_{slot}" for slot in range(counts.shape[1])]] = counts
+    return table
+
+
+def _slot_counts(rows: pd.DataFrame, group: Ints, groups: int) -> Ints:
+    """How often each slot was picked in each group; at least two slots wide."""
+    width = max(int(rows["options"].max()) if len(rows) else 2, 2)
+    pick = rows["pick"].to_numpy().astype(np.int64)
+    chosen = pick >= 0
+    flat = np.bincount(group[chosen] * width + pick[chosen], minlength=groups * width)
+    return flat.reshape(groups, width)
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What is counted: one row per unit (with its keys), k numbers each, and what they amount to.
+
+    The last column is the number of units; a share or mean is the first over the last.
+    """
+
+    rows: pd.DataFrame
+    sums: Floats
+    statistic: Statistic = field(default=lambda totals: ratio(totals))
+
+
+def plain_jackknife(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:
+    """The interval of a measure that is neither a share nor a mean."""
+    n = round(float(sums[:, -1].sum()))
+    return jackknife(sums, statistic, n, measure.unit, measure.bounds)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A named statistic of item totals. `kind` decides the interval: a share gets Wilson at the
+    effective n, a mean the cluster t, anything else what `interval` says."""
+
+    name: str
+    unit: str
+    tally: Callable[[Evidence], Tally]
+    kind: Literal["share", "mean", "other"] = "share"
+    bounds: tuple[float, float] = (-math.inf, math.inf)
+    empty: str = "no verdicts"
+    notes_one_order: bool = False
+    interval: Callable[[Floats, Statistic, Measure], Estimate] = plain_jackknife
+
+    def of(self, frame: pd.DataFrame) -> Estimate:
+        """The measure of a whole frame."""
+        return self.each(Evidence(frame))[()]
+
+    def each(self, evidence: Evidence) -> dict[Cell, Estimate]:
+        """The measure of every cell."""
+        tally = self.tally(evidence)
+        cell, _, sums = cell_sums(tally)
+        estimates = self._estimates(sums, cell, evidence.count, tally.statistic)
+        if self.notes_one_order:
+            estimates = [
+                replace(one, note=joined(one.note, ONE_ORDER)) if single and one.n else one
+                for one, single in zip(estimates, evidence.single, strict=True)
+            ]
+        return dict(zip(evidence.cells, estimates, strict=True))
+
+    def _estimates(
+        self, sums: Floats, cell: Ints, count: int, statistic: Statistic
+    ) -> list[Estimate]:
+        if self.kind == "share":
+            shares = proportions(sums[:, 0], sums[:, -1], cell, count, self.unit)
+            return [one if one.n else unknown(self.empty, self.unit) for one in shares]
+        if self.kind == "mean":
+            return _means(sums, cell, count, self)
+        edges = np.searchsorted(cell, np.arange(count + 1))
+        return [self._interval(sums[start:end], statistic) for start, end in pairwise(edges)]
+
+    def _interval(self, sums: Floats, statistic: Statistic) -> Estimate:
+        sums = sums[sums[:, -1] > 0]
+        return self.interval(sums, statistic, self) if len(sums) else unknown(self.empty, self.unit)
+
+
+def ratio(totals: Floats) -> Floats:
+    """First column over last; nan where there is nothing to divide by."""
+    return divided(totals[..., 0], totals[..., -1])
+
+
+def cell_sums(tally: Tally) -> tuple[Ints, Ints, Floats]:
+    """(cell, item, sums) of every (cell, item) that has rows, sorted by cell."""
+    item, items = selection.codes_of(tally.rows["item"])
+    key = tally.rows["cell"].to_numpy().astype(np.int64) * items + item
+    present, code = np.unique(key, return_inverse=True)
+    sums = [np.bincount(code, column, minlength=len(present)) for column in tally.sums.T]
+    return present // max(items, 1), present % max(items, 1), np.stack(sums, axis=1)
+
+
+def tallied(rows: pd.DataFrame, *columns: object) -> Tally:
+    """A tally from one array (or number) per column."""
+    full = [np.broadcast_to(np.asarray(column, np.float64), len(rows)) for column in columns]
+    return Tally(rows, np.stack(full, axis=1))
+
+
+def _means(sums: Floats, cell: Ints, count: int, measure: Measure) -> list[Estimate]:
+    filled = sums[:, -1] > 0
+    sums, cell = sums[filled], cell[filled]
+    n = np.bincount(cell, sums[:, -1], minlength=count)
+    items = np.bincount(cell, minlength=count)
+    total = np.bincount(cell, sums[:, 0], minlength=count)
+    centre = np.nan_to_num(divided(total, n))
+    spread = np.bincount(cell, (sums[:, 0] - centre[cell] * sums[:, -1]) ** 2, minlength=count)
+    error = np.sqrt(np.nan_to_num(divided(items, items - 1)) * spread) / np.maximum(n, 1)
+    half = np.where(items > 1, quantile(items), 0) * error
+    return [
+        _mean(float(centre[g]), float(half[g]), int(n[g]), int(items[g]), measure)
+        for g in range(count)
+    ]
+
+
+def _mean(centre: float, half: float, n: int, items: int, measure: Measure) -> Estimate:
+    if n == 0:
+        return unknown(measure.empty, measure.unit)
+    if items < 2:
+        return Estimate(centre, None, None, n, items, measure.unit, 0.95, CLUSTER_T, ONE_ITEM)
+    low, high = max(centre - half, measure.bounds[0]), min(centre + half, measure.bounds[1])
+    return Estimate(centre, low, high, n, items, measure.unit, 0.95, CLUSTER_T)

@@ -1,0 +1,276 @@
+"""Could this be chance? Tests of «the place does not matter», verdicts following content only."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from metrics import selection
+from metrics.intervals import Floats, Ints
+from metrics.measures import Evidence
+from metrics.position import both_orders
+from studies.frame import TIE
+
+EXACT_STATES: Final = 100_000
+"""Histograms the exact permutation test may hold; beyond that it draws arrangements."""
+
+MOST_ORDERS: Final = 6
+"""Up to 720 arrangements of one order set are listed; more are drawn."""
+
+Histogram = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Test:
+    """A test's statistic and p; p is None where there is nothing to test, with the reason."""
+
+    __test__ = False  # pytest would collect the name
+
+    name: str
+    statistic: float | None
+    p: float | None
+    df: int | None = None
+    n: int = 0
+    note: str = ""
+
+
+def sign(primacy: int, recency: int) -> Test:
+    """Exact binomial: are flips toward first as likely as flips toward second? No flips: p = 1."""
+    n = primacy + recency
+    p = float(stats.binomtest(primacy, n).pvalue) if n else 1.0
+    return Test("sign", float(primacy), p, None, n, "" if n else "no flips")
+
+
+def mcnemar(primacy: int, recency: int, continuity: bool = False) -> Test:
+    """(|b − c| − correction)²/(b + c), 1 df."""
+    n = primacy + recency
+    if n == 0:
+        return Test("McNemar", 0.0, 1.0, 1, 0, "no flips")
+    gap = max(abs(primacy - recency) - (1 if continuity else 0), 0)
+    return _chi_square("McNemar", gap * gap / n, 1, n)
+
+
+def _chi_square(name: str, value: float, df: int, n: int) -> Test:
+    return Test(name, value, float(stats.chi2.sf(value, df)) if df else 1.0, df, n)
+
+
+def stuart_maxwell(table: ArrayLike) -> Test:
+    """Marginal homogeneity of a k×k table: d' S⁻¹ d, k − 1 df (fewer where a category is empty)."""
+    counts = np.asarray(table, np.float64)
+    d = (counts.sum(axis=1) - counts.sum(axis=0))[:-1]
+    symmetric = counts + counts.T
+    s = np.diag(counts.sum(axis=0) + counts.sum(axis=1) - 2 * np.diag(counts)) - (
+        symmetric - np.diag(np.diag(symmetric))
+    )
+    s = s[:-1, :-1]
+    df = int(np.linalg.matrix_rank(s))
+    value = float(d @ np.linalg.pinv(s) @ d) if df else 0.0
+    return _chi_square("Stuart–Maxwell", value, df, int(counts.sum()))
+
+
+def bowker(table: ArrayLike) -> Test:
+    """Symmetry of a k×k table: Σ (n_ij − n_ji)²/(n_ij + n_ji) over the pairs of cells in use."""
+    counts = np.asarray(table, np.float64)
+    above, below = (
+        counts[np.triu_indices_from(counts, 1)],
+        counts.T[np.triu_indices_from(counts, 1)],
+    )
+    used = above + below > 0
+    gap = (above - below)[used] ** 2 / (above + below)[used]
+    return _chi_square("Bowker", float(gap.sum()), int(used.sum()), int(counts.sum()))
+
+
+def index_chi_square(counts: ArrayLike) -> Test:
+    """Pooled slot counts against even ones; valid only with one verdict per item."""
+    c = np.asarray(counts, np.float64)
+    if c.sum() == 0:
+        return Test("chi-square", None, None, None, 0, "no verdicts")
+    return _chi_square("chi-square", float(_distance(c)), len(c) - 1, int(c.sum()))
+
+
+def _distance(histograms: Floats) -> Floats:
+    """χ² of slot counts against even ones, over the last axis; 0 where nothing was counted."""
+    even = histograms.mean(axis=-1, keepdims=True)
+    gap = np.divide((histograms - even) ** 2, even, out=np.zeros(histograms.shape), where=even > 0)
+    total: Floats = gap.sum(axis=-1)
+    return total
+
+
+def outcome_table(frame: pd.DataFrame) -> Ints:
+    """3×3 counts of pairs: outcome (x, tie, y) with x first against outcome with y first."""
+    rows = selection.modal(Evidence(frame).complete)
+    rows = selection.rows_of(rows, (rows["options"] == 2) & (rows["orders"] == 2))
+    comparison, count = selection.group_codes(rows, selection.COMPARISON)
+    swapped = (rows["first"].astype(str) > rows["second"].astype(str)).to_numpy()
+    pick = rows["pick"].to_numpy()
+    outcome = np.where(pick == TIE, 1, np.where((pick == 0) ^ swapped, 0, 2))
+    cells = np.zeros((2, count), np.int64)
+    cells[swapped.astype(int), comparison] = outcome
+    return np.bincount(cells[0] * 3 + cells[1], minlength=9).reshape(3, 3).astype(np.int64)
+
+
+def flip_tests(frame: pd.DataFrame) -> dict[str, Test]:
+    """Sign, McNemar, Stuart–Maxwell and Bowker for pairs read in both orders."""
+    sets = both_orders(Evidence(frame))
+    lean = sets["lean"].to_numpy()[~sets["consistent"].to_numpy()]
+    primacy, recency = int((lean > 0).sum()), int((lean < 0).sum())
+    table = outcome_table(frame)
+    if len(sets) == 0:
+        empty = "no pair was read in both orders"
+        names = ("sign", "mcnemar", "mcnemar_corrected", "stuart_maxwell", "bowker")
+        return {name: Test(name, None, None, None, 0, empty) for name in names}
+    return {
+        "sign": sign(primacy, recency),
+        "mcnemar": mcnemar(primacy, recency),
+        "mcnemar_corrected": mcnemar(primacy, recency, continuity=True),
+        "stuart_maxwell": stuart_maxwell(table),
+        "bowker": bowker(table),
+    }
+
+
+# -- the permutation test ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """Order sets of one size: who was chosen in each order, and where everyone stood in it."""
+
+    choice: Ints
+    """(sets, orders): index of the chosen contestant within its set; TIE."""
+    place: Ints
+    """(sets, orders, contestants): the slot of each contestant in each order."""
+
+    def slots(self, choice: Ints) -> Ints:
+        """The slots picked if the choices were these; TIE stays TIE."""
+        found = np.take_along_axis(self.place, np.maximum(choice, 0)[..., None], axis=-1)[..., 0]
+        return np.where(choice >= 0, found, TIE)
+
+
+def arrange(frame: pd.DataFrame, options: int) -> Arrangement:
+    """Complete sets of N options in their most common number of orders, modal verdicts."""
+    rows = selection.modal(Evidence(frame).complete)
+    rows = selection.rows_of(rows, rows["options"] == options)
+    orders = int(rows["orders"].mode().iloc[0]) if len(rows) else 0
+    rows = selection.rows_of(rows, rows["orders"] == orders)
+    if len(rows) == 0:
+        return Arrangement(np.zeros((0, 1), np.int64), np.zeros((0, 1, options), np.int64))
+    comparison, count = selection.group_codes(rows, selection.COMPARISON)
+    line = np.argsort(comparison, kind="stable")
+    names = selection.contestants(rows)
+    who = selection.slots(rows, names)[line][:, :options].reshape(count, orders, options)
+    place = np.argsort(who, axis=-1)
+    pick = rows["pick"].to_numpy()[line].astype(np.int64).reshape(count, orders)
+    rank = np.argsort(place, axis=-1)
+    choice = np.take_along_axis(rank, np.maximum(pick, 0)[..., None], axis=-1)[..., 0]
+    return Arrangement(np.where(pick >= 0, choice, TIE), place)
+
+
+def permutation_test(
+    frame: pd.DataFrame,
+    options: int = 2,
+    rng: np.random.Generator | None = None,
+    rounds: int = 9999,
+) -> Test:
+    """Within-item permutation test of the pooled slot counts (χ² against even).
+
+    If only content counts, the choices within one order set are exchangeable over its orders: they
+    are permuted there, whole orders at a time, and the histogram is rebuilt. Exact where the
+    histograms can be listed, else from `rounds` random arrangements (then `rng` is needed).
+    """
+    sets = arrange(frame, options)
+    if len(sets.choice) == 0:
+        return Test("permutation", None, None, None, 0, "no comparison was read in all its orders")
+    seen = float(_distance(_histogram(sets.slots(sets.choice), options)))
+    exact = _exact(sets, options)
+    if exact is not None:
+        histograms, weights = exact
+        p = float(weights[_distance(histograms) >= seen - 1e-9].sum())
+        return Test("permutation", seen, min(p, 1.0), None, len(sets.choice), "exact")
+    if rng is None:
+        return Test(
+            "permutation", seen, None, None, len(sets.choice), "too many to list: needs rng"
+        )
+    drawn = _distance(random_histograms(sets, options, rng, rounds))
+    p = (1 + int((drawn >= seen - 1e-9).sum())) / (rounds + 1)
+    return Test("permutation", seen, p, None, len(sets.choice), f"{rounds} random arrangements")
+
+
+def _histogram(slots: Ints, options: int) -> Floats:
+    return np.bincount(slots[slots >= 0].ravel(), minlength=options).astype(np.float64)
+
+
+def _exact(sets: Arrangement, options: int) -> tuple[Floats, Floats] | None:
+    """All histograms of all arrangements with their probabilities, or None where too many."""
+    if sets.choice.shape[1] > MOST_ORDERS:
+        return None
+    total: dict[Histogram, float] = {(0,) * options: 1.0}
+    for histograms, weights in _each_set(sets, options):
+        total = _convolve(total, histograms, weights)
+        if len(total) > EXACT_STATES:
+            return None
+    return np.array(list(total), np.float64), np.array(list(total.values()))
+
+
+def _each_set(sets: Arrangement, options: int) -> Iterable[tuple[Ints, Floats]]:
+    """For each set the distinct histograms of its arrangements and how likely each is."""
+    lines = np.array(list(permutations(range(sets.choice.shape[1]))))
+    for choice, place in zip(sets.choice, sets.place, strict=True):
+        slots = Arrangement(choice[lines], place[None]).slots(choice[lines])
+        counts = (slots[..., None] == np.arange(options)).sum(axis=1)
+        distinct, times = np.unique(counts, axis=0, return_counts=True)
+        yield distinct, times / len(lines)
+
+
+def _convolve(
+    total: dict[Histogram, float], histograms: Ints, weights: Floats
+) -> dict[Histogram, float]:
+    if len(histograms) == 1:
+        shift = histograms[0].tolist()
+        return {tuple(a + b for a, b in zip(h, shift, strict=True)): w for h, w in total.items()}
+    sums: dict[Histogram, float] = {}
+    for step, weight in zip(histograms.tolist(), weights.tolist(), strict=True):
+        for histogram, mass in total.items():
+            key = tuple(a + b for a, b in zip(histogram, step, strict=True))
+            sums[key] = sums.get(key, 0.0) + mass * weight
+    return sums
+
+
+def random_histograms(
+    sets: Arrangement, options: int, rng: np.random.Generator, rounds: int
+) -> Floats:
+    """Slot counts of random arrangements: what no effect of the place looks like."""
+    drawn = np.zeros((rounds, options))
+    block = max(1, math.floor(2_000_000 / max(sets.choice.size, 1)))
+    for start in range(0, rounds, block):
+        size = min(block, rounds - start)
+        choice = rng.permuted(np.broadcast_to(sets.choice, (size, *sets.choice.shape)), axis=-1)
+        slots = Arrangement(choice, np.broadcast_to(sets.place, (size, *sets.place.shape)))
+        picked = slots.slots(choice).reshape(size, -1)
+        for slot in range(options):
+            drawn[start : start + size, slot] = (picked == slot).sum(axis=1)
+    return drawn
+
+
+def entropy_null_band(
+    frame: pd.DataFrame, rng: np.random.Generator, options: int = 2, rounds: int = 999
+) -> tuple[float, float] | None:
+    """The middle 95 % of the slot entropy if only content counted; None without complete sets."""
+    from metrics.entropy import normalised_entropy
+
+    sets = arrange(frame, options)
+    if len(sets.choice) == 0:
+        return None
+    values = normalised_entropy(random_histograms(sets, options, rng, rounds))
+    values = values[np.isfinite(values)]
+    if len(values) == 0:
+        return None
+    low, high = np.quantile(values, [0.025, 0.975])
+    return float(low), float(high)

@@ -1,0 +1,150 @@
+"""Which rows count: one place for each rule that decides what is evidence for what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from studies.frame import NO_PICK, SEP, TIE
+from studies.records import EVIDENCE, HUMAN_PREFIX
+
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+COMPARISON: Final = ("item", "comparison", "judge", "prompt")
+"""One comparison: some answers to one item, by one judge with one prompt."""
+
+ORDER: Final = (*COMPARISON, "shown")
+"""One order of one comparison; its rows are repeats of each other."""
+
+ABSENT: Final = -2
+"""A slot that does not exist, in `slots` and `chosen`."""
+
+
+def rows_of(frame: pd.DataFrame, mask: Mask | pd.Series) -> pd.DataFrame:
+    """The rows where the mask holds, by place."""
+    return frame.loc[np.asarray(mask, np.bool_)]
+
+
+def evidence(frame: pd.DataFrame) -> Mask:
+    """Rows whose status says something about the judge, noise repeats included."""
+    return np.asarray(frame["status"].isin(list(EVIDENCE)), np.bool_)
+
+
+def readable(frame: pd.DataFrame) -> pd.DataFrame:
+    """Evidence rows without noise-floor repeats, which enter the noise floor only."""
+    return rows_of(frame, evidence(frame) & ~frame["noise"].to_numpy())
+
+
+def picked(frame: pd.DataFrame) -> pd.DataFrame:
+    """Readable rows that compare: a slot or a tie, not only scores."""
+    rows = readable(frame)
+    return rows_of(rows, rows["pick"] != NO_PICK)
+
+
+def pairs(frame: pd.DataFrame) -> pd.DataFrame:
+    """Rows that show two answers."""
+    return rows_of(frame, frame["options"] == 2)
+
+
+def people(frame: pd.DataFrame) -> Mask:
+    """Rows judged by a person."""
+    judge = frame["judge"].astype("category")
+    human = np.array([str(name).startswith(HUMAN_PREFIX) for name in judge.cat.categories], bool)
+    codes = judge.cat.codes.to_numpy()
+    return human[codes] if len(human) else np.zeros(len(frame), bool)
+
+
+def codes_of(column: pd.Series) -> tuple[Ints, int]:
+    """Integer codes of a column and how many there can be; a missing value is a code too."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        codes = column.cat.codes.to_numpy().astype(np.int64)
+        return codes + 1, len(column.cat.categories) + 1
+    codes, values = pd.factorize(column, use_na_sentinel=False)
+    return codes.astype(np.int64), len(values)
+
+
+def group_codes(frame: pd.DataFrame, columns: Sequence[str]) -> tuple[Ints, int]:
+    """Dense codes 0…n−1 of the rows' combinations of `columns`, in order of appearance, and n."""
+    key, size = np.zeros(len(frame), np.int64), 1
+    for name in columns:
+        codes, count = codes_of(frame[name])
+        if size * max(count, 1) > 2**62:
+            key, values = pd.factorize(key)
+            size = len(values)
+        key = key * count + codes
+        size *= max(count, 1)
+    dense, values = pd.factorize(key)
+    return dense.astype(np.int64), len(values)
+
+
+def item_codes(frame: pd.DataFrame) -> Ints:
+    """The resampling unit of each row."""
+    return codes_of(frame["item"])[0]
+
+
+def modal(frame: pd.DataFrame) -> pd.DataFrame:
+    """Repeats reduced to one row per order with the modal verdict; no mode is a tie."""
+    group, groups = group_codes(frame, ORDER)
+    if groups == len(frame):
+        return frame
+    width = int(frame["options"].max()) + 1
+    votes, counts = np.unique(group * width + frame["pick"].to_numpy() + 1, return_counts=True)
+    owner, pick = votes // width, votes % width - 1
+    most = np.zeros(groups, np.int64)
+    np.maximum.at(most, owner, counts)
+    top = counts == most[owner]
+    mode = np.full(groups, TIE, np.int64)
+    mode[owner[top]] = pick[top]
+    mode[np.bincount(owner[top], minlength=groups) > 1] = TIE
+    first = np.unique(group, return_index=True)[1]
+    return frame.iloc[first].assign(pick=mode.astype(np.int8))
+
+
+def in_complete_set(rows: pd.DataFrame) -> Mask:
+    """Rows of comparisons all of whose planned orders (two or more) were read."""
+    comparison, count = group_codes(rows, COMPARISON)
+    order, _ = group_codes(rows, ORDER)
+    first = np.unique(order, return_index=True)[1]
+    read = np.bincount(comparison[first], minlength=count)
+    planned = rows["orders"].to_numpy()
+    return (planned > 1) & (read[comparison] >= planned)
+
+
+def complete(frame: pd.DataFrame) -> pd.DataFrame:
+    """Picks of complete order sets: every order that was planned has been read."""
+    rows = picked(frame)
+    return rows_of(rows, in_complete_set(rows))
+
+
+def contestants(frame: pd.DataFrame) -> list[str]:
+    """Everyone shown in these rows, sorted."""
+    used = frame["shown"].astype("category").cat.remove_unused_categories().cat.categories
+    return sorted({name for shown in used for name in str(shown).split(SEP)})
+
+
+def slots(frame: pd.DataFrame, names: Sequence[str]) -> Ints:
+    """Who stands where: (rows, widest N) indices into `names`, ABSENT where there is no slot."""
+    shown = frame["shown"].astype("category")
+    index = {name: code for code, name in enumerate(names)}
+    width = int(frame["options"].max()) if len(frame) else 0
+    table = np.full((len(shown.cat.categories), width), ABSENT, np.int64)
+    codes = shown.cat.codes.to_numpy()
+    for code in np.unique(codes):
+        for slot, name in enumerate(str(shown.cat.categories[code]).split(SEP)):
+            table[code, slot] = index[name]
+    return table[codes]
+
+
+def chosen(frame: pd.DataFrame, names: Sequence[str]) -> Ints:
+    """The contestant picked in each row as an index into `names`; TIE stays TIE."""
+    pick = frame["pick"].to_numpy().astype(np.int64)
+    if len(frame) == 0:
+        return pick
+    placed = slots(frame, names)
+    who = placed[np.arange(len(frame)), np.maximum(pick, 0)]
+    return np.where(pick >= 0, who, pick)

@@ -1,0 +1,224 @@
+"""Tie models: Davidson and Rao–Kupper. Same order as half-win Bradley–Terry, another scale."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+
+from metrics import bt_fit, logit
+from metrics.battles import Battles, Floats, Ints, battles, pair_counts
+from metrics.intervals import joined
+from metrics.logit import PSEUDO_COUNT, Fit, Problem, by_value
+from metrics.position_term import exponential
+from studies.records import Estimate
+
+Model = Literal["davidson", "rao-kupper"]
+
+SCALE_NOTE: Final = "logits of this tie model: not comparable with half-win Bradley–Terry"
+NO_TIES: Final = "no ties: the tie parameter is dropped"
+ALL_TIES: Final = "only ties: everyone is equal and the tie parameter has no limit"
+SEVERAL_GROUPS: Final = "contestants fall into groups that never met: fit each group alone"
+NO_BATTLES: Final = "no readable verdict"
+
+
+@dataclass(frozen=True, slots=True)
+class TieModel:
+    """Strengths (logits, sum zero) and the tie parameter: Davidson's ν (0 = never) or
+    Rao–Kupper's κ (1 = never)."""
+
+    model: Model
+    strength: dict[str, Estimate]
+    parameter: Estimate
+    log_likelihood: float | None
+    regularised: bool = False
+    note: str = ""
+
+
+def davidson(frame: pd.DataFrame) -> TieModel:
+    """P(tie) = ν√(α_i α_j)/Z, Z = α_i + α_j + ν√(α_i α_j); every readable verdict counts."""
+    data = _one_group(frame)
+    if isinstance(data, str):
+        return _refused("davidson", data)
+    tied, decided = _has(data)
+    if not decided:
+        return _all_tied("davidson", data)
+    problem = _davidson_problem(data, tied)
+    return _model("davidson", data, logit.fit(problem), tied)
+
+
+def rao_kupper(frame: pd.DataFrame) -> TieModel:
+    """P(i) = α_i/(α_i + κα_j), a tie is the rest; every readable verdict counts."""
+    data = _one_group(frame)
+    if isinstance(data, str):
+        return _refused("rao-kupper", data)
+    tied, decided = _has(data)
+    if not decided:
+        return _all_tied("rao-kupper", data)
+    if not tied:
+        return _model("rao-kupper", data, logit.fit(_davidson_problem(data, tied)), tied)
+    return _model("rao-kupper", data, _fit_rao_kupper(data), tied)
+
+
+def _one_group(frame: pd.DataFrame) -> Battles | str:
+    """Battles among contestants that are all linked, or the reason there is nothing to fit."""
+    data = battles(frame)
+    if not len(data):
+        return NO_BATTLES
+    label = bt_fit.components(pair_counts(data), strong=False)
+    played = label[data.matches > 0]
+    return data if len(set(played.tolist())) == 1 else SEVERAL_GROUPS
+
+
+def _has(data: Battles) -> tuple[bool, bool]:
+    tie = data.outcome == 0.5
+    return bool(tie.any()), bool((~tie).any())
+
+
+def _refused(model: Model, note: str) -> TieModel:
+    return TieModel(model, {}, Estimate(None, note=note), None, note=note)
+
+
+def _all_tied(model: Model, data: Battles) -> TieModel:
+    zero = {
+        name: Estimate(0.0, n=int(n), items=data.items, unit="logit", note=ALL_TIES)
+        for name, n in zip(data.names, data.matches, strict=True)
+        if n
+    }
+    return TieModel(model, zero, Estimate(None, note=ALL_TIES), 0.0, note=ALL_TIES)
+
+
+def _model(model: Model, data: Battles, fitted: Fit, tied: bool) -> TieModel:
+    """Name the parameters: contrasts of θ first, the logarithm of ν or κ last."""
+    method = "Davidson" if model == "davidson" else "Rao–Kupper"
+    played = np.flatnonzero(data.matches)
+    basis = np.zeros((len(played), len(fitted.beta)))
+    basis[:, : len(played) - 1] = logit.contrasts(len(played))
+    strength = {
+        data.names[code]: fitted.estimate(
+            basis[row], int(data.matches[code]), unit="logit", method=method
+        )
+        for row, code in enumerate(played)
+    }
+    if tied:
+        last = np.eye(len(fitted.beta))[-1]
+        unit = "ν" if model == "davidson" else "κ"
+        parameter = exponential(fitted.estimate(last, len(data), unit=unit, method=method))
+    else:
+        parameter = Estimate(0.0 if model == "davidson" else 1.0, note=NO_TIES)
+    return TieModel(
+        model,
+        dict(sorted(strength.items(), key=by_value)),
+        parameter,
+        fitted.log_likelihood,
+        fitted.regularised,
+        joined(SCALE_NOTE, "" if tied else NO_TIES),
+    )
+
+
+def _settings(data: Battles) -> tuple[Floats, Floats, Ints, Ints]:
+    """θ rows of each unordered pair's two sides, the pair of each battle, and its outcome 0/1/2."""
+    played = np.flatnonzero(data.matches)
+    place = np.zeros(len(data.names), np.int64)
+    place[played] = np.arange(len(played))
+    low, high = np.minimum(data.first, data.second), np.maximum(data.first, data.second)
+    present, pair = np.unique(low * len(data.names) + high, return_inverse=True)
+    basis = logit.contrasts(len(played))
+    left, right = place[present // len(data.names)], place[present % len(data.names)]
+    won = np.where(data.first == low, data.outcome, 1.0 - data.outcome)
+    return basis[left], basis[right], pair, np.rint(2 - 2 * won).astype(np.int64)
+
+
+def _davidson_problem(data: Battles, tied: bool) -> Problem:
+    left, right, pair, outcome = _settings(data)
+    extra = np.zeros((len(left), int(tied)))
+    design = np.stack(
+        [
+            np.hstack([left, extra]),
+            np.hstack([(left + right) / 2, extra + 1.0]),
+            np.hstack([right, extra]),
+        ],
+        axis=1,
+    )
+    counts, multiplicity = logit.tally(data.item, data.items, pair, outcome, (len(left), 3))
+    available = np.ones((len(left), 3), bool)
+    available[:, 1] = tied
+    pseudo = np.array([PSEUDO_COUNT, 0.0, PSEUDO_COUNT])
+    return Problem(design, available, counts, multiplicity, np.eye(3), pseudo)
+
+
+def _fit_rao_kupper(data: Battles) -> Fit:
+    """Newton in (θ, η = ln κ): with d = θ_i − θ_j the log-likelihood is concave,
+
+    (w_i + t) ln σ(d − η) + (w_j + t) ln σ(−d − η) + t ln(e^{2η} − 1).
+    """
+    left, right, pair, outcome = _settings(data)
+    table, multiplicity = logit.tally(data.item, data.items, pair, outcome, (len(left), 3))
+    counts = np.asarray(multiplicity @ table).reshape(-1, 3)
+    strong = bt_fit.components(pair_counts(data), strong=True)[data.matches > 0]
+    finite = len(set(strong.tolist())) == 1
+    if not finite:
+        counts = counts + np.array([PSEUDO_COUNT, 0.0, PSEUDO_COUNT])
+    sides = _RaoKupper(left - right)
+    beta = np.append(np.zeros(left.shape[1]), 0.5)
+    for _ in range(200):
+        gradient, hessian = sides.derivatives(beta, counts)
+        step = np.asarray(np.linalg.solve(hessian, gradient))
+        beta = sides.climb(beta, step, counts)
+        if np.abs(step).max() < 1e-11:
+            break
+    bread = np.asarray(np.linalg.inv(sides.derivatives(beta, counts)[1]))
+    scores = table @ sides.scores(beta).reshape(-1, len(beta))
+    items = int(multiplicity.sum())
+    meat = scores.T @ (scores * multiplicity[:, None])
+    robust = bread @ meat @ bread * (items / (items - 1)) if items > 1 else None
+    span = None if finite else np.zeros((len(beta), 0))
+    return Fit(beta, sides.log_likelihood(beta, counts), bread, robust, span, items)
+
+
+class _RaoKupper:
+    """The likelihood of counts [pair, (i wins, tie, j wins)] in β = (contrasts of θ, η)."""
+
+    def __init__(self, gap: Floats) -> None:
+        # A win of i is σ(a), of j σ(b), a tie σ(a)σ(b)(e^{2η} − 1), with a = d − η, b = −d − η.
+        one = np.ones((len(gap), 1))
+        self.a, self.b = np.hstack([gap, -one]), np.hstack([-gap, -one])
+
+    def log_likelihood(self, beta: Floats, counts: Floats) -> float:
+        ties = counts[:, 1]
+        a, b = self.a @ beta, self.b @ beta
+        value = -(counts[:, 0] + ties) @ np.logaddexp(0, -a) - (counts[:, 2] + ties) @ np.logaddexp(
+            0, -b
+        )
+        return float(value + ties.sum() * np.log(np.expm1(2 * beta[-1])))
+
+    def scores(self, beta: Floats) -> Floats:
+        """Score of one verdict of each kind: [pair, outcome, parameter]."""
+        win = expit(-(self.a @ beta))[:, None] * self.a
+        loss = expit(-(self.b @ beta))[:, None] * self.b
+        tie = win + loss
+        tie[:, -1] += 2.0 / -np.expm1(-2 * beta[-1])
+        return np.stack([win, tie, loss], axis=1)
+
+    def derivatives(self, beta: Floats, counts: Floats) -> tuple[Floats, Floats]:
+        """Gradient and information matrix."""
+        gradient = np.einsum("po,pok->k", counts, self.scores(beta))
+        a, b = self.a @ beta, self.b @ beta
+        ties = counts[:, 1]
+        first = (counts[:, 0] + ties) * expit(a) * expit(-a)
+        second = (counts[:, 2] + ties) * expit(b) * expit(-b)
+        hessian = self.a.T @ (self.a * first[:, None]) + self.b.T @ (self.b * second[:, None])
+        hessian[-1, -1] += ties.sum() / np.sinh(beta[-1]) ** 2
+        return gradient, hessian
+
+    def climb(self, beta: Floats, step: Floats, counts: Floats) -> Floats:
+        """The longest of 1, ½, ¼ … of the step that keeps η positive and does not go down."""
+        here = self.log_likelihood(beta, counts)
+        for halvings in range(60):
+            trial = beta + step * 0.5**halvings
+            if trial[-1] > 0 and self.log_likelihood(trial, counts) >= here - 1e-12 * abs(here):
+                return np.asarray(trial)
+        return beta

@@ -1,0 +1,192 @@
+"""Who meets whom, in which order, how often: pure arithmetic on names, seeded."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from studies.errors import StudyError
+from studies.records import REFERENCE, UNRELATED, Item
+from studies.study import Study
+
+
+@dataclass(frozen=True, slots=True)
+class Showing:
+    """One presentation of some answers to one item."""
+
+    item: Item
+    shown: tuple[str, ...]
+    crossed: bool
+    repeat: int
+    noise: bool
+    orders: int
+    unrelated_item: Item | None = None
+
+
+def contestants_of(study: Study, items: Sequence[Item]) -> list[str]:
+    """The contestants that play, checked against what the data holds."""
+    found = sorted({name for item in items for name in item.responses})
+    wanted = list(study.contestants) or found
+    for name in [*wanted, study.baseline, study.new]:
+        if name and name != REFERENCE and name not in found:
+            raise StudyError(f"no contestant named {name!r} in the data. Found: {', '.join(found)}")
+    if REFERENCE in (*wanted, study.baseline) and not any(item.reference for item in items):
+        raise StudyError("@reference plays, but no item of this slice has a reference")
+    return wanted
+
+
+def coverage(study: Study, items: Sequence[Item]) -> dict[str, int]:
+    """How many items each contestant answered: what is missing is said before a cent is spent."""
+    return {
+        name: sum(_answered(item, name) for item in items) for name in contestants_of(study, items)
+    }
+
+
+def pair_showings(study: Study, items: Sequence[Item]) -> Iterator[Showing]:
+    """Every pair of every item in both orders (or one, seeded), with repeats and noise floor."""
+    names = contestants_of(study, items)
+    games = _reference_games(study, items) if study.pairing == "new" else frozenset()
+    for item in items:
+        for pair in _pairs(study, item, names, games):
+            orders = [pair, pair[::-1]]
+            if study.pair_orders == "one":
+                orders = [_rng(study, item.id, *sorted(pair), "order").choice(orders)]
+            crossed = study.labels == "crossed" and _half(study, item.id, pair)
+            yield from _repeated(study, item, orders, crossed, None)
+
+
+def option_showings(study: Study, items: Sequence[Item]) -> Iterator[Showing]:
+    """All answers of an item at once, rotated so that each stands in each slot."""
+    names = contestants_of(study, items)
+    for item in items:
+        options = tuple(name for name in names if _answered(item, name))
+        unrelated = None
+        if study.unrelated != "none":
+            options, unrelated = _with_unrelated(study, item, options, items)
+        if len(options) >= 2:
+            crossed = study.labels == "crossed" and _half(study, item.id, options)
+            orders = arrangements(options, study.option_orders, _rng(study, item.id, "order"))
+            yield from _repeated(study, item, orders, crossed, unrelated)
+
+
+def single_showings(study: Study, items: Sequence[Item]) -> Iterator[Showing]:
+    """One answer at a time, for ratings."""
+    names = contestants_of(study, items)
+    for item in items:
+        for name in names:
+            if _answered(item, name):
+                yield from _repeated(study, item, [(name,)], False, None)
+
+
+def arrangements(
+    options: tuple[str, ...], orders: str, rng: random.Random
+) -> list[tuple[str, ...]]:
+    """The orders in which N options are shown.
+
+    `rotations`: rotated right by 1, 2, … N (the last is the given order), as Grade Score does.
+    `williams`: a Latin square (two for odd N) in which each option follows each other equally often.
+    """
+    n = len(options)
+    if orders == "one":
+        return [tuple(rng.sample(options, n))]
+    if orders == "all":
+        if n > 4:
+            raise StudyError(f"orders: all is for at most 4 options; an item here has {n}")
+        return list(itertools.permutations(options))
+    if orders == "williams":
+        return [tuple(options[i] for i in row) for row in _williams(n)]
+    return [options[n - k :] + options[: n - k] for k in range(1, n + 1)]
+
+
+def _williams(n: int) -> list[list[int]]:
+    zigzag = [(i + 1) // 2 if i % 2 else (n - i // 2) % n for i in range(n)]
+    square = [[(step + row) % n for step in zigzag] for row in range(n)]
+    return square if n % 2 == 0 else square + [row[::-1] for row in square]
+
+
+def _answered(item: Item, name: str) -> bool:
+    text = item.reference if name == REFERENCE else item.responses.get(name, "")
+    return bool(text.strip())
+
+
+def _pairs(
+    study: Study, item: Item, names: list[str], games: frozenset[str]
+) -> list[tuple[str, str]]:
+    present = [name for name in names if _answered(item, name)]
+    if study.pairing == "all":
+        return list(itertools.combinations(present, 2))
+    if study.pairing == "baseline":
+        if not _answered(item, study.baseline):
+            return []
+        return [(study.baseline, name) for name in present if name != study.baseline]
+    return _new_pairs(study, item, present, games)
+
+
+def _reference_games(study: Study, items: Sequence[Item]) -> frozenset[str]:
+    """The seeded set of items on which the new contestant also meets the baseline."""
+    ids = sorted(i.id for i in items if _answered(i, study.baseline) and _answered(i, study.new))
+    count = min(study.reference_games, len(ids))
+    return frozenset(_rng(study, "reference games").sample(ids, count))
+
+
+def _new_pairs(
+    study: Study, item: Item, present: list[str], games: frozenset[str]
+) -> list[tuple[str, str]]:
+    """One drawn opponent an item, and the games against the baseline."""
+    if not _answered(item, study.new):
+        return []
+    others = [name for name in present if name not in (study.new, study.baseline)]
+    pairs = [(study.new, _rng(study, item.id, "opponent").choice(others))] if others else []
+    return [*pairs, (study.new, study.baseline)] if item.id in games else pairs
+
+
+def _repeated(
+    study: Study,
+    item: Item,
+    orders: Sequence[tuple[str, ...]],
+    crossed: bool,
+    unrelated: Item | None,
+) -> Iterator[Showing]:
+    for shown in orders:
+        for repeat in range(study.repeats):
+            yield Showing(item, shown, crossed, repeat, False, len(orders), unrelated)
+        if study.noise_floor and _rng(study, item.id, *shown, "noise").random() < study.noise_floor:
+            yield Showing(item, shown, crossed, study.repeats, True, len(orders), unrelated)
+
+
+def _with_unrelated(
+    study: Study, item: Item, options: tuple[str, ...], items: Sequence[Item]
+) -> tuple[tuple[str, ...], Item | None]:
+    """An answer to a different item, in front; `replace` drops the worst-ranked so that N stays."""
+    others = [other for other in items if other.id != item.id and other.responses]
+    if not others:
+        return options, None
+    drawn = _rng(study, item.id, "unrelated").choice(others)
+    if study.unrelated == "replace":
+        worst = _worst(item, options)
+        options = tuple(name for name in options if name != worst)
+    return (UNRELATED, *options), drawn
+
+
+def unrelated_answer(item: Item, other: Item) -> str:
+    """The answer of another item that plays @unrelated: drawn by the two ids alone, so that a
+    stored ask can be rendered again without its study."""
+    names = sorted(other.responses)
+    return other.responses[random.Random(f"{item.id}\x1f{other.id}").choice(names)]
+
+
+def _worst(item: Item, options: tuple[str, ...]) -> str:
+    ranks = next((p.ranks for p in item.human if p.ranks), {})
+    return max(options, key=lambda name: ranks.get(name, 0))
+
+
+def _half(study: Study, item: str, names: Sequence[str]) -> bool:
+    """A seeded half of the (item, pair)s is labelled crossed, all its orders alike."""
+    return _rng(study, item, *sorted(names), "labels").random() < 0.5
+
+
+def _rng(study: Study, *parts: str) -> random.Random:
+    """Seeded by what is drawn for, so that a larger slice does not change the draws of a smaller."""
+    return random.Random("\x1f".join([str(study.data.seed), *parts]))

@@ -1,0 +1,101 @@
+"""Opening the SQLite file of a store: settings, schema version, migrations."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from studies.errors import NewerStore, StoreUnusable
+
+SCHEMA: Final = Path(__file__).with_name("schema.sql")
+Migration = Callable[[sqlite3.Connection], None]
+MIGRATIONS: Final[list[Migration]] = []
+"""MIGRATIONS[k] brings a store from schema version k+1 to k+2; append, never edit."""
+
+VERSION: Final = 1 + len(MIGRATIONS)
+
+
+def default_path() -> Path:
+    """EVENHAND_STORE, else evenhand.db in the user's data folder."""
+    if named := os.environ.get("EVENHAND_STORE"):
+        return Path(named)
+    home = Path.home()
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local"))
+    elif sys.platform == "darwin":
+        base = home / "Library" / "Application Support"
+    else:
+        base = Path(os.environ.get("XDG_DATA_HOME", home / ".local" / "share"))
+    return base / "evenhand" / "evenhand.db"
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection in autocommit mode: transactions are begun and ended by name."""
+    connection = sqlite3.connect(path, timeout=10, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA foreign_keys=ON")
+    connection.execute("PRAGMA synchronous=FULL")  # a committed judgement survives a power cut
+    return connection
+
+
+def prepare(path: Path) -> None:
+    """Makes the store if it is not there, brings an older one up to date, refuses a newer one."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        connection = connect(path)
+    except (OSError, sqlite3.Error) as error:
+        raise StoreUnusable(
+            f"cannot open the store {path}: {error}; choose another file with --store"
+        ) from None
+    try:
+        _bring_up_to_date(connection, path)
+    except sqlite3.DatabaseError as error:
+        raise StoreUnusable(
+            f"{path} cannot be used as a store: {error}; choose another file with --store"
+        ) from None
+    finally:
+        connection.close()
+
+
+def _bring_up_to_date(connection: sqlite3.Connection, path: Path) -> None:
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version > VERSION:
+        raise NewerStore(
+            f"the store {path} was written by a newer Evenhand (schema {version}, this one knows "
+            f"{VERSION}); update Evenhand, or choose another file with --store"
+        )
+    if version == VERSION:
+        return
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("BEGIN IMMEDIATE")
+    version = connection.execute("PRAGMA user_version").fetchone()[0]  # another process was first?
+    if version == 0:
+        _create(connection, path)
+    for step in MIGRATIONS[max(version, 1) - 1 :] if version else []:
+        step(connection)
+    connection.execute(f"PRAGMA user_version={VERSION}")
+    connection.execute("COMMIT")
+
+
+def _create(connection: sqlite3.Connection, path: Path) -> None:
+    tables = connection.execute("SELECT name FROM sqlite_master WHERE type='table'").fetchall()
+    if tables:
+        raise StoreUnusable(
+            f"{path} is another program's database; choose another file with --store"
+        )
+    for statement in _statements(SCHEMA.read_text(encoding="utf-8")):
+        connection.execute(statement)
+
+
+def _statements(script: str) -> list[str]:
+    """Split by SQLite's own rule: executescript would commit our transaction."""
+    statements, current = [], ""
+    for line in script.splitlines():
+        current += line + "\n"
+        if sqlite3.complete_statement(current):
+            statements.append(current)
+            current = ""
+    return statements

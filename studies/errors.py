@@ -1,0 +1,35 @@
+"""What can be wrong with data, study files and stores.
+
+EvenhandError
+├── SourceError     a data file: names file, line and field
+├── StudyError      a study file: names the field
+└── StoreError      the judgement log
+    ├── NewerStore      written by a later version
+    └── StoreUnusable   not a store, read-only, disk full
+"""
+
+from __future__ import annotations
+
+
+class EvenhandError(Exception):
+    """Base of every error whose message is meant for the person at the keyboard."""
+
+
+class SourceError(EvenhandError):
+    pass
+
+
+class StudyError(EvenhandError):
+    pass
+
+
+class StoreError(EvenhandError):
+    pass
+
+
+class NewerStore(StoreError):
+    pass
+
+
+class StoreUnusable(StoreError):
+    pass

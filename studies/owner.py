@@ -1,0 +1,62 @@
+"""Is the process that took a lease still alive? A lock file answers, whatever the clock says.
+
+The kernel drops the lock when its holder dies, kill -9 included, so a dead owner's leases can be
+taken over at once, and a wall clock that jumps an hour frees nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from pathlib import Path
+from typing import IO
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try_lock(handle: IO[bytes]) -> bool:
+        try:
+            msvcrt.locking(handle.fileno(), msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+else:
+    import fcntl
+
+    def _try_lock(handle: IO[bytes]) -> bool:
+        try:
+            fcntl.flock(handle.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
+
+
+class Owner:
+    """A run's identity among all that use one store; alive while the file is locked."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.id = f"{os.getpid()}-{secrets.token_hex(6)}"
+        self._path = folder / f"{self.id}.lock"
+        self._handle = self._path.open("wb")
+        _try_lock(self._handle)
+
+    def close(self) -> None:
+        self._handle.close()
+        self._path.unlink(missing_ok=True)
+
+
+def is_alive(folder: Path, owner: str) -> bool:
+    """Whether somebody still holds this owner's lock; the file of a dead one is removed."""
+    path = folder / f"{owner}.lock"
+    try:
+        with path.open("rb+") as handle:
+            alive = not _try_lock(handle)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True  # cannot tell: better wait than pay twice
+    if not alive:
+        path.unlink(missing_ok=True)
+    return alive

@@ -1,0 +1,117 @@
+-- The judgement log. Narrow tables for dashboards; texts apart, read by key only.
+
+CREATE TABLE studies (
+    id        INTEGER PRIMARY KEY,
+    name      TEXT NOT NULL UNIQUE,
+    yaml      TEXT NOT NULL,
+    plan_sha  TEXT NOT NULL DEFAULT '',      -- same study, same data, same prompts: same plan
+    recorded  INTEGER NOT NULL DEFAULT 0,    -- 1: shipped or imported verdicts, nothing to ask
+    created   REAL NOT NULL,
+    updated   REAL NOT NULL
+) STRICT;
+
+CREATE TABLE items (                          -- by content: two studies share what they share
+    sha    TEXT PRIMARY KEY,
+    json   TEXT NOT NULL,
+    narrow TEXT NOT NULL                      -- category, answer lengths, preferences: what the frame needs
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE study_items (
+    study    INTEGER NOT NULL REFERENCES studies(id) ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    item     TEXT NOT NULL,
+    sha      TEXT NOT NULL REFERENCES items(sha),
+    PRIMARY KEY (study, item)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE prompts (
+    sha     TEXT PRIMARY KEY,
+    name    TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    yaml    TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE requests (                       -- what a key stands for; never a path, never an API key
+    key        TEXT PRIMARY KEY,
+    endpoint   TEXT NOT NULL,
+    model      TEXT NOT NULL,
+    prompt_sha TEXT NOT NULL,
+    parameters TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE plan (                           -- the asks of a study, in plan order
+    study          INTEGER NOT NULL REFERENCES studies(id) ON DELETE CASCADE,
+    position       INTEGER NOT NULL,
+    key            TEXT NOT NULL,
+    item           TEXT NOT NULL,
+    judge          TEXT NOT NULL,
+    prompt         TEXT NOT NULL,
+    shown          TEXT NOT NULL,             -- contestants joined by U+001F, in the order shown
+    labels         TEXT NOT NULL,
+    repeat         INTEGER NOT NULL,
+    noise          INTEGER NOT NULL,
+    orders         INTEGER NOT NULL,
+    unrelated_item TEXT,
+    origin         TEXT NOT NULL,             -- live | recorded
+    PRIMARY KEY (study, position)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX plan_by_key ON plan(key);
+
+CREATE TABLE judgements (                     -- seq grows with every write: a cursor for live views
+    seq               INTEGER PRIMARY KEY AUTOINCREMENT,
+    key               TEXT NOT NULL UNIQUE,
+    status            TEXT NOT NULL,
+    pick              INTEGER,                -- shown slot, -1 tie, null none
+    margin            INTEGER,
+    scores            TEXT,
+    probabilities     TEXT,
+    mass              REAL,
+    rule              TEXT NOT NULL,
+    finish            TEXT NOT NULL,
+    prompt_tokens     INTEGER,
+    completion_tokens INTEGER,
+    cached_tokens     INTEGER NOT NULL,
+    cache_write       INTEGER NOT NULL,
+    cost              REAL,                   -- dollars, all attempts; null: the price is not known
+    seconds           REAL NOT NULL,
+    model             TEXT NOT NULL,          -- the id the provider reported
+    time              REAL NOT NULL
+) STRICT;
+
+CREATE TABLE replies (
+    key       TEXT PRIMARY KEY,
+    reply     TEXT NOT NULL,
+    reasoning TEXT NOT NULL,
+    detail    TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE attempts (                       -- an intent before each call, its outcome after
+    id                INTEGER PRIMARY KEY,
+    key               TEXT NOT NULL,
+    owner             TEXT NOT NULL,
+    started           REAL NOT NULL,
+    ended             REAL,
+    outcome           TEXT,
+    prompt_tokens     INTEGER,
+    completion_tokens INTEGER,
+    cached_tokens     INTEGER,
+    cache_write       INTEGER,
+    cost              REAL
+) STRICT;
+CREATE INDEX attempts_by_key ON attempts(key);
+CREATE INDEX attempts_open ON attempts(owner) WHERE ended IS NULL;
+
+CREATE TABLE leases (                         -- alive as long as its owner's lock file is held
+    key   TEXT PRIMARY KEY,
+    owner TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE runs (
+    id      TEXT PRIMARY KEY,
+    study   TEXT NOT NULL,
+    owner   TEXT NOT NULL,
+    state   TEXT NOT NULL,                    -- running | paused | stopped | done | failed
+    reason  TEXT NOT NULL,
+    started REAL NOT NULL,
+    ended   REAL
+) STRICT, WITHOUT ROWID;

@@ -1,0 +1,8 @@
+"""Laws are checked on a busy two-core machine: examples are few, and none is timed."""
+
+from __future__ import annotations
+
+from hypothesis import settings
+
+settings.register_profile("metrics", max_examples=40, deadline=None, derandomize=True)
+settings.load_profile("metrics")

@@ -1,0 +1,159 @@
+"""Intervals by item clusters, against published and hand-worked values."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from metrics.intervals import (
+    bootstrap,
+    clopper_pearson,
+    item_weights,
+    jackknife,
+    max_t,
+    mean,
+    paired_difference,
+    proportion,
+    unknown,
+    wilson,
+)
+from metrics.measures import ratio
+
+
+@pytest.mark.parametrize(
+    ("successes", "n", "low", "high"),
+    [(7, 10, 0.396778, 0.892209), (0, 10, 0, 0.277533), (60, 100, 0.502003, 0.690599)],
+)
+def test_plain_wilson_gives_the_published_bounds(successes, n, low, high):
+    assert wilson(successes, n) == pytest.approx((low, high), abs=1e-6)
+
+
+def test_clopper_pearson_gives_the_published_bounds():
+    assert clopper_pearson(7, 10) == pytest.approx((0.347547, 0.933260), abs=1e-6)
+    assert clopper_pearson(60, 100) == pytest.approx((0.497209, 0.696705), abs=1e-6)
+    assert clopper_pearson(0, 10)[0] == 0
+    assert clopper_pearson(10, 10)[1] == 1
+
+
+def bounds(share: float, n: float) -> tuple[float, float]:
+    low, high = wilson(share * n, n)
+    return float(low), float(high)
+
+
+def test_one_verdict_per_item_is_wilson_widened_by_students_t():
+    # 7 of 10, each its own item: Σ(y−p)² = 2.1 = n·p(1−p), so deff = 10/9.
+    # n_eff = 10/(10/9)·(1.959964/t_9)² = 9·(1.959964/2.262157)² = 6.7560.
+    got = proportion([1] * 7 + [0] * 3, range(10))
+    n_eff = 9 * (1.959964 / 2.262157) ** 2
+    assert (got.value, got.n, got.items) == (0.7, 10, 10)
+    assert (got.low, got.high) == pytest.approx(bounds(0.7, n_eff), abs=1e-6)
+
+
+def test_verdicts_of_one_item_that_agree_count_as_fewer():
+    # 5 items of 4 equal verdicts, 3 of them all 1: p = .6, item sums of y − p are ±: 3·(4·.4)² +
+    # 2·(4·.6)² = 7.68 + 11.52 = 19.2; n·p(1−p) = 4.8; deff = 5/4·19.2/4.8 = 5.
+    y = [1] * 12 + [0] * 8
+    got = proportion(y, np.repeat(range(5), 4))
+    n_eff = 20 / 5 * (1.959964 / stats.t.ppf(0.975, 4)) ** 2
+    assert (got.low, got.high) == pytest.approx(bounds(0.6, n_eff), abs=1e-6)
+
+
+def test_items_that_cancel_do_not_make_the_interval_narrower_than_independent_verdicts():
+    # Every item holds a 1 and a 0: the item sums vanish, deff is held at 1, n_eff = 40·(z/t_19)².
+    got = proportion([1, 0] * 20, np.repeat(range(20), 2))
+    n_eff = 40 * (1.959964 / stats.t.ppf(0.975, 19)) ** 2
+    assert (got.low, got.high) == pytest.approx(bounds(0.5, n_eff), abs=1e-6)
+
+
+def test_a_share_of_one_has_as_many_verdicts_as_items():
+    # 30 verdicts of 10 items, all 1: deff = n/G = 3, n_eff = 10·(z/t_9)².
+    got = proportion([1] * 30, np.repeat(range(10), 3))
+    n_eff = 10 * (1.959964 / stats.t.ppf(0.975, 9)) ** 2
+    assert got.high == 1
+    assert got.low == pytest.approx(bounds(1, n_eff)[0], abs=1e-6)
+
+
+def test_one_item_has_a_value_and_no_interval():
+    got = proportion([1, 0, 1], ["q"] * 3)
+    assert (got.value, got.low, got.high, got.items) == (pytest.approx(2 / 3), None, None, 1)
+    assert "one item" in got.note
+
+
+def test_nothing_is_unknown_and_says_why():
+    assert proportion([], []).value is None
+    assert proportion([], []).note == "no verdicts"
+    assert mean([], []).value is None
+    assert paired_difference([], [], []).note == "nothing in common"
+    assert unknown("because", "share").note == "because"
+
+
+def test_the_mean_of_independent_values_has_the_t_interval():
+    values = np.array([1.0, 2.0, 4.0, 7.0])
+    got = mean(values, range(4))
+    low, high = stats.t.interval(0.95, 3, loc=3.5, scale=stats.sem(values))
+    assert (got.value, got.low, got.high) == pytest.approx((3.5, low, high))
+
+
+def test_a_paired_difference_keeps_what_both_share_out_of_the_interval():
+    # Both differ by exactly 1 on each item, whatever the item: no spread is left.
+    got = paired_difference([5, 3, 9], [4, 2, 8], list("abc"))
+    assert (got.value, got.low, got.high) == (1, 1, 1)
+
+
+def test_the_jackknife_of_a_mean_is_its_t_interval():
+    values = np.array([1.0, 2.0, 4.0, 7.0])
+    sums = np.stack([values, np.ones(4)], axis=1)
+    got, plain = jackknife(sums, ratio, 4), mean(values, range(4))
+    assert (got.low, got.high) == pytest.approx((plain.low, plain.high))
+
+
+def test_simulated_clusters_show_the_design_effect_of_the_reference():
+    # STATISTICS.md 8: 200 prompts × 10 verdicts, prompt sd 1: naive SE .01114, cluster .01704.
+    rng = np.random.default_rng(3)
+    ratios = []
+    for _ in range(40):
+        p = 1 / (1 + np.exp(-rng.normal(0, 1, 200)))
+        y = rng.random((200, 10)) < p[:, None]
+        sums = np.stack([y.sum(axis=1), np.full(200, 10.0)], axis=1)
+        draws = bootstrap(sums, ratio, rng, 400)
+        ratios.append(draws.var(ddof=1) / (y.mean() * (1 - y.mean()) / 2000))
+    assert np.mean(ratios) == pytest.approx(2.34, abs=0.35)
+
+
+def test_every_bootstrap_round_draws_as_many_items_as_there_are():
+    weights = item_weights(7, 50, np.random.default_rng(0))
+    assert (weights.sum(axis=1) == 7).all()
+
+
+def test_the_largest_t_of_a_family_needs_more_than_one_t():
+    # Ten independent normals: P(max |z| < c) = .95 at c = Φ⁻¹((1 + .95^(1/10))/2) = 2.80.
+    draws = np.random.default_rng(1).normal(size=(20_000, 10))
+    errors, critical = max_t(np.zeros(10), draws)
+    assert errors == pytest.approx(np.ones(10), abs=0.03)
+    assert critical == pytest.approx(2.80, abs=0.05)
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 5)), min_size=1, max_size=40))
+def test_swapping_success_and_failure_mirrors_the_interval(rows):
+    y, items = np.array([row[0] for row in rows]), [row[1] for row in rows]
+    got, mirrored = proportion(y, items), proportion(~y, items)
+    assert got.value == pytest.approx(1 - mirrored.value)
+    if got.low is not None:
+        assert got.low == pytest.approx(1 - mirrored.high, abs=1e-9)
+        assert 0 <= got.low <= got.value <= got.high <= 1
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 5)), min_size=1, max_size=40))
+def test_an_interval_holds_its_value_and_is_never_nan(rows):
+    for got in (
+        proportion([row[0] for row in rows], [row[1] for row in rows]),
+        mean([row[0] for row in rows], [row[1] for row in rows], bounds=(0, 1)),
+    ):
+        assert math.isfinite(got.value)
+        if got.low is not None:
+            assert got.low <= got.value + 1e-12 and got.value <= got.high + 1e-12
