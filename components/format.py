@@ -1,4 +1,4 @@
-"""Numbers and foreign text as readers see them: the one place that escapes, rounds and words them."""
+"""Numbers and foreign text as readers see them: the one place that escapes, rounds, words them."""
 
 from __future__ import annotations
 

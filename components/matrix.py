@@ -1,4 +1,4 @@
-"""A bias matrix as an HTML table whose cells are buttons: blank is even-handed, more ink is more bias.
+"""A matrix as an HTML table whose cells are buttons: blank is even-handed, more ink is more bias.
 
 A table and not a Plotly heatmap, so that text stays readable and keyboards and screen readers work.
 """
@@ -20,11 +20,14 @@ FEW_ITEMS: Final = 5
 THIN_ITEMS: Final = 10
 _TURNS_UP_TO: Final = 6
 """As many rows fit side by side on a phone; a longer matrix scrolls instead of turning."""
+_CROWDED_COLUMNS: Final = 7
+"""More columns than these have no room for intervals in a narrow panel; the hover card has them."""
 _MANY_COLUMNS: Final = 12
+_SOFT, _BREAK = "\u00ad", "\u200b"
 _SYLLABLE: Final = re.compile(
     r"(?<=[aeiouy][^\Waeiouy])(?=[^\Waeiouy][aeiouy]\w{2,})", re.IGNORECASE
 )
-"""Between the consonants of vowel-consonant-consonant-vowel, at least four letters before the end."""
+"""Between the consonants of vowel, consonant, consonant, vowel; at least four letters follow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +79,7 @@ FIRST_SHARE: Final = Scale("First-slot share", "f", 0.5, 1, ("always second", "a
 LEAN: Final = Scale(
     "Lean", "f", 0, 1, ("\u2212100 toward second", "+100 toward first"), signed=True
 )
-WINS: Final = Scale(
-    "Wins of the row", "w", 0.5, 1, ("50 %", "100 % for the row; losses stay blank")
-)
+WINS: Final = Scale("Wins", "w", 0.5, 1, ("50 %", "100 % for the row; losses stay blank"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,19 +103,23 @@ def matrix(
     keys: tuple[str, str] = ("judge", "category"),
     flags: Mapping[tuple[str, str], int] | None = None,
     label_width: int = 132,
+    turns: bool | None = None,
     click: str = "Click to read them",
 ) -> str:
     """The matrix with its scale strip.
 
-    `cells[row, column]` is an Estimate; None or absent is "not asked": a dash. `total` sets the first
-    column apart. A click sends {keys[0]: row, keys[1]: column}. `flags` fold corners (1 or 2).
+    `cells[row, column]` is an Estimate; None or absent is "not asked": a dash. `total` sets the
+    first column apart. A click sends {keys[0]: row, keys[1]: column}. `flags` fold corners (1, 2).
+    On a phone rows and columns change places, unless they mean different things ("row beats
+    column") or are too many.
     """
     heads = [column if isinstance(column, Column) else Column(column) for column in columns]
     view = _View(cells, scale, keys, flags or {}, click)
-    turns = len(rows) <= _TURNS_UP_TO
+    if turns is None:
+        turns = scale.kind != "w" and len(rows) <= _TURNS_UP_TO
     tables = _wide(rows, heads, view, total, turns)
     if turns:
-        tables += _tall(rows, heads, view)
+        tables += _tall(rows, heads, view, total)
     style = attributes({"style": f"--lab: {label_width}px"})
     hatched = any(e and e.value is not None and 0 < e.items < FEW_ITEMS for e in cells.values())
     return (
@@ -148,15 +153,16 @@ def _wide(
         body += f'<tr><th scope="row">{_wrapped(row)}</th>{"".join(made)}</tr>'
     kind = " turns" if turns else ""
     kind += " many" if len(columns) > _MANY_COLUMNS else ""
+    kind += " crowded" if len(columns) > _CROWDED_COLUMNS else ""
     return _table(f"wide{kind}", view, cols, "".join(heads), body)
 
 
-def _tall(rows: Sequence[str], columns: Sequence[Column], view: _View) -> str:
+def _tall(rows: Sequence[str], columns: Sequence[Column], view: _View, total: bool) -> str:
     heads = "".join(_head(Column(row)) for row in rows)
     body = "".join(
-        f'<tr><th scope="row">{_wrapped(column.name)}</th>'
+        f'<tr><th scope="row">{_named(column.name, bold=total and i == 0)}</th>'
         f"{''.join(_cell(row, column.name, view) for row in rows)}</tr>"
-        for column in columns
+        for i, column in enumerate(columns)
     )
     return _table("tall", view, "<col>" * len(rows), heads, body)
 
@@ -170,21 +176,27 @@ def _table(kind: str, view: _View, cols: str, heads: str, body: str) -> str:
 
 
 def _head(column: Column, bold: bool = False) -> str:
-    name = f"<b>{_wrapped(column.name)}</b>" if bold else _wrapped(column.name)
+    name = _named(column.name, bold)
     note = f"<small>{safe(column.note)}</small>" if column.note else ""
     return f'<th scope="col">{name}{note}</th>'
 
 
+def _named(name: str, bold: bool) -> str:
+    return f"<b>{_wrapped(name)}</b>" if bold else _wrapped(name)
+
+
 def _wrapped(name: str) -> str:
-    """Names may break after - _ / and, where a word is long, between two syllables."""
-    out = re.sub(r"[^\W\d_]{9,}", lambda word: _SYLLABLE.sub("\u00ad", word.group()), name)
-    return re.sub(r"([-_/])", r"\1<wbr>", safe(out))
+    """Names may break after - _ / and inside long words: between syllables, else anywhere."""
+    out = re.sub(r"[^\W\d_]{9,}", lambda word: _SYLLABLE.sub(_SOFT, word.group()), name)
+    out = re.sub(rf"[^\s{_SOFT}/_-]{{12}}(?=[^\s{_SOFT}/_-])", rf"\g<0>{_BREAK}", out)
+    return re.sub(rf"[-_/]|{_BREAK}", lambda m: m.group().strip(_BREAK) + "<wbr>", safe(out))
 
 
 def _cell(row: str, column: str, view: _View) -> str:
     estimate = view.cells.get((row, column))
     if estimate is None or not known(estimate.value):
-        return f'<td class="none"><span{attributes(_unknown(row, column, estimate))}>{NONE}</span></td>'
+        why = attributes(_unknown(row, column, estimate))
+        return f'<td class="none"><span{why}>{NONE}</span></td>'
     few = 0 < estimate.items < FEW_ITEMS
     thin = FEW_ITEMS <= estimate.items < THIN_ITEMS
     flag = view.flags.get((row, column), 0)

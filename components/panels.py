@@ -1,7 +1,8 @@
 """Pieces of a page as HTML: findings, KPI strips, notices, tables with a forest in each row.
 
-Every text goes through `rich` or `safe`, so callers pass plain sentences (with **bold** and `code`) and raw names
-from data. What can be clicked carries data-select; show it in a components.plot.ClickableHTML.
+Every text goes through `rich` or `safe`, so callers pass plain sentences (with **bold** and `code`)
+and raw names from data. What can be clicked carries data-select; show it in a
+components.plot.ClickableHTML.
 """
 
 from __future__ import annotations
@@ -208,9 +209,8 @@ def _select(select: Any) -> dict[str, object]:
 def _link(text: str, select: Any) -> str:
     if select is None:
         return rich(text)
-    return (
-        f'<button type="button" class="eh-link"{attributes(_select(select))}>{rich(text)}</button>'
-    )
+    made = attributes({"type": "button", "class": "eh-link", **_select(select)})
+    return f"<button{made}>{rich(text)}</button>"
 
 
 def button(action: Action, small: bool = False) -> str:
@@ -347,7 +347,7 @@ def first_visit_table(
     rows: Sequence[FirstVisitRow],
     *,
     title: str = "The embedded judge on the probe set",
-    subtitle: str = f"% of pairs whose verdict survives the swap, 95{NARROW}% CI; one line a prompt",
+    subtitle: str = f"% of pairs that survive the swap, 95{NARROW}% CI; one line a prompt",
 ) -> str:
     """What the embedded judge did on the built-in pairs, prompt by prompt."""
     axis = Axis(chance=0.5)
@@ -384,7 +384,7 @@ def flips_table(rows: Sequence[FlipRow]) -> str:
 
 
 def _flip_row(row: FlipRow, most: int) -> str:
-    left, right = (f"{40 * value / most:.2f}%" for value in (row.first, row.second))
+    left, right = (f"{38 * value / most:.2f}%" for value in (row.first, row.second))
     bars = (
         f'<i class="l" style="width:{left}"></i><i class="r" style="width:{right}"></i>'
         f'<i class="z"></i><span style="right:calc(50% + {left})">{count(row.first)}</span>'
@@ -410,7 +410,8 @@ def leaderboard(rows: Sequence[LeaderRow], axis: Axis | None = None) -> str:
     )
     body = "".join(_leader_row(row, axis) for row in rows)
     return wrap(
-        f'<table class="eh-tbl folds"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
+        '<div class="eh-tbl-box"><table class="eh-tbl folds">'
+        f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
 

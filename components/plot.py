@@ -1,7 +1,7 @@
-"""Our two components on gr.HTML: a plot that redraws without flicker, and HTML whose buttons reach Python.
+"""Two components on gr.HTML: a plot that redraws without flicker, HTML whose buttons reach Python.
 
-Both are functions and not subclasses: Gradio writes a .pyi file beside every module that subclasses one of its
-components. Their JavaScript is in assets/page.js, which theme.head() puts into the page.
+Both are functions and not subclasses: Gradio writes a .pyi file beside every module that subclasses
+one of its components. Their JavaScript is assets/page.js, which theme.head() puts into the page.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import plotly
 from components.charts import Figure
 
 _PLOT_TEMPLATE = '<div class="eh-plot" role="img" style="height:{height}px"></div>'
-# The template never mentions the value, so Gradio never touches what Plotly drew. (Templates must not use
-# {{value}} either: Gradio evaluates the rendered template as JavaScript, and data could hold ${…}.)
+# The template does not mention the value, so Gradio never touches what Plotly drew. No template
+# may hold {{value}}: Gradio runs what is rendered as JavaScript, and data could hold ${…}.
 _PLOT_SCRIPT = "evenhand.plot(element, props, trigger, watch, {path!r}); /* triggers 'select' */"
 _CLICK_SCRIPT = "evenhand.clicks(element, trigger, watch); /* triggers 'select' */"
 

@@ -1,4 +1,4 @@
-"""Colours and fonts: the tokens of assets/style.css as a Gradio theme, and what goes into the page's head."""
+"""Colours and fonts: the tokens of assets/style.css as a Gradio theme, and the head of the page."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _COLOURS: Final = {
     "checkbox_background_color": "surface",
     "checkbox_background_color_selected": "ink",
     "checkbox_border_color": "line-2",
-    "checkbox_border_color_focus": "focus",
+    "checkbox_border_color_focus": "ink",
     "checkbox_border_color_selected": "ink",
     "checkbox_label_background_fill": "surface",
     "checkbox_label_background_fill_hover": "sunken",
@@ -143,7 +143,7 @@ def evenhand_theme() -> gr.themes.Base:
 
 
 def css() -> str:
-    """The stylesheet; head() already carries it (Gradio would rewrite what goes to launch(css=…))."""
+    """The stylesheet. head() carries it already: Gradio rewrites what goes to launch(css=…)."""
     return (ASSETS / "style.css").read_text(encoding="utf-8")
 
 

@@ -16,7 +16,7 @@ from judges.limits import NAP, Gate
 from judges.models.answers import Answer, Call, Model
 from judges.reading import read_answer
 from studies.journal import Journal
-from studies.records import Ask, Judgement, Price, Usage
+from studies.records import NO_USAGE, Ask, Judgement, Price, Usage
 
 LONGEST_BACKOFF: Final = 30.0
 HOPELESS: Final = 5
@@ -81,7 +81,7 @@ class Attempts:
     call: Call
     attempt: int
     """The id of the intent on disk."""
-    usage: Usage = Usage()
+    usage: Usage = NO_USAGE
     cost: float | None = None
     total: float | None = None
     seconds: float = 0.0
@@ -102,7 +102,7 @@ class Attempts:
                 return outcome
             await self.desk.journal.ended(self.attempt, again, self.usage, self.cost)
             self.attempt = await self.desk.journal.again(self.call.key)
-            self.usage, self.cost = Usage(), None
+            self.usage, self.cost = NO_USAGE, None
             if isinstance(outcome, Fault) and outcome.action == "retry":
                 await self.desk.sleep(self._backoff())
         return None
@@ -148,7 +148,7 @@ class Attempts:
         return None
 
     async def _reserve(self) -> float | None:
-        """Dollars for the worst case; waits for calls in flight to give back what they did not need."""
+        """Dollars for the worst case; waits for calls in flight to give back what they spared."""
         ledger = self.desk.ledger
         while (reserved := ledger.reserve(self.call, self.state.price)) is None:
             if ledger.idle or self.desk.stop:
@@ -166,7 +166,7 @@ class Attempts:
 
     def _book(self, outcome: Answer | Fault, reserved: float) -> None:
         """Every attempt is paid for, the failed but billed ones too."""
-        self.usage = outcome.usage if isinstance(outcome, Answer) else Usage()
+        self.usage = outcome.usage if isinstance(outcome, Answer) else NO_USAGE
         ledger = self.desk.ledger
         self.cost = ledger.settle(self.state.name, reserved, self.usage, self.state.price)
         ledger.calibrate(self.call, self.usage)
@@ -225,4 +225,4 @@ class Attempts:
     def _backoff(self) -> float:
         """Doubling with full jitter, so that workers do not come back in step."""
         most = min(LONGEST_BACKOFF, self.desk.settings.first_backoff * 2 ** (self.tried - 1))
-        return most * (0.5 + self.desk.rng.random() / 2)
+        return float(most * (0.5 + self.desk.rng.random() / 2))

@@ -43,7 +43,7 @@ def cost_of(usage: Usage, price: Price | None) -> float | None:
 
 @dataclass(slots=True)
 class Ledger:
-    """Dollars spent and reserved by one run, by judge; a call is made only if its worst case fits."""
+    """Dollars spent and reserved by one run; a call is made only if its worst case fits."""
 
     budget: float | None = None
     spent: dict[str, float] = field(default_factory=dict)

@@ -80,7 +80,8 @@ def _status_fault(error: openai.APIStatusError, endpoint: str) -> Fault:
 
 
 _OVERFLOW: Final = re.compile(
-    r"context_length|context size|context window|exceed_context|maximum context|too (long|many tokens)",
+    r"context_length|context size|context window|exceed_context|maximum context"
+    r"|too (long|many tokens)",
     re.IGNORECASE,
 )
 _IMAGES: Final = re.compile(r"image|vision|multimodal|mmproj", re.IGNORECASE)

@@ -110,7 +110,8 @@ _ALL: Final = (
             'number of your option, $labels; after it a line that begins with "Explanation:".'
         ),
         closing_prefilled="Say which option you select: Option $labels.",
-        prefill="Selection: Option",
+        # The space belongs to the prefill: tokenizers split " 1" into a space and a digit.
+        prefill="Selection: Option ",
         grammar='root ::= "Selection: Option " label "\\n"\nlabel ::= $labels',
         single_tokens=9,
     ),

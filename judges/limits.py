@@ -1,4 +1,4 @@
-"""How many calls may be in flight to one endpoint, and when none may: one gate per (endpoint, key)."""
+"""How many calls may be in flight to one endpoint, and when none may."""
 
 from __future__ import annotations
 

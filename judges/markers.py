@@ -9,6 +9,10 @@ from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from judges.normalise import Clean
+from studies.records import Verdict
+
+NO_MARKER: Final = "no marker"
+NOT_READ: Final = "the last marker's value cannot be read"
 
 # A letter with an accent is another letter, and not every accented letter is one character.
 ACCENTS: Final = "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
@@ -33,6 +37,16 @@ _NOT_A_SCORE: Final = re.compile(
 _SECOND_SCORE: Final = re.compile(
     rf"[\w%/\u2044{ACCENTS}]| ?%| ?(?:{_DASH}|to |or |and ) ?[0-9]{{1,9}}(?:[.,][0-9]{{1,9}})? ?/"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a format's reader found in a cleaned reply, and where."""
+
+    verdict: Verdict | None = None
+    reason: str = NO_MARKER
+    span: tuple[int, int] | None = None
+    rule: str = "last-marker"
 
 
 def last(

@@ -324,7 +324,7 @@ def _check(plan: Plan) -> None:
             )
         if study.labels == "crossed" and not prompt.crossable:
             raise PlanError(
-                f"labels: crossed needs $first, $second, $label_first and $label_second; the prompt "
+                "labels: crossed needs $first, $second, $label_first and $label_second; prompt "
                 f"{prompt.name!r} does not use them all"
             )
         for judge in study.judges:

@@ -26,7 +26,8 @@ ROLES: Final = ("system", "user", "assistant")
 VARIABLES: Final = (
     "instruction", "context", "reference", "ground_truth", "criteria_subjective",
     "criteria_factuality", "response_a", "response_b", "first", "second", "label_first",
-    "label_second", "labels", "options", "reply", "images", "n_images", "aspects", "closing", "fence",
+    "label_second", "labels", "options", "reply", "images", "n_images", "aspects", "closing",
+    "fence",
 )  # fmt: skip
 ALIASES: Final = {
     "question": "instruction",
@@ -166,9 +167,8 @@ def _check_variables(prompt: Prompt, where: str) -> None:
         for match in _PLACE.finditer(text):
             name = match["dollar"]
             if name and name not in VARIABLES:
-                raise PromptError(
-                    f"{where}: unknown variable ${name}. Known: {', '.join('$' + v for v in VARIABLES)}"
-                )
+                known = ", ".join("$" + variable for variable in VARIABLES)
+                raise PromptError(f"{where}: unknown variable ${name}. Known: {known}")
 
 
 def _variable(match: re.Match[str]) -> str | None:

@@ -1,21 +1,24 @@
 """One function per verdict format: what a cleaned reply says, and where it says it.
 
 The last marker binds; if its value cannot be read the reply is unreadable, since an earlier marker
-may be a quotation. All rules: PROTOCOLS.md 5.
+may be a quotation. All rules: PROTOCOLS.md 5. N options have a file of their own: selection.py.
 """
 
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, Literal
 
 from judges.formats import FORMATS
 from judges.markers import (
     ACCENTS,
-    END,
+    NO_MARKER,
+    NOT_READ,
     Brackets,
+    Found,
     last,
     last_brackets,
     letter_at,
@@ -23,22 +26,12 @@ from judges.markers import (
     score_at,
 )
 from judges.normalise import Clean, lower
+from judges.selection import selection_gradelab, selection_option
 from studies.records import Verdict
 
-NOT_READ: Final = "the last marker's value cannot be read"
 NO_SUCH_LABEL: Final = "there is no such label"
 TIE_WITHIN: Final = 0.1
 """Two ratings this close are a tie, as in FastChat's TIE_DELTA."""
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What a format's reader found in a cleaned reply, and where."""
-
-    verdict: Verdict | None = None
-    reason: str = "no marker"
-    span: tuple[int, int] | None = None
-    rule: str = "last-marker"
 
 
 _BETTER: Final = re.compile(r"(?:overall,?[ \n])?response[ \n]([a-z])[ \n]is[ \n]better")
@@ -46,19 +39,24 @@ _BETTER: Final = re.compile(r"(?:overall,?[ \n])?response[ \n]([a-z])[ \n]is[ \n
 
 def _overall_response(text: Clean, n_options: int) -> Found:
     """Exactly one of the sentences, however often: one of two may be a quotation."""
-    sentences = [m for m in _BETTER.finditer(text.lower) if _pick(m[1], n_options)]
+    sentences = _sentences(text, n_options)
     if len({match[1] for match in sentences}) > 1:
         return Found(reason="more than one response is called better", rule="exactly-one")
-    if not sentences:
-        return Found(rule="exactly-one")
-    return Found(_pick(sentences[-1][1], n_options), "", sentences[-1].span(), "exactly-one")
+    return replace(_last_sentence(sentences, n_options), rule="exactly-one")
 
 
 def _overall_response_last(text: Clean, n_options: int) -> Found:
-    sentences = [m for m in _BETTER.finditer(text.lower) if _pick(m[1], n_options)]
+    return _last_sentence(_sentences(text, n_options), n_options)
+
+
+def _sentences(text: Clean, n_options: int) -> list[re.Match[str]]:
+    return [match for match in _BETTER.finditer(text.lower) if _pick(match[1], n_options)]
+
+
+def _last_sentence(sentences: list[re.Match[str]], n_options: int) -> Found:
     if not sentences:
         return Found()
-    return Found(_pick(sentences[-1][1], n_options), span=sentences[-1].span())
+    return Found(_pick(sentences[-1][1], n_options), "", sentences[-1].span())
 
 
 _FINAL_ANSWER: Final = re.compile(r"(?<!\w)final answer ?:")
@@ -81,77 +79,6 @@ def _label(text: Clean, n_options: int) -> Found:
     if whole:
         return Found(_pick(whole[1], n_options), NO_SUCH_LABEL, whole.span(1), "whole-reply")
     return _marked_letter(_ANSWER, text, n_options)
-
-
-_SELECTION: Final = re.compile(r"(?<!\w)selection ?:")
-_OPTION: Final = re.compile(
-    rf"(?:(?<!\w)options?[ -]?#?|#|(?<![\w.,#-]))([0-9]{{1,9}})(?!\.?[0-9]){END}"
-)
-_RIVAL_OPTION: Final = re.compile(
-    r" ?(?:,|/|&|\+|=|[-\u2010-\u2015]|or |and |to )+ ?(?:and |or )?(?:option )?#?([0-9]{1,9})"
-)
-
-
-def _selection_option(text: Clean, n_options: int) -> Found:
-    """The first option named on the last `Selection:` line, or on the next if that is empty."""
-    marker = last(_SELECTION, text.lower)
-    if marker is None:
-        return Found()
-    option = _OPTION.search(text.lower, marker.end(), _value_end(text.lower, marker.end()))
-    if option is None:
-        return Found(reason=NOT_READ)
-    rival = _RIVAL_OPTION.match(text.lower, option.end())
-    if rival and int(rival[1]) != int(option[1]):
-        return Found(reason=NOT_READ)
-    return _chosen(text, marker.start(), option, n_options)
-
-
-def _selection_gradelab(text: Clean, n_options: int) -> Found:
-    """The Grade Score authors' rule: the first "Selection", then the first "Option k" after it."""
-    start = max(text.text.find("Selection"), 0)
-    option = re.compile("Option ([0-9]{1,9})").search(text.text, start)
-    if option is None:
-        return Found(rule="gradelab")
-    return replace(_chosen(text, option.start(), option, n_options), rule="gradelab")
-
-
-def _value_end(text: str, position: int) -> int:
-    """Where the line ends, or the next one if nothing follows on this (blank lines are gone)."""
-    end = text.find("\n", position)
-    if end >= 0 and not text[position:end].strip():
-        position = end + 1
-        if text.startswith("explanation", position):
-            return position
-        end = text.find("\n", position)
-    return len(text) if end < 0 else end
-
-
-def _chosen(text: Clean, start: int, option: re.Match[str], n_options: int) -> Found:
-    number = int(option[1])
-    if not 1 <= number <= n_options:
-        return Found(reason=f"there is no option {number}")
-    grades = _grades(text.lower[:start], n_options)
-    return Found(Verdict(pick=number - 1, scores=grades), "", (start, option.end()))
-
-
-_GRADING: Final = re.compile(r"(?<!\w)grading ?:")
-_GRADE_OF: Final = re.compile(
-    r"option ?#?([0-9]{1,9}) ?[])]?(?: ?[:=(\u2013\u2014-]| is| gets)? ?(?:grade|score|points)?"
-    r" ?[:=]? ?[\[(]?(?=[0-9])"
-)
-
-
-def _grades(text: str, n_options: int) -> tuple[float, ...]:
-    """The grades 0-5 that prompt 4 of Grade Score asks for before the selection; all or none."""
-    grading = last(_GRADING, text)
-    grades: dict[int, float] = {}
-    for option in _GRADE_OF.finditer(text, grading.end()) if grading else ():
-        grade = score_at(text, option.end(), 5)
-        grades.pop(int(option[1]), None)
-        if grade and 0 <= grade[0] <= 5:
-            grades[int(option[1])] = grade[0]
-    wanted = range(1, n_options + 1)
-    return tuple(grades[k] for k in wanted) if all(k in grades for k in wanted) else ()
 
 
 _FINAL_VERDICT: Final = re.compile(r"final verdict is ?:")
@@ -178,19 +105,18 @@ def _five_level(text: Clean, n_options: int) -> Found:
     end = text.lower.find("\n", marker.end())
     end = len(text.lower) if end < 0 else end
     brackets = last_brackets(text.lower, marker.end(), end)
-    return _level(brackets or last_brackets(text.lower, start, marker.start()), marker.start())
+    return _level(brackets or last_brackets(text.lower, start, marker.start()), marker.span())
 
 
 def _arena_hard(text: Clean, n_options: int) -> Found:
     return _level(last_brackets(text.lower))
 
 
-def _level(brackets: Brackets | None, start: int | None = None) -> Found:
+def _level(brackets: Brackets | None, marker: tuple[int, int] | None = None) -> Found:
     if brackets is None:
-        return Found(reason="no marker" if start is None else NOT_READ)
-    level = _bare(brackets.content)
-    first = brackets.span[0] if start is None else min(start, brackets.span[0])
-    return Found(_LEVELS.get(level), NOT_READ, (first, brackets.span[1]))
+        return Found(reason=NOT_READ if marker else NO_MARKER)
+    ends = (*brackets.span, *(marker or ()))
+    return Found(_LEVELS.get(_bare(brackets.content)), NOT_READ, (min(ends), max(ends)))
 
 
 def _mt_bench(text: Clean, n_options: int) -> Found:
@@ -246,7 +172,7 @@ def _factuality(text: Clean, n_options: int) -> Found:
     wanted = [scores.get(index) for index in range(min(n_options, 26))]
     known = tuple(score for score in wanted if score is not None)
     if len(known) < len(wanted) or not wanted:
-        return Found(reason="a score is missing or not readable" if scores else "no marker")
+        return Found(reason="a score is missing or not readable" if scores else NO_MARKER)
     used = [spans[index] for index in range(len(wanted))]
     return Found(Verdict(scores=known), "", (min(used)[0], max(used)[1]))
 
@@ -319,7 +245,7 @@ def _marked_letter(pattern: re.Pattern[str], text: Clean, n_options: int) -> Fou
 
 
 def _pick(letter: str, n_options: int) -> Verdict | None:
-    index = ord(letter) - ord("a")
+    index = string.ascii_lowercase.find(letter)
     return Verdict(index) if 0 <= index < n_options else None
 
 
@@ -348,7 +274,7 @@ Reader = Callable[[Clean, int], Found]
 READERS: Final[Mapping[str, Reader]] = {
     "overall-response": _overall_response,
     "final-answer": _final_answer,
-    "selection-option": _selection_option,
+    "selection-option": selection_option,
     "five-level": _five_level,
     "arena-hard": _arena_hard,
     "factuality": _factuality,
@@ -363,7 +289,7 @@ READERS: Final[Mapping[str, Reader]] = {
 }
 _BY_RULE: Final[Mapping[tuple[str, str], Reader]] = {
     ("overall-response", "last"): _overall_response_last,
-    ("selection-option", "gradelab"): _selection_gradelab,
+    ("selection-option", "gradelab"): selection_gradelab,
 }
 
 

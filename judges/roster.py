@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from judges.errors import PlanError
 from judges.models.answers import Answer, Call, Model
-from judges.models.embedded import EmbeddedServer, EmbeddedUnavailable, shared
+from judges.models.embedded import EmbeddedServer, shared
 from judges.models.endpoint import EndpointModel
 from judges.models.simulated import SimulatedModel
 from studies.records import JudgeSpec
@@ -64,6 +64,3 @@ def model_for(judge: JudgeSpec, key: str, families: Mapping[str, str]) -> Model:
     if judge.kind == "simulated":
         return SimulatedModel(families)
     return EndpointModel(judge.endpoint, key)
-
-
-__all__ = ["EmbeddedUnavailable", "api_key", "model_for"]

@@ -7,6 +7,7 @@ polls a snapshot. Two runs at one endpoint share its gate, so a cool-down holds 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import secrets
 import threading
 import time
@@ -25,7 +26,6 @@ from judges.plan import Plan, call_for
 from judges.roster import api_key, model_for
 from studies.errors import StoreError
 from studies.journal import Journal
-from studies.owner import is_alive
 from studies.records import Judgement, JudgeSpec
 from studies.store import Store
 
@@ -98,17 +98,17 @@ class Run:
         self.plan, self.store = plan, store
         self.state: State = "running"
         self.reason = ""
-        self.started, self.ended = time.time(), None
+        self.started = time.time()
+        self.ended: float | None = None
         self.finished = threading.Event()
         self._keys, self._settings = keys, settings
         self._desk: Desk | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._progress = _Progress(_recounted(store, plan.study.name))
         self._left_by_judge = _pending_by_judge(store, plan.study.name)
+        self._settled: Counter[str] = Counter()
         self._wanted: Literal["run", "pause", "stop"] = "run"
         self._lock = threading.Lock()
-
-    ended: float | None
 
     # ---- steering, from any thread ----------------------------------------------------------
 
@@ -160,22 +160,18 @@ class Run:
         if self.state != "running":
             return None
         left = [
-            (self._left_by_judge.get(name, 0) - len_settled, self._progress.rate(name))
-            for name, len_settled in self._settled_by_judge().items()
+            (count - self._settled[name], self._progress.rate(name))
+            for name, count in self._left_by_judge.items()
         ]
         waiting = [(n, rate) for n, rate in left if n > 0]
         if not waiting or any(rate <= 0 for _, rate in waiting):
             return None
         return max(n / rate for n, rate in waiting)
 
-    def _settled_by_judge(self) -> dict[str, int]:
-        return {name: self._settled.get(name, 0) for name in self._left_by_judge}
-
     # ---- inside the engine's loop -----------------------------------------------------------
 
     async def run(self, engine: Engine) -> None:
         """Asks until nothing is left; whatever happens, the run ends in a state with a reason."""
-        self._settled: Counter[str] = Counter()
         try:
             journal = Journal(self.store)
         except OSError as error:
@@ -186,8 +182,8 @@ class Run:
         except* (EmbeddedUnavailable, StoreError) as errors:
             self._end("failed", str(_first(errors)))
         except* Exception as errors:
-            error = _first(errors)
-            self._end("failed", f"{type(error).__name__}: {error}")
+            cause = _first(errors)
+            self._end("failed", f"{type(cause).__name__}: {cause}")
         finally:
             _close(journal)
             self._note()
@@ -221,10 +217,8 @@ class Run:
 
     def _note(self) -> None:
         """Best effort: a store that cannot be written has already been reported."""
-        try:
+        with contextlib.suppress(StoreError):
             note_run(self.store, self)
-        except StoreError:
-            pass
 
     def _recount_now_and_then(self) -> None:
         """Another process may be settling asks of ours."""
@@ -376,6 +370,3 @@ def _close(journal: Journal) -> None:
         journal.close()
     except StoreError:
         journal.owner.close()
-
-
-__all__ = ["Engine", "Run", "Snapshot", "is_alive"]

@@ -1,7 +1,7 @@
 """Reading a verdict out of a reply, or out of the probabilities of its labels.
 
 A reply never makes it raise, nor takes more than linear time. What is done to a reply first:
-judges/normalise.py. One function per format: judges/readers.py.
+judges/normalise.py. One function per format: judges/readers.py, judges/selection.py.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from judges.formats import format_named
+from judges.markers import Found
 from judges.normalise import clean, raw_span
-from judges.readers import Found, reader_for
+from judges.readers import reader_for
 from studies.records import Verdict
 
 RULES: Final = ("default", "last", "gradelab")
@@ -58,7 +59,7 @@ def read_probabilities(
     mass_of = dict.fromkeys(names, 0.0)
     for token, probability in token_probabilities.items():
         name = token.strip(" \t\r\n\u2581\u0120")
-        if name in mass_of and math.isfinite(probability) and probability > 0:
+        if name in mass_of and 0 < probability <= 1 + 1e-6:
             mass_of[name] += probability
     mass = math.fsum(mass_of.values())
     shares = tuple(mass_of[name] / mass for name in names) if mass > 0 else ()

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import sparse
 
 from metrics.selection import picked
-from studies.frame import TIE
+from studies.frame import NO_PICK, TIE
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -20,6 +19,7 @@ Weighting = Literal["sign", "arena-hard"]
 STRONG_WINS: Final = 3
 """Arena-Hard counts "much better" as three wins. These weights are not sample size."""
 
+_PICKS: Final = {"model_a": 0, "model_b": 1, "tie": TIE, "tie (bothbad)": TIE, "both_bad": TIE}
 _COLUMNS: Final = ["item", "judge", "status", "noise", "pick", "margin", "first", "second"]
 
 
@@ -79,6 +79,47 @@ def battles(frame: pd.DataFrame, *, weighting: Weighting = "sign") -> Battles:
     )
 
 
+def battles_from_table(table: pd.DataFrame) -> Battles:
+    """Arena rows (`model_a` shown first, `winner`, optional `item`) straight to codes.
+
+    The same battles as by way of a frame, for tables of millions of rows that want ratings only.
+    """
+    both, names = pd.factorize(pd.concat([table["model_a"], table["model_b"]]))
+    order = np.argsort(names.to_numpy(str), kind="stable")
+    rank = np.empty(len(names), np.int64)
+    rank[order] = np.arange(len(names))
+    first, second = np.split(rank[both], 2)
+    pick = picks_of(table["winner"])
+    apart = first != second
+    codes = pd.factorize(table["item"])[0] if "item" in table else np.arange(len(table))
+    item = dense(codes[apart].astype(np.int64))
+    kept = int(apart.sum())
+    return Battles(
+        names=tuple(str(names[code]) for code in order),
+        judges=("all",),
+        first=first[apart],
+        second=second[apart],
+        outcome=_first_outcome(pick[apart]),
+        item=item,
+        judge=np.zeros(kept, np.int64),
+        weight=np.ones(kept, np.int64),
+        items=int(item.max()) + 1 if kept else 0,
+    )
+
+
+def picks_of(winner: pd.Series) -> npt.NDArray[np.int8]:
+    """Arena's words for the winner as slots; an unknown word is an error that names its row."""
+    codes, words = pd.factorize(winner, use_na_sentinel=False)
+    known = np.array([_PICKS.get(str(word), NO_PICK) for word in words], np.int8)
+    pick = known[codes] if len(known) else np.zeros(0, np.int8)
+    if (known == NO_PICK).any():
+        row = int(np.flatnonzero(pick == NO_PICK)[0])
+        raise ValueError(
+            f"row {row + 1}: winner is {winner.iloc[row]!r}; known: {', '.join(_PICKS)}"
+        )
+    return pick
+
+
 def _first_outcome(pick: npt.NDArray[np.int8]) -> Floats:
     outcome = np.where(pick == TIE, 0.5, 0.0)
     outcome[pick == 0] = 1.0
@@ -117,8 +158,8 @@ class PairCounts:
 
     Pair p is (low[p], high[p]) with low < high; `wins_low` and `wins_high` are its two directions,
     ties half to each. Items with the same single battle are one *kind* with a multiplicity, so that
-    a million one-battle items cost no more than their few hundred distinct outcomes. Rows of
-    `kind_low`, `kind_high` are kinds, columns pairs.
+    a million one-battle items cost no more than their few hundred distinct outcomes. Entry e says
+    that an item of kind[e] holds won[e] and lost[e] wins of the low and the high of pair[e].
     """
 
     names: tuple[str, ...]
@@ -126,10 +167,12 @@ class PairCounts:
     high: Ints
     wins_low: Floats
     wins_high: Floats
-    kind_low: sparse.csr_array
-    kind_high: sparse.csr_array
-    multiplicity: Ints
     verdicts: Ints
+    multiplicity: Ints
+    kind: Ints
+    pair: Ints
+    won: Floats
+    lost: Floats
 
     @property
     def items(self) -> int:
@@ -144,31 +187,44 @@ def pair_counts(data: Battles) -> PairCounts:
     """Aggregate battles once; everything after this costs the same for 10k and 1M battles."""
     models = len(data.names)
     swapped = data.first > data.second
-    low = np.where(swapped, data.second, data.first)
-    high = np.where(swapped, data.first, data.second)
-    share = np.where(swapped, 1.0 - data.outcome, data.outcome)
-    cells = np.bincount(low * models + high, minlength=models * models)
-    seen = np.flatnonzero(cells)
+    code = np.where(swapped, data.second, data.first) * models
+    code += np.where(swapped, data.first, data.second)
+    share: Floats = np.where(swapped, 1.0 - data.outcome, data.outcome)
+    times = np.bincount(code, minlength=models * models)
+    seen = np.flatnonzero(times)
     place = np.zeros(models * models, np.int64)
     place[seen] = np.arange(len(seen))
-    pair = place[low * models + high]
+    pair = place[code]
+    weight = data.weight.astype(np.float64)
+    won = share * weight
     cell = (pair * 3 + (2 * share).astype(np.int64)) * (STRONG_WINS + 1) + data.weight
     kept, kind, multiplicity = item_kinds(data.item, data.items, cell)
-    shape = (len(multiplicity), len(seen))
-    won = share[kept] * data.weight[kept]
-    lost = data.weight[kept] - won
-    where = (kind, pair[kept])
     return PairCounts(
         names=data.names,
         low=seen // models if models else seen,
         high=seen % models if models else seen,
-        wins_low=_summed(pair, share * data.weight, len(seen)),
-        wins_high=_summed(pair, (1.0 - share) * data.weight, len(seen)),
-        kind_low=sparse.csr_array((won, where), shape=shape),
-        kind_high=sparse.csr_array((lost, where), shape=shape),
+        wins_low=_summed(pair, won, len(seen)),
+        wins_high=_summed(pair, weight - won, len(seen)),
+        verdicts=times[seen],
         multiplicity=multiplicity,
-        verdicts=cells[seen],
+        **_entries(kind, pair[kept], won[kept], weight[kept] - won[kept], len(seen)),
     )
+
+
+def _entries(kind: Ints, pair: Ints, won: Floats, lost: Floats, pairs: int) -> dict[str, Any]:
+    """One entry per filled (kind, pair), unless there are far more cells than battles."""
+    cells = (int(kind.max()) + 1) * pairs if len(kind) else 0
+    if cells > 8 * len(kind):
+        return {"kind": kind, "pair": pair, "won": won, "lost": lost}
+    where = kind * pairs + pair
+    sums, losses = _summed(where, won, cells), _summed(where, lost, cells)
+    filled = np.flatnonzero(sums + losses)
+    return {
+        "kind": filled // pairs if pairs else filled,
+        "pair": filled % pairs if pairs else filled,
+        "won": sums[filled],
+        "lost": losses[filled],
+    }
 
 
 def _summed(codes: Ints, values: Floats, size: int) -> Floats:

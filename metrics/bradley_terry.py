@@ -12,7 +12,16 @@ import pandas as pd
 from scipy.special import expit
 
 from metrics import bt_fit
-from metrics.battles import Battles, Floats, Ints, PairCounts, Weighting, battles, pair_counts
+from metrics.battles import (
+    Battles,
+    Floats,
+    Ints,
+    PairCounts,
+    Weighting,
+    battles,
+    dense,
+    pair_counts,
+)
 from metrics.bt_fit import PSEUDO_COUNT, Resampled
 from metrics.intervals import joined, quantile, unknown
 from studies.records import Estimate
@@ -68,16 +77,17 @@ class Leaderboard:
         return len(set(self.strong.tolist())) > 1
 
     @property
+    def pseudo(self) -> float:
+        return PSEUDO_COUNT if self.regularised else 0.0
+
+    @property
     def method(self) -> str:
         return "Bradley–Terry, item sandwich, t"
 
     @cached_property
     def _errors(self) -> Floats | None:
         """Standard errors of all gaps, in logits."""
-        if self.covariance is None:
-            return None
-        own = np.diag(self.covariance)
-        return np.sqrt(np.maximum(own[:, None] + own[None, :] - 2 * self.covariance, 0.0))
+        return None if self.covariance is None else gap_errors(self.covariance)
 
     @property
     def ratings(self) -> dict[str, Estimate]:
@@ -223,6 +233,41 @@ def leaderboard(frame: pd.DataFrame, *, weighting: Weighting = "sign") -> dict[s
     return table
 
 
+@dataclass(frozen=True, eq=False)
+class ModelErrors:
+    """What the model alone says of its precision, as if battles were independent: not shown."""
+
+    laplacian: Floats
+    gap: Floats
+
+
+def model_errors(board: Leaderboard) -> ModelErrors:
+    """Standard errors of all gaps, in logits, from the inverse Hessian."""
+    matrix = bt_fit.laplacian(board.counts, board.theta, board.pseudo)
+    return ModelErrors(matrix, gap_errors(bt_fit.inverse(matrix)))
+
+
+def battle_errors(board: Leaderboard, data: Battles) -> Floats:
+    """Chatbot Arena's sandwich, battle by battle: only to compare with others, ours is by item."""
+    place = {name: code for code, name in enumerate(board.names)}
+    code = np.array([place.get(name, -1) for name in data.names])
+    first, second = code[data.first], code[data.second]
+    here = first >= 0
+    first, second, outcome = first[here], second[here], data.outcome[here]
+    residual = outcome - expit(board.theta[first] - board.theta[second])
+    size = len(board.names)
+    squares = np.bincount(first * size + second, residual**2, size * size).reshape(size, size)
+    squares = squares + squares.T
+    bread = bt_fit.inverse(bt_fit.laplacian(board.counts, board.theta, board.pseudo))
+    return gap_errors(bread @ (np.diag(squares.sum(axis=1)) - squares) @ bread)
+
+
+def gap_errors(covariance: Floats) -> Floats:
+    """Standard errors of all differences."""
+    own = np.diag(covariance)
+    return np.sqrt(np.maximum(own[:, None] + own[None, :] - 2 * covariance, 0.0))
+
+
 def _noted(estimate: Estimate, note: str) -> Estimate:
     return replace(estimate, note=joined(estimate.note, note))
 
@@ -259,18 +304,22 @@ def restrict(counts: PairCounts, members: Ints) -> PairCounts:
     kept = np.flatnonzero((place[counts.low] >= 0) & (place[counts.high] >= 0))
     low, high = place[counts.low[kept]], place[counts.high[kept]]
     turned = low > high
-    kind_low, kind_high = counts.kind_low[:, kept], counts.kind_high[:, kept]
-    filled = np.flatnonzero((kind_low + kind_high).sum(axis=1) > 0)
-    kind_low, kind_high = kind_low[filled], kind_high[filled]
-    same, other = ~turned * 1.0, turned * 1.0
+    number = np.full(len(counts.low), -1, np.int64)
+    number[kept] = np.arange(len(kept))
+    entries = number[counts.pair] >= 0
+    pair, kind = number[counts.pair[entries]], counts.kind[entries]
+    held = np.bincount(kind, minlength=len(counts.multiplicity)) > 0
+    won, lost = counts.won[entries], counts.lost[entries]
     return PairCounts(
         names=tuple(counts.names[member] for member in members),
         low=np.where(turned, high, low),
         high=np.where(turned, low, high),
         wins_low=np.where(turned, counts.wins_high[kept], counts.wins_low[kept]),
         wins_high=np.where(turned, counts.wins_low[kept], counts.wins_high[kept]),
-        kind_low=(kind_low * same[None, :] + kind_high * other[None, :]).tocsr(),
-        kind_high=(kind_high * same[None, :] + kind_low * other[None, :]).tocsr(),
-        multiplicity=counts.multiplicity[filled],
         verdicts=counts.verdicts[kept],
+        multiplicity=counts.multiplicity[held],
+        kind=dense(kind),
+        pair=pair,
+        won=np.where(turned[pair], lost, won),
+        lost=np.where(turned[pair], won, lost),
     )

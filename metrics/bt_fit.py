@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -30,9 +30,14 @@ def components(counts: PairCounts, *, strong: bool) -> Ints:
     """
     models = len(counts.names)
     won, lost = counts.wins_low > 0, counts.wins_high > 0
-    rows = np.concatenate([counts.low[won], counts.high[lost]])
-    columns = np.concatenate([counts.high[won], counts.low[lost]])
-    graph = sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(models, models))
+    graph = np.zeros((models, models), bool)
+    graph[counts.low[won], counts.high[won]] = True
+    graph[counts.high[lost], counts.low[lost]] = True
+    return linked(graph, strong=strong)
+
+
+def linked(graph: npt.NDArray[np.bool_], *, strong: bool = False) -> Ints:
+    """The component of each node of a directed graph."""
     kind = "strong" if strong else "weak"
     return np.asarray(connected_components(graph, connection=kind)[1], np.int64)
 
@@ -121,11 +126,19 @@ def _log_likelihood(
     return -float(lost.sum()) - 0.5 * l2 * float(theta @ theta)
 
 
+def with_wins(counts: PairCounts, low: Floats, high: Floats) -> PairCounts:
+    """The same pairs with other totals, such as those of one bootstrap round."""
+    return replace(counts, wins_low=low, wins_high=high)
+
+
 def item_scores(counts: PairCounts, theta: Floats) -> Floats:
     """Summed score of one item of each kind: [kind, contestant]."""
-    p = probabilities(counts, theta)
-    residual = counts.kind_low - (counts.kind_low + counts.kind_high) * p[None, :]
-    return np.asarray((residual @ incidence(counts).T).toarray())
+    models, kinds = len(counts.names), len(counts.multiplicity)
+    residual = counts.won - (counts.won + counts.lost) * probabilities(counts, theta)[counts.pair]
+    row = counts.kind * models
+    scores = np.bincount(row + counts.low[counts.pair], residual, kinds * models)
+    scores -= np.bincount(row + counts.high[counts.pair], residual, kinds * models)
+    return np.asarray(scores.reshape(kinds, models))
 
 
 def sandwich(counts: PairCounts, theta: Floats, *, pseudo: float = 0.0) -> Floats:
@@ -155,7 +168,7 @@ def bootstrap(counts: PairCounts, *, rng: np.random.Generator, rounds: int = 100
     """
     centre = fit(counts, pseudo=PSEUDO_COUNT)
     bread = inverse(laplacian(counts, centre, PSEUDO_COUNT))
-    low_kinds, high_kinds = _pairs_by_kinds(counts.kind_low), _pairs_by_kinds(counts.kind_high)
+    low_kinds, high_kinds = (pairs_by_kinds(counts, wins) for wins in (counts.won, counts.lost))
     whole = components(counts, strong=True)
     connected = int(whole.max()) == 0
     chunk = max(1, min(rounds, _CELLS // max(1, len(counts.low))))
@@ -168,11 +181,13 @@ def bootstrap(counts: PairCounts, *, rng: np.random.Generator, rounds: int = 100
     return Resampled(np.concatenate(theta, axis=1).T, needed / rounds)
 
 
-def _pairs_by_kinds(kinds: sparse.csr_array) -> sparse.csr_array | Floats:
-    """Transposed for the product with draws; dense where most cells are filled (BLAS is faster)."""
-    cells = kinds.shape[0] * kinds.shape[1]
-    filled = kinds.nnz / max(1, cells)
-    return np.ascontiguousarray(kinds.T.toarray()) if filled > 0.05 else kinds.T.tocsr()
+def pairs_by_kinds(counts: PairCounts, wins: Floats) -> sparse.csr_array | Floats:
+    """`won` or `lost` as a matrix for the product with draws; dense where BLAS is the faster."""
+    shape = (len(counts.low), len(counts.multiplicity))
+    if len(wins) < 0.05 * shape[0] * shape[1]:
+        return sparse.csr_array((wins, (counts.pair, counts.kind)), shape=shape)
+    where = counts.pair * shape[1] + counts.kind
+    return np.bincount(where, wins, shape[0] * shape[1]).reshape(shape)
 
 
 def draw_items(multiplicity: Ints, rounds: int, rng: np.random.Generator) -> Floats:
@@ -205,7 +220,7 @@ def _is_apart(counts: PairCounts, won: npt.NDArray[np.bool_], lost: npt.NDArray[
     graph = np.zeros((models, models), bool)
     graph[counts.low[won], counts.high[won]] = True
     graph[counts.high[lost], counts.low[lost]] = True
-    return bool(connected_components(sparse.csr_array(graph), connection="strong")[0] > 1)
+    return bool(linked(graph, strong=True).max() > 0)
 
 
 def _refit(counts: PairCounts, centre: Floats, bread: Floats, low: Floats, high: Floats) -> Floats:

@@ -7,13 +7,12 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 from scipy.special import expit
 from scipy.special import logit as log_odds
 
 from metrics import logit
 from metrics.battles import Floats, Ints, dense
+from metrics.bt_fit import linked
 from metrics.intervals import joined, quantile
 from metrics.logit import PSEUDO_COUNT, Fit, LikelihoodRatio, Mask, Problem, by_value
 from metrics.selection import ABSENT, contestants, picked, slots
@@ -104,10 +103,9 @@ class _Table:
         """Contrasts of θ within each group of options that were shown together."""
         base = np.repeat(self.options[:, :1], self.options.shape[1], axis=1)[self.available]
         size = len(self.names)
-        links = sparse.csr_array(
-            (np.ones(len(base)), (base, self.options[self.available])), shape=(size, size)
-        )
-        label = connected_components(links, connection="weak")[1]
+        links = np.zeros((size, size), bool)
+        links[base, self.options[self.available]] = True
+        label = linked(links)
         blocks = [_spread(np.flatnonzero(label == group), size) for group in np.unique(label)]
         basis = np.concatenate(blocks, axis=1)
         return np.asarray(basis[np.maximum(self.options, 0)])
@@ -189,17 +187,17 @@ def _model(layout: _Layout, note: str) -> ChoiceModel:
         slots=effects,
         share_if_equal=shares,
         labels=_label_effects(layout, fitted),
-        slot_test=_test(layout, "slot"),
-        label_test=_test(layout, "label"),
+        slot_test=_test(layout, fitted, "slot"),
+        label_test=_test(layout, fitted, "label"),
         log_likelihood=fitted.log_likelihood,
         regularised=fitted.regularised,
         note=note,
     )
 
 
-def _test(layout: _Layout, kind: str) -> LikelihoodRatio | None:
+def _test(layout: _Layout, fitted: Fit, kind: str) -> LikelihoodRatio | None:
     columns = layout.columns(kind)
-    return logit.likelihood_ratio(layout.problem, columns) if len(columns) else None
+    return logit.likelihood_ratio(layout.problem, fitted, columns) if len(columns) else None
 
 
 def _strengths(layout: _Layout, fitted: Fit) -> dict[str, Estimate]:

@@ -32,7 +32,11 @@ def item_orders(data: Battles, lineups: Sequence[Ints]) -> npt.NDArray[np.int32]
     longest = max([len(plan), *(int(sizes[lineup].sum()) for lineup in lineups)])
     orders = np.full((1 + len(lineups), longest), len(data), np.int32)
     orders[0, : len(plan)] = plan
+    one_each = bool((sizes == 1).all())
     for row, lineup in enumerate(lineups, start=1):
+        if one_each:
+            orders[row, : len(lineup)] = grouped[lineup]
+            continue
         length = sizes[lineup]
         offset = starts[lineup] - (np.cumsum(length) - length)
         places = np.repeat(offset, length) + np.arange(length.sum())
@@ -62,14 +66,16 @@ def play(
     gain = 0.5 * slope * k * (np.append(data.outcome, 0.5) - 0.5)
     state = np.zeros((models + 1) * width)
     snapshots = np.zeros((len(at), models, watched))
+    column = np.arange(width)
     taken = 0
     for start, stop in _blocks(orders.shape[1], at):
         while taken < len(at) and at[taken] == start:
             snapshots[taken] = state.reshape(models + 1, width)[:models, :watched]
             taken += 1
-        block = orders[:, start:stop].T
-        column = np.arange(width)
-        places = np.stack([first[block] + column, second[block] + column], axis=1)
+        block = np.ascontiguousarray(orders[:, start:stop].T)
+        places = np.empty((stop - start, 2, width), np.int64)
+        np.add(first[block], column, out=places[:, 0])
+        np.add(second[block], column, out=places[:, 1])
         _advance(state, places, gain[block], 0.25 * slope * k)
     while taken < len(at):
         snapshots[taken] = state.reshape(models + 1, width)[:models, :watched]
@@ -86,17 +92,22 @@ def _blocks(steps: int, at: Ints) -> list[tuple[int, int]]:
 
 
 def _advance(state: Floats, places: Ints, gain: Floats, half: float) -> None:
-    """Play one block of steps in place. The loop is the hot spot: nothing is allocated in it."""
+    """Play one block of steps in place.
+
+    The loop is the hot spot. Nothing is allocated in it, `take` is called as a method and `half` is
+    an array because numpy's wrapper and its scalars each cost more than the arithmetic.
+    """
     both = np.empty(places.shape[1:])
     ours, theirs = both
     step = np.empty(places.shape[2])
-    take, subtract, tanh, multiply, add = np.take, np.subtract, np.tanh, np.multiply, np.add
+    halves = np.full(places.shape[2], half)
+    take, subtract, tanh, multiply, add = state.take, np.subtract, np.tanh, np.multiply, np.add
     for place, won in zip(places, gain, strict=True):
-        take(state, place, out=both, mode="clip")
-        subtract(ours, theirs, out=step)
-        tanh(step, out=step)
-        multiply(step, half, out=step)
-        subtract(won, step, out=step)
-        add(ours, step, out=ours)
-        subtract(theirs, step, out=theirs)
+        take(place, None, both, "clip")
+        subtract(ours, theirs, step)
+        tanh(step, step)
+        multiply(step, halves, step)
+        subtract(won, step, step)
+        add(ours, step, ours)
+        subtract(theirs, step, theirs)
         state[place] = both

@@ -78,7 +78,9 @@ def grade_table(frame: pd.DataFrame, rule: Rule = "default") -> pd.DataFrame:
     seen = np.bincount(group[read], minlength=groups)
     slots, choices = _counts(rows.loc[read], group[read], groups)
     bins = options if rule == "default" else trials
-    table["entropy"] = np.nan_to_num(entropy(slots)) / np.log(np.maximum(bins, 2))
+    table["entropy"] = np.nan_to_num(entropy(slots)) / np.log(
+        np.maximum(bins, 2).astype(np.float64)
+    )
     table["choice"] = np.nan_to_num(divided(choices, seen))
     table["grade"] = harmonic(table["entropy"].to_numpy(), table["choice"].to_numpy())
     table["trials"], table["read"] = trials, seen

@@ -48,7 +48,7 @@ def divided(total: ArrayLike, n: ArrayLike) -> Floats:
 def item_sums(values: Floats, items: Ints) -> tuple[Ints, Floats]:
     """The rows of each item added up: (item codes present, sums of shape (G, k))."""
     present, code = np.unique(items, return_inverse=True)
-    columns = values.reshape(len(items), -1).T
+    columns = values.T if values.ndim == 2 else values[None, :]
     sums = [np.bincount(code, column, minlength=len(present)) for column in columns]
     return present, np.stack(sums, axis=1) if sums else np.zeros((len(present), 0))
 

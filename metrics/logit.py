@@ -247,9 +247,9 @@ def _nothing_to_fit(problem: Problem, counts: Floats) -> Fit:
     return Fit(none, _log_likelihood(problem, none, counts), square, square, None, problem.items)
 
 
-def likelihood_ratio(problem: Problem, columns: Ints) -> LikelihoodRatio:
+def likelihood_ratio(problem: Problem, full: Fit, columns: Ints) -> LikelihoodRatio:
     """Are these parameters zero? Regularised fits are compared by the likelihood of the data."""
-    full, nested = fit(problem), problem.without(columns)
+    nested = problem.without(columns)
     if full.regularised:
         counts = problem.counts
         gain = _log_likelihood(problem, full.beta, counts)

@@ -8,12 +8,11 @@ from typing import Final, Literal
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 from scipy.special import expit
 
 from metrics import logit
 from metrics.battles import Battles, Floats, Ints, battles
+from metrics.bt_fit import linked
 from metrics.intervals import joined, unknown
 from metrics.logit import PSEUDO_COUNT, Fit, LikelihoodRatio, Problem, by_value
 from studies.records import Estimate
@@ -53,13 +52,20 @@ def position_model(frame: pd.DataFrame, *, ties: Ties = "half") -> PositionModel
     third outcome with its own parameter. A judge whose γ the orders leave open is refused, with the
     reason, and its verdicts are left out; a judge who always answers first gets a regularised γ.
     """
-    data = battles(frame)
-    refused = {name: unknown(NO_VERDICTS, "logit") for name in _judges(frame)}
+    silent = {name: unknown(NO_VERDICTS, "logit") for name in _judges(frame)}
+    model = position_model_of(battles(frame), ties=ties)
+    gamma = silent | model.gamma
+    shares = {name: share_if_equal(term) for name, term in gamma.items()}
+    return replace(model, gamma=gamma, first_if_equal=shares)
+
+
+def position_model_of(data: Battles, *, ties: Ties = "half") -> PositionModel:
+    """The same from coded battles."""
     kept = _drop_open(data, ties)
-    refused |= {name: unknown(RUN_BOTH_ORDERS, "logit") for name in data.judges}
+    refused = {name: unknown(RUN_BOTH_ORDERS, "logit") for name in data.judges}
     if not len(kept):
         return _refused(refused, RUN_BOTH_ORDERS if len(data) else NO_VERDICTS)
-    layout = _Layout(kept, ties)
+    layout = Layout(kept, ties)
     problem = layout.problem
     fitted = logit.fit(problem)
     gamma = refused | {name: layout.gamma(fitted, g) for g, name in enumerate(kept.judges)}
@@ -68,7 +74,7 @@ def position_model(frame: pd.DataFrame, *, ties: Ties = "half") -> PositionModel
         first_if_equal={name: share_if_equal(term) for name, term in gamma.items()},
         strength=layout.strengths(fitted),
         nu=layout.nu(fitted),
-        test=logit.likelihood_ratio(problem, layout.gamma_columns),
+        test=logit.likelihood_ratio(problem, fitted, layout.gamma_columns),
         log_likelihood=fitted.log_likelihood,
         regularised=fitted.regularised,
         note=joined(*sorted({term.note for term in gamma.values()})),
@@ -102,7 +108,7 @@ def _refused(gamma: dict[str, Estimate], note: str) -> PositionModel:
 def _drop_open(data: Battles, ties: Ties) -> Battles:
     """Without the judges whose γ the design leaves open: their verdicts fix nothing."""
     while len(data):
-        layout = _Layout(data, ties)
+        layout = Layout(data, ties)
         opened = logit.unidentified(layout.problem)[layout.gamma_columns]
         if not opened.any():
             return data
@@ -128,7 +134,7 @@ def _of_judges(data: Battles, kept: Ints) -> Battles:
     )
 
 
-class _Layout:
+class Layout:
     """Where each parameter stands: contrasts of θ per linked group, then γ, then ln ν per judge."""
 
     def __init__(self, data: Battles, ties: Ties) -> None:
@@ -246,10 +252,9 @@ def _judges_with_ties(data: Battles) -> Ints:
 def _strength_basis(data: Battles) -> Floats:
     """Columns that span θ summing to zero within each group linked by battles."""
     models = len(data.names)
-    links = sparse.csr_array(
-        (np.ones(len(data)), (data.first, data.second)), shape=(models, models)
-    )
-    label = connected_components(links, connection="weak")[1]
+    links = np.zeros((models, models), bool)
+    links[data.first, data.second] = True
+    label = linked(links)
     blocks: list[Floats] = []
     for group in np.unique(label):
         members: Sequence[int] = np.flatnonzero(label == group).tolist()

@@ -86,7 +86,7 @@ def arrangements(
     """The orders in which N options are shown.
 
     `rotations`: rotated right by 1, 2, … N (the last is the given order), as Grade Score does.
-    `williams`: a Latin square (two for odd N) in which each option follows each other equally often.
+    `williams`: Latin squares in which each option follows each other equally often.
     """
     n = len(options)
     if orders == "one":
@@ -188,5 +188,5 @@ def _half(study: Study, item: str, names: Sequence[str]) -> bool:
 
 
 def _rng(study: Study, *parts: str) -> random.Random:
-    """Seeded by what is drawn for, so that a larger slice does not change the draws of a smaller."""
+    """Seeded by what is drawn for: a larger slice does not change the draws of a smaller."""
     return random.Random("\x1f".join([str(study.data.seed), *parts]))

@@ -27,7 +27,7 @@ _BATTLE_PICKS: Final = {
 
 
 def frame_from_battles(table: pd.DataFrame) -> pd.DataFrame:
-    """Arena battles (`model_a` shown first) as a frame; without an item column each row is an item.
+    """Arena battles (`model_a` shown first) as a frame; without an item column a row is an item.
 
     A winner outside the known words is an error that names its row: a guess would be evidence.
     """
@@ -64,7 +64,9 @@ def frame_from_battles(table: pd.DataFrame) -> pd.DataFrame:
             "prompt": column("prompt", "all"),
             "shown": pd.Categorical(first.str.cat(second, sep=SEP)),
             "labels": pd.Categorical([f"A{SEP}B"] * n),
-            "comparison": pd.Categorical(pd.Series(low).str.cat(pd.Series(high), sep=SEP)),
+            "comparison": pd.Categorical(
+                [SEP.join(names) for names in zip(low, high, strict=True)]
+            ),
             "options": np.full(n, 2, np.int8),
             "repeat": np.zeros(n, np.int16),
             "noise": np.zeros(n, bool),
@@ -105,12 +107,12 @@ def frame_from_rows(
     facts = _item_facts(item_codes, item_names, shown_codes, parts, items)
     frame = pd.DataFrame(
         {
-            "study": pd.Categorical.from_codes(np.zeros(len(rows), np.int8), [study]),
-            "item": pd.Categorical.from_codes(item_codes, [str(name) for name in item_names]),
+            "study": _coded(np.zeros(len(rows), np.int8), [study]),
+            "item": _coded(item_codes, [str(name) for name in item_names]),
             "category": _categories(item_codes, item_names, items),
             "judge": pd.Categorical(judge),
             "prompt": pd.Categorical(prompt),
-            "shown": pd.Categorical.from_codes(shown_codes, [str(text) for text in arrangements]),
+            "shown": _coded(shown_codes, [str(text) for text in arrangements]),
             "labels": pd.Categorical(labels),
             "comparison": _sorted_names(shown_codes, parts),
             "options": _of(shown_codes, [len(names) for names in parts], np.int8),
@@ -135,6 +137,10 @@ def frame_from_rows(
     return frame
 
 
+def _coded(codes: np.ndarray, names: Sequence[str]) -> pd.Categorical[str]:
+    return pd.Categorical.from_codes(codes, pd.Index(list(names), dtype=object))
+
+
 def _of(codes: np.ndarray, values: Sequence[Any], dtype: Any) -> np.ndarray:
     return np.asarray(values, dtype)[codes] if len(values) else np.zeros(len(codes), dtype)
 
@@ -144,17 +150,17 @@ def _whole(values: Sequence[int | None], default: int) -> np.ndarray:
 
 
 def _categories(
-    codes: np.ndarray, names: Sequence[Any], items: Mapping[str, Mapping[str, Any]]
-) -> pd.Categorical:
+    codes: np.ndarray, names: np.ndarray, items: Mapping[str, Mapping[str, Any]]
+) -> pd.Categorical[str]:
     of_item = [str(items.get(str(name), {}).get("category", "")) for name in names]
     known = sorted(set(of_item))
-    return pd.Categorical.from_codes(_of(codes, [known.index(c) for c in of_item], np.int32), known)
+    return _coded(_of(codes, [known.index(c) for c in of_item], np.int32), known)
 
 
-def _sorted_names(codes: np.ndarray, parts: Sequence[tuple[str, ...]]) -> pd.Categorical:
+def _sorted_names(codes: np.ndarray, parts: Sequence[tuple[str, ...]]) -> pd.Categorical[str]:
     names = [SEP.join(sorted(part)) for part in parts]
     known = sorted(set(names))
-    return pd.Categorical.from_codes(_of(codes, [known.index(n) for n in names], np.int32), known)
+    return _coded(_of(codes, [known.index(n) for n in names], np.int32), known)
 
 
 def _add_contestants(
@@ -163,7 +169,7 @@ def _add_contestants(
     known = sorted({name for part in parts for name in part})
     for slot, column in enumerate(("first", "second")):
         of_shown = [known.index(p[slot]) if len(p) > slot else -1 for p in parts]
-        frame[column] = pd.Categorical.from_codes(_of(codes, of_shown, np.int32), known)
+        frame[column] = _coded(_of(codes, of_shown, np.int32), known)
 
 
 def _add_numbers(
@@ -184,7 +190,7 @@ def _add_numbers(
 
 def _item_facts(
     item_codes: np.ndarray,
-    item_names: Sequence[Any],
+    item_names: np.ndarray,
     shown_codes: np.ndarray,
     parts: Sequence[tuple[str, ...]],
     items: Mapping[str, Mapping[str, Any]],

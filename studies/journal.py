@@ -7,9 +7,10 @@ result. What can be paid twice is what was in flight when a process died, and it
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sqlite3
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -54,7 +55,7 @@ class Journal:
         self.owner.close()
 
     async def claim(self, keys: Sequence[str]) -> Claimed:
-        """Leases with their intents, one commit. Keys that were answered meanwhile are in neither list."""
+        """Leases with their intents, one commit. Keys answered meanwhile are in neither list."""
         return await self._write(lambda c: self._claim(c, keys))  # type: ignore[no-any-return]
 
     async def again(self, key: str) -> int:
@@ -117,10 +118,14 @@ class Journal:
                 return
             future.set_result(result) if error is None else future.set_exception(error)
 
-        self._store.writer.submit(
-            work, lambda result, error: loop.call_soon_threadsafe(settle, result, error)
-        )
+        self._store.writer.submit(work, lambda result, error: _later(loop, settle, result, error))
         return await asyncio.shield(future)
+
+
+def _later(loop: asyncio.AbstractEventLoop, settle: Callable[..., None], *values: Any) -> None:
+    """Back in the run's loop; one that closed meanwhile has nobody waiting."""
+    with contextlib.suppress(RuntimeError):
+        loop.call_soon_threadsafe(settle, *values)
 
 
 @dataclass(frozen=True, slots=True)

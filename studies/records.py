@@ -1,4 +1,4 @@
-"""The domain types: what is judged, who judges it, what was asked, what came back, what it amounts to."""
+"""The domain types: what is judged, by whom, what was asked, what came back, what it means."""
 
 from __future__ import annotations
 
@@ -168,6 +168,9 @@ class Usage:
     cache_write: int = 0
 
 
+NO_USAGE: Final = Usage()
+
+
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """What became of an ask. The raw reply is the truth, the verdict a reading of it."""
@@ -179,7 +182,7 @@ class Judgement:
     reply: str = ""
     reasoning: str = ""
     finish: str = ""
-    usage: Usage = Usage()
+    usage: Usage = NO_USAGE
     cost: float | None = None
     seconds: float = 0.0
     model: str = ""

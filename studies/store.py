@@ -1,4 +1,4 @@
-"""The judgement log as the rest of the house sees it: studies, plans, judgements, one page at a time."""
+"""The judgement log as the rest of the house sees it: studies, plans, judgements."""
 
 from __future__ import annotations
 
@@ -237,6 +237,16 @@ class Store:
         found = {str(status): int(count) for status, count in rows}
         return {"planned": sum(found.values()), **found}
 
+    def tokens(self, name: str) -> tuple[int, int]:
+        """Prompt and completion tokens of a study's judgements."""
+        row = self.read(
+            "SELECT COALESCE(sum(prompt_tokens), 0), COALESCE(sum(completion_tokens), 0) "
+            "FROM plan p JOIN judgements j USING(key) "
+            "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND p.origin='live'",
+            (name,),
+        ).fetchone()
+        return int(row[0]), int(row[1])
+
     def judgements(self, name: str, *, after: int = 0, limit: int = 10**9) -> Iterator[Judgement]:
         """Judgements of a study with their texts, in plan order."""
         rows = self.read(
@@ -381,7 +391,8 @@ def _put_ask(
         "INSERT INTO plan VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
         (
             study_id, position, ask.key, ask.item, ask.judge, ask.prompt, SEP.join(ask.shown),
-            SEP.join(ask.labels), ask.repeat, int(ask.noise), ask.orders, ask.unrelated_item, origin,
+            SEP.join(ask.labels), ask.repeat, int(ask.noise), ask.orders, ask.unrelated_item,
+            origin,
         ),
     )  # fmt: skip
 
@@ -392,8 +403,8 @@ def put_judgement(connection: sqlite3.Connection, judgement: Judgement) -> None:
     pick = None if verdict is None or verdict.pick is None else verdict.pick
     connection.execute(
         "INSERT OR REPLACE INTO judgements(key, status, pick, margin, scores, probabilities, mass, "
-        "rule, finish, prompt_tokens, completion_tokens, cached_tokens, cache_write, cost, seconds, "
-        "model, time) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        "rule, finish, prompt_tokens, completion_tokens, cached_tokens, cache_write, cost, "
+        "seconds, model, time) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
         (
             judgement.ask.key,
             judgement.status,

@@ -276,7 +276,7 @@ def _extraction(read: Fields, judges: tuple[JudgeSpec, ...], where: str) -> Judg
     if not values:
         return None
     inner = Fields(values, f"{where}: extraction")
-    entry = inner.take("judge", "", lambda v: v, "a judge's name, or a judge written out")
+    entry: object = inner.take("judge", object(), lambda v: v, "a judge's name, or one written out")
     inner.done()
     if isinstance(entry, dict):
         return _judge(entry, f"{where}: extraction.judge")

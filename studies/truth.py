@@ -26,7 +26,7 @@ def better(preferences: Iterable[Preference], x: str, y: str) -> Better:
 
 
 def best(preferences: Sequence[Preference], options: Sequence[str]) -> Better:
-    """The one option that no other beats; "tie" if several are unbeaten, None if a pair is unknown."""
+    """The option that no other beats; "tie" if several are unbeaten, None if a pair is unknown."""
     if len(options) == 2:
         return better(preferences, options[0], options[1])
     beaten: set[str] = set()

@@ -104,7 +104,7 @@ def _readable(error: Exception) -> Exception:
     message = str(error)
     remedy = {
         "database or disk is full": "the disk is full: free some space, then resume",
-        "attempt to write a readonly database": "the store is read-only: allow writing, then resume",
+        "attempt to write a readonly database": "the store is read-only: allow writing, resume",
         "database is locked": "another program holds the store: close it, then resume",
     }
     return StoreUnusable(remedy.get(message, f"the store cannot be written: {message}"))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from judges.prompt import Prompt, Scene
-from studies.records import JudgeSpec, Usage
+from studies.records import NO_USAGE, JudgeSpec, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Answer:
     reasoning: str = ""
     refusal: str = ""
     finish: str = ""
-    usage: Usage = Usage()
+    usage: Usage = NO_USAGE
     model: str = ""
     token_probabilities: Mapping[str, float] = field(default_factory=dict)
 

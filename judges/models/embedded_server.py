@@ -28,7 +28,7 @@ UNREADABLE_WEIGHTS = 3  # exit code: the library could not load the file
 # short enough for those that read a few.
 _PROBE = (
     "The kettle sings, the window is open, and a cat sleeps on the warm stones of the old garden "
-    "wall, while far below in the harbour the last boats of the evening come home with"
+    "wall, while far below the boats come home with"
 )
 _PROBES = (f"{_PROBE} nets full of silver", f"{_PROBE} the tide, slowly")
 
@@ -102,6 +102,7 @@ def _parameters(weights: Path, threads: int, context: int, *, keep_prefix: bool)
     parameters.ui = False
     parameters.endpoint_slots = False
     parameters.cors_origins = ""  # no web page has business here
+    parameters.warmup = False  # the probe below warms it up
     parameters.verbosity = 0
     return parameters
 

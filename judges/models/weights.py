@@ -1,9 +1,10 @@
 """Finding the embedded judge's weights, preparing the faster copy, and naming them by their bytes.
 
 The weights are SmolLM2-135M-Instruct (Apache-2.0), four bits per parameter as shipped (Q4_1).
-`python -m judges.models.weights prepare` writes them again with eight bits (Q8_0), which costs no
-accuracy and reads prompts faster. It runs at install and never between runs: the sha256 of the
-weights is part of every key, so other bytes are another judge.
+`python -m judges.models.weights prepare` writes them again with eight bits (Q8_0), which read
+prompts faster. A label's probability moves by some .03, as it does between two processors, so a
+close call may fall the other way: other bytes are another judge. That is why it runs at install,
+never between runs, and why the sha256 of the weights is part of every key.
 """
 
 from __future__ import annotations

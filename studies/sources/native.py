@@ -26,7 +26,7 @@ def read_items(path: Path) -> list[Item]:
         item = item_from(values, where)
         if item.id in lines:
             raise SourceError(
-                f"{where}: id {item.id!r} was already used in line {lines[item.id]}; ids must differ"
+                f"{where}: id {item.id!r} is also in line {lines[item.id]}; ids must differ"
             )
         lines[item.id] = number
         items.append(item)

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from frames import build, records
+from frames import records
 from hypothesis import strategies as st
 
-from studies.frame import frame_from_battles
+from studies.frame import NO_PICK, SEP, TIE, frame_from_battles
+from studies.records import STATUSES
 
 Counts = tuple[Any, ...]
 """(first, second, first wins, second wins[, ties])"""
@@ -34,9 +35,27 @@ Battle = tuple[int, str, str, Any]
 
 
 def fought(battles: list[Battle]) -> pd.DataFrame:
-    return build(
-        {"item": str(item), "shown": (first, second), "pick": pick}
-        for item, first, second, pick in battles
+    """The frame of these battles, put together from codes: laws build thousands of them."""
+    names = sorted({name for _, *pair, _ in battles for name in pair})
+    pick = [NO_PICK if p is None else TIE if p == "tie" else p for *_, p in battles]
+    n = len(battles)
+    return pd.DataFrame(
+        {
+            "item": pd.Categorical([str(item) for item, *_ in battles]),
+            "judge": pd.Categorical(["j"] * n),
+            "prompt": pd.Categorical(["p"] * n),
+            "shown": pd.Categorical([SEP.join(pair) for _, *pair, _ in battles]),
+            "labels": pd.Categorical([f"A{SEP}B"] * n),
+            "options": np.full(n, 2, np.int8),
+            "noise": np.zeros(n, bool),
+            "status": pd.Categorical(
+                ["unreadable" if p is None else "ok" for *_, p in battles], list(STATUSES)
+            ),
+            "pick": np.array(pick, np.int8),
+            "margin": (np.array(pick) >= 0).astype(np.int8),
+            "first": pd.Categorical([first for _, first, _, _ in battles], names),
+            "second": pd.Categorical([second for _, _, second, _ in battles], names),
+        }
     )
 
 

@@ -55,7 +55,7 @@ def test_preference_fairness_is_recency_minus_primacy():
 
 
 def test_chance_and_kappa_from_the_judges_own_shares():
-    # 2·(12+...) verdicts: first 12·2+40+30+4 = 98, second 5·2+40+30+3 = 83, tie 12+4+3 = 19 of 200.
+    # Of 200: first 12·2+40+30+4 = 98, second 5·2+40+30+3 = 83, tie 6·2+4+3 = 19.
     t, f, s = 19 / 200, 98 / 200, 83 / 200
     chance = t * t + 2 * f * s
     got = values(patterns(ORACLE))

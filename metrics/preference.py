@@ -1,0 +1,151 @@
+"""Creation-MMBench's numbers: five levels, Reward, Win Rate, Visual Factuality (PROTOCOLS.md 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from metrics import selection
+from metrics.intervals import Floats, Ints, mean, proportion, unknown
+from studies.frame import NO_PICK
+from studies.records import Estimate
+
+LEVELS: Final = ("much_better", "better", "tie", "worse", "much_worse")
+POINTS: Final = {"much_better": 100, "better": 50, "tie": 0, "worse": -50, "much_worse": -100}
+
+
+def signed(rows: pd.DataFrame, names: list[str]) -> tuple[Ints, Ints, Floats]:
+    """(row, contestant, score −2…2) for both answers of every verdict on a pair."""
+    placed = selection.slots(rows, names) if len(rows) else np.zeros((0, 2), np.int64)
+    pick, margin = rows["pick"].to_numpy(), rows["margin"].to_numpy().astype(np.float64)
+    first = np.where(pick < 0, 0.0, np.where(pick == 0, margin, -margin))
+    row = np.arange(len(rows))
+    return (
+        np.concatenate([row, row]),
+        np.concatenate([placed[:, 0], placed[:, 1]]),
+        np.concatenate([first, -first]),
+    )
+
+
+def _against(frame: pd.DataFrame, baseline: str | None) -> pd.DataFrame:
+    """Pairs, or only those in which the baseline plays."""
+    rows = selection.pairs(frame)
+    if baseline is None:
+        return rows
+    return selection.rows_of(rows, (rows["first"] == baseline) | (rows["second"] == baseline))
+
+
+def five_levels(frame: pd.DataFrame, baseline: str | None = None) -> dict[str, dict[str, int]]:
+    """Much better … much worse and failures of each contestant, both orders pooled.
+
+    Against the baseline where one is named (it is then left out itself), else against everyone.
+    """
+    asked = _against(selection.rows_of(frame, ~frame["noise"]), baseline)
+    names = selection.contestants(asked)
+    return {name: _level_counts(asked, name, names) for name in names if name != baseline}
+
+
+def _level_counts(asked: pd.DataFrame, name: str, names: list[str]) -> dict[str, int]:
+    mine = selection.rows_of(asked, (asked["first"] == name) | (asked["second"] == name))
+    rows = selection.picked(mine)
+    _, who, score = signed(rows, names)
+    counts = np.bincount((2 - score[who == names.index(name)]).astype(np.int64), minlength=5)
+    scored = selection.evidence(mine) & (mine["pick"] == NO_PICK).to_numpy()
+    failed = len(mine) - len(rows) - int(scored.sum())
+    return {**dict(zip(LEVELS, counts.tolist(), strict=True)), "fail": failed}
+
+
+def reward_of(counts: Mapping[str, int]) -> tuple[float | None, float | None]:
+    """(Reward, Win Rate) from five-level counts; failures are not in the denominator.
+
+    Reward = (100·MB + 50·B − 50·W − 100·MW)/readable; Win Rate = 100·(MB + B)/readable.
+    """
+    readable = sum(counts[level] for level in LEVELS)
+    if readable == 0:
+        return None, None
+    points = sum(POINTS[level] * counts[level] for level in LEVELS)
+    return points / readable, 100 * (counts["much_better"] + counts["better"]) / readable
+
+
+def reward(frame: pd.DataFrame, baseline: str | None = None) -> dict[str, Estimate]:
+    """Reward (−100…100) of each contestant, both orders pooled, item-cluster t."""
+    return _scored(frame, baseline, win=False)
+
+
+def win_percentage(frame: pd.DataFrame, baseline: str | None = None) -> dict[str, Estimate]:
+    """Creation-MMBench's Win Rate as a share: wins over readable verdicts, a tie is no win."""
+    return _scored(frame, baseline, win=True)
+
+
+def _scored(frame: pd.DataFrame, baseline: str | None, win: bool) -> dict[str, Estimate]:
+    pairs = _against(frame, baseline)
+    names = selection.contestants(pairs)
+    rows = selection.picked(pairs)
+    row, who, score = signed(rows, names)
+    item = selection.item_codes(rows)[row]
+    table = {}
+    for code, name in enumerate(names):
+        mine = who == code
+        if name == baseline:
+            continue
+        if win:
+            table[name] = proportion(score[mine] > 0, item[mine])
+        else:
+            table[name] = mean(50 * score[mine], item[mine], "reward", (-100, 100))
+    return table
+
+
+def score_columns(frame: pd.DataFrame) -> list[str]:
+    """score_0, score_1, … as far as the frame has them."""
+    return [name for name in frame.columns if str(name).startswith("score_")]
+
+
+def factuality(frame: pd.DataFrame, baseline: str | None = None) -> dict[str, Estimate]:
+    """Visual Factuality Score, 0–10: the item's mean over its readable orders, then over items.
+
+    Counts formats that score two answers and pick none. The baseline has one number per opponent,
+    named "baseline (vs opponent)": its answers are scored again beside each of them.
+    """
+    columns = score_columns(frame)
+    rows = selection.rows_of(selection.pairs(frame), selection.pairs(frame)["pick"] == NO_PICK)
+    rows = selection.readable(rows)
+    if len(columns) < 2 or len(rows) == 0:
+        return {}
+    names = selection.contestants(rows)
+    placed = selection.slots(rows, names)[:, :2]
+    key = _score_keys(placed, names, baseline)
+    score = rows[columns[:2]].to_numpy(np.float64)
+    item = np.repeat(selection.item_codes(rows), 2)
+    return {name: _item_mean(score.ravel(), item, key.ravel() == name) for name in np.unique(key)}
+
+
+def _score_keys(placed: Ints, names: list[str], baseline: str | None) -> np.ndarray:
+    """What each score belongs to: a contestant, or the baseline beside one opponent."""
+    labels = np.array(names, dtype=object)[placed]
+    if baseline is None:
+        return labels
+    beside = np.array([f"{baseline} (vs {name})" for name in names], dtype=object)[placed[:, ::-1]]
+    return np.where(labels == baseline, beside, labels)
+
+
+def _item_mean(score: Floats, item: Ints, mine: np.ndarray) -> Estimate:
+    kept = mine & np.isfinite(score)
+    if not kept.any():
+        return unknown("no scores", "score/10")
+    items, code = np.unique(item[kept], return_inverse=True)
+    each = np.bincount(code, score[kept]) / np.bincount(code)
+    return mean(each, items, "score/10", (0, 10))
+
+
+def ratings(frame: pd.DataFrame) -> dict[str, Estimate]:
+    """Single ratings (MT-Bench): mean over items of each contestant's mean score."""
+    rows = selection.readable(selection.rows_of(frame, frame["options"] == 1))
+    if "score_0" not in rows or len(rows) == 0:
+        return {}
+    score = rows["score_0"].to_numpy(np.float64)
+    who = rows["first"].astype(str).to_numpy()
+    item = selection.item_codes(rows)
+    return {name: _item_mean(score, item, who == name) for name in sorted(set(who))}
