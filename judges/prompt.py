@@ -27,7 +27,7 @@ VARIABLES: Final = (
     "instruction", "context", "reference", "ground_truth", "criteria_subjective",
     "criteria_factuality", "response_a", "response_b", "first", "second", "label_first",
     "label_second", "labels", "options", "reply", "images", "n_images", "aspects", "closing",
-    "fence",
+    "fence", "task",
 )  # fmt: skip
 ALIASES: Final = {
     "question": "instruction",
@@ -198,6 +198,7 @@ def _values(prompt: Prompt, scene: Scene, prefilled: bool) -> dict[str, str]:
         "reply": scene.reply,
         "aspects": scene.aspects,
         "fence": fence(prompt, scene),
+        "task": task_text(item, scene.images),
     }
     if answers:
         values |= {"first": answers[0], "label_first": labels[0]}
@@ -215,6 +216,12 @@ def context_text(item: Item) -> str:
     if isinstance(item.context, str):
         return item.context
     return "\n".join(f"Image {k}: {text}" for k, text in enumerate(item.context, 1))
+
+
+def task_text(item: Item, images: tuple[str, ...]) -> str:
+    """The instruction, after the description of its images unless the judge sees them."""
+    context = "" if images else context_text(item)
+    return f"(Image: {context})\n{item.instruction}" if context else item.instruction
 
 
 def _listed(labels: Sequence[str]) -> str:

@@ -62,7 +62,7 @@ def people_verdicts(frame: pd.DataFrame) -> pd.DataFrame:
     """The people's majority as rows of a frame, one per case: a judge named "people"."""
     data = cases_of(frame.loc[selection.people(frame)])
     winner = majority(data.case, data.chosen, data.cases)
-    rows = data.rows.iloc[np.unique(data.case, return_index=True)[1]]
+    rows = data.rows.iloc[selection.first_rows(data.case, data.cases)]
     if len(rows) == 0:
         return rows
     placed = selection.slots(rows, data.names)
@@ -190,7 +190,7 @@ def _grid(rows: pd.DataFrame) -> tuple[Ints, Ints, list[str]]:
     line = rows["judge"].astype(str).map(code).to_numpy(np.int64) if len(rows) else np.zeros(0, int)
     grid = np.full((len(judges), asks), UNKNOWN, np.int64)
     grid[line, ask] = rows["pick"]
-    items = selection.item_codes(rows)[np.unique(ask, return_index=True)[1]]
+    items = selection.item_codes(rows)[selection.first_rows(ask, asks)]
     return grid, items, judges
 
 
@@ -257,7 +257,7 @@ def always_tie(frame: pd.DataFrame) -> Alignment:
     rows, case, count, score = _case_scores(frame.loc[selection.people(frame)])
     total = np.bincount(case, score, minlength=count)
     people = np.abs(divided(total, np.bincount(case, minlength=count)))
-    first = np.unique(case, return_index=True)[1]
+    first = selection.first_rows(case, count)
     return _alignment(people, selection.item_codes(rows)[first])
 
 

@@ -23,7 +23,8 @@ from metrics.battles import (
     pair_counts,
 )
 from metrics.bt_fit import PSEUDO_COUNT, Resampled
-from metrics.intervals import joined, quantile, unknown
+from metrics.intervals import joined, unknown
+from metrics.logit import t_quantile
 from studies.records import Estimate
 
 START: Final = 1000.0
@@ -107,7 +108,7 @@ class Leaderboard:
         note = joined(self.note, SEPARABLE if apart else "", NO_SPREAD if flat else "")
         low = high = None
         if error is not None and not flat and self.items > 1:
-            half = ELO_PER_LOGIT * error * float(quantile(self.items))
+            half = ELO_PER_LOGIT * error * t_quantile(self.items)
             low, high = value - half, value + half
         return Estimate(value, low, high, n, self.items, "Elo", 0.95, self.method, note)
 
@@ -166,7 +167,7 @@ class Leaderboard:
         if self._errors is None or self.items < 2:
             return np.zeros((size, size))
         gap = self.theta[:, None] - self.theta[None, :]
-        sure = (gap > self._errors * float(quantile(self.items))) & (self._errors > 1e-9)
+        sure = (gap > self._errors * t_quantile(self.items)) & (self._errors > 1e-9)
         return np.asarray(sure & (self.strong[:, None] == self.strong[None, :]), np.float64)
 
     def resample(self, *, rng: np.random.Generator, rounds: int = 1000) -> Resampled:

@@ -13,8 +13,16 @@ from scipy.special import logit as log_odds
 from metrics import logit
 from metrics.battles import Floats, Ints, dense
 from metrics.bt_fit import linked
-from metrics.intervals import joined, quantile
-from metrics.logit import PSEUDO_COUNT, Fit, LikelihoodRatio, Mask, Problem, by_value
+from metrics.intervals import joined
+from metrics.logit import (
+    PSEUDO_COUNT,
+    Fit,
+    LikelihoodRatio,
+    Mask,
+    Problem,
+    by_value,
+    t_quantile,
+)
 from metrics.selection import ABSENT, contestants, picked, slots
 from studies.frame import SEP
 from studies.records import Estimate
@@ -254,7 +262,7 @@ def _shares(fitted: Fit, weights: Floats, effects: tuple[Estimate, ...]) -> tupl
         slope = (np.eye(len(share))[place] - share) @ weights / (1 - share[place])
         error = fitted.error(slope) if own.low is not None else None
         centre = float(log_odds(share[place]))
-        half = None if error is None else error * float(quantile(fitted.items))
+        half = None if error is None else error * t_quantile(fitted.items)
         found.append(
             Estimate(
                 float(share[place]),

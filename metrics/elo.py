@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import chain
+from typing import Final
 
 import numpy as np
 import pandas as pd
 
 from metrics.battles import Battles, Floats, Ints, Weighting, battles
-from metrics.elo_orders import item_orders, plan_order, play
+from metrics.elo_orders import batches, plan_order, play
 from studies.records import Estimate
 
-LEVEL = 0.95
+LEVEL: Final = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +96,21 @@ def elo(
     data = battles(frame, weighting=weighting)
     if data.items < 2:
         orders = rounds = 0
-    lineups = [rng.permutation(data.items) for _ in range(orders)]
-    lineups += [rng.integers(0, data.items, data.items) for _ in range(rounds)]
-    every = item_orders(data, lineups)
     at = _points(int(data.weight.sum()), points)
-    final, path = play(data, every, k=chosen.k, slope=chosen.slope, at=at, watched=1 + orders)
+    lineups = chain(
+        (rng.permutation(np.arange(data.items, dtype=np.int32)) for _ in range(orders)),
+        (rng.integers(0, data.items, data.items, np.int32) for _ in range(rounds)),
+    )
+    finals, paths, unseen = [], [], 1 + orders
+    for rows in batches(data, lineups):
+        watched = min(unseen, len(rows))
+        final, path = play(data, rows, k=chosen.k, slope=chosen.slope, at=at, watched=watched)
+        finals.append(final)
+        paths.append(path)
+        unseen -= watched
     return Elo(
-        _table(data, final + chosen.start, orders, chosen),
-        _curve(data.names, at, path + chosen.start),
+        _table(data, np.concatenate(finals, axis=1) + chosen.start, orders, chosen),
+        _curve(data.names, at, np.concatenate(paths, axis=2) + chosen.start),
     )
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from itertools import islice, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -14,12 +14,27 @@ _BLOCK = 1024
 """Steps whose indices are prepared together: large enough to be cheap, small enough for cache."""
 
 
+_CELLS = 60_000_000
+"""Battles times orders that run side by side: 1M battles stay within 1 GB."""
+
+Lineup = npt.NDArray[np.int32] | Ints
+"""Item codes in the order in which the items are played."""
+
+
 def plan_order(data: Battles) -> Ints:
     """The battles as they stand, a weight of three as three battles in a row."""
     return np.repeat(np.arange(len(data)), data.weight)
 
 
-def item_orders(data: Battles, lineups: Sequence[Ints]) -> npt.NDArray[np.int32]:
+def batches(data: Battles, lineups: Iterator[Lineup]) -> Iterator[npt.NDArray[np.int32]]:
+    """Plan order, then the line-ups, as rows for `play`, in batches that fit into memory."""
+    room = max(1, _CELLS // max(1, int(data.weight.sum())))
+    yield item_orders(data, list(islice(lineups, room)))
+    while batch := list(islice(lineups, room)):
+        yield item_orders(data, batch)[1:]
+
+
+def item_orders(data: Battles, lineups: Sequence[Lineup]) -> npt.NDArray[np.int32]:
     """Battles in plan order (row 0), then in each given line-up of items.
 
     A line-up may hold an item several times (a bootstrap draw), so rows differ in length: what is

@@ -123,7 +123,7 @@ def _split_parts(rows: pd.DataFrame) -> tuple[Floats, Floats, Ints]:
     repeats = np.bincount(order, minlength=orders)
     verdicts = np.maximum(np.bincount(comparison, minlength=count), 1)
     within = np.bincount(owner, each * repeats, minlength=count) / verdicts
-    first = np.unique(comparison, return_index=True)[1]
+    first = selection.first_rows(comparison, count)
     return total, within, selection.item_codes(rows)[first]
 
 

@@ -71,7 +71,7 @@ def grade_table(frame: pd.DataFrame, rule: Rule = "default") -> pd.DataFrame:
         raise ValueError(f"No rule named {rule!r}. Known: default, gradelab")
     rows = frame.loc[_rotated(frame)]
     group, groups = selection.group_codes(rows, TRIAL_SET)
-    first = np.unique(group, return_index=True)[1]
+    first = selection.first_rows(group, groups)
     table = rows.iloc[first].copy()
     read = selection.evidence(rows) & (rows["pick"] >= 0).to_numpy()
     options, trials = table["options"].to_numpy(), table["orders"].to_numpy()

@@ -51,7 +51,7 @@ def jury(
 def _decide(frame: pd.DataFrame, votes: pd.DataFrame, panel: int) -> pd.DataFrame:
     """Every case that was put to the panel, with its verdict in the slots of its first row."""
     case, count = selection.group_codes(frame, CASE)
-    cases = frame.iloc[np.unique(case, return_index=True)[1]].copy()
+    cases = frame.iloc[selection.first_rows(case, count)].copy()
     names = selection.contestants(frame) if len(frame) else []
     place = frame.index.get_indexer(votes.index)
     ballot = selection.chosen(votes, names) + 1

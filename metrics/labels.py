@@ -78,7 +78,7 @@ def probability_table(frame: pd.DataFrame) -> pd.DataFrame:
         _average(logit, comparison, count, ~turned),
         _average(logit, comparison, count, turned),
     )
-    table = rows.iloc[np.unique(comparison, return_index=True)[1]]
+    table = rows.iloc[selection.first_rows(comparison, count)]
     table = table.assign(content=(one - two) / 2, position=(one + two) / 2)
     return selection.rows_of(table, np.isfinite(one + two))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 import numpy as np
@@ -93,7 +94,7 @@ class Fit:
         )
         low = high = None
         if error is not None and not flat and not endless:
-            half = error * float(quantile(self.items))
+            half = error * t_quantile(self.items)
             low, high = value - half, value + half
         return Estimate(value, low, high, n, self.items, unit, 0.95, f"{method}, {METHOD}", note)
 
@@ -118,6 +119,12 @@ class LikelihoodRatio:
     statistic: float
     df: int
     p: float
+
+
+@cache
+def t_quantile(items: int) -> float:
+    """The 97.5 % quantile of Student's t with one degree less than there are items."""
+    return float(quantile(items))
 
 
 def by_value(entry: tuple[str, Estimate]) -> tuple[float, str]:

@@ -44,7 +44,7 @@ class Evidence:
 
     def __init__(self, frame: pd.DataFrame, by: Sequence[str] = ()) -> None:
         cell, count = selection.group_codes(frame, by)
-        first = np.unique(cell, return_index=True)[1]
+        first = selection.first_rows(cell, count)
         values = [frame[name].iloc[first].astype(str).tolist() for name in by]
         self.cells: list[Cell] = list(zip(*values, strict=True)) if by else [()]
         self.frame = frame.assign(cell=cell)
@@ -56,9 +56,14 @@ class Evidence:
         return selection.picked(self.frame)
 
     @cached_property
+    def whole(self) -> Mask:
+        """Which picks belong to comparisons read in all their orders."""
+        return selection.in_complete_set(self.picks)
+
+    @cached_property
     def complete(self) -> pd.DataFrame:
         """Picks of comparisons read in all their orders."""
-        return selection.rows_of(self.picks, selection.in_complete_set(self.picks))
+        return selection.rows_of(self.picks, self.whole)
 
     @cached_property
     def single(self) -> Mask:
@@ -71,8 +76,8 @@ class Evidence:
     @cached_property
     def balanced(self) -> pd.DataFrame:
         """Complete order sets; in cells where only one order was asked, all picks."""
-        whole = selection.in_complete_set(self.picks)
-        return selection.rows_of(self.picks, whole | self.single[self.picks["cell"].to_numpy()])
+        keep = self.whole | self.single[self.picks["cell"].to_numpy()]
+        return selection.rows_of(self.picks, keep)
 
     @cached_property
     def sets(self) -> pd.DataFrame:
@@ -97,7 +102,7 @@ def order_sets(rows: pd.DataFrame) -> pd.DataFrame:
     hard = (lowest < highest) & (highest >= 0)
     soft = ~hard & (tied > 0) & (highest >= 0)
     counts = _slot_counts(rows, comparison, count)
-    first = np.unique(comparison, return_index=True)[1]
+    first = selection.first_rows(comparison, count)
     table = rows.iloc[first].assign(consistent=~hard & ~soft, hard=hard, soft=soft, tied=tied)
     table["lean"] = counts[:, 0] - counts[:, 1]
     table[[f"slot_{slot}" for slot in range(counts.shape[1])]] = counts
@@ -106,11 +111,8 @@ def order_sets(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _slot_counts(rows: pd.DataFrame, group: Ints, groups: int) -> Ints:
     """How often each slot was picked in each group; at least two slots wide."""
-    width = max(int(rows["options"].max()) if len(rows) else 2, 2)
-    pick = rows["pick"].to_numpy().astype(np.int64)
-    chosen = pick >= 0
-    flat = np.bincount(group[chosen] * width + pick[chosen], minlength=groups * width)
-    return flat.reshape(groups, width)
+    counts = selection.votes(rows, group, groups)[:, 1:]
+    return np.pad(counts, ((0, 0), (0, max(2 - counts.shape[1], 0))))
 
 
 @dataclass(frozen=True)
@@ -186,9 +188,19 @@ def cell_sums(tally: Tally) -> tuple[Ints, Ints, Floats]:
     """(cell, item, sums) of every (cell, item) that has rows, sorted by cell."""
     item, items = selection.codes_of(tally.rows["item"])
     key = tally.rows["cell"].to_numpy().astype(np.int64) * items + item
-    present, code = np.unique(key, return_inverse=True)
+    present, code = coded(key)
     sums = [np.bincount(code, column, minlength=len(present)) for column in tally.sums.T]
     return present // max(items, 1), present % max(items, 1), np.stack(sums, axis=1)
+
+
+def coded(key: Ints) -> tuple[Ints, Ints]:
+    """np.unique with the inverse, by counting where the keys are dense enough."""
+    top = int(key.max(initial=-1)) + 1
+    if top > 4 * len(key) + 1000:
+        present, code = np.unique(key, return_inverse=True)
+        return present, code
+    here = np.bincount(key, minlength=top) > 0
+    return np.flatnonzero(here), (np.cumsum(here) - 1)[key]
 
 
 def tallied(rows: pd.DataFrame, *columns: object) -> Tally:

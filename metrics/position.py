@@ -134,16 +134,12 @@ def _repeats(evidence: Evidence, noise: bool) -> tuple[pd.DataFrame, Floats, Flo
         kept &= ~frame["noise"].to_numpy()
     rows = frame.loc[kept]
     group, groups = selection.group_codes(rows, selection.ORDER)
-    width = int(rows["options"].max()) + 1 if len(rows) else 1
-    votes, counts = np.unique(group * width + rows["pick"].to_numpy() + 1, return_counts=True)
-    owner = votes // width
-    total = np.bincount(group, minlength=groups).astype(np.float64)
-    most = np.zeros(groups, np.int64)
-    np.maximum.at(most, owner, counts)
-    agreeing = np.bincount(owner, counts * (counts - 1.0), minlength=groups)
-    first = np.unique(group, return_index=True)[1][total > 1]
-    total, most, agreeing = total[total > 1], most[total > 1], agreeing[total > 1]
-    return rows.iloc[first], 1 - agreeing / (total * (total - 1)), most / total
+    counts = selection.votes(rows, group, groups).astype(np.float64)
+    several = counts.sum(axis=1) > 1
+    counts, first = counts[several], selection.first_rows(group, groups)[several]
+    total = counts.sum(axis=1)
+    agreeing = (counts * (counts - 1)).sum(axis=1)
+    return rows.iloc[first], 1 - agreeing / (total * (total - 1)), counts.max(axis=1) / total
 
 
 def _noise(evidence: Evidence) -> Tally:

@@ -61,12 +61,11 @@ def position_model(frame: pd.DataFrame, *, ties: Ties = "half") -> PositionModel
 
 def position_model_of(data: Battles, *, ties: Ties = "half") -> PositionModel:
     """The same from coded battles."""
-    kept = _drop_open(data, ties)
+    layout = identified(data, ties)
     refused = {name: unknown(RUN_BOTH_ORDERS, "logit") for name in data.judges}
-    if not len(kept):
+    if layout is None:
         return _refused(refused, RUN_BOTH_ORDERS if len(data) else NO_VERDICTS)
-    layout = Layout(kept, ties)
-    problem = layout.problem
+    kept, problem = layout.data, layout.problem
     fitted = logit.fit(problem)
     gamma = refused | {name: layout.gamma(fitted, g) for g, name in enumerate(kept.judges)}
     return PositionModel(
@@ -105,15 +104,15 @@ def _refused(gamma: dict[str, Estimate], note: str) -> PositionModel:
     return PositionModel(gamma, shares, {}, {}, None, None, False, note)
 
 
-def _drop_open(data: Battles, ties: Ties) -> Battles:
-    """Without the judges whose γ the design leaves open: their verdicts fix nothing."""
+def identified(data: Battles, ties: Ties) -> Layout | None:
+    """The design without the judges whose γ it leaves open; None if that is all of them."""
     while len(data):
         layout = Layout(data, ties)
         opened = logit.unidentified(layout.problem)[layout.gamma_columns]
         if not opened.any():
-            return data
+            return layout
         data = _of_judges(data, np.flatnonzero(~opened))
-    return data
+    return None
 
 
 def _of_judges(data: Battles, kept: Ints) -> Battles:

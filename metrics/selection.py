@@ -92,25 +92,31 @@ def modal(frame: pd.DataFrame) -> pd.DataFrame:
     group, groups = group_codes(frame, ORDER)
     if groups == len(frame):
         return frame
-    width = int(frame["options"].max()) + 1
-    votes, counts = np.unique(group * width + frame["pick"].to_numpy() + 1, return_counts=True)
-    owner, pick = votes // width, votes % width - 1
-    most = np.zeros(groups, np.int64)
-    np.maximum.at(most, owner, counts)
-    top = counts == most[owner]
-    mode = np.full(groups, TIE, np.int64)
-    mode[owner[top]] = pick[top]
-    mode[np.bincount(owner[top], minlength=groups) > 1] = TIE
-    first = np.unique(group, return_index=True)[1]
-    return frame.iloc[first].assign(pick=mode.astype(np.int8))
+    counts = votes(frame, group, groups)
+    mode = counts.argmax(axis=1) + TIE
+    mode[(counts == counts.max(axis=1, keepdims=True)).sum(axis=1) > 1] = TIE
+    return frame.iloc[first_rows(group, groups)].assign(pick=mode.astype(np.int8))
+
+
+def votes(rows: pd.DataFrame, group: Ints, groups: int) -> Ints:
+    """How often each group says tie (column 0), slot 0, slot 1, …"""
+    width = int(rows["options"].max()) + 1 if len(rows) else 1
+    flat = np.bincount(group * width + rows["pick"].to_numpy() - TIE, minlength=groups * width)
+    return flat.reshape(groups, width).astype(np.int64)
+
+
+def first_rows(group: Ints, groups: int) -> Ints:
+    """Where each group's first row stands; codes are dense."""
+    first = np.zeros(groups, np.int64)
+    first[group[::-1]] = np.arange(len(group))[::-1]
+    return first
 
 
 def in_complete_set(rows: pd.DataFrame) -> Mask:
     """Rows of comparisons all of whose planned orders (two or more) were read."""
     comparison, count = group_codes(rows, COMPARISON)
-    order, _ = group_codes(rows, ORDER)
-    first = np.unique(order, return_index=True)[1]
-    read = np.bincount(comparison[first], minlength=count)
+    order, orders = group_codes(rows, ORDER)
+    read = np.bincount(comparison[first_rows(order, orders)], minlength=count)
     planned = rows["orders"].to_numpy()
     return (planned > 1) & (read[comparison] >= planned)
 

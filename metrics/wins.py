@@ -10,7 +10,7 @@ import pandas as pd
 
 from metrics import selection
 from metrics.intervals import Floats, Ints, joined, proportions, unknown
-from metrics.measures import Cell, Evidence, Measure, Tally, order_sets, tallied
+from metrics.measures import Cell, Evidence, Measure, Tally, coded, order_sets, tallied
 from studies.frame import NO_PICK, TIE
 from studies.records import Estimate
 
@@ -138,7 +138,7 @@ def _without_ties(rows: pd.DataFrame, ties: Ties) -> pd.DataFrame:
 def _grouped(group: Ints, item: Ints, points: Floats, groups: int, note: str) -> list[Estimate]:
     """A proportion for each group from one row per verdict."""
     items = int(item.max()) + 1 if len(item) else 1
-    present, code = np.unique(group * items + item, return_inverse=True)
+    present, code = coded(group * items + item)
     total = np.asarray(np.bincount(code, points, minlength=len(present)), np.float64)
     n = np.bincount(code, minlength=len(present)).astype(np.float64)
     return proportions(total, n, present // items, groups, "share", note)
@@ -160,7 +160,7 @@ def head_to_head(
     rows, placed = rows.iloc[placed[:, 0] != placed[:, 1]], placed[placed[:, 0] != placed[:, 1]]
     row, who, points = appearances(rows, names)
     other = placed[row].sum(axis=1) - who
-    group, pairs = np.unique(who * len(names) + other, return_inverse=True)
+    group, pairs = coded(who * len(names) + other)
     item = selection.item_codes(rows)[row]
     estimates = _grouped(pairs, item, points, len(group), "")
     table: dict[str, dict[str, Estimate]] = {name: {} for name in names}

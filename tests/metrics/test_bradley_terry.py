@@ -12,7 +12,7 @@ from frames import build, prd
 from hypothesis import given
 
 from metrics import bt_fit
-from metrics.battles import battles, pair_counts
+from metrics.battles import battles, battles_from_table, pair_counts
 from metrics.bradley_terry import (
     ELO_PER_LOGIT,
     Leaderboard,
@@ -21,6 +21,7 @@ from metrics.bradley_terry import (
     leaderboards,
     model_errors,
 )
+from studies.frame import frame_from_battles
 
 THREE = [("A", "B", 7, 3), ("A", "C", 8, 2), ("B", "C", 6, 4)]
 SEPARABLE = [("A", "B", 5, 0), ("A", "C", 5, 0), ("B", "C", 3, 2)]
@@ -245,6 +246,23 @@ def test_five_levels_count_by_sign_and_three_times_only_under_the_name_arena_har
     assert plain.gap("A", "B").value == pytest.approx(np.log(2) * ELO_PER_LOGIT)
     assert hard.gap("A", "B").value == pytest.approx(np.log(6) * ELO_PER_LOGIT)
     assert hard.gap("A", "B").n == 3
+
+
+def test_a_table_of_battles_gives_the_same_counts_with_and_without_a_frame():
+    table = pd.DataFrame(
+        {
+            "model_a": ["b", "a", "c", "a", "a"],
+            "model_b": ["a", "b", "a", "a", "c"],
+            "winner": ["model_a", "tie", "model_b", "tie", "tie (bothbad)"],
+            "item": ["q1", "q1", "q2", "q2", "q3"],
+        }
+    )
+    straight, framed = battles_from_table(table), battles(frame_from_battles(table))
+    assert (straight.names, straight.items) == (framed.names, framed.items)
+    for name in ("first", "second", "outcome", "item", "weight"):
+        assert (getattr(straight, name) == getattr(framed, name)).all(), name
+    with pytest.raises(ValueError, match="row 2: winner is 'model_x'"):
+        battles_from_table(table.assign(winner=["tie", "model_x", "tie", "tie", "tie"]))
 
 
 @given(some_battles())

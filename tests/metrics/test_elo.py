@@ -153,6 +153,15 @@ def test_the_curve_starts_at_the_start_and_ends_at_the_table():
         assert got.curve.low[-1, column] == pytest.approx(rating.order_low)
 
 
+def test_passes_in_small_batches_give_the_same_numbers(monkeypatch):
+    frame = simulated(rng(), 12)
+    whole = elo(frame, rng=rng(), orders=9, rounds=9)
+    monkeypatch.setattr("metrics.elo_orders._CELLS", 4 * 144)
+    parts = elo(frame, rng=rng(), orders=9, rounds=9)
+    assert parts.table == whole.table
+    assert (parts.curve.low == whole.curve.low).all()
+
+
 def test_the_same_seed_gives_the_same_numbers():
     frame = simulated(rng(), 12)
     assert elo_table(frame, rng=rng()) == elo_table(frame, rng=rng())

@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 from metrics import logit
 from metrics.battles import Battles
 from metrics.bradley_terry import ELO_PER_LOGIT, leaderboards_of
-from metrics.position_term import position_model_of
+from metrics.position_term import identified
 
 SEEDS = int(os.environ.get("EVENHAND_SEEDS", "1000"))
 ITEMS = (8, 20, 64)
@@ -147,8 +147,10 @@ def coverage(setting: Setting, items: int) -> tuple[Tally, Tally]:
         if board is not None:
             gap = board.gap("a", "b")
             gaps.add(gap.low, gap.high, gap_limit)
-        term = position_model_of(data).gamma["judge"]
-        terms.add(term.low, term.high, term_limit)
+        layout = identified(data, "half")  # the γ of position_model, without its other results
+        if layout is not None:
+            term = layout.gamma(logit.fit(layout.problem), 0)
+            terms.add(term.low, term.high, term_limit)
     return gaps, terms
 
 
