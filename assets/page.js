@@ -145,5 +145,80 @@
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
   document.addEventListener("click", (event) => { hide(); if (event.target.closest("#eh-theme")) toggleTheme(); });
 
-  window.evenhand = {plot, clicks, toggleTheme};
+  // ---- the address carries the view: a link shows exactly what is seen
+  const remember = (values) => {
+    const url = new URL(location.href);
+    for (const [name, value] of Object.entries(values)) value ? url.searchParams.set(name, value) : url.searchParams.delete(name);
+    history.replaceState(history.state, "", url);
+  };
+  const copyLink = async () => {
+    const url = new URL(location.href);
+    url.searchParams.delete("__theme");
+    try { await navigator.clipboard.writeText(url.href); } catch { window.prompt("Copy this link", url.href); return; }
+    const button = document.querySelector("#eh-share");
+    const before = button.textContent;
+    button.textContent = "Copied";
+    setTimeout(() => { button.textContent = before; }, 1500);
+  };
+  document.addEventListener("click", (event) => {
+    const tab = event.target.closest("#eh-tabs > .tab-wrapper button[role=tab]");
+    if (tab) remember({tab: tab.textContent.trim().toLowerCase()});
+  });
+
+  window.evenhand = {plot, clicks, toggleTheme, remember, copyLink};
+})();
+
+// ---- Inspect: menus and search that filter, keys that step, a list that follows, a prompt that can be copied
+(() => {
+  const {evenhand} = window;
+  if (evenhand.fields) return;
+  const visible = (node) => node.getClientRects().length > 0 && !node.disabled;
+
+  // [data-field=judge]: a menu or search box; its value reaches .select() as {"set": {"judge": …}}
+  evenhand.fields = (element, trigger, watch) => {
+    element.addEventListener("change", ({target}) => {
+      const {field} = target.dataset;
+      if (field) trigger("select", {set: {[field]: target.value}});
+    });
+    // Gradio changes attributes; what a reader chose or typed is a property and would stay.
+    watch("value", () => element.querySelectorAll("[data-field]").forEach(node => {
+      if (node.tagName === "SELECT") node.value = node.querySelector("option[selected]")?.value ?? "";
+      else if (node !== document.activeElement) node.value = node.getAttribute("value") ?? "";
+    }));
+  };
+
+  // After a step the line of the list comes into view, and the opened comparison starts at its top.
+  evenhand.follow = (element, watch) => {
+    let last = null;
+    watch("value", () => {
+      const line = element.querySelector("[aria-current]"), box = line?.closest("ol");
+      if (line) {
+        const at = line.getBoundingClientRect(), frame = box.getBoundingClientRect();
+        if (at.top < frame.top) box.scrollTop -= frame.top - at.top;
+        else if (at.bottom > frame.bottom) box.scrollTop += at.bottom - frame.bottom;
+      }
+      const panel = element.querySelector("[data-key]"), key = panel?.dataset.key ?? null;
+      if (panel && last !== null && key !== last && panel.getBoundingClientRect().top < 0) panel.scrollIntoView({block: "start"});
+      last = key ?? last;
+    });
+  };
+
+  // [data-keys="j ArrowRight"]: a button pressed, or a box focused, by a key while nobody types
+  const typing = (node) => node.isContentEditable || node.matches?.("input, textarea, select, [role=tab], [role=slider], [role=listbox]");
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
+    const target = [...document.querySelectorAll("[data-keys]")].find(node => visible(node) && node.dataset.keys.split(" ").includes(event.key));
+    if (!target) return;
+    event.preventDefault();
+    if (target.matches("input")) target.focus(); else target.click();
+  });
+
+  // [data-copy=".eh-msg span"]: the text of these parts of the same drawer
+  document.addEventListener("click", async ({target}) => {
+    const button = target.closest?.("[data-copy]");
+    if (!button) return;
+    const parts = [...(button.closest("details") ?? document).querySelectorAll(button.dataset.copy)];
+    try { await navigator.clipboard.writeText(parts.map(part => part.textContent).join("\n\n")); button.textContent = "Copied"; } catch { button.textContent = "Copying is not allowed here"; }
+    setTimeout(() => { button.textContent = "Copy"; }, 1500);
+  });
 })();

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from judges.plan import Plan, make_plan
 from judges.prompt import load_prompt
 from studies.recorded import open_recorded
 from studies.sources.load import ASSETS, load_items
@@ -14,6 +15,7 @@ from studies.study import DataSpec, Study, load
 
 FOLDER: Final = ASSETS / "demo"
 PAIRS: Final = "Probe set, embedded judge"
+OPTIONS: Final = "Probe set, four options"
 LIVE: Final = "Twenty items, live"
 
 
@@ -24,6 +26,11 @@ def open_demo(store: Store, folder: Path = FOLDER) -> None:
         prompts = tuple(load_prompt(name) for name in study.prompts)
         texts = tuple(PromptText(p.sha, p.name, p.version, p.yaml) for p in prompts)
         open_recorded(store, study, load_items(study.data, study.folder), log, texts)
+
+
+def live_plan(store: Store) -> Plan:
+    """The plan behind the button of the first screen."""
+    return make_plan(live_study(store))
 
 
 def live_study(store: Store) -> Study:

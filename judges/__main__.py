@@ -1,4 +1,4 @@
-"""python -m judges {run,plan,check}: a study file asked from the command line."""
+"""python -m judges {run,plan,check,reread,retry}: a study file asked from the command line."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ import argparse
 import sys
 from pathlib import Path
 
+from judges.accounts import accounts
+from judges.attempts import Settings
 from judges.check import check
+from judges.errors import PlanError
 from judges.models.embedded import EmbeddedUnavailable
 from judges.models.weights import WeightsMissing
-from judges.plan import forecast, make_plan, save_plan
+from judges.plan import Plan, forecast, make_plan, save_plan, stored_plan
 from judges.progress import duration, follow, summary
+from judges.reread import reread
 from judges.runs import Engine
 from studies.errors import EvenhandError
+from studies.records import RETRYABLE
 from studies.store import Changed, Store
 from studies.study import load
 
@@ -33,9 +38,16 @@ def _parser() -> argparse.ArgumentParser:
         ("run", run, "ask what is missing, or resume"),
         ("plan", plan, "count asks, tokens, dollars; ask nothing"),
         ("check", check_judges, "ask each judge once and show reply, reading and latency"),
+        ("reread", reread_replies, "parse the stored replies again, without any call"),
+        ("retry", retry, "ask again what failed: error, empty, truncated, too_long, unsupported"),
     ):
         sub = commands.add_parser(name, help=told, description=told)
-        sub.add_argument("study", type=Path, help="a study file (YAML)")
+        stored = name in ("reread", "retry")
+        sub.add_argument(
+            "study", type=Path, nargs="?" if stored else None, help="a study file (YAML)"
+        )
+        if stored:
+            sub.add_argument("--study", dest="name", help="the name of a study in the store")
         sub.add_argument("--store", type=Path, default=None, help="the SQLite file to use")
         sub.set_defaults(command=command)
     return parser
@@ -46,15 +58,50 @@ def run(options: argparse.Namespace) -> int:
     made = make_plan(load(options.study))
     store = Store(options.store)
     _tell(save_plan(made, store))
+    return _ask(made, store, Settings())
+
+
+def retry(options: argparse.Namespace) -> int:
+    """Asks again what failed; an earlier reply is replaced only by another reply."""
+    store = Store(options.store)
+    if options.study is not None:
+        made = make_plan(load(options.study))
+        _tell(save_plan(made, store))
+    else:
+        made = stored_plan(store, _name(options))
+    return _ask(made, store, Settings(again=frozenset(RETRYABLE)))
+
+
+def _ask(made: Plan, store: Store, settings: Settings) -> int:
     engine = Engine()
     try:
-        snapshot = follow(engine.start(made, store))
+        snapshot = follow(engine.start(made, store, settings=settings))
     finally:
         engine.close()
-    print(summary(snapshot, store.tokens(made.study.name)))
+    name = made.study.name
+    print(summary(snapshot, store.tokens(name), accounts(store, name)))
     store.close()
     left = snapshot.counts.get("pending", 0) + snapshot.counts.get("error", 0)
     return 1 if left else 0
+
+
+def reread_replies(options: argparse.Namespace) -> int:
+    """With a study file its reading rule holds; with a name the stored study's."""
+    store = Store(options.store)
+    study = load(options.study) if options.study is not None else store.study(_name(options))
+    done = reread(store, study.name, study.reading)
+    changed = sum(done.changed.values())
+    print(f"{study.name}: {done.read:,} replies read again, {changed:,} changed")
+    for what, count in done.changed.most_common():
+        print(f"  {what} {count:,}")
+    store.close()
+    return 0
+
+
+def _name(options: argparse.Namespace) -> str:
+    if not options.name:
+        raise PlanError("name a study: give its file, or --study NAME for one in the store")
+    return str(options.name)
 
 
 def plan(options: argparse.Namespace) -> int:

@@ -3,81 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import time
-from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from judges.cost import Ledger
+from judges.cost import CAPS, cap_of
+from judges.desk import Desk as Desk
+from judges.desk import JudgeState as JudgeState
+from judges.desk import Settings as Settings
 from judges.errors import JudgeStopped
 from judges.faults import Fault, fault_of
-from judges.limits import NAP, Gate
-from judges.models.answers import Answer, Call, Model
+from judges.models.answers import Answer, Call
 from judges.reading import read_answer
-from studies.journal import Journal
-from studies.records import NO_USAGE, Ask, Judgement, Price, Usage
+from studies.records import NO_USAGE, Ask, Judgement, Usage
 
 LONGEST_BACKOFF: Final = 30.0
 HOPELESS: Final = 5
-"""So many identical refusals without one success, and the judge is stopped."""
-_HOPELESS_REASONS: Final = ("bad request", "unreachable", "no images")
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    concurrency: int = 16
-    reading: str = "default"
-    attempts: int = 6
-    deadline: float = 180.0
-    first_backoff: float = 0.5
-
-
-@dataclass(slots=True)
-class JudgeState:
-    """What is known about one judge while it is asked; the page shows it."""
-
-    name: str
-    model: Model
-    price: Price | None
-    gate: Gate
-    workers: int = 1
-    waiting: str = ""
-    stopped: str = ""
-    successes: int = 0
-    refusals: Counter[str] = field(default_factory=Counter)
-
-
-@dataclass(slots=True)
-class Desk:
-    """What all workers of a run share."""
-
-    settings: Settings
-    journal: Journal
-    ledger: Ledger
-    judges: dict[str, JudgeState]
-    go: asyncio.Event = field(default_factory=asyncio.Event)
-    stop: bool = False
-    budget_reached: bool = False
-    rng: random.Random = field(default_factory=random.Random)
-    """For jitter only: nothing that is asked or read depends on it."""
-
-    async def may_go_on(self, judge: str) -> bool:
-        """Waits while paused; False once the run or this judge is stopped."""
-        if not self.go.is_set():
-            await self.go.wait()
-        return not (self.stop or self.judges[judge].stopped or self.budget_reached)
-
-    async def sleep(self, seconds: float) -> None:
-        """Sleeps unless the run is stopped meanwhile."""
-        until = time.monotonic() + seconds
-        while not self.stop and (left := until - time.monotonic()) > 0:
-            await asyncio.sleep(min(left, NAP))
+"""So many identical refusals without one success, or so many asks in a row that failed in every
+attempt, and the judge is stopped: the rest stays pending instead of turning into errors."""
+_REFUSALS: Final = ("bad request", "no images", "no logprobs")
 
 
 @dataclass(slots=True)
 class Attempts:
     desk: Desk
+    state: JudgeState
     call: Call
     attempt: int
     """The id of the intent on disk."""
@@ -86,25 +36,26 @@ class Attempts:
     total: float | None = None
     seconds: float = 0.0
     tried: int = 0
-    doubled: bool = False
     dropped: set[str] = field(default_factory=set)
+    cut_short: Answer | None = None
+    """The reply that ran into its cap, kept while a doubled cap is tried."""
 
-    @property
-    def state(self) -> JudgeState:
-        return self.desk.judges[self.call.judge.name]
+    def __post_init__(self) -> None:
+        for parameter in self.state.dropped:
+            self._drop(parameter)
 
     async def run(self) -> Answer | Fault | None:
         """An answer, the fault that settles the ask, or None if no call could be made."""
-        while (outcome := await self._once()) is not None:
-            again = self._again(outcome)
-            if not again:
-                self.state.waiting = ""
-                return outcome
-            await self.desk.journal.ended(self.attempt, again, self.usage, self.cost)
-            self.attempt = await self.desk.journal.again(self.call.key)
-            self.usage, self.cost = NO_USAGE, None
-            if isinstance(outcome, Fault) and outcome.action == "retry":
-                await self.desk.sleep(self._backoff())
+        try:
+            while (outcome := await self._once()) is not None:
+                why = self._again(outcome)
+                if not why:
+                    return self._settling(outcome)
+                await self._next_attempt(why)
+                if isinstance(outcome, Fault) and outcome.action == "retry" and not outcome.limited:
+                    await self.desk.sleep(self.state, self._backoff())
+        finally:
+            self.state.retrying.pop(self.call.key, None)
         return None
 
     def judgement(self, ask: Ask, outcome: Answer | Fault) -> Judgement:
@@ -112,117 +63,160 @@ class Attempts:
         if isinstance(outcome, Fault):
             settled = Judgement(ask, outcome.status, rule=outcome.reason, detail=outcome.detail)
         else:
-            read = read_answer(self.call, outcome, self.desk.settings.reading)
-            settled = read.judgement(ask, outcome)
-        return replace(settled, cost=self.total, seconds=self.seconds, time=time.time())
+            settled = read_answer(self.call, outcome, self.desk.reading).judgement(ask, outcome)
+        if without := sorted(self.dropped - {"max_tokens"}):  # that one has another name
+            told = f"asked without {', '.join(without)}"
+            settled = replace(settled, detail=f"{settled.detail}; {told}".strip("; "))
+        now = self.desk.settings.wall()
+        return replace(settled, cost=self.total, seconds=self.seconds, time=now)
 
     async def _once(self) -> Answer | Fault | None:
         """One call behind the gate, within its deadline, its worst case reserved."""
-        gate = self.state.gate
-        began = await self._enter(gate)
-        reserved = None if began is None else await self._reserve()
-        if began is None or reserved is None:
-            if began is not None:
-                gate.leave(began, neutral=True)
+        ready = await self._ready()
+        if ready is None:
             return None
+        began, reserved = ready
         self.tried += 1
-        outcome = await self._ask()
+        self.desk.journal.calling.add(self.attempt)
+        try:
+            outcome = await self._ask()
+        except BaseException:  # cancelled: the gate is shared with other runs
+            self.state.gate.leave(began, neutral=True)
+            raise
         self.seconds = time.monotonic() - began
         fault = outcome if isinstance(outcome, Fault) else None
-        gate.leave(
-            began,
-            congested=fault is not None and fault.congestion,
-            neutral=fault is not None,
-            wait=fault.wait if fault else None,
-        )
+        if fault is None:
+            self.state.gate.leave(began)
+        else:
+            self.state.note(fault)
+            self.state.gate.leave(
+                began, congested=fault.congestion, neutral=True, limited=fault.limited,
+                wait=fault.wait,
+            )  # fmt: skip
         self._book(outcome, reserved)
         return outcome
 
-    async def _enter(self, gate: Gate) -> float | None:
-        if gate.cooling:
-            self.state.waiting = f"cooling down {gate.cooling:.0f} s: rate limit"
-        began = await gate.enter(lambda: self.desk.stop)
-        if began is None or await self.desk.may_go_on(self.state.name):
-            return began
-        gate.leave(began, neutral=True)
+    async def _ready(self) -> tuple[float, float] | None:
+        """Waits until a call may be made: neither paused nor stopped, a place behind the gate, and
+        the worst case within the budget, all at one moment. None: never again in this run."""
+        desk, state, ledger = self.desk, self.state, self.desk.ledger
+        while await desk.may_go_on(state):
+            began = await state.gate.enter(lambda: desk.closed(state))
+            if began is None:
+                continue
+            reserved = ledger.reserve(self.call, state.price)
+            if reserved is not None:
+                return began, reserved
+            state.gate.leave(began, neutral=True)
+            if ledger.idle:
+                state.broke = True
+                state.halt()
+            else:  # a call in flight may cost less than its worst case
+                await ledger.changed()
         return None
-
-    async def _reserve(self) -> float | None:
-        """Dollars for the worst case; waits for calls in flight to give back what they spared."""
-        ledger = self.desk.ledger
-        while (reserved := ledger.reserve(self.call, self.state.price)) is None:
-            if ledger.idle or self.desk.stop:
-                self.desk.budget_reached = True
-                return None
-            await asyncio.sleep(0.02)
-        return reserved
 
     async def _ask(self) -> Answer | Fault:
         try:
             async with asyncio.timeout(self.desk.settings.deadline):
                 return await self.state.model.complete(self.call)
         except Exception as error:
-            return fault_of(error, self.call.judge.endpoint or self.call.judge.name)
+            judge = self.call.judge
+            return fault_of(error, judge.endpoint or judge.name, self.state.secret)
 
     def _book(self, outcome: Answer | Fault, reserved: float) -> None:
         """Every attempt is paid for, the failed but billed ones too."""
+        answered = isinstance(outcome, Answer)
         self.usage = outcome.usage if isinstance(outcome, Answer) else NO_USAGE
         ledger = self.desk.ledger
-        self.cost = ledger.settle(self.state.name, reserved, self.usage, self.state.price)
+        self.cost = ledger.settle(
+            self.state.name, reserved, self.usage, self.state.price,
+            maybe_billed=answered or (isinstance(outcome, Fault) and outcome.maybe_billed),
+        )  # fmt: skip
         ledger.calibrate(self.call, self.usage)
         if self.cost is not None:
             self.total = (self.total or 0.0) + self.cost
+
+    async def _next_attempt(self, why: str) -> None:
+        journal = self.desk.journal
+        self.attempt = await journal.again(self.call.key, self.attempt, why, self.usage, self.cost)
+        self.usage, self.cost = NO_USAGE, None
 
     def _again(self, outcome: Answer | Fault) -> str:
         """Why to try again, empty if the ask is settled; prepares the next call."""
         if isinstance(outcome, Fault):
             return self._again_after(outcome)
         self.state.successes += 1
-        if self.doubled or not self._cut_short(outcome):
+        self.state.failed_in_a_row = 0
+        if self.cut_short is not None or not self._ran_into_cap(outcome):
             return ""
-        self.doubled = True
-        self._change(max_tokens=2 * int(self.call.parameters["max_tokens"]))
+        self.cut_short = outcome
+        name = next((cap for cap in CAPS if cap in self.call.parameters), "max_tokens")
+        self._set({**self.call.parameters, name: 2 * cap_of(self.call)})
         return "truncated"
 
-    def _cut_short(self, answer: Answer) -> bool:
+    def _settling(self, outcome: Answer | Fault) -> Answer | Fault:
+        """An endpoint may refuse the doubled cap: then the reply that was cut short is it."""
+        refused = isinstance(outcome, Fault) and outcome.action in ("settle", "without")
+        return self.cut_short if self.cut_short is not None and refused else outcome
+
+    def _ran_into_cap(self, answer: Answer) -> bool:
         """A judge that thinks may use up its cap; a one-token label ask ends so by design."""
-        if answer.finish != "length" or int(self.call.parameters.get("max_tokens", 0)) <= 1:
+        if answer.finish != "length" or cap_of(self.call) <= 1:
             return False
-        return read_answer(self.call, answer, self.desk.settings.reading).status == "truncated"
+        return read_answer(self.call, answer, self.desk.reading).status == "truncated"
 
     def _again_after(self, fault: Fault) -> str:
         self._maybe_stop(fault)
-        if fault.action == "without" and fault.parameter not in self.dropped:
-            self.dropped.add(fault.parameter)
-            self._drop(fault.parameter)
+        if fault.action == "without" and self._drop(fault.parameter):
+            self.state.dropped.add(fault.parameter)
             return fault.reason
         most = self.desk.settings.attempts
         if fault.action != "retry" or self.tried >= most:
+            self._count_failure(fault)
             return ""
-        self.state.waiting = f"retry {self.tried} of {most - 1}: {fault.reason}"
+        told = f"retry {self.tried} of {most - 1}: {fault.reason}"
+        self.state.retrying[self.call.key] = told
         return fault.reason
 
     def _maybe_stop(self, fault: Fault) -> None:
         if fault.action == "stop":
             raise JudgeStopped(fault.detail)
-        if self.state.successes == 0 and fault.reason in _HOPELESS_REASONS:
-            self.state.refusals[fault.reason] += 1
-            if self.state.refusals[fault.reason] >= HOPELESS:
+        if self.state.successes == 0 and self._hopeless(fault):
+            said = f"{fault.reason}: {fault.detail}"
+            self.state.refusals[said] += 1
+            if self.state.refusals[said] >= HOPELESS:
                 raise JudgeStopped(f"{fault.detail} ({HOPELESS} times, no success)")
 
-    def _drop(self, parameter: str) -> None:
-        values = dict(self.call.parameters)
-        value = values.pop(parameter, None)
-        if parameter == "max_tokens" and value is not None:
-            values["max_completion_tokens"] = value  # what reasoning models call it
-        if parameter == "logprobs":
-            values.pop("top_logprobs", None)
-        self.call = replace(self.call, parameters=values)
+    def _hopeless(self, fault: Fault) -> bool:
+        """A server that is just starting is given a moment."""
+        return fault.reason in _REFUSALS or (fault.reason == "unreachable" and self.tried >= 3)
 
-    def _change(self, **values: object) -> None:
-        self.call = replace(self.call, parameters={**self.call.parameters, **values})
+    def _count_failure(self, fault: Fault) -> None:
+        if fault.action != "retry":
+            return
+        self.state.failed_in_a_row += 1
+        if self.state.failed_in_a_row >= HOPELESS:
+            raise JudgeStopped(
+                f"{fault.reason}: {fault.detail} ({HOPELESS} asks in a row failed, "
+                f"{self.tried} attempts each)"
+            )
+
+    def _drop(self, parameter: str) -> bool:
+        """Leaves a parameter out of the call; False if it is not in it."""
+        values = dict(self.call.parameters)
+        if parameter not in values:
+            return False
+        value = values.pop(parameter)
+        if parameter == "max_tokens":
+            values["max_completion_tokens"] = value  # what reasoning models call it
+        self.dropped.add(parameter)
+        self._set(values)
+        return True
+
+    def _set(self, parameters: dict[str, object]) -> None:
+        self.call = replace(self.call, parameters=parameters)
 
     def _backoff(self) -> float:
-        """Doubling with full jitter, so that workers do not come back in step."""
+        """Doubling with jitter, so that workers do not come back in step."""
         most = min(LONGEST_BACKOFF, self.desk.settings.first_backoff * 2 ** (self.tried - 1))
         return float(most * (0.5 + self.desk.rng.random() / 2))

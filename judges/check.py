@@ -37,7 +37,7 @@ async def _check(plan: Plan, judge: JudgeSpec, keys: Mapping[str, str]) -> Check
         async with asyncio.timeout(120):
             answer = await model.complete(call)
     except Exception as error:
-        fault = fault_of(error, judge.endpoint or judge.name)
+        fault = fault_of(error, judge.endpoint or judge.name, key)
         read = Read(fault.status, None, fault.reason, fault.detail)
         return Checked(judge.name, "", read, time.monotonic() - began, "")
     finally:

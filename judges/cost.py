@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections import Counter
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -13,8 +16,11 @@ from studies.records import JudgeSpec, Price, Usage
 
 PRICES: Final = Path(__file__).with_name("prices.yaml")
 MILLION: Final = 1_000_000
-WORST_CHARACTERS_PER_TOKEN: Final = 2.0
-"""Before any reply has calibrated it, a prompt may hold a token every two characters."""
+WORST_TOKENS_PER_BYTE: Final = 0.5
+"""English takes a quarter, other scripts up to a half; calibrated upwards as replies come in."""
+WORST_TOKENS_PER_MESSAGE: Final = 16
+WORST_TOKENS_PER_IMAGE: Final = 2000
+CAPS: Final = ("max_completion_tokens", "max_tokens")
 
 
 def price_of(judge: JudgeSpec) -> Price | None:
@@ -24,6 +30,7 @@ def price_of(judge: JudgeSpec) -> Price | None:
     return judge.price or listed_prices().get(judge.model)
 
 
+@lru_cache(maxsize=4)
 def listed_prices(path: Path = PRICES) -> dict[str, Price]:
     """Dollars per million tokens by model, as data with a date and a source."""
     values = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -41,17 +48,29 @@ def cost_of(usage: Usage, price: Price | None) -> float | None:
     return (dollars + (usage.completion or 0) * price.output) / MILLION
 
 
+def cap_of(call: Call) -> int:
+    """The most tokens a reply may have, under either of its names."""
+    named = (call.parameters.get(name) for name in CAPS)
+    return int(next((cap for cap in named if cap is not None), call.judge.max_tokens))
+
+
 @dataclass(slots=True)
 class Ledger:
     """Dollars spent and reserved by one run; a call is made only if its worst case fits."""
 
     budget: float | None = None
+    before: float = 0.0
+    """Dollars that earlier runs of the study have spent of the budget."""
     spent: dict[str, float] = field(default_factory=dict)
-    unpriced: dict[str, int] = field(default_factory=dict)
+    unpriced: Counter[str] = field(default_factory=Counter)
     """Calls whose price is not known: shown as unknown, never as 0."""
+    untold: Counter[str] = field(default_factory=Counter)
+    """Calls that may have been billed without telling their usage; the budget takes the worst."""
+    _feared: float = 0.0
     _reserved: float = 0.0
     _open: int = 0
-    _most_tokens_per_character: float = 0.0
+    _tokens_per_byte: float = WORST_TOKENS_PER_BYTE
+    _waiters: list[asyncio.Future[None]] = field(default_factory=list)
 
     @property
     def total(self) -> float:
@@ -59,46 +78,80 @@ class Ledger:
 
     @property
     def idle(self) -> bool:
-        """No call in flight: nothing more will be given back."""
+        """No call in flight that costs anything: nothing more will be given back."""
         return self._open == 0
 
     def reserve(self, call: Call, price: Price | None) -> float | None:
         """Dollars set aside for the worst case of a call, or None if they are not there."""
         worst = self._worst(call, price)
-        if self.budget is not None and self.total + self._reserved + worst > self.budget + 1e-12:
-            return None
+        if worst and self.budget is not None:
+            gone = self.before + self.total + self._feared + self._reserved
+            if gone + worst > self.budget + 1e-12:
+                return None
         self._reserved += worst
-        self._open += 1
+        self._open += worst > 0
         return worst
 
     def settle(
-        self, judge: str, reserved: float, usage: Usage, price: Price | None
+        self,
+        judge: str,
+        reserved: float,
+        usage: Usage,
+        price: Price | None,
+        *,
+        maybe_billed: bool = True,
     ) -> float | None:
         """Gives the reservation back and books what the call cost; an unknown cost is counted."""
-        self._open -= 1
+        self._open -= reserved > 0
         self._reserved = max(0.0, self._reserved - reserved) if self._open else 0.0
         cost = cost_of(usage, price)
-        if cost is None:
-            if price is None:
-                self.unpriced[judge] = self.unpriced.get(judge, 0) + 1
-            return None
-        self.spent[judge] = self.spent.get(judge, 0.0) + cost
+        if cost is not None:
+            self.spent[judge] = self.spent.get(judge, 0.0) + cost
+        elif maybe_billed:
+            (self.unpriced if price is None else self.untold)[judge] += 1
+            self._feared += reserved
+        self.recheck()
         return cost
 
+    async def changed(self) -> None:
+        """Returns when a reservation was given back, or the run was stopped or paused."""
+        future = asyncio.get_running_loop().create_future()
+        self._waiters.append(future)
+        await future
+
+    def recheck(self) -> None:
+        waiters, self._waiters = self._waiters, []
+        for future in waiters:
+            if not future.done():
+                future.set_result(None)
+
     def calibrate(self, call: Call, usage: Usage) -> None:
-        """Learns how many tokens a character makes with these models."""
-        characters = _characters(call)
-        if usage.prompt and characters:
-            rate = usage.prompt / characters
-            self._most_tokens_per_character = max(self._most_tokens_per_character, rate)
+        """Learns how many tokens a byte may make with these models."""
+        size, images = _size(call)
+        if usage.prompt and size and not images:
+            told = usage.prompt - WORST_TOKENS_PER_MESSAGE * len(call.messages)
+            self._tokens_per_byte = max(self._tokens_per_byte, 1.1 * told / size)
 
     def _worst(self, call: Call, price: Price | None) -> float:
-        if price is None:
+        """Every token new to the provider's cache, the reply as long as it may get."""
+        if price is None or not (price.input or price.output):
             return 0.0
-        rate = self._most_tokens_per_character * 1.1 or 1 / WORST_CHARACTERS_PER_TOKEN
-        out = int(call.parameters.get("max_tokens", call.judge.max_tokens))
-        return (_characters(call) * rate * price.input + out * price.output) / MILLION
+        size, images = _size(call)
+        sent = size * self._tokens_per_byte + images * WORST_TOKENS_PER_IMAGE
+        sent += WORST_TOKENS_PER_MESSAGE * len(call.messages)
+        dearest = max(price.input, price.cache_write or 0.0)
+        return (sent * dearest + cap_of(call) * price.output) / MILLION
 
 
-def _characters(call: Call) -> int:
-    return sum(len(str(message["content"])) for message in call.messages)
+def _size(call: Call) -> tuple[int, int]:
+    """Bytes of text and number of images; an image's base64 is no text."""
+    size = images = 0
+    for message in call.messages:
+        content = message["content"]
+        if isinstance(content, str):
+            size += len(content.encode())
+            continue
+        for part in content:
+            size += len(part.get("text", "").encode())
+            images += part.get("type") == "image_url"
+    return size, images

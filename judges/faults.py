@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import email.utils
 import json
 import re
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
+import httpx2
 import openai
 
+from judges.models.embedded import EmbeddedUnavailable
 from studies.records import Status
 
 LONGEST_WAIT: Final = 120.0
+LONGEST_DETAIL: Final = 500
 
 Action = Literal["retry", "settle", "stop", "without"]
 """`without`: try once more without the parameter the endpoint does not take."""
@@ -33,22 +35,59 @@ class Fault:
     """Few words, the same for the same kind of fault: counted and shown."""
     detail: str
     congestion: bool = False
+    limited: bool = False
+    """The endpoint counts calls, and counted too many."""
+    maybe_billed: bool = False
+    """The work may have been done although its result did not arrive."""
     wait: float | None = None
     """Seconds the endpoint asked us to stay away."""
     parameter: str = ""
 
 
-def fault_of(error: BaseException, endpoint: str) -> Fault:
-    """Sorts an exception of the client by what the engine should do about it."""
+def fault_of(error: BaseException, endpoint: str, secret: str = "") -> Fault:
+    """Sorts an exception of the client by what the engine should do about it.
+
+    `secret` is the API key in use: whatever a provider echoes, it is not in what we keep.
+    """
+    fault = _sorted(error, endpoint)
+    return replace(fault, detail=scrub(fault.detail, secret)[:LONGEST_DETAIL])
+
+
+def _sorted(error: BaseException, endpoint: str) -> Fault:
     if isinstance(error, openai.APIStatusError):
         return _status_fault(error, endpoint)
-    if isinstance(error, (openai.APITimeoutError, asyncio.TimeoutError, TimeoutError)):
-        return Fault("retry", "error", "timeout", "no answer within the deadline", congestion=True)
+    if isinstance(error, EmbeddedUnavailable):
+        return Fault("stop", "error", "not available", str(error))
+    if isinstance(error, (openai.APITimeoutError, TimeoutError)):
+        return _timeout_fault(error, endpoint)
+    if (bad := _bad_reply(error)) is not None:
+        return Fault("retry", "error", "bad reply", str(bad), maybe_billed=True)
     if isinstance(error, openai.APIConnectionError):
+        return _connection_fault(error, endpoint)
+    return Fault("retry", "error", type(error).__name__, str(error), maybe_billed=True)
+
+
+def _timeout_fault(error: BaseException, endpoint: str) -> Fault:
+    """A connection that was never made cost nothing; an answer that did not come may have."""
+    if isinstance(error.__cause__, (httpx2.ConnectTimeout, httpx2.PoolTimeout)):
+        return Fault("retry", "error", "unreachable", f"no connection to {endpoint} in time")
+    detail = "no answer within the deadline"
+    return Fault("retry", "error", "timeout", detail, congestion=True, maybe_billed=True)
+
+
+def _connection_fault(error: openai.APIConnectionError, endpoint: str) -> Fault:
+    if isinstance(error.__cause__, httpx2.ConnectError):
         return Fault("retry", "error", "unreachable", f"cannot reach {endpoint}: {_cause(error)}")
-    if isinstance(error, BadReply):
-        return Fault("retry", "error", "bad reply", str(error))
-    return Fault("retry", "error", type(error).__name__, scrub(str(error)))
+    detail = f"the connection to {endpoint} was lost: {_cause(error)}"
+    return Fault("retry", "error", "connection lost", detail, maybe_billed=True)
+
+
+def _bad_reply(error: BaseException) -> BadReply | None:
+    """A reply that grew too large is refused inside the client, which wraps what we raise."""
+    inner: BaseException | None = error
+    while inner is not None and not isinstance(inner, BadReply):
+        inner = inner.__cause__
+    return inner
 
 
 def _status_fault(error: openai.APIStatusError, endpoint: str) -> Fault:
@@ -68,7 +107,9 @@ def _status_fault(error: openai.APIStatusError, endpoint: str) -> Fault:
         )
     if code == 429:
         wait = retry_after(error.response.headers)
-        return Fault("retry", "error", "rate limit", message, congestion=True, wait=wait)
+        return Fault(
+            "retry", "error", "rate limit", message, congestion=True, limited=True, wait=wait
+        )
     if code in (400, 413, 422):
         return _bad_request(error, message)
     if 300 <= code < 400:
@@ -80,16 +121,19 @@ def _status_fault(error: openai.APIStatusError, endpoint: str) -> Fault:
 
 
 _OVERFLOW: Final = re.compile(
-    r"context_length|context size|context window|exceed_context|maximum context"
-    r"|too (long|many tokens)",
+    r"context[_ ]length|context size|context window|exceed_context|maximum context"
+    r"|too (long|many tokens)|input is too large",
     re.IGNORECASE,
 )
 _IMAGES: Final = re.compile(r"image|vision|multimodal|mmproj", re.IGNORECASE)
 _FILTER: Final = re.compile(r"content_filter|content management policy|safety", re.IGNORECASE)
 _PARAMETER: Final = re.compile(
-    r"unsupported|not supported|unrecognized|unknown parameter", re.IGNORECASE
+    r"unsupported|not supported|unrecognized|unknown (parameter|argument)|extra (fields|inputs)"
+    r"|not permitted",
+    re.IGNORECASE,
 )
-DROPPABLE: Final = ("max_tokens", "temperature", "top_p", "seed", "reasoning_effort", "logprobs")
+_LOGPROBS: Final = re.compile(r"logprobs|log probabilit", re.IGNORECASE)
+DROPPABLE: Final = ("max_tokens", "temperature", "top_p", "seed", "reasoning_effort")
 
 
 def _bad_request(error: openai.APIStatusError, message: str) -> Fault:
@@ -99,6 +143,9 @@ def _bad_request(error: openai.APIStatusError, message: str) -> Fault:
         return Fault("settle", "too_long", "too long", message)
     if _FILTER.search(told):
         return Fault("settle", "filtered", "filtered", message)
+    if _LOGPROBS.search(told):
+        hint = "this judge tells no label probabilities; use read: text"
+        return Fault("settle", "unsupported", "no logprobs", f"{message} ({hint})")
     if _PARAMETER.search(told) and (name := _named_parameter(error, message)):
         return Fault("without", "unsupported", f"no {name}", message, parameter=name)
     if _IMAGES.search(told):
@@ -108,14 +155,15 @@ def _bad_request(error: openai.APIStatusError, message: str) -> Fault:
 
 
 def _named_parameter(error: openai.APIStatusError, message: str) -> str:
-    body = _body(error)
-    named = str(body.get("param") or "")
-    found = [name for name in DROPPABLE if name == named or name in message]
+    named = str(_body(error).get("param") or "")
+    told = f"{named} {message}"
+    found = [name for name in DROPPABLE if re.search(rf"\b{name}\b", told)]
     return found[0] if found else ""
 
 
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Milliseconds, seconds or an HTTP date; a date is read against the server's own clock."""
+def retry_after(headers: Mapping[str, str], wall: Callable[[], float] = time.time) -> float | None:
+    """Milliseconds, seconds or an HTTP date; a date is read against the server's own clock, so
+    that ours may be an hour off."""
     if (ms := _float(headers.get("retry-after-ms"))) is not None:
         return _bounded(ms / 1000)
     value = headers.get("retry-after")
@@ -126,7 +174,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     until = _date(value)
     if until is None:
         return None
-    return _bounded(until - (_date(headers.get("date")) or time.time()))
+    return _bounded(until - (_date(headers.get("date")) or wall()))
 
 
 def _float(value: str | None) -> float | None:
@@ -150,8 +198,10 @@ def _bounded(seconds: float) -> float:
 _SECRET: Final = re.compile(r"\b(sk|hf|gsk|key|pk|rk)[-_][A-Za-z0-9_\-*.]{6,}|Bearer\s+\S+")
 
 
-def scrub(text: str) -> str:
+def scrub(text: str, secret: str = "") -> str:
     """Some providers echo the key in their messages."""
+    if len(secret) >= 4:
+        text = text.replace(secret, "[key]")
     return _SECRET.sub("[key]", text)
 
 
@@ -168,11 +218,11 @@ def _codes(error: openai.APIStatusError) -> str:
 def _message(error: openai.APIStatusError) -> str:
     body = _body(error)
     text = body.get("message") or (json.dumps(body) if body else str(error))
-    return scrub(" ".join(str(text).split()))[:400]
+    return " ".join(str(text).split())
 
 
 def _cause(error: BaseException) -> str:
     inner: BaseException | None = error
     while inner is not None and inner.__cause__ is not None:
         inner = inner.__cause__
-    return scrub(str(inner) or type(inner).__name__)[:200]
+    return str(inner) or type(inner).__name__

@@ -163,10 +163,12 @@ _ALL: Final = (
             "[[B]] if assistant B is better, [[C]] for a tie."
         ),
         closing_prefilled=(
-            "Give your verdict as a letter in double brackets: A if assistant A is better, "
+            "Give your verdict as a letter: A if assistant A is better, "
             "B if assistant B is better, C for a tie."
         ),
-        prefill="[[",
+        # After "[[" the embedded judge goes on with anything but a label (mass .01-.07), after this
+        # with one (.98).
+        prefill="Final verdict: Assistant",
     ),
     Format(
         name="rating",

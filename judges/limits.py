@@ -1,16 +1,56 @@
-"""How many calls may be in flight to one endpoint, and when none may."""
+"""How many calls may be in flight to one endpoint, how fast, and when none may."""
 
 from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import Final
 
 START: Final = 20
 FALL: Final = 0.7
-NAP: Final = 0.2
-"""The longest sleep between two looks at whether the run was stopped."""
+SLOW_DOWN: Final = 0.85
+FIRST_WAIT: Final = 0.5
+LONGEST_WAIT: Final = 30.0
+FASTEST: Final = 1000.0
+"""A pace of so many calls a second holds nobody back: it is forgotten."""
+
+
+class Pace:
+    """Calls a second that a rate limiter lets through, learned from its refusals.
+
+    A number in flight alone cannot keep a limit of 10 a second when a call takes 20 ms. Just
+    below the rate that was last refused the pace grows by 1 % a second, elsewhere by 10 %.
+    """
+
+    def __init__(self) -> None:
+        self.rate: float | None = None
+        """None: nobody has complained yet."""
+        self._refused_at = 0.0
+        self._since = -1.0
+        self._passed = 0
+
+    def begin(self, now: float) -> None:
+        if self._since < 0:
+            self._since = now
+
+    def success(self) -> None:
+        self._passed += 1
+        if self.rate is None:
+            return
+        near = 0.9 * self._refused_at < self.rate < 1.1 * self._refused_at
+        self.rate *= 1 + (0.01 if near else 0.1) / max(10.0, self.rate)
+        if self.rate > FASTEST:
+            self.rate = None
+
+    def refused(self, now: float, guess: float, resume_at: float) -> None:
+        """A new refusal: what passed since the last one says what the endpoint takes."""
+        passed, seconds = self._passed, max(now - self._since, 1e-3)
+        known = [rate for rate in (self.rate, passed / seconds if passed else None) if rate]
+        self._refused_at = min(known, default=guess)
+        self.rate = max(0.05, SLOW_DOWN * self._refused_at)
+        self._since, self._passed = resume_at, 0
 
 
 class Gate:
@@ -19,34 +59,36 @@ class Gate:
     After a 429 with Retry-After nobody calls until it is over: all workers share this gate.
     """
 
-    def __init__(self, ceiling: int) -> None:
+    def __init__(self, ceiling: int, clock: Callable[[], float] = time.monotonic) -> None:
         self.ceiling = ceiling
         self.limit = float(min(START, ceiling))
         self.in_flight = 0
+        self.pace = Pace()
+        self._clock = clock
         self._steep = True
         self._clean = 0
+        self._refusals = 0
         self._episode_start = -1.0
         self._cool_until = 0.0
-        self._waiters: list[asyncio.Future[None]] = []
+        self._next_start = 0.0
+        self._waiters: deque[asyncio.Future[None]] = deque()
+        self._timer: asyncio.TimerHandle | None = None
 
     @property
     def cooling(self) -> float:
         """Seconds until the endpoint may be called again."""
-        return max(0.0, self._cool_until - time.monotonic())
+        return max(0.0, self._cool_until - self._clock())
 
-    async def enter(self, stopped: Callable[[], bool]) -> float | None:
+    async def enter(self, closed: Callable[[], bool]) -> float | None:
         """Waits for a place; returns when the call began, to be handed back to `leave`.
 
-        None once `stopped` says so: a cool-down of minutes must not delay a stop.
+        None once `closed` says so: a cool-down of minutes must not delay a stop or a pause.
         """
-        while not stopped():
-            if (wait := self.cooling) > 0:
-                await asyncio.sleep(min(wait, NAP))
-            elif self.in_flight < int(self.limit):
-                self.in_flight += 1
-                return time.monotonic()
-            else:
-                await self._place()
+        while not closed():
+            if (began := self._admitted()) is not None:
+                return began
+            await self._turn()
+        self._wake()  # a turn that is not taken goes to the next in the line
         return None
 
     def raise_ceiling(self, ceiling: int) -> None:
@@ -60,46 +102,107 @@ class Gate:
         *,
         congested: bool = False,
         neutral: bool = False,
+        limited: bool = False,
         wait: float | None = None,
     ) -> None:
-        """Gives the place back and learns from how the call went; `neutral` teaches nothing."""
+        """Gives the place back and learns from how the call went; `neutral` teaches nothing.
+
+        `limited`: the endpoint counts calls (429). `wait`: how long it wants to be left alone.
+        """
         self.in_flight -= 1
+        new_episode = congested and began > self._episode_start
         if congested:
-            self._congestion(began)
+            self._congestion(new_episode)
         elif not neutral:
             self._success()
+        if limited and new_episode:
+            wait = self._bare_wait() if wait is None else wait
+            self.pace.refused(self._clock(), self.limit / max(wait, 1.0), self._clock() + wait)
         if wait:
-            self._cool_until = max(self._cool_until, time.monotonic() + wait)
+            self._cool_until = max(self._cool_until, self._clock() + wait)
         self._wake()
+
+    def recheck(self) -> None:
+        """Everybody in the line looks again whether to stay: the run was stopped or paused."""
+        while self._waiters:
+            _call(self._waiters.popleft())
+
+    def _admitted(self) -> float | None:
+        now = self._clock()
+        if now < self._opens_at() or self.in_flight >= int(self.limit):
+            return None
+        self.in_flight += 1
+        self.pace.begin(now)
+        if self.pace.rate is not None:
+            self._next_start = max(now, self._next_start) + 1 / self.pace.rate
+            self._wake()
+        return now
+
+    def _opens_at(self) -> float:
+        paced = self._next_start if self.pace.rate is not None else 0.0
+        return max(self._cool_until, paced)
 
     def _success(self) -> None:
         self._clean += 1
+        self._refusals = 0
+        self.pace.success()
         if self._clean >= self.limit and self.limit < self.ceiling:
             self._clean = 0
             self.limit = min(self.ceiling, self.limit * 2 if self._steep else self.limit + 1)
 
-    def _congestion(self, began: float) -> None:
+    def _congestion(self, new_episode: bool) -> None:
         """Calls that began before the last fall belong to the same episode: they count once."""
         self._steep, self._clean = False, 0
-        if began > self._episode_start:
+        if new_episode:
             self.limit = max(1.0, self.limit * FALL)
-            self._episode_start = time.monotonic()
+            self._episode_start = self._clock()
 
-    async def _place(self) -> None:
+    def _bare_wait(self) -> float:
+        """A 429 that names no time: half a second, doubling while nothing gets through."""
+        self._refusals += 1
+        return float(min(LONGEST_WAIT, FIRST_WAIT * 2 ** (self._refusals - 1)))
+
+    async def _turn(self) -> None:
         future = asyncio.get_running_loop().create_future()
         self._waiters.append(future)
+        if self._clock() < self._opens_at():
+            self._wake()
         try:
-            await asyncio.wait_for(future, NAP)
-        except TimeoutError:
-            pass  # look again whether the run was stopped
-        finally:
-            if future in self._waiters:
-                self._waiters.remove(future)
+            await future
+        except asyncio.CancelledError:
+            if future.done():
+                self._wake()  # the turn was given and cannot be taken
+            raise
 
     def _wake(self) -> None:
+        """As many as there is room for; with a pace one, when its time has come."""
+        if not self._waiters:
+            return
+        wait = self._opens_at() - self._clock()
+        if wait > 0:
+            self._wake_later(wait)
+            return
         room = int(self.limit) - self.in_flight
+        if self.pace.rate is not None:
+            room = min(room, 1)
         while room > 0 and self._waiters:
-            future = self._waiters.pop(0)
-            if not future.done():
-                future.set_result(None)
-                room -= 1
+            room -= _call(self._waiters.popleft())
+
+    def _wake_later(self, seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        if self._timer is not None and self._timer.when() <= loop.time() + seconds:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = loop.call_later(seconds, self._timed)
+
+    def _timed(self) -> None:
+        self._timer = None
+        self._wake()
+
+
+def _call(future: asyncio.Future[None]) -> bool:
+    if future.done():  # gone meanwhile
+        return False
+    future.set_result(None)
+    return True

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import deque
-from collections.abc import AsyncIterator, Callable
-from typing import Final, Protocol
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Final
 
-from judges.attempts import Attempts, Desk
+from judges.attempts import Attempts
+from judges.desk import Desk, JudgeState
 from judges.errors import JudgeStopped
 from judges.models.answers import Call
 from studies.journal import Claim
@@ -22,87 +25,108 @@ LOOK_AGAIN: Final = 0.2
 Work = tuple[Ask, Claim]
 
 
-class Pending(Protocol):
-    """The asks of one judge that nothing stored satisfies, a page at a time in plan order."""
+@dataclass(slots=True)
+class Seat:
+    """One judge at work: where its asks come from and where its judgements go."""
 
-    def __call__(self, judge: str, after: int, limit: int) -> list[tuple[int, Ask]]: ...
+    state: JudgeState
+    page: Callable[[int], list[Ask]]
+    """The next asks, at most so many; empty when there are none now."""
+    call_for: Callable[[Ask], Call]
+    settle: Callable[[Judgement, Attempts], Awaitable[None]]
+    more: asyncio.Event | None = None
+    """Set when asks may have come up: for a seat whose asks depend on others' replies."""
+    feeds: list[Seat] = field(default_factory=list)
+    """The seats whose replies this one waits for."""
+    done: bool = False
 
 
 class Panel:
     """Asks what is pending, judges side by side, and settles every ask in a typed outcome."""
 
-    def __init__(
-        self,
-        desk: Desk,
-        pending: Pending,
-        call_for: Callable[[Ask], Call],
-        settled: Callable[[Judgement], None],
-    ) -> None:
-        self.desk, self.settled = desk, settled
-        self._pending, self._call_for = pending, call_for
+    def __init__(self, desk: Desk, seats: list[Seat]) -> None:
+        self.desk, self.seats = desk, seats
 
     async def run(self) -> None:
         """Returns when no judge has an ask left, or all that have were stopped."""
-        async with asyncio.TaskGroup() as judges:
-            for name in self.desk.judges:
-                judges.create_task(self._ask_judge(name))
+        async with asyncio.TaskGroup() as seats:
+            for seat in self.seats:
+                seats.create_task(self._occupy(seat))
 
-    async def _ask_judge(self, name: str) -> None:
+    async def _occupy(self, seat: Seat) -> None:
         """A feeder that claims ahead, and a fixed pool of workers."""
-        workers = self.desk.judges[name].workers
+        workers = seat.state.workers
         queue: asyncio.Queue[Work | None] = asyncio.Queue(maxsize=workers)
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._feed(name, queue, workers))
+            tasks.create_task(self._feed(seat, queue, workers))
             for _ in range(workers):
-                tasks.create_task(self._worker(name, queue))
+                tasks.create_task(self._worker(seat, queue))
+        seat.done = True
+        for other in self.seats:
+            if other.more is not None:
+                other.more.set()
 
-    async def _feed(self, name: str, queue: asyncio.Queue[Work | None], workers: int) -> None:
-        async for work in self._claims(name, min(CLAIM, workers)):
+    async def _feed(self, seat: Seat, queue: asyncio.Queue[Work | None], workers: int) -> None:
+        async for work in self._claims(seat, min(CLAIM, workers)):
             await queue.put(work)
         for _ in range(workers):
             await queue.put(None)
 
-    async def _claims(self, name: str, ahead: int) -> AsyncIterator[Work]:
+    async def _claims(self, seat: Seat, ahead: int) -> AsyncIterator[Work]:
         """Pending asks with their leases; those leased elsewhere are looked at until settled."""
-        after = -1
-        elsewhere: deque[tuple[int, Ask]] = deque()
-        while await self.desk.may_go_on(name):
-            page = self._pending(name, after, ahead)
-            if page:
-                after = page[-1][0]
-            elif elsewhere:
-                self.desk.judges[name].waiting = f"{len(elsewhere)} being asked by another run"
-                await asyncio.sleep(LOOK_AGAIN)
-                page = [elsewhere.popleft() for _ in range(min(ahead, len(elsewhere)))]
-            else:
-                return
-            by_key = {ask.key: (position, ask) for position, ask in page}
+        elsewhere: deque[Ask] = deque()
+        while await self.desk.may_go_on(seat.state):
+            page = seat.page(ahead)
+            if not page and elsewhere:
+                page = await self._look_again(seat, elsewhere, ahead)
+            elif not page:
+                if not await self._more(seat):
+                    return
+                continue
+            by_key = {ask.key: ask for ask in page}
             claimed = await self.desk.journal.claim(list(by_key))
             elsewhere.extend(by_key[key] for key in claimed.elsewhere)
             for claim in claimed.ours:
-                yield by_key[claim.key][1], claim
+                seat.state.waiting = ""
+                yield by_key[claim.key], claim
 
-    async def _worker(self, name: str, queue: asyncio.Queue[Work | None]) -> None:
+    async def _look_again(self, seat: Seat, elsewhere: deque[Ask], ahead: int) -> list[Ask]:
+        self.desk.shared = True
+        seat.state.waiting = f"{len(elsewhere)} being asked by another run"
+        await self.desk.sleep(seat.state, LOOK_AGAIN)
+        seat.state.waiting = ""
+        return [elsewhere.popleft() for _ in range(min(ahead, len(elsewhere)))]
+
+    async def _more(self, seat: Seat) -> bool:
+        """Waits for asks that others' replies may bring; False when none can come any more."""
+        if seat.more is None or all(other.done for other in seat.feeds):
+            return False
+        seat.more.clear()
+        with contextlib.suppress(TimeoutError):  # it also looks for a stop
+            async with asyncio.timeout(LOOK_AGAIN):
+                await seat.more.wait()
+        return True
+
+    async def _worker(self, seat: Seat, queue: asyncio.Queue[Work | None]) -> None:
         while (work := await queue.get()) is not None:
             ask, claim = work
-            if await self.desk.may_go_on(name):
-                await self._settle(ask, claim)
+            if await self.desk.may_go_on(seat.state):
+                await self._make(seat, ask, claim)
             else:
                 await self.desk.journal.release([claim])
 
-    async def _settle(self, ask: Ask, claim: Claim) -> None:
+    async def _make(self, seat: Seat, ask: Ask, claim: Claim) -> None:
         journal = self.desk.journal
-        attempts = Attempts(self.desk, self._call_for(ask), claim.attempt)
+        attempts = Attempts(self.desk, seat.state, seat.call_for(ask), claim.attempt)
         try:
             outcome = await attempts.run()
         except JudgeStopped as stop:
-            self.desk.judges[ask.judge].stopped = str(stop)
-            await journal.ended(attempts.attempt, "stopped", attempts.usage, attempts.cost)
-            await journal.release([Claim(ask.key, 0)])
+            seat.state.halt(str(stop))
+            await journal.give_up(
+                ask.key, attempts.attempt, "stopped", attempts.usage, attempts.cost
+            )
             return
         if outcome is None:
             await journal.release([Claim(ask.key, attempts.attempt)])
-            return
-        judgement = attempts.judgement(ask, outcome)
-        await journal.settle(judgement, attempts.attempt, attempts.usage, attempts.cost)
-        self.settled(judgement)
+        else:
+            await seat.settle(attempts.judgement(ask, outcome), attempts)

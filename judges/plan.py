@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import mimetypes
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,18 +12,21 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
+from judges.cost import price_of
 from judges.errors import PlanError
 from judges.models.answers import Call
+from judges.models.simulated import SPEAKS
 from judges.models.weights import find, sha256_of
-from judges.prompt import Prompt, Scene, load_prompt, render
+from judges.prompt import Prompt, Scene, canonical, load_prompt, parse_prompt, render
 from studies.comparisons import (
     Showing,
     option_showings,
     pair_showings,
+    reference_plays,
     single_showings,
     unrelated_answer,
 )
-from studies.records import UNRELATED, Ask, Item, JudgeSpec
+from studies.records import UNRELATED, Ask, Item, JudgeSpec, Price
 from studies.sources.load import load_items, source_path
 from studies.store import Changed, PromptText, Request, Store
 from studies.study import Study, dump
@@ -32,6 +34,11 @@ from studies.study import Study, dump
 CHARACTERS_PER_TOKEN: Final = 4.2
 REPLY_TOKENS: Final = 250
 """A guess for replies in words, replaced by the mean of what came back once some have."""
+
+IMAGE_TOKENS: Final = 765
+"""What a provider counts for a picture of about a megapixel; its bytes are no text."""
+PLAN_VERSION: Final = 1
+"""Raise it when draws or rendering change: plans of older versions are then made again."""
 
 _PAIR_PROTOCOLS: Final = ("pairwise", "five-level", "factuality")
 
@@ -78,12 +85,17 @@ def asks_of(plan: Plan) -> Iterator[Planned]:
     what has come so far is a fair sample of the slice."""
     items = list(plan.items)
     random.Random(f"plan:{plan.study.data.seed}").shuffle(items)
-    by_id = {item.id: item for item in items}
+    kinds = dict.fromkeys(_showings(prompt) for prompt in plan.prompts)
+    showings = {kind: list(kind(plan.study, items)) for kind in kinds}  # alike for every judge
     for judge in plan.study.judges:
-        identity = identity_of(judge)
+        identity = identity_of(judge, plan.study.families)
         for prompt in plan.prompts:
-            for showing in _showings(prompt)(plan.study, items):
-                yield _planned(plan, judge, prompt, showing, identity, by_id)
+            parameters: dict[int, dict[str, Any]] = {}  # by the number of answers shown
+            for showing in showings[_showings(prompt)]:
+                n = len(showing.shown)
+                if n not in parameters:
+                    parameters[n] = parameters_of(judge, prompt, n)
+                yield _planned(plan, judge, prompt, showing, identity, parameters[n])
 
 
 def call_for(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> Call:
@@ -91,7 +103,7 @@ def call_for(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> Call:
     judge, prompt = plan.judge(ask.judge), plan.prompt(ask.prompt)
     scene = _scene(plan, judge, items[ask.item], ask.shown, ask.labels,
                    items.get(ask.unrelated_item or ""))  # fmt: skip
-    return _call(ask.key, judge, prompt, scene)
+    return _call(ask.key, judge, prompt, scene, parameters_of(judge, prompt, len(ask.shown)))
 
 
 def save_plan(plan: Plan, store: Store) -> Changed:
@@ -108,31 +120,36 @@ def save_plan(plan: Plan, store: Store) -> Changed:
 def plan_sha(plan: Plan) -> str:
     """Changes with the study, its data, its prompts or the weights of the embedded judge."""
     parts = [
+        str(PLAN_VERSION),
         dump(plan.study),
         *(repr(item) for item in plan.items),
         *(prompt.sha for prompt in plan.prompts),
+        *(repr(prompt.format) for prompt in plan.prompts),  # its closing words are sent too
         *(identity_of(judge) for judge in plan.study.judges),
     ]
     return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
 
 
-def identity_of(judge: JudgeSpec) -> str:
+def identity_of(judge: JudgeSpec, families: Mapping[str, str] | None = None) -> str:
     """Who answers, as it goes into keys: never a port of ours, never a path."""
     if judge.kind == "embedded":
         return f"embedded:{sha256_of(find())}"
     if judge.kind == "simulated":
-        return f"simulated:{_canonical(dict(judge.simulation))}"
+        settings = dict(judge.simulation)
+        if settings.get("self_preference"):  # then it depends on who is family, too
+            settings |= {"family": judge.family, "families": dict(families or {})}
+        return f"simulated:{canonical(settings)}"
     return judge.endpoint
 
 
 def parameters_of(judge: JudgeSpec, prompt: Prompt, n_options: int) -> dict[str, Any]:
     """What is sent beside model and messages."""
-    if judge.kind == "simulated":
-        return {}
-    values: dict[str, Any] = {"max_tokens": judge.max_tokens}
-    for name in ("temperature", "top_p", "seed", "reasoning_effort"):
-        if (value := getattr(judge, name)) is not None:
-            values[name] = value
+    values: dict[str, Any] = {}
+    if judge.kind != "simulated":
+        values["max_tokens"] = judge.max_tokens
+        for name in ("temperature", "top_p", "seed", "reasoning_effort"):
+            if (value := getattr(judge, name)) is not None:
+                values[name] = value
     if judge.read == "probabilities" and prompt.format.prefill_for(n_options) is not None:
         values |= {"max_tokens": 1, "logprobs": True, "top_logprobs": 20}
     elif judge.kind == "embedded" and (grammar := prompt.format.gbnf(n_options)):
@@ -157,7 +174,8 @@ def forecast(plan: Plan, pending: set[str] | None = None) -> Forecast:
     """Counts tokens from the rendered prompts; `pending` leaves out what is already answered."""
     asks = noise = sent = received = 0
     dollars: float | None = 0.0
-    seconds = 0.0
+    seconds = {judge.name: 0.0 for judge in plan.study.judges}
+    prices = {judge.name: price_of(judge) for judge in plan.study.judges}
     for planned in asks_of(plan):
         if pending is not None and planned.ask.key not in pending:
             continue
@@ -165,25 +183,29 @@ def forecast(plan: Plan, pending: set[str] | None = None) -> Forecast:
         tokens_in, tokens_out = tokens_of(planned.call)
         asks, noise = asks + 1, noise + planned.ask.noise
         sent, received = sent + tokens_in, received + tokens_out
-        dollars = _plus(dollars, judge, tokens_in, tokens_out)
-        seconds += _seconds(judge, tokens_in, plan.study.concurrency)
-    return Forecast(asks, noise, sent, received, dollars, seconds)
+        dollars = _plus(dollars, prices[judge.name], tokens_in, tokens_out)
+        seconds[judge.name] += _seconds(judge, tokens_in, plan.study.concurrency)
+    slowest = max(seconds.values(), default=0.0)  # judges are asked side by side
+    return Forecast(asks, noise, sent, received, dollars, slowest)
 
 
 def tokens_of(call: Call) -> tuple[int, int]:
     """A tokenizer-free estimate: characters / 4.2 in, a usual reply out."""
-    characters = sum(len(str(message["content"])) for message in call.messages)
+    texts, images = 0, 0
+    for message in call.messages:
+        content = message["content"]
+        parts = [{"text": content}] if isinstance(content, str) else content
+        texts += sum(len(part.get("text", "")) for part in parts)
+        images += sum("image_url" in part for part in parts)
     short = call.parameters.get("max_tokens") == 1
     out = 1 if short else min(REPLY_TOKENS, call.judge.max_tokens)
-    return round(characters / CHARACTERS_PER_TOKEN), out
+    return round(texts / CHARACTERS_PER_TOKEN) + IMAGE_TOKENS * images, out
 
 
-def _plus(dollars: float | None, judge: JudgeSpec, sent: int, received: int) -> float | None:
-    if judge.kind != "endpoint":
-        return dollars
-    if dollars is None or judge.price is None:
+def _plus(dollars: float | None, price: Price | None, sent: int, received: int) -> float | None:
+    if dollars is None or price is None:
         return None
-    return dollars + (sent * judge.price.input + received * judge.price.output) / 1e6
+    return dollars + (sent * price.input + received * price.output) / 1e6
 
 
 def _seconds(judge: JudgeSpec, tokens: int, concurrency: int) -> float:
@@ -205,13 +227,12 @@ def _planned(
     prompt: Prompt,
     showing: Showing,
     identity: str,
-    items: Mapping[str, Item],
+    parameters: dict[str, Any],
 ) -> Planned:
     labels = labels_of(prompt, len(showing.shown), showing.crossed)
     other = showing.unrelated_item
     scene = _scene(plan, judge, showing.item, showing.shown, labels, other)
-    call = _call("", judge, prompt, scene)
-    parameters = _canonical(call.parameters)
+    call = _call("", judge, prompt, scene, parameters)
     key = key_of(identity, call, showing.repeat)
     ask = Ask(
         key=key,
@@ -225,8 +246,8 @@ def _planned(
         unrelated_item=other.id if other else None,
         orders=showing.orders,
     )
-    request = Request(key, identity, judge.model, prompt.sha, parameters)
-    return Planned(ask, request, _keyed(call, key))
+    request = Request(key, identity, judge.model, prompt.sha, canonical(parameters))
+    return Planned(ask, request, Call(key, judge, prompt, scene, call.messages, parameters))
 
 
 def labels_of(prompt: Prompt, n: int, crossed: bool) -> tuple[str, ...]:
@@ -235,19 +256,21 @@ def labels_of(prompt: Prompt, n: int, crossed: bool) -> tuple[str, ...]:
     return labels[::-1] if crossed else labels
 
 
-def key_of(identity: str, call: Call, repeat: int) -> str:
+def key_of(identity: str, call: Call, repeat: int, *, reads: str | None = None) -> str:
     """Same ask, same bytes, same key, on every machine and after every restart."""
     request = {
         "endpoint": identity,
         "model": call.judge.model,
-        "messages": _without_image_bytes(call.messages),
+        "messages": _without_image_bytes(call.messages) if call.scene.images else call.messages,
         "parameters": dict(call.parameters),
         "shown": call.scene.shown,
         "labels": call.scene.labels,
         "repeat": repeat,
         "prompt": call.prompt.sha,
     }
-    return hashlib.sha256(_canonical(request).encode()).hexdigest()[:40]
+    if reads is not None:
+        request["reads"] = reads
+    return hashlib.sha256(canonical(request).encode()).hexdigest()[:40]
 
 
 def _scene(
@@ -267,14 +290,11 @@ def _scene(
     return Scene(item, shown, answers, labels, images)
 
 
-def _call(key: str, judge: JudgeSpec, prompt: Prompt, scene: Scene) -> Call:
-    parameters = parameters_of(judge, prompt, len(scene.shown))
+def _call(
+    key: str, judge: JudgeSpec, prompt: Prompt, scene: Scene, parameters: dict[str, Any]
+) -> Call:
     prefilled = judge.read == "probabilities"
     return Call(key, judge, prompt, scene, render(prompt, scene, prefilled=prefilled), parameters)
-
-
-def _keyed(call: Call, key: str) -> Call:
-    return Call(key, call.judge, call.prompt, call.scene, call.messages, call.parameters)
 
 
 @lru_cache(maxsize=256)
@@ -307,16 +327,18 @@ def _image_sha(part: dict[str, Any]) -> dict[str, Any]:
     return {"type": "image", "sha": hashlib.sha256(part["image_url"]["url"].encode()).hexdigest()}
 
 
-def _canonical(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-
-
 def _check(plan: Plan) -> None:
     study = plan.study
     if not study.judges:
         raise PlanError("the study names no judge; add one under 'judges'")
+    if not plan.prompts and study.prompts:
+        raise PlanError(f"protocol: {study.protocol} leaves none of the study's prompts")
     if not plan.prompts:
         raise PlanError("the study names no prompt; add one under 'prompts'")
+    names = [prompt.name for prompt in plan.prompts]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise PlanError(f"two prompts are named {twice[0]!r}; give each file its own 'name'")
+    _check_images(plan)
     for prompt in plan.prompts:
         if prompt.protocol in ("describe", "extraction"):
             raise PlanError(
@@ -327,8 +349,29 @@ def _check(plan: Plan) -> None:
                 "labels: crossed needs $first, $second, $label_first and $label_second; prompt "
                 f"{prompt.name!r} does not use them all"
             )
+        if "reference" in prompt.variables and reference_plays(study):
+            raise PlanError(
+                f"prompt {prompt.name!r} gives the judge the reference, but @reference plays: it "
+                "would be compared with itself"
+            )
         for judge in study.judges:
             _check_reading(judge, prompt)
+        if next(_showings(prompt)(study, plan.items), None) is None:
+            wanted = "one of" if _showings(prompt) is single_showings else "two of"
+            raise PlanError(
+                f"nothing to ask with prompt {prompt.name!r}: no item of this slice has answers "
+                f"by {wanted} the contestants"
+            )
+
+
+def _check_images(plan: Plan) -> None:
+    """Who is to see must be able to, and must be shown something."""
+    if plan.study.judge_sees != "images":
+        return
+    if not any(judge.vision for judge in plan.study.judges):
+        raise PlanError("judge_sees: images, but no judge has vision: true")
+    if not any("images" in prompt.variables for prompt in plan.prompts):
+        raise PlanError("judge_sees: images, but no prompt of the study shows $images")
 
 
 def _check_reading(judge: JudgeSpec, prompt: Prompt) -> None:
@@ -339,7 +382,25 @@ def _check_reading(judge: JudgeSpec, prompt: Prompt) -> None:
             f"judge {judge.name!r} reads label probabilities, but the verdict format "
             f"{prompt.verdict!r} of prompt {prompt.name!r} has no single-token labels"
         )
+    if judge.kind == "simulated" and prompt.verdict not in SPEAKS:
+        raise PlanError(
+            f"judge {judge.name!r} is simulated and cannot answer in the verdict format "
+            f"{prompt.verdict!r} of prompt {prompt.name!r}; it knows {', '.join(SPEAKS)}"
+        )
     if judge.kind == "simulated" and judge.simulation.get("tie_rate") and not prompt.format.ties:
         raise PlanError(
             f"judge {judge.name!r} has a tie_rate, but prompt {prompt.name!r} offers no tie"
         )
+
+
+def stored_plan(store: Store, name: str) -> Plan:
+    """A study as it was saved: its items and prompts from the store, so no file is needed."""
+    study = store.study(name)
+    items = tuple(store.items(name).values())
+    prompts = tuple(_stored_prompt(store, name, prompt) for prompt in study.prompts)
+    return Plan(study, items, prompts, source_path(study.data, store.path.parent).parent)
+
+
+def _stored_prompt(store: Store, study: str, name: str) -> Prompt:
+    stored = store.prompt_of(study, Path(name).stem)
+    return parse_prompt(stored, name) if stored else load_prompt(name)

@@ -8,16 +8,16 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
-
 from judges.errors import PromptError
 from judges.formats import Format, format_named
-from studies.fields import Fields
+from studies.errors import StudyError
+from studies.fields import Fields, load_yaml
 from studies.records import Item
 from studies.study import PROTOCOLS
 
@@ -63,10 +63,7 @@ class Prompt:
 
     @property
     def variables(self) -> frozenset[str]:
-        return frozenset(
-            name for _, text in self.messages for match in _PLACE.finditer(text)
-            if (name := _variable(match)) is not None
-        )  # fmt: skip
+        return _variables(self.messages)
 
     @property
     def crossable(self) -> bool:
@@ -98,21 +95,36 @@ def load_prompt(name: str, folder: Path | None = None) -> Prompt:
     """A prompt by its name here, or by the path of somebody's own YAML."""
     path = known_prompts().get(name)
     if path is None:
-        path = (folder or Path()) / Path(name).expanduser()
-        if path.suffix not in (".yaml", ".yml") or not path.is_file():
-            raise PromptError(
-                f"No judge prompt named {name!r}. Known prompts: {', '.join(known_prompts())}; "
-                "or give the path of a .yaml file"
-            )
-    return parse_prompt(path.read_text(encoding="utf-8"), path.name)
+        path = _own_prompt(name, folder or Path())
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise PromptError(f"cannot read the prompt {name!r}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise PromptError(f"{path.name}: a prompt file is UTF-8 text") from None
+    return parse_prompt(text, path.name)
+
+
+def _own_prompt(name: str, folder: Path) -> Path:
+    path = folder / name if not name.startswith("~/") else Path.home() / name[2:]
+    if path.suffix not in (".yaml", ".yml") or not path.is_file():
+        raise PromptError(
+            f"No judge prompt named {name!r}. Known prompts: {', '.join(known_prompts())}; "
+            "or give the path of a .yaml file"
+        )
+    return path
 
 
 def parse_prompt(text: str, where: str = "prompt") -> Prompt:
     try:
-        values = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise PromptError(f"{where}: not valid YAML: {' '.join(str(error).split())}") from None
-    read = Fields(values, where)
+        return _parsed(text, where)
+    except (ValueError, StudyError) as error:
+        told = str(error) if isinstance(error, StudyError) else f"{where}: {error}"
+        raise PromptError(told) from None
+
+
+def _parsed(text: str, where: str) -> Prompt:
+    read = Fields(load_yaml(text), where)
     name, version = read.text("name"), read.whole("version", 1, 1)
     protocol = read.choice("protocol", "pairwise", PROTOCOLS)
     source, verdict = read.text("source", "ours"), read.text("verdict", "none")
@@ -121,7 +133,8 @@ def parse_prompt(text: str, where: str = "prompt") -> Prompt:
     read.done()
     if not name or not messages:
         raise PromptError(f"{where}: a prompt needs a name and messages")
-    format_named(verdict)
+    if format_named(verdict).name == "none" and protocol != "describe":
+        raise PromptError(f"{where}: a {protocol} prompt needs a verdict format under 'verdict'")
     sha = _sha([name, version, protocol, messages, verdict, extraction])
     prompt = Prompt(name, version, source, protocol, messages, verdict, extraction, sha, text)
     _check_variables(prompt, where)
@@ -130,7 +143,9 @@ def parse_prompt(text: str, where: str = "prompt") -> Prompt:
 
 def render(prompt: Prompt, scene: Scene, *, prefilled: bool = False) -> list[dict[str, Any]]:
     """The messages as sent. A prefilled judge continues the assistant's turn up to its label."""
-    values = _values(prompt, scene, prefilled)
+    values = {name: _VALUES[name](prompt, scene) for name in prompt.variables}
+    if "closing" in values:
+        values["closing"] = _closing(prompt.verdict, _in_label_order(scene.labels), prefilled)
     messages = [_rendered(role, text, values, scene.images) for role, text in prompt.messages]
     prefill = prompt.format.prefill_for(len(scene.shown)) if prefilled else None
     if prefill is not None:
@@ -140,12 +155,24 @@ def render(prompt: Prompt, scene: Scene, *, prefilled: bool = False) -> list[dic
 
 def fill(text: str, values: Mapping[str, str]) -> str:
     """Puts values into a template in one pass; what is no variable stays as it is."""
+    return "".join([values[name] if is_variable else name for name, is_variable in _pieces(text)])
 
-    def put(match: re.Match[str]) -> str:
-        name = _variable(match)
-        return match.group() if name is None else values[name]
 
-    return _PLACE.sub(put, text)
+@lru_cache(maxsize=1024)
+def _pieces(text: str) -> tuple[tuple[str, bool], ...]:
+    """A template cut once: (its own text, False) and (a variable's name, True) in turn."""
+    pieces, end = [], 0
+    for match in _PLACE.finditer(text):
+        if (name := _variable(match)) is not None:
+            pieces += [(text[end : match.start()], False), (name, True)]
+            end = match.end()
+    return (*pieces, (text[end:], False))
+
+
+@lru_cache(maxsize=1024)
+def _variables(messages: tuple[tuple[str, str], ...]) -> frozenset[str]:
+    return frozenset(name for _, text in messages for name, is_variable in _pieces(text)
+                     if is_variable)  # fmt: skip
 
 
 def fence(prompt: Prompt, scene: Scene) -> str:
@@ -178,37 +205,54 @@ def _variable(match: re.Match[str]) -> str | None:
     return ALIASES.get(name, name if name in VARIABLES else None)
 
 
-def _values(prompt: Prompt, scene: Scene, prefilled: bool) -> dict[str, str]:
-    item, labels, answers = scene.item, scene.labels, scene.answers
-    by_label = dict(zip(labels, answers, strict=True))
-    ordered = sorted(by_label, key=lambda label: (len(label), label))
-    values = dict.fromkeys(VARIABLES, "")
-    values |= {
-        "instruction": item.instruction,
-        "context": context_text(item),
-        "reference": item.reference,
-        "ground_truth": item.ground_truth,
-        "criteria_subjective": item.criteria.get("subjective", ""),
-        "criteria_factuality": item.criteria.get("factuality", ""),
-        "options": "\n\n".join(
-            f"Option {label}\n{text}" for label, text in zip(labels, answers, strict=True)
-        ),
-        "labels": _listed(ordered),
-        "n_images": str(len(item.images)),
-        "reply": scene.reply,
-        "aspects": scene.aspects,
-        "fence": fence(prompt, scene),
-        "task": task_text(item, scene.images),
-    }
-    if answers:
-        values |= {"first": answers[0], "label_first": labels[0]}
-        values["response_a"] = by_label[ordered[0]]
-    if len(answers) > 1:
-        values |= {"second": answers[1], "label_second": labels[1]}
-        values["response_b"] = by_label[ordered[1]]
-    closing = prompt.format.closing_prefilled if prefilled else prompt.format.closing
-    values["closing"] = fill(closing, values)
-    return values
+def _in_label_order(labels: tuple[str, ...]) -> tuple[str, ...]:
+    """A, B, … or 1, 2, … 10, whatever slot each stands in."""
+    return tuple(sorted(labels, key=lambda label: (len(label), label)))
+
+
+def _answer_called(scene: Scene, place: int) -> str:
+    """The answer whose label comes first (A), second (B): not the slot, the name."""
+    if len(scene.answers) <= place:
+        return ""
+    return scene.answers[scene.labels.index(_in_label_order(scene.labels)[place])]
+
+
+def _options(prompt: Prompt, scene: Scene) -> str:
+    shown = zip(scene.labels, scene.answers, strict=True)
+    return "\n\n".join(f"Option {label}\n{text}" for label, text in shown)
+
+
+@lru_cache(maxsize=1024)
+def _closing(verdict: str, labels: tuple[str, ...], prefilled: bool) -> str:
+    form = format_named(verdict)
+    closing = form.closing_prefilled if prefilled else form.closing
+    return fill(closing, dict.fromkeys(VARIABLES, "") | {"labels": _listed(labels)})
+
+
+_VALUES: Final[Mapping[str, Callable[[Prompt, Scene], str]]] = {
+    "instruction": lambda _, scene: scene.item.instruction,
+    "context": lambda _, scene: context_text(scene.item),
+    "reference": lambda _, scene: scene.item.reference,
+    "ground_truth": lambda _, scene: scene.item.ground_truth,
+    "criteria_subjective": lambda _, scene: scene.item.criteria.get("subjective", ""),
+    "criteria_factuality": lambda _, scene: scene.item.criteria.get("factuality", ""),
+    "response_a": lambda _, scene: _answer_called(scene, 0),
+    "response_b": lambda _, scene: _answer_called(scene, 1),
+    "first": lambda _, scene: "".join(scene.answers[:1]),
+    "second": lambda _, scene: "".join(scene.answers[1:2]),
+    "label_first": lambda _, scene: "".join(scene.labels[:1]),
+    "label_second": lambda _, scene: "".join(scene.labels[1:2]),
+    "labels": lambda _, scene: _listed(_in_label_order(scene.labels)),
+    "options": _options,
+    "reply": lambda _, scene: scene.reply,
+    "images": lambda _, scene: "" if scene.images else context_text(scene.item),
+    "n_images": lambda _, scene: str(len(scene.item.images)),
+    "aspects": lambda _, scene: scene.aspects,
+    "closing": lambda _, __: "",  # depends on how the verdict is read: render puts it in
+    "fence": lambda prompt, scene: fence(prompt, scene),
+    "task": lambda _, scene: task_text(scene.item, scene.images),
+}
+"""What each variable stands for: only those a prompt names are worked out."""
 
 
 def context_text(item: Item) -> str:
@@ -233,7 +277,7 @@ def _listed(labels: Sequence[str]) -> str:
 def _rendered(
     role: str, text: str, values: Mapping[str, str], images: tuple[str, ...]
 ) -> dict[str, Any]:
-    if images and "$images" in text:
+    if images and ("images", True) in _pieces(text):
         parts: list[dict[str, Any]] = [
             {"type": "image_url", "image_url": {"url": url}} for url in images
         ]
@@ -242,6 +286,11 @@ def _rendered(
     return {"role": role, "content": fill(text, values)}
 
 
+canonical: Final = json.JSONEncoder(
+    ensure_ascii=False, sort_keys=True, separators=(",", ":")
+).encode
+"""One spelling of a value, so that equal requests hash alike; made once, it is called for each."""
+
+
 def _sha(value: Any) -> str:
-    canonical = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode()).hexdigest()
+    return hashlib.sha256(canonical(value).encode()).hexdigest()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from judges.models.answers import Answer, Call
+from judges.prompt import Prompt
 from judges.verdict import Reading, read, read_probabilities
 from studies.records import Ask, Judgement, Status, Verdict
 
@@ -34,42 +36,55 @@ class Read:
 
 
 def read_answer(call: Call, answer: Answer, rule: str = "default") -> Read:
-    """Refusals, filters and empty replies are outcomes of their own, never ties."""
-    if answer.refusal:
-        return Read("refusal", None, "refusal", answer.refusal)
-    if answer.finish == "content_filter":
-        return Read("filtered", None, "content_filter", "the provider filtered the reply")
-    if call.parameters.get("logprobs"):
+    """The outcome of a call: by label probabilities if they were asked for, else by its words."""
+    if call.parameters.get("logprobs") and not _no_words(answer):
         return _by_probabilities(call, answer)
+    return read_reply(call.prompt, call.scene.labels, answer, rule)
+
+
+def read_reply(prompt: Prompt, labels: Sequence[str], answer: Answer, rule: str) -> Read:
+    """Refusals, filters and empty replies are outcomes of their own, never ties."""
+    if (told := _no_words(answer)) is not None:
+        return told
     if not answer.text.strip():
         cut = answer.finish == "length"
         detail = "the reply ended before any text" if cut else "the reply is empty"
         return Read("truncated" if cut else "empty", None, "empty", detail)
-    n = len(call.scene.shown)
-    return _typed(read(call.prompt.verdict, answer.text, n, rule), call, answer)
+    return _typed(read(prompt.verdict, answer.text, len(labels), rule), labels, answer)
 
 
-def _typed(reading: Reading, call: Call, answer: Answer) -> Read:
+def _no_words(answer: Answer) -> Read | None:
+    if answer.refusal:
+        return Read("refusal", None, "refusal", answer.refusal)
+    if answer.finish == "content_filter":
+        return Read("filtered", None, "content_filter", "the provider filtered the reply")
+    return None
+
+
+def _typed(reading: Reading, labels: Sequence[str], answer: Answer) -> Read:
     if reading.verdict is not None:
-        return Read("ok", in_slots(reading.verdict, call), reading.rule)
+        return Read("ok", in_slots(reading.verdict, labels), reading.rule)
     if reading.truncated or answer.finish == "length":
         return Read("truncated", None, reading.rule, "cut off before a verdict could be read")
     return Read("unreadable", None, reading.rule, reading.reason)
 
 
 def _by_probabilities(call: Call, answer: Answer) -> Read:
+    if not answer.token_probabilities:
+        empty = not answer.text.strip()
+        detail = "the reply is empty" if empty else "the judge told no label probabilities"
+        return Read("empty" if empty else "unsupported", None, "probabilities", detail)
     labels = sorted(call.scene.labels, key=lambda label: (len(label), label))
     reading = read_probabilities(labels, answer.token_probabilities, call.prompt.format.ties)
     if reading.verdict is None:
         shares = Verdict(label_mass=reading.mass)
         detail = reading.reason or "the labels were unlikely"
         return Read("unreadable", shares, reading.rule, detail)
-    return Read("ok", in_slots(reading.verdict, call), reading.rule)
+    return Read("ok", in_slots(reading.verdict, call.scene.labels), reading.rule)
 
 
-def in_slots(verdict: Verdict, call: Call) -> Verdict:
+def in_slots(verdict: Verdict, labels: Sequence[str]) -> Verdict:
     """Label order (A, B, … or 1, 2, …) to the order shown, through what each slot was called."""
-    labels = call.scene.labels
     order = sorted(labels, key=lambda label: (len(label), label))
     slot_of = [labels.index(label) for label in order]
     n = len(labels)

@@ -8,84 +8,38 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import secrets
 import threading
-import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Final, Literal
+from dataclasses import dataclass
+from typing import Final
 
-from judges.attempts import Desk, JudgeState, Settings
+from judges.accounts import note_run, spent_by
+from judges.attempts import Attempts, Settings
 from judges.cost import Ledger, price_of
+from judges.desk import Desk, JudgeState
+from judges.errors import PlanError
+from judges.extraction import Extraction, extracted
+from judges.faults import scrub
 from judges.limits import Gate
 from judges.models.answers import Model
-from judges.models.embedded import EmbeddedUnavailable
-from judges.panel import Panel
+from judges.panel import Panel, Seat
 from judges.plan import Plan, call_for
 from judges.roster import api_key, model_for
-from studies.errors import StoreError
-from studies.journal import Journal
-from studies.records import Judgement, JudgeSpec
+from judges.snapshot import Snapshot as Snapshot
+from judges.snapshot import State as State
+from judges.snapshot import Tally, failures, waiting
+from studies.errors import EvenhandError, StoreError
+from studies.journal import Journal, possibly_paid_twice
+from studies.records import Ask, Judgement, JudgeSpec
 from studies.store import Store
 
-State = Literal["running", "paused", "stopped", "done", "failed"]
-WINDOW: Final = 30.0
-"""The rate is that of the last so many seconds."""
-RECOUNT: Final = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """A run as the page sees it at one moment."""
-
-    id: str
-    study: str
-    state: State
-    reason: str
-    counts: Mapping[str, int]
-    """planned, pending, and a number by status"""
-    rate: float
-    eta: float | None
-    in_flight: int
-    waiting: tuple[str, ...]
-    spent: float
-    unpriced: int
-    budget: float | None
-    started: float
-    ended: float | None
-
-    @property
-    def done(self) -> int:
-        return self.counts.get("planned", 0) - self.counts.get("pending", 0)
-
-
-@dataclass(slots=True)
-class _Progress:
-    """Counters kept while asking, so that a look costs no scan of the plan."""
-
-    counts: Counter[str]
-    times: dict[str, deque[float]] = field(default_factory=dict)
-    counted: float = field(default_factory=time.monotonic)
-
-    def settled(self, judgement: Judgement) -> None:
-        self.counts[judgement.status] += 1
-        self.counts["pending"] -= 1
-        times = self.times.setdefault(judgement.ask.judge, deque(maxlen=4096))
-        times.append(time.monotonic())
-
-    def rate(self, judge: str | None = None) -> float:
-        now = time.monotonic()
-        names = self.times if judge is None else [judge]
-        return sum(_rate(self.times.get(name, ()), now) for name in names)
-
-
-def _rate(times: deque[float] | tuple[()], now: float) -> float:
-    """Settled per second over the window; a few are needed before a rate means anything."""
-    recent = [t for t in times if now - t <= WINDOW]
-    if len(recent) < 3:
-        return 0.0
-    return (len(recent) - 1) / max(now - recent[0], 1e-3)
+RECOUNT: Final = 2.0
+"""Seconds between counts of what another process has settled of our asks."""
+KEPT: Final = 200
+"""Ended runs that can still be looked at by their id; older ones are in the store."""
 
 
 class Run:
@@ -98,134 +52,240 @@ class Run:
         self.plan, self.store = plan, store
         self.state: State = "running"
         self.reason = ""
-        self.started = time.time()
+        self.started = settings.wall()
         self.ended: float | None = None
         self.finished = threading.Event()
-        self._keys, self._settings = keys, settings
+        self.extraction = Extraction.of(plan)
+        self._keys, self._settings = dict(keys), settings
+        self._ledger = Ledger(plan.study.budget_usd, spent_by(store, plan.study.name))
+        self._doubtful = len(possibly_paid_twice(store, plan.study.name))
+        self._tally = Tally(
+            _counted(store, plan.study.name, settings), _left(store, plan.study.name, settings)
+        )
+        self._journal = Journal(store, again=settings.again, wall=settings.wall)
         self._desk: Desk | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._progress = _Progress(_recounted(store, plan.study.name))
-        self._left_by_judge = _pending_by_judge(store, plan.study.name)
-        self._settled: Counter[str] = Counter()
-        self._wanted: Literal["run", "pause", "stop"] = "run"
+        self._paused = self._stopping = False
         self._lock = threading.Lock()
+
+    @property
+    def owner(self) -> str:
+        """Who holds the leases of this run: alive as long as its process is."""
+        return self._journal.owner.id
+
+    @property
+    def judges(self) -> list[JudgeSpec]:
+        """All that may be called: those of the study, and one that only extracts."""
+        judges = list(self.plan.study.judges)
+        if self.extraction and self.extraction.judge.name not in {j.name for j in judges}:
+            judges.append(self.extraction.judge)
+        return judges
 
     # ---- steering, from any thread ----------------------------------------------------------
 
     def pause(self) -> None:
         """No new call from now on; answers in flight are still stored, they are paid for."""
-        self._steer("pause")
+        self._steer(paused=True)
 
     def resume(self) -> None:
-        self._steer("run")
+        self._steer(paused=False)
 
     def stop(self) -> None:
-        self._steer("stop")
+        """Final: what is in flight is stored, the rest stays pending for another run."""
+        self._steer(stop=True)
 
     def wait(self, timeout: float | None = None) -> bool:
         return self.finished.wait(timeout)
 
     def snapshot(self) -> Snapshot:
-        desk, progress = self._desk, self._progress
-        self._recount_now_and_then()
-        ledger = desk.ledger if desk else Ledger()
+        desk, tally, ledger = self._desk, self._tally, self._ledger
+        running = self.state == "running"
         return Snapshot(
             id=self.id,
             study=self.plan.study.name,
             state=self.state,
             reason=self.reason,
-            counts=dict(progress.counts),
-            rate=progress.rate() if self.state == "running" else 0.0,
-            eta=self._eta(),
-            in_flight=sum(gate.in_flight for gate in _gates(desk)),
-            waiting=_waiting(desk),
+            counts=dict(tally.counts),
+            rate=tally.rate() if running else 0.0,
+            eta=tally.eta(_stopped(desk)) if running else None,
+            in_flight=len(self._journal.calling),
+            waiting=waiting(desk) if self.ended is None else (),
             spent=ledger.total,
             unpriced=sum(ledger.unpriced.values()),
             budget=self.plan.study.budget_usd,
             started=self.started,
             ended=self.ended,
+            spent_before=ledger.before,
+            untold=sum(ledger.untold.values()),
+            expected=tally.expected(),
+            extractions=tally.extractions,
+            failures=failures(desk),
+            possibly_paid_twice=self._doubtful,
         )
 
-    def _steer(self, wanted: Literal["run", "pause", "stop"]) -> None:
+    def _steer(self, *, paused: bool = False, stop: bool = False) -> None:
         with self._lock:
-            self._wanted = wanted
-            if self.finished.is_set():
+            if self.finished.is_set() or self._stopping:
                 return
-            self.state = "paused" if wanted == "pause" else "running"
-            if self._loop is not None and self._desk is not None:
-                self._loop.call_soon_threadsafe(_apply, self._desk, wanted)
+            self._paused, self._stopping = paused, stop
+            self.state = "paused" if paused else "running"
+            self.reason = "stopping: answers in flight are kept" if stop else ""
+            desk = self._desk
+            if desk is not None and self._loop is not None:
+                desk.paused, desk.stop = paused, stop  # seen by the next call, at once
+                self._loop.call_soon_threadsafe(desk.steered)
 
-    def _eta(self) -> float | None:
-        """The slowest judge decides: judges are asked side by side."""
-        if self.state != "running":
-            return None
-        left = [
-            (count - self._settled[name], self._progress.rate(name))
-            for name, count in self._left_by_judge.items()
-        ]
-        waiting = [(n, rate) for n, rate in left if n > 0]
-        if not waiting or any(rate <= 0 for _, rate in waiting):
-            return None
-        return max(n / rate for n, rate in waiting)
+    def _troubled(self, reason: str) -> None:
+        """The store refuses to be written: paused until somebody resumes or stops the run."""
+        with self._lock:
+            if not self._stopping:
+                self._paused, self.state, self.reason = True, "paused", reason
 
     # ---- inside the engine's loop -----------------------------------------------------------
 
     async def run(self, engine: Engine) -> None:
         """Asks until nothing is left; whatever happens, the run ends in a state with a reason."""
+        state: State = "failed"
+        reason = ""
         try:
-            journal = Journal(self.store)
-        except OSError as error:
-            self._end("failed", f"the folder of the store cannot be written: {error}")
-            return
-        try:
-            await self._ask(engine, journal)
-        except* (EmbeddedUnavailable, StoreError) as errors:
-            self._end("failed", str(_first(errors)))
+            state, reason = await self._ask(engine)
+        except* EvenhandError as errors:
+            reason = str(_first(errors))
         except* Exception as errors:
             cause = _first(errors)
-            self._end("failed", f"{type(cause).__name__}: {cause}")
+            reason = f"{type(cause).__name__}: {cause}"
         finally:
-            _close(journal)
-            self._note()
+            await asyncio.to_thread(self._end, state, self._scrubbed(reason))
+            await engine.let_go(self)
+            self._keys.clear()
             self.finished.set()
 
-    async def _ask(self, engine: Engine, journal: Journal) -> None:
-        study, items = self.plan.study, {item.id: item for item in self.plan.items}
-        judges = {j.name: engine.state_of(j, self._keys, self.plan) for j in study.judges}
-        desk = Desk(self._settings, journal, Ledger(study.budget_usd), judges)
+    async def _ask(self, engine: Engine) -> tuple[State, str]:
+        study = self.plan.study
+        judges = {j.name: engine.hire(self, j, self._keys, self._settings) for j in self.judges}
+        reading = self._settings.reading or study.reading
+        desk = Desk(self._settings, self._journal, self._ledger, judges, reading)
+        desk.on_trouble = self._troubled
+        self._journal.repaired = desk.repaired
         with self._lock:
             self._loop, self._desk = asyncio.get_running_loop(), desk
-            _apply(desk, self._wanted)
-        panel = Panel(
-            desk,
-            pending=lambda judge, after, limit: self.store.pending(study.name, judge, after, limit),
-            call_for=lambda ask: call_for(self.plan, ask, items),
-            settled=self._count,
-        )
-        await panel.run()
-        self._end(*_verdict(desk, self._progress.counts))
+            desk.paused, desk.stop = self._paused, self._stopping
+            desk.steered()
+        recounting = asyncio.create_task(self._recount(desk))
+        try:
+            await Panel(desk, self._seats(desk)).run()
+        finally:
+            recounting.cancel()
+        return _verdict(desk)
 
-    def _count(self, judgement: Judgement) -> None:
-        self._settled[judgement.ask.judge] += 1
-        self._progress.settled(judgement)
+    def _seats(self, desk: Desk) -> list[Seat]:
+        items = {item.id: item for item in self.plan.items}
+        seats = [
+            Seat(
+                desk.judges[judge.name],
+                self._pages(judge.name),
+                lambda ask: call_for(self.plan, ask, items),
+                self._settle,
+            )
+            for judge in self.plan.study.judges
+        ]
+        if self.extraction is not None:
+            seats.append(self._extraction_seat(desk, self.extraction, seats))
+        return seats
+
+    def _pages(self, judge: str) -> _Pages:
+        return _Pages(self.store, self.plan.study.name, judge, self._journal)
+
+    async def _settle(self, judgement: Judgement, attempts: Attempts) -> None:
+        await self._journal.settle(judgement, attempts.attempt, attempts.usage, attempts.cost)
+        self._tally.count(judgement)
+
+    def _extraction_seat(self, desk: Desk, extraction: Extraction, feeds: list[Seat]) -> Seat:
+        """Asks come up as replies turn out unreadable, and are made while the others go on."""
+        items = {item.id: item for item in self.plan.items}
+        read: dict[str, Judgement] = {}
+        after = 0
+
+        def page(limit: int) -> list[Ask]:
+            nonlocal after
+            asks = []
+            for seq, judgement in extraction.pending(self.store, after, limit):
+                after = seq
+                ask, _ = extraction.ask(judgement, items)
+                read[ask.key] = judgement
+                asks.append(ask)
+            return asks
+
+        async def settle(judgement: Judgement, attempts: Attempts) -> None:
+            found = extracted(read.pop(judgement.ask.key), judgement)
+            await self._journal.settle_extraction(
+                judgement, found, extraction.stamps(attempts.call),
+                attempts.attempt, attempts.usage, attempts.cost,
+            )  # fmt: skip
+            self._tally.count_extraction(found is not None)
+
+        state = desk.judges[extraction.judge.name]
+        return Seat(
+            state, page, lambda ask: extraction.ask(read[ask.key], items)[1], settle,
+            more=asyncio.Event(), feeds=list(feeds),
+        )  # fmt: skip
+
+    async def _recount(self, desk: Desk) -> None:
+        """Another process may be settling asks of ours."""
+        while True:
+            await asyncio.sleep(RECOUNT)
+            if desk.shared:
+                with contextlib.suppress(StoreError):
+                    self._tally.counts = await asyncio.to_thread(self._counts_now)
+
+    def _counts_now(self) -> Counter[str]:
+        """As stored; an error of an earlier run is pending until this one has tried again."""
+        return _counted(self.store, self.plan.study.name, self._settings, self._journal.began)
 
     def _end(self, state: State, reason: str) -> None:
-        self._progress.counts = _recounted(self.store, self.plan.study.name, errors_pending=False)
-        if state == "done" and self._progress.counts["pending"]:
-            state = "stopped"
-        self.state, self.reason, self.ended = state, reason, time.time()
-
-    def _note(self) -> None:
-        """Best effort: a store that cannot be written has already been reported."""
+        """In a thread of its own: it reads and writes the store, which may take a while."""
+        with contextlib.suppress(StoreError):
+            self._tally.counts = Counter({"pending": 0} | self.store.counts(self.plan.study.name))
+        if state == "done" and self._tally.counts["pending"]:
+            state, reason = "stopped", "some asks are still pending; start again to go on"
+        with contextlib.suppress(StoreError):  # reported already
+            self._journal.close()
+        with self._lock:
+            self.state, self.reason, self.ended = state, reason, self._settings.wall()
         with contextlib.suppress(StoreError):
             note_run(self.store, self)
 
-    def _recount_now_and_then(self) -> None:
-        """Another process may be settling asks of ours."""
-        if self.finished.is_set() or time.monotonic() - self._progress.counted < RECOUNT:
-            return
-        self._progress.counts = _recounted(self.store, self.plan.study.name, errors_pending=False)
-        self._progress.counted = time.monotonic()
+    def _scrubbed(self, text: str) -> str:
+        for key in self._keys.values():
+            text = scrub(text, key)
+        return scrub(text)
+
+
+class _Pages:
+    """The asks of one judge that nothing stored satisfies, in plan order."""
+
+    def __init__(self, store: Store, study: str, judge: str, journal: Journal) -> None:
+        self._store, self._study, self._judge, self._journal = store, study, judge, journal
+        self._after = -1
+
+    def __call__(self, limit: int) -> list[Ask]:
+        page = self._store.pending(
+            self._study, self._judge, self._after, limit,
+            again=self._journal.again_if, began=self._journal.began,
+        )  # fmt: skip
+        if page:
+            self._after = page[-1][0]
+        return [ask for _, ask in page]
+
+
+At = tuple[str, str]
+"""An endpoint and a hash of the key used there: clients, gates and cool-downs are per pair."""
+
+
+@dataclass(slots=True)
+class _Hired:
+    model: Model
+    runs: set[str]
 
 
 class Engine:
@@ -235,8 +295,8 @@ class Engine:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="engine", daemon=True)
         self._thread.start()
-        self._models: dict[tuple[str, str], Model] = {}
-        self._gates: dict[tuple[str, str], Gate] = {}
+        self._hired: dict[At, _Hired] = {}
+        self._gates: dict[At, Gate] = {}
         self._runs: dict[str, Run] = {}
 
     def start(
@@ -248,24 +308,29 @@ class Engine:
         settings: Settings | None = None,
     ) -> Run:
         """Begins a run and returns at once; a missing key is an error before anything is asked."""
-        typed = dict(keys or {})
-        for judge in plan.study.judges:
-            if judge.kind == "endpoint":
-                api_key(judge, typed)
-        study = plan.study
-        settings = settings or Settings(concurrency=study.concurrency, reading=study.reading)
-        run = Run(plan, store, typed, settings)
+        run = Run(plan, store, keys or {}, settings or Settings())
+        try:
+            _check(run, keys or {})
+            note_run(store, run)
+        except BaseException:
+            run._journal.owner.close()
+            raise
+        self._forget_old()
         self._runs[run.id] = run
-        note_run(store, run)
         asyncio.run_coroutine_threadsafe(run.run(self), self._loop)
         return run
 
     def run(self, run_id: str) -> Run | None:
         return self._runs.get(run_id)
 
+    def latest(self, study: str) -> Run | None:
+        """The last run of a study that this process started, on or ended."""
+        mine = [run for run in list(self._runs.values()) if run.plan.study.name == study]
+        return mine[-1] if mine else None
+
     def running(self, study: str) -> Run | None:
         """The live run of a study in this process, if there is one."""
-        live = [r for r in self._runs.values() if r.plan.study.name == study]
+        live = [r for r in list(self._runs.values()) if r.plan.study.name == study]
         return next((r for r in reversed(live) if not r.finished.is_set()), None)
 
     def close(self) -> None:
@@ -278,82 +343,100 @@ class Engine:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(5)
 
-    def state_of(self, judge: JudgeSpec, typed: Mapping[str, str], plan: Plan) -> JudgeState:
+    def hire(
+        self, run: Run, judge: JudgeSpec, typed: Mapping[str, str], settings: Settings
+    ) -> JudgeState:
         """Called inside the loop: clients belong to the loop that uses them."""
         key = api_key(judge, typed) if judge.kind == "endpoint" else ""
-        where = judge.endpoint or judge.kind
-        at = (where, key)
-        if judge.kind == "simulated":
-            model = model_for(judge, key, plan.study.families)
+        at = (judge.endpoint or judge.kind, hashlib.sha256(key.encode()).hexdigest())
+        if judge.kind == "simulated":  # knows the families of its study
+            model = model_for(judge, key, run.plan.study.families)
         else:
-            model = self._models.setdefault(at, model_for(judge, key, {}))
-        workers = min(plan.study.concurrency, model.ceiling)
+            if at not in self._hired:
+                self._hired[at] = _Hired(model_for(judge, key, {}), set())
+            self._hired[at].runs.add(run.id)
+            model = self._hired[at].model
+        workers = min(settings.concurrency or run.plan.study.concurrency, model.ceiling)
         gate = self._gates.setdefault(at, Gate(workers))
         gate.raise_ceiling(workers)
-        return JudgeState(judge.name, model, price_of(judge), gate, workers)
+        return JudgeState(judge.name, model, price_of(judge), gate, workers, secret=key)
+
+    async def let_go(self, run: Run) -> None:
+        """Clients that no run uses are closed: they hold a key."""
+        for at, hired in list(self._hired.items()):
+            hired.runs.discard(run.id)
+            if not hired.runs:
+                del self._hired[at]
+                with contextlib.suppress(Exception):
+                    await hired.model.close()
+
+    def _forget_old(self) -> None:
+        ended = [run_id for run_id, run in self._runs.items() if run.finished.is_set()]
+        for run_id in ended[: max(0, len(ended) - KEPT)]:
+            del self._runs[run_id]
 
     async def _close_models(self) -> None:
-        for model in self._models.values():
-            await model.close()
+        for hired in self._hired.values():
+            await hired.model.close()
 
 
-def note_run(store: Store, run: Run) -> None:
-    values = (run.id, run.plan.study.name, "", run.state, run.reason, run.started, run.ended)
-    store.writer.run(
-        lambda c: c.execute("INSERT OR REPLACE INTO runs VALUES (?,?,?,?,?,?,?)", values)
-    )
+def _check(run: Run, typed: Mapping[str, str]) -> None:
+    """What would stop the run anyway is said before anything is asked."""
+    budget = run.plan.study.budget_usd
+    for judge in run.judges:
+        if judge.kind == "endpoint":
+            api_key(judge, typed)
+        if budget is not None and price_of(judge) is None:
+            raise PlanError(
+                f"judge {judge.name!r}: its price is not known, so a budget of ${budget:g} cannot "
+                "be kept; give it a price, or leave out budget_usd"
+            )
 
 
-def _apply(desk: Desk, wanted: str) -> None:
-    desk.stop = wanted == "stop"
-    if wanted == "pause":
-        desk.go.clear()
-    else:
-        desk.go.set()
-
-
-def _gates(desk: Desk | None) -> set[Gate]:
-    return {state.gate for state in desk.judges.values()} if desk else set()
-
-
-def _waiting(desk: Desk | None) -> tuple[str, ...]:
+def _stopped(desk: Desk | None) -> set[str]:
     if desk is None:
-        return ()
-    told = []
-    for state in desk.judges.values():
-        if state.stopped:
-            told.append(f"{state.name}: stopped: {state.stopped}")
-        elif state.gate.cooling:
-            told.append(f"{state.name}: cooling down {state.gate.cooling:.0f} s: rate limit")
-        elif state.waiting:
-            told.append(f"{state.name}: {state.waiting}")
-    return tuple(told)
+        return set()
+    return {state.name for state in desk.judges.values() if state.stopped or state.broke}
 
 
-def _verdict(desk: Desk, counts: Mapping[str, int]) -> tuple[State, str]:
+def _verdict(desk: Desk) -> tuple[State, str]:
     stopped = [f"{s.name}: {s.stopped}" for s in desk.judges.values() if s.stopped]
-    if desk.budget_reached:
-        return "stopped", f"budget reached: ${desk.ledger.total:.4f} of ${desk.ledger.budget:.2f}"
+    ledger = desk.ledger
+    if any(state.broke for state in desk.judges.values()):
+        spent = ledger.before + ledger.total
+        reached = f"budget reached: ${spent:.4f} of ${ledger.budget or 0:.2f} spent, and one more "
+        return "stopped", "; ".join([reached + "call might exceed it", *stopped])
     if stopped:
         return "failed", "; ".join(stopped)
     return ("stopped", "stopped by you") if desk.stop else ("done", "")
 
 
-def _recounted(store: Store, study: str, *, errors_pending: bool = True) -> Counter[str]:
-    """Counts from the store; at the start of a run an `error` is pending again."""
-    counts = Counter(store.counts(study))
-    counts.setdefault("pending", 0)
-    if errors_pending:
-        counts["pending"] += counts.pop("error", 0)
+def _counted(
+    store: Store, study: str, settings: Settings, began: int | None = None
+) -> Counter[str]:
+    """Counts from the store; what this run asks again is pending until it has."""
+    counts = Counter({"pending": 0} | store.counts(study))
+    marks = ",".join("?" * len(settings.again))
+    waiting = store.read(
+        "SELECT j.status, count(*) FROM plan p JOIN judgements j USING(key) "
+        "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND p.origin='live' "
+        f"AND j.status IN ({marks}) AND j.seq<=? GROUP BY 1",
+        (study, *settings.again, 2**62 if began is None else began),
+    )
+    for status, count in waiting:
+        counts[status] -= count
+        counts["pending"] += count
     return counts
 
 
-def _pending_by_judge(store: Store, study: str) -> dict[str, int]:
+def _left(store: Store, study: str, settings: Settings) -> dict[str, int]:
+    """How many asks of each judge this run has to make."""
+    marks = ",".join("?" * len(settings.again))
     rows = store.read(
         "SELECT judge, count(*) FROM plan p WHERE study=(SELECT id FROM studies WHERE name=?) "
-        "AND origin='live' AND NOT EXISTS "
-        "(SELECT 1 FROM judgements j WHERE j.key=p.key AND j.status!='error') GROUP BY judge",
-        (study,),
+        "AND origin='live' AND NOT EXISTS (SELECT 1 FROM judgements j WHERE j.key=p.key "
+        f"AND j.status NOT IN ({marks})) GROUP BY judge",
+        (study, *settings.again),
     )
     return dict(rows.fetchall())
 
@@ -363,10 +446,3 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
-
-
-def _close(journal: Journal) -> None:
-    try:
-        journal.close()
-    except StoreError:
-        journal.owner.close()

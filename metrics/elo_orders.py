@@ -35,18 +35,21 @@ def batches(data: Battles, lineups: Iterator[Lineup]) -> Iterator[npt.NDArray[np
 
 
 def item_orders(data: Battles, lineups: Sequence[Lineup]) -> npt.NDArray[np.int32]:
-    """Battles in plan order (row 0), then in each given line-up of items.
+    """What is played in plan order (row 0), then in each given line-up of items, as codes.
 
-    A line-up may hold an item several times (a bootstrap draw), so rows differ in length: what is
-    missing at the end is filled with `len(data)`, a battle that `play` takes as none.
+    A code is (first, second, outcome) in one number: `play` then looks up small tables, not a
+    million battles. A line-up may hold an item several times (a bootstrap draw), so rows differ in
+    length: what is missing at the end is a code of its own, a battle that is none.
     """
     plan = plan_order(data)
-    grouped = plan[np.argsort(data.item[plan], kind="stable")]
+    models = len(data.names)
+    code = ((data.first * models + data.second) * 3 + 2 * data.outcome).astype(np.int32)
+    grouped = code[plan[np.argsort(data.item[plan], kind="stable")]]
     sizes = np.bincount(data.item[plan], minlength=data.items)
     starts = np.cumsum(sizes) - sizes
     longest = max([len(plan), *(int(sizes[lineup].sum()) for lineup in lineups)])
-    orders = np.full((1 + len(lineups), longest), len(data), np.int32)
-    orders[0, : len(plan)] = plan
+    orders = np.full((1 + len(lineups), longest), 3 * models * models, np.int32)
+    orders[0, : len(plan)] = code[plan]
     one_each = bool((sizes == 1).all())
     for row, lineup in enumerate(lineups, start=1):
         if one_each:
@@ -76,9 +79,10 @@ def play(
     """
     models, width = len(data.names), len(orders)
     # The last entry is the battle that is none: contestant `models` against itself, a tie.
-    first = np.append(data.first, models) * width
-    second = np.append(data.second, models) * width
-    gain = 0.5 * slope * k * (np.append(data.outcome, 0.5) - 0.5)
+    code = np.arange(3 * models * models)
+    first = np.append(code // 3 // max(1, models), models) * width
+    second = np.append(code // 3 % max(1, models), models) * width
+    gain = 0.25 * slope * k * (np.append(code % 3, 1) - 1.0)
     state = np.zeros((models + 1) * width)
     snapshots = np.zeros((len(at), models, watched))
     column = np.arange(width)

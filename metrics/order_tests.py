@@ -16,7 +16,7 @@ from scipy import stats
 from metrics import selection
 from metrics.intervals import Floats, Ints
 from metrics.measures import Evidence
-from metrics.position import both_orders
+from metrics.position_tallies import both_orders
 from studies.frame import TIE
 
 EXACT_STATES: Final = 100_000

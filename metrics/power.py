@@ -64,16 +64,16 @@ def half_width_after(estimate: Estimate, more: int) -> float | None:
 def mcnemar_pairs(
     discordance: float, primacy_share: float, power: float = 0.8, alpha: float = 0.05
 ) -> int | None:
-    """Pairs in both orders needed to see a lean, given how many flip and where flips go."""
-    flips = _flips_needed(primacy_share, power, alpha)
-    return None if flips is None or discordance <= 0 else math.ceil(flips / discordance - 1e-9)
+    """Pairs in both orders needed to see a lean, given how many flip and where flips go.
 
-
-def _flips_needed(share: float, power: float, alpha: float) -> float | None:
-    if share == 0.5:
+    Connor (1987): n = (z_{α/2}·√ψ + z_β·√(ψ − δ²))²/δ², ψ the share that flips, δ = ψ·(2p − 1).
+    """
+    lean = discordance * (2 * primacy_share - 1)
+    if lean == 0:
         return None
-    half = _z(1 - alpha / 2) / 2 + _z(power) * math.sqrt(share * (1 - share))
-    return (half / (share - 0.5)) ** 2
+    half = _z(1 - alpha / 2) * math.sqrt(discordance)
+    half += _z(power) * math.sqrt(discordance - lean * lean)
+    return math.ceil((half / lean) ** 2 - 1e-9)
 
 
 def sampling_weights(counts: ArrayLike, shares: ArrayLike) -> Floats:

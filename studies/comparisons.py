@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from studies.errors import StudyError
 from studies.records import REFERENCE, UNRELATED, Item
 from studies.study import Study
+from studies.truth import better
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +33,15 @@ def contestants_of(study: Study, items: Sequence[Item]) -> list[str]:
     for name in [*wanted, study.baseline, study.new]:
         if name and name != REFERENCE and name not in found:
             raise StudyError(f"no contestant named {name!r} in the data. Found: {', '.join(found)}")
-    if REFERENCE in (*wanted, study.baseline) and not any(item.reference for item in items):
+    if reference_plays(study) and not any(_answered(item, REFERENCE) for item in items):
         raise StudyError("@reference plays, but no item of this slice has a reference")
     return wanted
+
+
+def reference_plays(study: Study) -> bool:
+    """Whether the reference is judged: then no judge may be given it to judge by."""
+    named = study.contestants if study.pairing == "all" else (*study.contestants, study.baseline)
+    return REFERENCE in named
 
 
 def coverage(study: Study, items: Sequence[Item]) -> dict[str, int]:
@@ -52,7 +59,7 @@ def pair_showings(study: Study, items: Sequence[Item]) -> Iterator[Showing]:
         for pair in _pairs(study, item, names, games):
             orders = [pair, pair[::-1]]
             if study.pair_orders == "one":
-                orders = [_rng(study, item.id, *sorted(pair), "order").choice(orders)]
+                orders = [_rng(study, item.id, *sorted(pair), "order").choice(sorted(orders))]
             crossed = study.labels == "crossed" and _half(study, item.id, pair)
             yield from _repeated(study, item, orders, crossed, None)
 
@@ -60,11 +67,12 @@ def pair_showings(study: Study, items: Sequence[Item]) -> Iterator[Showing]:
 def option_showings(study: Study, items: Sequence[Item]) -> Iterator[Showing]:
     """All answers of an item at once, rotated so that each stands in each slot."""
     names = contestants_of(study, items)
+    elsewhere = _Elsewhere(study, items) if study.unrelated != "none" else None
     for item in items:
         options = tuple(name for name in names if _answered(item, name))
         unrelated = None
-        if study.unrelated != "none":
-            options, unrelated = _with_unrelated(study, item, options, items)
+        if elsewhere and len(options) >= 2:
+            options, unrelated = _with_unrelated(study, item, options), elsewhere.draw(item)
         if len(options) >= 2:
             crossed = study.labels == "crossed" and _half(study, item.id, options)
             orders = arrangements(options, study.option_orders, _rng(study, item.id, "order"))
@@ -137,7 +145,7 @@ def _new_pairs(
     """One drawn opponent an item, and the games against the baseline."""
     if not _answered(item, study.new):
         return []
-    others = [name for name in present if name not in (study.new, study.baseline)]
+    others = sorted(name for name in present if name not in (study.new, study.baseline))
     pairs = [(study.new, _rng(study, item.id, "opponent").choice(others))] if others else []
     return [*pairs, (study.new, study.baseline)] if item.id in games else pairs
 
@@ -156,30 +164,55 @@ def _repeated(
             yield Showing(item, shown, crossed, study.repeats, True, len(orders), unrelated)
 
 
-def _with_unrelated(
-    study: Study, item: Item, options: tuple[str, ...], items: Sequence[Item]
-) -> tuple[tuple[str, ...], Item | None]:
+class _Elsewhere:
+    """The items whose answers can stand in for an unrelated one, in an order of their own."""
+
+    def __init__(self, study: Study, items: Sequence[Item]) -> None:
+        self._study = study
+        self._items = sorted((item for item in items if _answers(item)), key=lambda item: item.id)
+        self._place = {item.id: place for place, item in enumerate(self._items)}
+        if len(self._items) < 2:
+            raise StudyError(
+                f"unrelated: {study.unrelated} shows an answer to another item, and this slice "
+                "has only one; take more items, or unrelated: none"
+            )
+
+    def draw(self, item: Item) -> Item:
+        """One of the others, drawn without listing them."""
+        place = _rng(self._study, item.id, "unrelated").randrange(len(self._items) - 1)
+        return self._items[place + (place >= self._place[item.id])]
+
+
+def _with_unrelated(study: Study, item: Item, options: tuple[str, ...]) -> tuple[str, ...]:
     """An answer to a different item, in front; `replace` drops the worst-ranked so that N stays."""
-    others = [other for other in items if other.id != item.id and other.responses]
-    if not others:
-        return options, None
-    drawn = _rng(study, item.id, "unrelated").choice(others)
-    if study.unrelated == "replace":
-        worst = _worst(item, options)
-        options = tuple(name for name in options if name != worst)
-    return (UNRELATED, *options), drawn
+    worst = _worst(item, options) if study.unrelated == "replace" else None
+    return (UNRELATED, *(name for name in options if name != worst))
 
 
 def unrelated_answer(item: Item, other: Item) -> str:
     """The answer of another item that plays @unrelated: drawn by the two ids alone, so that a
     stored ask can be rendered again without its study."""
-    names = sorted(other.responses)
-    return other.responses[random.Random(f"{item.id}\x1f{other.id}").choice(names)]
+    name = random.Random(f"{item.id}\x1f{other.id}").choice(_answers(other))
+    return other.responses[name]
+
+
+def _answers(item: Item) -> list[str]:
+    return sorted(name for name, text in item.responses.items() if text.strip())
 
 
 def _worst(item: Item, options: tuple[str, ...]) -> str:
-    ranks = next((p.ranks for p in item.human if p.ranks), {})
-    return max(options, key=lambda name: ranks.get(name, 0))
+    """The answer that people (or the design) rank last: beaten most often; of several the last."""
+    beaten = dict.fromkeys(options, 0)
+    winners = {pair: better(item.human, *pair) for pair in itertools.combinations(options, 2)}
+    if None in winners.values():
+        raise StudyError(
+            f"unrelated: replace drops the worst-ranked answer, but nobody ranked those of item "
+            f"{item.id!r}; use unrelated: add"
+        )
+    for (x, y), winner in winners.items():
+        if winner != "tie":
+            beaten[y if winner == x else x] += 1
+    return max(reversed(options), key=lambda name: beaten[name])
 
 
 def _half(study: Study, item: str, names: Sequence[str]) -> bool:
@@ -188,5 +221,5 @@ def _half(study: Study, item: str, names: Sequence[str]) -> bool:
 
 
 def _rng(study: Study, *parts: str) -> random.Random:
-    """Seeded by what is drawn for: a larger slice does not change the draws of a smaller."""
+    """Seeded by what is drawn for, so that one draw does not move the next."""
     return random.Random("\x1f".join([str(study.data.seed), *parts]))

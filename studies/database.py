@@ -13,7 +13,17 @@ from studies.errors import NewerStore, StoreUnusable
 
 SCHEMA: Final = Path(__file__).with_name("schema.sql")
 Migration = Callable[[sqlite3.Connection], None]
-MIGRATIONS: Final[list[Migration]] = []
+
+
+def _extractions(connection: sqlite3.Connection) -> None:
+    connection.execute(
+        "CREATE TABLE extractions (key TEXT PRIMARY KEY, reads TEXT NOT NULL, "
+        "judge TEXT NOT NULL, prompt TEXT NOT NULL) STRICT, WITHOUT ROWID"
+    )
+    connection.execute("CREATE INDEX extractions_by_reads ON extractions(reads)")
+
+
+MIGRATIONS: Final[list[Migration]] = [_extractions]
 """MIGRATIONS[k] brings a store from schema version k+1 to k+2; append, never edit."""
 
 VERSION: Final = 1 + len(MIGRATIONS)

@@ -2,13 +2,42 @@
 
 from __future__ import annotations
 
+import datetime
 import difflib
-from collections.abc import Callable, Iterable, Mapping
-from typing import TypeVar
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any, TypeVar
+
+import yaml
 
 from studies.errors import StudyError
 
 T = TypeVar("T")
+
+
+class _NoKeyTwice(yaml.SafeLoader):
+    """YAML's own rule, which the library does not keep: of two equal keys it drops the first."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        written: set[str] = set()
+        for key, _ in node.value:
+            if key.tag != "tag:yaml.org,2002:merge" and isinstance(key, yaml.ScalarNode):
+                if key.value in written:
+                    raise yaml.MarkedYAMLError(
+                        problem=f"the key {key.value!r} is written twice",
+                        problem_mark=key.start_mark,
+                    )
+                written.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+def load_yaml(text: str) -> object:
+    """The value of a YAML text; ValueError says on which line it cannot be read."""
+    try:
+        return yaml.load(text, _NoKeyTwice)  # a SafeLoader: plain values, no objects
+    except RecursionError:
+        raise ValueError("not valid YAML: nested too deeply") from None
+    except (yaml.YAMLError, ValueError) as error:  # 2024-13-45 is a ValueError, not a YAMLError
+        raise ValueError(f"not valid YAML: {' '.join(str(error).split())}") from None
 
 
 class Fields:
@@ -30,6 +59,10 @@ class Fields:
     def has(self, key: str) -> bool:
         self._known.add(key)
         return self._values.get(key) is not None
+
+    def is_null(self, key: str) -> bool:
+        """Written down, and empty: `temperature: null` is not the same as no line at all."""
+        return key in self._values and not self.has(key)
 
     def take(self, key: str, default: T, accept: Callable[[object], T], expected: str) -> T:
         """The field's value, or the default where it is absent or empty."""
@@ -81,6 +114,9 @@ class Fields:
     def mapping(self, key: str) -> dict[str, object]:
         return self.take(key, {}, _mapping, "key: value pairs")
 
+    def text_map(self, key: str) -> dict[str, str]:
+        return self.take(key, {}, _text_map, "key: text pairs")
+
     def items(self, key: str) -> list[object]:
         return self.take(key, [], _items, "a list")
 
@@ -104,7 +140,8 @@ def _kind(value: object) -> str:
 
 
 def _text(value: object) -> str:
-    if isinstance(value, (dict, list, bool)):
+    """What people write without quotes and mean as text: a number, a date; never null or yes."""
+    if isinstance(value, bool) or not isinstance(value, (str, int, float, datetime.date)):
         raise TypeError
     return str(value)
 
@@ -129,6 +166,10 @@ def _flag(value: object) -> bool:
 
 def _texts(value: object) -> tuple[str, ...]:
     return tuple(_text(v) for v in value) if isinstance(value, list) else (_text(value),)
+
+
+def _text_map(value: object) -> dict[str, str]:
+    return {key: _text(text) for key, text in _mapping(value).items()}
 
 
 def _mapping(value: object) -> dict[str, object]:

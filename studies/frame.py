@@ -17,6 +17,9 @@ NO_PICK: Final = -2
 SEP: Final = "\x1f"
 """Joins contestants (or labels) into one category; a control character no name may contain."""
 
+ROW: Final = 15
+"""How many columns `Store.narrow_rows` gives."""
+
 _BATTLE_PICKS: Final = {
     "model_a": 0,
     "model_b": 1,
@@ -34,7 +37,8 @@ def frame_from_battles(table: pd.DataFrame) -> pd.DataFrame:
     missing = {"model_a", "model_b", "winner"} - set(table.columns)
     if missing:
         raise ValueError(
-            f"battles need the columns model_a, model_b, winner; missing: {', '.join(sorted(missing))}"
+            "battles need the columns model_a, model_b, winner; "
+            f"missing: {', '.join(sorted(missing))}"
         )
     pick = table["winner"].map(_BATTLE_PICKS)
     if pick.isna().any():
@@ -98,23 +102,25 @@ def frame_from_rows(
 
     This is the one place where a slot becomes a contestant: `first`, `second`, `truth`.
     """
-    columns = list(zip(*rows, strict=True)) if rows else [()] * 15
+    columns = list(zip(*rows, strict=True)) if rows else [()] * ROW
     (_, item, judge, prompt, shown, labels, repeat, noise, orders, status, pick, margin, scores,
      probabilities, seq) = columns  # fmt: skip
     shown_codes, arrangements = pd.factorize(np.asarray(shown, dtype=object))
     parts = [tuple(str(text).split(SEP)) for text in arrangements]
     item_codes, item_names = pd.factorize(np.asarray(item, dtype=object))
-    facts = _item_facts(item_codes, item_names, shown_codes, parts, items)
+    narrow = [items.get(str(name), {}) for name in item_names]
+    slots = _Slots(parts)
+    comparison = _sorted_names(shown_codes, parts)
     frame = pd.DataFrame(
         {
             "study": _coded(np.zeros(len(rows), np.int8), [study]),
             "item": _coded(item_codes, [str(name) for name in item_names]),
-            "category": _categories(item_codes, item_names, items),
+            "category": _categories(item_codes, narrow),
             "judge": pd.Categorical(judge),
             "prompt": pd.Categorical(prompt),
             "shown": _coded(shown_codes, [str(text) for text in arrangements]),
             "labels": pd.Categorical(labels),
-            "comparison": _sorted_names(shown_codes, parts),
+            "comparison": comparison,
             "options": _of(shown_codes, [len(names) for names in parts], np.int8),
             "orders": np.asarray(orders, np.int16),
             "repeat": np.asarray(repeat, np.int16),
@@ -122,17 +128,16 @@ def frame_from_rows(
             "status": pd.Categorical(status, categories=list(STATUSES)),
             "pick": _whole(pick, NO_PICK),
             "margin": _whole(margin, 0),
-            "truth": facts["truth"],
+            "truth": _truth(item_codes, shown_codes, comparison, narrow, slots),
             "seq": np.asarray(seq, np.int64),
         }
     )
     frame.loc[~frame["status"].isin(list(EVIDENCE)), ["pick", "margin"]] = (NO_PICK, 0)
-    _add_contestants(frame, shown_codes, parts)
-    _add_numbers(frame, "score", scores, parts)
-    _add_numbers(frame, "p", probabilities, parts)
-    for name, values in facts.items():
-        if name != "truth":
-            frame[name] = values
+    for slot, column in enumerate(("first", "second")):
+        frame[column] = _coded(slots.contestant(shown_codes, slot), slots.known)
+    _add_numbers(frame, "score", scores, slots.width)
+    _add_numbers(frame, "p", probabilities, slots.width)
+    _add_lengths(frame, item_codes, shown_codes, narrow, slots)
     _add_families(frame, shown_codes, parts, families or {}, judge_families or {})
     return frame
 
@@ -149,81 +154,111 @@ def _whole(values: Sequence[int | None], default: int) -> np.ndarray:
     return np.asarray([default if value is None else value for value in values], np.int8)
 
 
-def _categories(
-    codes: np.ndarray, names: np.ndarray, items: Mapping[str, Mapping[str, Any]]
-) -> pd.Categorical[str]:
-    of_item = [str(items.get(str(name), {}).get("category", "")) for name in names]
-    known = sorted(set(of_item))
-    return _coded(_of(codes, [known.index(c) for c in of_item], np.int32), known)
+class _Slots:
+    """Which contestant stands in which slot of each arrangement, as codes; -1 is nobody."""
+
+    def __init__(self, parts: Sequence[tuple[str, ...]]) -> None:
+        self.known = sorted({name for part in parts for name in part})
+        self.code = {name: code for code, name in enumerate(self.known)}
+        self.width = max((len(part) for part in parts), default=0)
+        self.names: np.ndarray = np.full((len(parts), max(self.width, 2)), -1, np.int32)
+        for row, part in enumerate(parts):
+            self.names[row, : len(part)] = [self.code[name] for name in part]
+
+    def contestant(self, shown: np.ndarray, slot: int) -> np.ndarray:
+        return np.asarray(self.names[shown, slot])
+
+    def slot_of(self, shown: np.ndarray, contestant: np.ndarray) -> np.ndarray:
+        """The slot in which a contestant stands: one that stands nowhere must not be asked for."""
+        return np.asarray(np.argmax(self.names[shown] == contestant[:, None], axis=1))
+
+
+def _categories(codes: np.ndarray, narrow: Sequence[Mapping[str, Any]]) -> pd.Categorical[str]:
+    of_item = [str(facts.get("category", "")) for facts in narrow]
+    return _named(codes, of_item)
 
 
 def _sorted_names(codes: np.ndarray, parts: Sequence[tuple[str, ...]]) -> pd.Categorical[str]:
-    names = [SEP.join(sorted(part)) for part in parts]
+    return _named(codes, [SEP.join(sorted(part)) for part in parts])
+
+
+def _named(codes: np.ndarray, names: Sequence[str]) -> pd.Categorical[str]:
+    """Codes into a list that may name one thing several times, as codes into a sorted one."""
     known = sorted(set(names))
-    return _coded(_of(codes, [known.index(n) for n in names], np.int32), known)
+    place = {name: code for code, name in enumerate(known)}
+    return _coded(_of(codes, [place[name] for name in names], np.int32), known)
 
 
-def _add_contestants(
-    frame: pd.DataFrame, codes: np.ndarray, parts: Sequence[tuple[str, ...]]
-) -> None:
-    known = sorted({name for part in parts for name in part})
-    for slot, column in enumerate(("first", "second")):
-        of_shown = [known.index(p[slot]) if len(p) > slot else -1 for p in parts]
-        frame[column] = _coded(_of(codes, of_shown, np.int32), known)
-
-
-def _add_numbers(
-    frame: pd.DataFrame, prefix: str, texts: Sequence[str | None], parts: Sequence[tuple[str, ...]]
-) -> None:
+def _add_numbers(frame: pd.DataFrame, prefix: str, texts: Sequence[str | None], width: int) -> None:
     """Scores or probabilities in shown order, one column a slot; no column if nobody has any."""
     if not any(texts):
         return
-    width = max(len(part) for part in parts)
+    values = json.loads(f"[{','.join(text or '[]' for text in texts)}]")  # one call, not 200,000
+    sizes = np.fromiter(map(len, values), np.int64, len(values))
     table = np.full((len(texts), width), np.nan, np.float32)
-    for row, text in enumerate(texts):
-        if text:
-            values = json.loads(text)[:width]
-            table[row, : len(values)] = values
+    for size in np.unique(sizes[sizes > 0]):
+        rows = np.flatnonzero(sizes == size)
+        table[rows, :size] = np.asarray([values[row] for row in rows], np.float32)[:, :width]
     for slot in range(width):
         frame[f"{prefix}_{slot}"] = table[:, slot]
 
 
-def _item_facts(
+def _add_lengths(
+    frame: pd.DataFrame,
     item_codes: np.ndarray,
-    item_names: np.ndarray,
     shown_codes: np.ndarray,
-    parts: Sequence[tuple[str, ...]],
-    items: Mapping[str, Mapping[str, Any]],
-) -> dict[str, np.ndarray]:
-    """Truth and answer lengths, computed once for each (item, arrangement) and spread over rows."""
-    if not len(item_codes):
-        return {"truth": np.zeros(0, np.int8)}
-    pairs = item_codes.astype(np.int64) * len(parts) + shown_codes
-    unique, inverse = np.unique(pairs, return_inverse=True)
-    width = max(len(part) for part in parts)
-    truth = np.full(len(unique), NO_PICK, np.int8)
-    lengths = np.full((len(unique), width), -1, np.int32)
-    for row, code in enumerate(unique):
-        narrow = items.get(str(item_names[code // len(parts)]), {})
-        part = parts[code % len(parts)]
-        truth[row] = _truth_slot(narrow.get("human") or (), part)
-        known = narrow.get("lengths") or {}
-        lengths[row, : len(part)] = [known.get(name, -1) for name in part]
-    facts = {"truth": truth[inverse]}
+    narrow: Sequence[Mapping[str, Any]],
+    slots: _Slots,
+) -> None:
+    """Characters of each answer shown, -1 where they are not known; no column if none is."""
+    lengths = np.full((len(narrow), len(slots.known) + 1), -1, np.int32)  # the last is nobody's
+    for row, facts in enumerate(narrow):
+        for name, length in (facts.get("lengths") or {}).items():
+            if name in slots.code:
+                lengths[row, slots.code[name]] = length
     if (lengths >= 0).any():
-        facts |= {f"length_{slot}": lengths[inverse, slot] for slot in range(width)}
-    return facts
+        for slot in range(slots.width):
+            frame[f"length_{slot}"] = lengths[item_codes, slots.contestant(shown_codes, slot)]
 
 
-def _truth_slot(human: Sequence[Sequence[Any]], shown: tuple[str, ...]) -> int:
-    if not human or len(shown) < 2:
-        return NO_PICK
-    preferences = [
+def _truth(
+    item_codes: np.ndarray,
+    shown_codes: np.ndarray,
+    comparison: pd.Categorical[str],
+    narrow: Sequence[Mapping[str, Any]],
+    slots: _Slots,
+) -> np.ndarray:
+    """The slot of the truly best answer, worked out once for each comparison of an item."""
+    truth = np.full(len(item_codes), NO_PICK, np.int8)
+    people = [_preferences(facts.get("human") or ()) for facts in narrow]
+    asked = np.asarray([bool(human) for human in people], bool)[item_codes]
+    if not asked.any():
+        return truth
+    options = [tuple(str(name).split(SEP)) for name in comparison.categories]
+    pairs = item_codes[asked].astype(np.int64) * len(options) + comparison.codes[asked]
+    unique, inverse = np.unique(pairs, return_inverse=True)
+    best_of = np.asarray(
+        [
+            _best_code(people[pair // len(options)], options[pair % len(options)], slots.code)
+            for pair in unique
+        ],
+        np.int32,
+    )[inverse]
+    standing = slots.slot_of(shown_codes[asked], best_of)
+    truth[asked] = np.where(best_of >= 0, standing, best_of)
+    return truth
+
+
+def _preferences(human: Sequence[Sequence[Any]]) -> list[Preference]:
+    return [
         Preference(judge, tuple(pair) if pair else None, picked, ranks=ranks)
         for judge, pair, picked, ranks in human
     ]
-    winner = best(preferences, shown)
-    return NO_PICK if winner is None else TIE if winner == "tie" else shown.index(winner)
+
+
+def _best_code(people: Sequence[Preference], options: tuple[str, ...], code: dict[str, int]) -> int:
+    winner = best(people, options) if len(options) > 1 else None
+    return NO_PICK if winner is None else TIE if winner == "tie" else code[winner]
 
 
 def _add_families(

@@ -47,9 +47,7 @@ def open_recorded(
     if store.plan_sha(study.name) == sha:
         return False
     recorded = list(read_judgements(path, study.name))
-    store.save_study(
-        study, items, (), prompts, plan_sha=sha, recorded=recorded, only_recorded=True
-    )
+    store.save_study(study, items, (), prompts, plan_sha=sha, recorded=recorded, only_recorded=True)
     return True
 
 

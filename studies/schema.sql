@@ -85,6 +85,14 @@ CREATE TABLE replies (
     detail    TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE extractions (                    -- asks that look for a verdict in another ask's reply
+    key    TEXT PRIMARY KEY,
+    reads  TEXT NOT NULL,
+    judge  TEXT NOT NULL,
+    prompt TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX extractions_by_reads ON extractions(reads);
+
 CREATE TABLE attempts (                       -- an intent before each call, its outcome after
     id                INTEGER PRIMARY KEY,
     key               TEXT NOT NULL,

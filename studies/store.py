@@ -15,8 +15,9 @@ from typing import Any, Final, NamedTuple
 import pandas as pd
 
 from studies import database
-from studies.errors import StudyError
+from studies.errors import StoreUnusable, StudyError
 from studies.frame import NO_PICK, SEP, TIE, frame_from_rows
+from studies.owner import is_alive
 from studies.records import Ask, Item, Judgement, Status, Usage, Verdict
 from studies.sources.native import item_from, item_to
 from studies.study import Study, dump, parse
@@ -49,6 +50,19 @@ class StudyLine:
     planned: int
     judged: int
     updated: float
+
+
+@dataclass(frozen=True, slots=True)
+class PastRun:
+    """A run as the store remembers it; `state` is running, paused, stopped, done, failed or
+    interrupted."""
+
+    id: str
+    study: str
+    state: str
+    reason: str
+    started: float
+    ended: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +109,17 @@ class Store:
             if self._writer is not None:
                 self._writer.close()
                 self._writer = None
+        if (connection := self._local.__dict__.pop("connection", None)) is not None:
+            connection.close()  # this thread's; those of others go with their threads
 
     def read(self, sql: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
         connection = getattr(self._local, "connection", None)
         if connection is None:
             connection = self._local.connection = database.connect(self.path)
-        return connection.execute(sql, values)
+        try:
+            return connection.execute(sql, values)
+        except sqlite3.DatabaseError as error:
+            raise StoreUnusable(f"the store {self.path} cannot be read: {error}") from error
 
     # ---- studies -------------------------------------------------------------------------
 
@@ -169,7 +188,10 @@ class Store:
             count = connection.execute(
                 f"DELETE FROM judgements WHERE {gone}", (name, name)
             ).rowcount
+            connection.execute(f"DELETE FROM requests WHERE {gone}", (name, name))
+            _delete_orphaned_extractions(connection)
             connection.execute("DELETE FROM studies WHERE name=?", (name,))
+            connection.execute("DELETE FROM items WHERE sha NOT IN (SELECT sha FROM study_items)")
             return count
 
         return self.writer.run(work)  # type: ignore[no-any-return]
@@ -204,6 +226,16 @@ class Store:
         row = self.read("SELECT yaml FROM prompts WHERE sha=?", (sha,)).fetchone()
         return row[0] if row else None
 
+    def prompt_of(self, study: str, prompt: str) -> str | None:
+        """The text of a prompt as a study's asks were planned with it."""
+        row = self.read(
+            "SELECT yaml FROM prompts WHERE name=? AND sha IN (SELECT r.prompt_sha FROM plan p "
+            "JOIN requests r USING(key) WHERE p.study=(SELECT id FROM studies WHERE name=?) "
+            "AND p.prompt=? LIMIT 1)",
+            (prompt, study, prompt),
+        ).fetchone()
+        return row[0] if row else None
+
     # ---- asks and judgements ---------------------------------------------------------------
 
     def asks(self, name: str) -> Iterator[Ask]:
@@ -214,28 +246,82 @@ class Store:
         )
         return (_ask(row) for row in self.read(sql, (name,)))
 
-    def pending(self, name: str, judge: str, after: int, limit: int) -> list[tuple[int, Ask]]:
-        """The next asks of one judge that no stored answer satisfies; an `error` satisfies none."""
+    def pending(
+        self,
+        name: str,
+        judge: str,
+        after: int,
+        limit: int,
+        *,
+        again: Sequence[str] = ("error",),
+        began: int = 2**62,
+    ) -> list[tuple[int, Ask]]:
+        """The next asks of one judge that no stored answer satisfies; an `error` satisfies none.
+
+        `again`: statuses that do not satisfy, unless written after the seq `began`.
+        """
         rows = self.read(
             f"SELECT position, {_PLAN} FROM plan p "
             "WHERE study=(SELECT id FROM studies WHERE name=?) AND judge=? AND position>? "
-            "AND origin='live' AND NOT EXISTS "
-            "(SELECT 1 FROM judgements j WHERE j.key=p.key AND j.status!='error') "
+            "AND origin='live' AND NOT EXISTS (SELECT 1 FROM judgements j WHERE j.key=p.key "
+            f"AND (j.status NOT IN ({','.join('?' * len(again))}) OR j.seq>?)) "
             "ORDER BY position LIMIT ?",
-            (name, judge, after, limit),
+            (name, judge, after, *again, began, limit),
         )
         return [(row[0], _ask(row[1:])) for row in rows]
 
-    def counts(self, name: str) -> dict[str, int]:
-        """Planned asks and how many ended in each status (noise-floor repeats included)."""
+    def unextracted(
+        self, name: str, prompts: Sequence[str], after: int, limit: int
+    ) -> list[tuple[int, Judgement]]:
+        """Unreadable judgements written after a seq whose reply no extraction has read yet."""
+        rows = self.read(
+            f"SELECT j.seq, {_PLAN}, {_JUDGEMENT}, reply, reasoning, detail FROM judgements j "
+            "JOIN plan p USING(key) JOIN replies r USING(key) "
+            "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND j.seq>? AND p.origin='live' "
+            f"AND j.status='unreadable' AND p.prompt IN ({','.join('?' * len(prompts))}) "
+            "AND NOT EXISTS (SELECT 1 FROM extractions e JOIN judgements x ON x.key=e.key "
+            "WHERE e.reads=j.key AND x.status!='error') ORDER BY j.seq LIMIT ?",
+            (name, after, *prompts, limit),
+        )
+        return [(row[0], _judgement(row[1:])) for row in rows]
+
+    def extraction_of(self, key: str) -> tuple[str, str, str] | None:
+        """Key, reply and finish reason of the extraction that read an ask's reply."""
+        row = self.read(
+            "SELECT e.key, r.reply, j.finish FROM extractions e JOIN judgements j ON j.key=e.key "
+            "JOIN replies r ON r.key=e.key WHERE e.reads=? ORDER BY j.seq DESC LIMIT 1",
+            (key,),
+        ).fetchone()
+        return row if row else None
+
+    def runs(self, study: str | None = None) -> list[PastRun]:
+        """Runs of this store, newest first; one whose process is gone was interrupted."""
+        rows = self.read(
+            "SELECT id, study, owner, state, reason, started, ended FROM runs "
+            "WHERE ?1 IS NULL OR study=?1 ORDER BY started DESC",
+            (study,),
+        ).fetchall()
+        return [_past_run(row, self.owners) for row in rows]
+
+    def counts(self, name: str, *, recorded: bool = False) -> dict[str, int]:
+        """Planned asks and how many ended in each status (noise-floor repeats included).
+
+        With `recorded`, a study that has nothing to ask counts its recorded judgements.
+        """
+        found = self._counted(name, "live")
+        if recorded and not found:
+            found = self._counted(name, "recorded")
+            return {"planned": sum(found.values()), "recorded": sum(found.values()), **found}
+        return {"planned": sum(found.values()), **found}
+
+    def _counted(self, name: str, origin: str) -> dict[str, int]:
         rows = self.read(
             "SELECT COALESCE(j.status, 'pending'), count(*) FROM plan p "
             "LEFT JOIN judgements j USING(key) "
-            "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND p.origin='live' GROUP BY 1",
-            (name,),
-        ).fetchall()
-        found = {str(status): int(count) for status, count in rows}
-        return {"planned": sum(found.values()), **found}
+            "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND p.origin=? GROUP BY 1",
+            (name, origin),
+        )
+        return {str(status): int(count) for status, count in rows}
 
     def tokens(self, name: str) -> tuple[int, int]:
         """Prompt and completion tokens of a study's judgements."""
@@ -267,13 +353,55 @@ class Store:
         ).fetchone()
         return _judgement(row) if row else None
 
+    def keys_at(self, seqs: Iterable[int]) -> dict[int, str]:
+        """Keys by the frame's `seq`; one that was replaced since has gone."""
+        wanted = list(seqs)
+        places = ",".join("?" * len(wanted))
+        return dict(self.read(f"SELECT seq, key FROM judgements WHERE seq IN ({places})", wanted))
+
+    def seq_of(self, key: str) -> int | None:
+        row = self.read("SELECT seq FROM judgements WHERE key=?", (key,)).fetchone()
+        return row[0] if row else None
+
+    def request(self, key: str) -> Request | None:
+        """What a key stands for; a recorded or human judgement has none."""
+        row = self.read(
+            "SELECT key, endpoint, model, prompt_sha, parameters FROM requests WHERE key=?", (key,)
+        ).fetchone()
+        return Request(*row) if row else None
+
+    def questions(self, name: str, items: Iterable[str]) -> dict[str, str]:
+        """The instructions of some items, without their answers."""
+        wanted = list(items)
+        places = ",".join("?" * len(wanted))
+        rows = self.read(
+            "SELECT s.item, json_extract(i.json, '$.instruction') "
+            "FROM study_items s JOIN items i USING(sha) "
+            f"WHERE s.study=(SELECT id FROM studies WHERE name=?) AND s.item IN ({places})",
+            (name, *wanted),
+        )
+        return dict(rows)
+
+    def matching(self, name: str, text: str) -> list[int]:
+        """The seqs of judgements whose reply or question holds a text, whatever its case."""
+        escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+        like, study = f"%{escaped}%", "(SELECT id FROM studies WHERE name=?)"
+        rows = self.read(
+            "SELECT j.seq FROM plan p JOIN judgements j USING(key) JOIN replies r USING(key) "
+            f"WHERE p.study={study} AND (r.reply LIKE ? ESCAPE '\\' OR p.item IN "
+            "(SELECT s.item FROM study_items s JOIN items i USING(sha) "
+            f"WHERE s.study={study} AND json_extract(i.json, '$.instruction') LIKE ? ESCAPE '\\'))",
+            (name, like, name, like),
+        )
+        return [seq for (seq,) in rows]
+
     def latest(self, name: str, count: int, *, failures_only: bool = False) -> list[Judgement]:
         """The last replies as they came, newest first."""
         only = "AND j.status NOT IN ('ok','extracted')" if failures_only else ""
         rows = self.read(
             f"SELECT {_PLAN}, {_JUDGEMENT}, reply, reasoning, detail FROM judgements j "
             "JOIN plan p USING(key) JOIN replies r USING(key) "
-            f"WHERE p.study=(SELECT id FROM studies WHERE name=?) AND origin='live' {only} "
+            f"WHERE p.study=(SELECT id FROM studies WHERE name=?) {only} "
             "ORDER BY j.seq DESC LIMIT ?",
             (name, count),
         )
@@ -316,7 +444,7 @@ class Store:
                 judge_families={judge.name: judge.family for judge in spec.judges},
             )
             cached = self._frames[name] = (version, frame)
-        return cached[1]
+        return cached[1].copy(deep=False)  # copy-on-write: nobody's new column is in the cache
 
     def _only_study(self) -> str:
         names = [line.name for line in self.studies()]
@@ -324,6 +452,14 @@ class Store:
             listed = ", ".join(names) or "none yet"
             raise StudyError(f"name one study with --study; this store holds: {listed}")
         return names[0]
+
+
+def _past_run(row: Sequence[Any], owners: Path) -> PastRun:
+    run_id, study, owner, state, reason, started, ended = row
+    if ended is None and not is_alive(owners, owner):
+        state = "interrupted"
+        reason = "its process ended; start the study again to go on where it stopped"
+    return PastRun(run_id, study, state, reason, started, ended)
 
 
 def _put_study(connection: sqlite3.Connection, study: Study, plan_sha: str, recorded: bool) -> int:
@@ -336,6 +472,14 @@ def _put_study(connection: sqlite3.Connection, study: Study, plan_sha: str, reco
     )
     row = connection.execute("SELECT id FROM studies WHERE name=?", (study.name,)).fetchone()
     return int(row[0])
+
+
+def _delete_orphaned_extractions(connection: sqlite3.Connection) -> None:
+    """Extractions whose reply went with its study."""
+    gone = "SELECT key FROM extractions WHERE reads NOT IN (SELECT key FROM judgements)"
+    for table in ("judgements", "replies", "requests"):
+        connection.execute(f"DELETE FROM {table} WHERE key IN ({gone})")
+    connection.execute("DELETE FROM extractions WHERE reads NOT IN (SELECT key FROM judgements)")
 
 
 def _put_items(connection: sqlite3.Connection, study_id: int, items: Sequence[Item]) -> None:
@@ -368,31 +512,35 @@ def _narrow(item: Item) -> dict[str, Any]:
 def _put_plan(
     connection: sqlite3.Connection, study_id: int, asks: Iterable[tuple[Ask, Request]]
 ) -> list[str]:
-    keys = []
-    for position, (ask, request) in enumerate(asks):
-        _put_ask(connection, study_id, position, ask, "live")
-        connection.execute("INSERT OR IGNORE INTO requests VALUES (?,?,?,?,?)", request)
-        keys.append(ask.key)
-    return keys
+    planned = list(asks)
+    _put_asks(connection, study_id, (ask for ask, _ in planned), 0, "live")
+    connection.executemany(
+        "INSERT OR IGNORE INTO requests VALUES (?,?,?,?,?)", (request for _, request in planned)
+    )
+    return [ask.key for ask, _ in planned]
 
 
 def _put_recorded(
     connection: sqlite3.Connection, study_id: int, recorded: Iterable[Judgement], start: int
 ) -> None:
-    for position, judgement in enumerate(recorded, start):
-        _put_ask(connection, study_id, position, judgement.ask, "recorded")
+    judgements = list(recorded)
+    _put_asks(connection, study_id, (j.ask for j in judgements), start, "recorded")
+    for judgement in judgements:
         put_judgement(connection, judgement)
 
 
-def _put_ask(
-    connection: sqlite3.Connection, study_id: int, position: int, ask: Ask, origin: str
+def _put_asks(
+    connection: sqlite3.Connection, study_id: int, asks: Iterable[Ask], start: int, origin: str
 ) -> None:
-    connection.execute(
+    connection.executemany(
         "INSERT INTO plan VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
         (
-            study_id, position, ask.key, ask.item, ask.judge, ask.prompt, SEP.join(ask.shown),
-            SEP.join(ask.labels), ask.repeat, int(ask.noise), ask.orders, ask.unrelated_item,
-            origin,
+            (
+                study_id, position, ask.key, ask.item, ask.judge, ask.prompt, SEP.join(ask.shown),
+                SEP.join(ask.labels), ask.repeat, int(ask.noise), ask.orders, ask.unrelated_item,
+                origin,
+            )
+            for position, ask in enumerate(asks, start)
         ),
     )  # fmt: skip
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, Literal, cast
+from urllib.parse import urlsplit
 
 import yaml
 
 from studies.errors import StudyError
-from studies.fields import Fields
+from studies.fields import Fields, load_yaml
 from studies.records import JudgeSpec, Price
 
 Combine = Literal["pooled", "strict", "majority"]
@@ -107,9 +110,9 @@ def load(path: Path) -> Study:
 def parse(text: str, where: str = "study", folder: Path | None = None) -> Study:
     """A study from YAML text."""
     try:
-        values = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise StudyError(f"{where}: not valid YAML: {_one_line(error)}") from None
+        values = load_yaml(text)
+    except ValueError as error:
+        raise StudyError(f"{where}: {error}") from None
     return from_mapping(values, where, folder)
 
 
@@ -131,7 +134,7 @@ def from_mapping(values: object, where: str = "study", folder: Path | None = Non
         baseline=read.text("baseline"),
         new=read.text("new"),
         reference_games=read.whole("reference_games", 100),
-        families={k: str(v) for k, v in read.mapping("families").items()},
+        families=read.text_map("families"),
         orders=read.choice("orders", "", ("", *PAIR_ORDERS, *OPTION_ORDERS)),
         labels=read.choice("labels", "plain", ("plain", "crossed")),
         unrelated=read.choice("unrelated", "none", ("none", "add", "replace")),
@@ -183,11 +186,11 @@ def _data(values: Mapping[str, object], where: str) -> DataSpec:
     spec = DataSpec(
         source=read.text("source", "probe"),
         format=read.text("format", "auto"),
-        files={k: str(v) for k, v in read.mapping("files").items()},
+        files=read.text_map("files"),
         join=read.texts("join"),
-        mapping={k: str(v) for k, v in read.mapping("mapping").items()},
+        mapping=read.text_map("mapping"),
         split=read.text("split"),
-        where={k: _allowed(v) for k, v in read.mapping("where").items()},
+        where={k: _allowed(read, v) for k, v in read.mapping("where").items()},
         options=read.whole("options", 0, 0, 64),
         categories=read.texts("categories"),
         count=read.whole("count", 0),
@@ -198,9 +201,11 @@ def _data(values: Mapping[str, object], where: str) -> DataSpec:
     return spec
 
 
-def _allowed(value: object) -> tuple[str, ...]:
+def _allowed(read: Fields, value: object) -> tuple[str, ...]:
     """YAML's true and yes are written by people as words: compare in one spelling."""
     values = value if isinstance(value, list) else [value]
+    if not values or not all(isinstance(v, (str, int, float)) for v in values):
+        raise read.fail("where", f"expected a value or a list of values to keep, found {value!r}")
     return tuple(str(v).lower() if isinstance(v, bool) else str(v) for v in values)
 
 
@@ -221,10 +226,12 @@ def _judge(entry: object, where: str) -> JudgeSpec:
     spec = JudgeSpec(
         name=read.text("name", model),
         model=model,
-        endpoint=read.text("base_url").rstrip("/"),
+        endpoint=_endpoint(read),
         api_key_env=read.text("api_key_env"),
         family=read.text("family"),
-        temperature=read.maybe_number("temperature", 0.0, 5.0) if read.has("temperature") else 0.0,
+        temperature=None
+        if read.is_null("temperature")  # not sent at all: some models refuse any
+        else read.number("temperature", 0.0, 0.0, 5.0),
         top_p=read.maybe_number("top_p", 0.0, 1.0),
         seed=None if not read.has("seed") else read.whole("seed", 0),
         max_tokens=read.whole("max_tokens", 4096, 1, 1_000_000),
@@ -235,13 +242,32 @@ def _judge(entry: object, where: str) -> JudgeSpec:
         ),
         vision=read.flag("vision", False),
         price=_price(read.mapping("price"), f"{where}.price") if read.has("price") else None,
-        extra_body=read.mapping("extra_body"),
+        extra_body=_extra_body(read),
         simulation=_simulation(read) if simulated else {},
     )
     read.done()
     if spec.kind == "endpoint" and not spec.endpoint:
         raise read.fail("base_url", f"model {model!r} needs the base_url of its endpoint")
     return spec
+
+
+def _endpoint(read: Fields) -> str:
+    """The base URL, which is stored with every request: no key may hide in it."""
+    url = read.text("base_url").rstrip("/")
+    if url and not url.startswith(("http://", "https://")):
+        raise read.fail("base_url", f"expected http://… or https://…, found {url!r}")
+    if urlsplit(url).password or urlsplit(url).query:
+        raise read.fail("base_url", "holds a password or a query; name a variable in api_key_env")
+    return url
+
+
+def _extra_body(read: Fields) -> dict[str, object]:
+    values = read.mapping("extra_body")
+    try:
+        json.dumps(values, allow_nan=False)
+    except (TypeError, ValueError):
+        raise read.fail("extra_body", f"expected what JSON can hold, found {values!r}") from None
+    return values
 
 
 def _simulation(read: Fields) -> dict[str, object]:
@@ -251,11 +277,24 @@ def _simulation(read: Fields) -> dict[str, object]:
         if read.has(name):
             low, high = SIMULATION_RANGES[name]
             values[name] = read.number(name, 0.0, low, high)
-    weights = read.items("slot_weights")
-    if weights:
-        values["slot_weights"] = [float(cast(float, w)) for w in weights]
+    if read.has("slot_weights"):
+        if not values.get("first_bias"):
+            raise read.fail("slot_weights", "says where first_bias goes: give first_bias too")
+        values["slot_weights"] = read.take("slot_weights", list[float](), _weights, _WEIGHTS)
     values["seed"] = read.whole("seed", 0)
     return values
+
+
+_WEIGHTS: Final = "a weight for each slot, none negative, some in the first two"
+
+
+def _weights(value: object) -> list[float]:
+    weights = [float(w) for w in cast(list[float], value) if not isinstance(w, (bool, str))]
+    if not isinstance(value, list) or len(weights) != len(value):
+        raise TypeError
+    if not all(w >= 0 and math.isfinite(w) for w in weights) or not sum(weights[:2]):
+        raise ValueError
+    return weights
 
 
 def _price(values: Mapping[str, object], where: str) -> Price:
@@ -276,24 +315,36 @@ def _extraction(read: Fields, judges: tuple[JudgeSpec, ...], where: str) -> Judg
     if not values:
         return None
     inner = Fields(values, f"{where}: extraction")
-    entry: object = inner.take("judge", object(), lambda v: v, "a judge's name, or one written out")
+    entry = inner.take("judge", None, lambda v: cast(Any, v), "a judge's name, or one written out")
     inner.done()
+    by_name = {judge.name: judge for judge in judges}
     if isinstance(entry, dict):
-        return _judge(entry, f"{where}: extraction.judge")
-    found = {judge.name: judge for judge in judges}.get(str(entry))
-    if found is None:
-        raise inner.fail("judge", f"no judge named {entry!r} in this study")
-    return found
+        written = _judge(entry, f"{where}: extraction.judge")
+        if by_name.get(written.name, written) != written:
+            raise inner.fail("judge", f"another judge is named {written.name!r}; give it its own")
+        return written
+    if str(entry) not in by_name:
+        known = ", ".join(by_name) or "none"
+        raise inner.fail("judge", f"no judge named {entry!r} in this study. Its judges: {known}")
+    return by_name[str(entry)]
 
 
 def _check(study: Study, read: Fields) -> None:
     names = [judge.name for judge in study.judges]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise read.fail("judges", f"two judges are named {twice[0]!r}; give each its own name")
+    for field_name in ("contestants", "prompts"):
+        listed = getattr(study, field_name)
+        if twice := sorted({name for name in listed if listed.count(name) > 1}):
+            raise read.fail(field_name, f"{twice[0]!r} is listed twice")
+        if not all(name.strip() for name in listed):
+            raise read.fail(field_name, "a name in the list is empty")
     if study.pairing in ("baseline", "new") and not study.baseline:
         raise read.fail("baseline", f"pairing: {study.pairing} needs a baseline contestant")
     if study.pairing == "new" and not study.new:
         raise read.fail("new", "pairing: new needs the name of the new contestant")
+    if study.pairing == "new" and study.new == study.baseline:
+        raise read.fail("new", f"{study.new!r} is the baseline too; it cannot meet itself")
 
 
 def _non_default(value: Any, default: Any, skip: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -325,7 +376,3 @@ def _judge_mapping(judge: JudgeSpec) -> dict[str, Any]:
         values.pop("seed", None)
         values |= {k: _plain(v) for k, v in judge.simulation.items()}
     return out | values
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())

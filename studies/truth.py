@@ -5,50 +5,56 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from typing import Literal
 
-from studies.records import BY_DESIGN, Preference
+from studies.records import BY_DESIGN, UNRELATED, Preference
 
 Better = str | Literal["tie"] | None
 """A contestant, "tie", or None where nobody said."""
 
 
 def better(preferences: Iterable[Preference], x: str, y: str) -> Better:
-    """The truly better of two answers; a split vote is a tie."""
+    """The truly better of two answers; a split vote is a tie. An answer to another question is
+    worse than any other by its making."""
+    if UNRELATED in (x, y):
+        return y if x == UNRELATED else x
     votes = [(p.judge, vote) for p in preferences if (vote := _vote(p, x, y)) is not None]
+    if not votes:
+        return None
     design = [vote for judge, vote in votes if judge == BY_DESIGN]
     counts = Counter(design or [vote for _, vote in votes])
-    if not counts:
-        return None
     (first, most), *rest = counts.most_common(2)
     return "tie" if rest and rest[0][1] == most else first
 
 
 def best(preferences: Sequence[Preference], options: Sequence[str]) -> Better:
-    """The option that no other beats; "tie" if several are unbeaten, None if a pair is unknown."""
+    """The option that beats all others, whatever is known of those among themselves; else the only
+    one unbeaten, "tie" if there are several, None if a pair is unknown."""
     if len(options) == 2:
         return better(preferences, options[0], options[1])
-    beaten: set[str] = set()
-    for x, y in itertools.combinations(options, 2):
-        winner = better(preferences, x, y)
-        if winner is None:
-            return None
-        if winner != "tie":
-            beaten.add(y if winner == x else x)
+    pairs = list(itertools.combinations(options, 2))
+    winners = [better(preferences, x, y) for x, y in pairs]
+    wins = Counter(winner for winner in winners if winner not in (None, "tie"))
+    for name, count in wins.items():
+        if count == len(options) - 1:
+            return name
+    if None in winners:
+        return None
+    beaten = {y if winner == x else x for (x, y), winner in zip(pairs, winners, strict=True)
+              if winner != "tie"}  # fmt: skip
     unbeaten = [name for name in options if name not in beaten]
     return unbeaten[0] if len(unbeaten) == 1 else "tie"
 
 
 def _vote(preference: Preference, x: str, y: str) -> str | None:
+    """What one person says about two answers. A pick out of several beats each of them; where it
+    is not known what was shown, it was all the answers."""
     if preference.ranks:
         return _by_rank(preference.ranks.get(x), preference.ranks.get(y), x, y)
-    if preference.shown is not None and set(preference.shown) == {x, y}:
-        return preference.picked
-    return preference.picked if preference.shown is None and preference.picked in (x, y) else None
+    seen = preference.shown is None or {x, y} <= set(preference.shown)
+    return preference.picked if seen and preference.picked in (x, y, "tie") else None
 
 
-@lru_cache(maxsize=1 << 16)
 def _by_rank(rank_x: int | None, rank_y: int | None, x: str, y: str) -> str | None:
     if rank_x is None or rank_y is None:
         return None

@@ -5,6 +5,8 @@ No timer: around 50 ms calls a 50 ms timer would halve the rate.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import queue
 import sqlite3
 import threading
@@ -16,11 +18,25 @@ from studies.errors import StoreUnusable
 
 Work = Callable[[sqlite3.Connection], Any]
 BATCH: Final = 256
+_CLOSED: Final = "the store was closed"
+_REMEDIES: Final = {
+    "database or disk is full": "the disk is full: free some space, then resume",
+    "attempt to write a readonly database": "the store is read-only: allow writing, then resume",
+    "database is locked": "another program holds the store: close it, then resume",
+}
 
 
 class _Job(NamedTuple):
     work: Work
-    done: Callable[[Any, Exception | None], None]
+    waiting: Future[Any] | asyncio.Future[Any]
+    loop: asyncio.AbstractEventLoop | None
+    """Where the waiting future lives; None for a thread that blocks."""
+
+
+class _Done(NamedTuple):
+    job: _Job
+    result: Any
+    error: Exception | None
 
 
 class Writer:
@@ -28,36 +44,40 @@ class Writer:
 
     def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
         self._connect = connect
+        self._connection: sqlite3.Connection | None = None
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._closed = False
         self._thread = threading.Thread(target=self._loop, name="store-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, work: Work, done: Callable[[Any, Exception | None], None]) -> None:
-        """Queues a write; `done(result, error)` is called in the writer's thread after commit."""
-        self._jobs.put(_Job(work, done))
+    def submit_from(
+        self, loop: asyncio.AbstractEventLoop, work: Work, waiting: asyncio.Future[Any]
+    ) -> None:
+        """Queues a write; `waiting` gets its result in its own loop, after the commit."""
+        if self._closed:
+            raise StoreUnusable(_CLOSED)
+        self._jobs.put(_Job(work, waiting, loop))
 
     def run(self, work: Work) -> Any:
         """A write that the caller waits for."""
-        future: Future[Any] = Future()
-
-        def done(result: Any, error: Exception | None) -> None:
-            future.set_result(result) if error is None else future.set_exception(error)
-
-        self.submit(work, done)
-        return future.result()
+        if self._closed:
+            raise StoreUnusable(_CLOSED)
+        waiting: Future[Any] = Future()
+        self._jobs.put(_Job(work, waiting, None))
+        return waiting.result()
 
     def close(self) -> None:
+        self._closed = True
         self._jobs.put(None)
         self._thread.join(timeout=30)
 
     def _loop(self) -> None:
-        connection = self._connect()
         open_for_business = True
         while open_for_business:
             batch, open_for_business = self._next_batch()
             if batch:
-                _commit(connection, batch)
-        connection.close()
+                _deliver(self._commit(batch))
+        self._disconnect()
 
     def _next_batch(self) -> tuple[list[_Job], bool]:
         job = self._jobs.get()
@@ -69,42 +89,69 @@ class Writer:
             job = self._jobs.get()
         return batch, False
 
+    def _commit(self, batch: list[_Job]) -> list[_Done]:
+        """All or nothing; if one of several fails, each is tried alone so that only it fails."""
+        try:
+            results = self._transaction(batch)
+        except Exception as error:
+            if len(batch) > 1 and not isinstance(error, sqlite3.OperationalError):
+                return [done for job in batch for done in self._commit([job])]
+            self._disconnect()  # a file made writable again is only seen by a new connection
+            return [_Done(job, None, _readable(error)) for job in batch]
+        return [_Done(job, result, None) for job, result in zip(batch, results, strict=True)]
 
-def _commit(connection: sqlite3.Connection, batch: list[_Job]) -> None:
-    """All or nothing; if one of several fails, each is tried alone so that only it fails."""
-    try:
-        results = _transaction(connection, batch)
-    except Exception as error:
-        if len(batch) > 1 and not isinstance(error, sqlite3.OperationalError):
-            for job in batch:
-                _commit(connection, [job])
-            return
-        for job in batch:
-            job.done(None, _readable(error))
+    def _transaction(self, batch: list[_Job]) -> list[Any]:
+        if self._connection is None:
+            self._connection = self._connect()
+        connection = self._connection
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            results = [job.work(connection) for job in batch]
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+        return results
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            with contextlib.suppress(sqlite3.Error):
+                self._connection.close()
+            self._connection = None
+
+
+def _deliver(batch: list[_Done]) -> None:
+    """One wake-up per event loop and batch: waking a loop for every row would cost as much as
+    writing it."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[_Done]] = {}
+    for done in batch:
+        if done.job.loop is None:
+            _settle(done)
+        else:
+            by_loop.setdefault(done.job.loop, []).append(done)
+    for loop, group in by_loop.items():
+        with contextlib.suppress(RuntimeError):  # a loop that closed has nobody waiting
+            loop.call_soon_threadsafe(_settle_all, group)
+
+
+def _settle_all(group: list[_Done]) -> None:
+    for done in group:
+        _settle(done)
+
+
+def _settle(done: _Done) -> None:
+    waiting = done.job.waiting
+    if waiting.done():  # cancelled meanwhile
         return
-    for job, result in zip(batch, results, strict=True):
-        job.done(result, None)
-
-
-def _transaction(connection: sqlite3.Connection, batch: list[_Job]) -> list[Any]:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        results = [job.work(connection) for job in batch]
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-    return results
+    if done.error is None:
+        waiting.set_result(done.result)
+    else:
+        waiting.set_exception(done.error)
 
 
 def _readable(error: Exception) -> Exception:
     if not isinstance(error, sqlite3.OperationalError):
         return error
     message = str(error)
-    remedy = {
-        "database or disk is full": "the disk is full: free some space, then resume",
-        "attempt to write a readonly database": "the store is read-only: allow writing, resume",
-        "database is locked": "another program holds the store: close it, then resume",
-    }
-    return StoreUnusable(remedy.get(message, f"the store cannot be written: {message}"))
+    return StoreUnusable(_REMEDIES.get(message, f"the store cannot be written: {message}"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final
 
 import httpx2
@@ -19,7 +19,7 @@ from judges.models.answers import Answer, Call
 from studies.records import Usage
 
 LARGEST_REPLY: Final = 8 * 1024 * 1024
-LIMITS: Final = httpx2.Limits(max_connections=1024, max_keepalive_connections=1024)
+LIMITS: Final = httpx2.Limits(max_connections=4096, max_keepalive_connections=4096)
 
 
 class EndpointModel:
@@ -33,7 +33,9 @@ class EndpointModel:
             api_key=api_key or "none",
             max_retries=0,  # the engine owns retries; two owners multiply
             timeout=httpx2.Timeout(None, connect=10.0),  # the engine's deadline covers the rest
-            http_client=DefaultAioHttpClient(follow_redirects=False, limits=LIMITS),
+            http_client=DefaultAioHttpClient(
+                follow_redirects=False, limits=LIMITS, event_hooks={"response": [_cap]}
+            ),
         )
 
     async def complete(self, call: Call) -> Answer:
@@ -45,10 +47,29 @@ class EndpointModel:
         await self._client.close()
 
 
+async def _cap(response: httpx2.Response) -> None:
+    """Before the body is read: a huge one must not fill our memory, whatever its length says."""
+    response.stream = _Capped(response.stream)
+
+
+class _Capped(httpx2.AsyncByteStream):
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for chunk in self._stream:
+            size += len(chunk)
+            if size > LARGEST_REPLY:
+                raise BadReply(f"the reply exceeds {LARGEST_REPLY // 2**20} MB; no verdict does")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
 def read_answer(content: bytes) -> Answer:
     """The reply in a chat completion; anything of another shape is a BadReply."""
-    if len(content) > LARGEST_REPLY:
-        raise BadReply(f"the reply is {len(content) // 2**20} MB; no verdict is that long")
     try:
         values = json.loads(content)
         choice = values["choices"][0]

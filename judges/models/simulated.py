@@ -46,17 +46,16 @@ class SimulatedModel:
         self, call: Call, settings: Mapping[str, Any], rng: random.Random
     ) -> int | Literal["tie"]:
         scene, slots = call.scene, range(len(call.scene.shown))
-        weights = settings.get("slot_weights")
         if rng.random() < _number(settings, "first_bias"):
-            return rng.choices(slots, weights[: len(slots)])[0] if weights else 0
+            return _by_slot(len(slots), settings.get("slot_weights"), rng)
         own = [
             s for s in slots if call.judge.family and self._family(scene, s) == call.judge.family
         ]
         if len(own) == 1 and rng.random() < _number(settings, "self_preference"):
             return own[0]
         taste = _number(settings, "length_preference")
-        if rng.random() < abs(taste):
-            return _by_length(scene, longer=taste > 0)
+        if rng.random() < abs(taste) and (pick := _by_length(scene, longer=taste > 0)) is not None:
+            return pick
         if rng.random() < _number(settings, "tie_rate"):
             return "tie"
         return _by_quality(scene, settings, rng)
@@ -69,9 +68,18 @@ def _number(settings: Mapping[str, Any], name: str, default: float = 0.0) -> flo
     return float(settings.get(name, default))
 
 
-def _by_length(scene: Scene, *, longer: bool) -> int:
+def _by_slot(slots: int, weights: Sequence[float] | None, rng: random.Random) -> int:
+    """The first slot, or a draw; a slot without a weight is never drawn."""
+    if not weights:
+        return 0
+    return rng.choices(range(slots), [*weights, *[0.0] * slots][:slots])[0]
+
+
+def _by_length(scene: Scene, *, longer: bool) -> int | None:
+    """None if several are as long: length then says nothing, least of all the first slot."""
     lengths = [len(text) for text in scene.answers]
-    return lengths.index(max(lengths) if longer else min(lengths))
+    wanted = max(lengths) if longer else min(lengths)
+    return lengths.index(wanted) if lengths.count(wanted) == 1 else None
 
 
 def _by_quality(scene: Scene, settings: Mapping[str, Any], rng: random.Random) -> int:
@@ -107,13 +115,13 @@ def _written(call: Call, pick: int | Literal["tie"], usage: Usage, rng: random.R
 
 def _leaning(label: str, labels: Sequence[str], rng: random.Random) -> dict[str, float]:
     sure = 0.5 + rng.random() / 2
-    rest = (1 - sure) / max(1, len(labels) - 1)
-    return dict.fromkeys(labels, rest) | {label: sure}
+    others = [name for name in labels if name != label]
+    return dict.fromkeys(others, (1 - sure) / max(1, len(others))) | {label: sure}
 
 
 def sentence(format: str, label: str, labels: Sequence[str], *, tie: bool = False) -> str:
     """A verdict in the words of its format."""
-    if format in ("five-level", "arena-hard"):
+    if format in _FIVE_LEVELS:
         other = next(name for name in sorted(labels) if name != label)
         level = "A=B" if tie else f"{label}>{other}"
         return f"Final Verdict is: [[{level}]]"
@@ -130,3 +138,6 @@ _SENTENCES: Final = {
     "json-winner": '{{"winner": "{}"}}',
     "label": "{}",
 }
+_FIVE_LEVELS: Final = ("five-level", "arena-hard")
+SPEAKS: Final = (*_FIVE_LEVELS, *_SENTENCES)
+"""The verdict formats a simulated judge can answer in."""

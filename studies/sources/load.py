@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import random
+import difflib
+import hashlib
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +21,12 @@ FORMATS: Final = ("auto", "evenhand")
 
 def source_path(spec: DataSpec, folder: Path) -> Path:
     """Where the records lie: a built-in name, or a path relative to the study file."""
-    return BUILT_IN.get(spec.source) or (folder / Path(spec.source).expanduser())
+    if spec.source in BUILT_IN:
+        return BUILT_IN[spec.source]
+    try:
+        return folder / Path(spec.source).expanduser()
+    except RuntimeError:
+        raise SourceError(f"data.source: {spec.source!r} names the folder of nobody here") from None
 
 
 def load_items(spec: DataSpec, folder: Path) -> list[Item]:
@@ -36,7 +42,7 @@ def load_all(spec: DataSpec, folder: Path) -> list[Item]:
         if getattr(spec, name):
             raise StudyError(f"data.{name}: means nothing for items in Evenhand's own format")
     path = source_path(spec, folder)
-    if path.suffix not in (".jsonl", ".ndjson"):
+    if path.suffix.lower() not in (".jsonl", ".ndjson"):
         raise SourceError(
             f"data.source: {spec.source!r} is neither a built-in set ({', '.join(BUILT_IN)}) "
             "nor a .jsonl file of items"
@@ -46,6 +52,7 @@ def load_all(spec: DataSpec, folder: Path) -> list[Item]:
 
 def cut(items: list[Item], spec: DataSpec) -> list[Item]:
     """Filters first, then sort by id, then the seeded sample: the same slice on every machine."""
+    _check_categories(items, spec)
     kept = [item for item in items if _kept(item, spec)]
     kept.sort(key=lambda item: item.id)
     for field, count in spec.per.items():
@@ -57,17 +64,33 @@ def cut(items: list[Item], spec: DataSpec) -> list[Item]:
     return kept
 
 
+def _check_categories(items: list[Item], spec: DataSpec) -> None:
+    known = sorted({item.category for item in items})
+    for wanted in spec.categories:
+        if wanted not in known:
+            near = difflib.get_close_matches(wanted, known, n=1)
+            hint = f" (did you mean {near[0]!r}?)" if near else ""
+            raise StudyError(
+                f"data.categories: no item is in {wanted!r}{hint}. Found: {', '.join(known)}"
+            )
+
+
 def _kept(item: Item, spec: DataSpec) -> bool:
     if spec.categories and item.category not in spec.categories:
         return False
-    if spec.options and len(item.responses) != spec.options:
+    if spec.options and sum(bool(text.strip()) for text in item.responses.values()) != spec.options:
         return False
     return all(value_of(item, field) in allowed for field, allowed in spec.where.items())
 
 
 def _sample(items: list[Item], count: int, seed: int) -> list[Item]:
-    chosen = random.Random(f"slice:{seed}").sample(items, count)
-    return sorted(chosen, key=lambda item: item.id)
+    """Each item has a seeded lot of its own: a larger sample holds every smaller one, so that a
+    study that grows keeps what it has paid for."""
+
+    def lot(item: Item) -> bytes:
+        return hashlib.sha256(f"slice\x1f{seed}\x1f{item.id}".encode()).digest()
+
+    return sorted(sorted(items, key=lot)[:count], key=lambda item: item.id)
 
 
 def _stratified(items: list[Item], field: str, count: int, seed: int) -> list[Item]:
@@ -102,8 +125,13 @@ _FIELDS: Final[dict[str, Callable[[Item], str]]] = {
 
 
 def _checked(item: Item, field: str) -> str:
-    """True only if someone checked and every check says so."""
-    values = [bool(getattr(check, field, False)) for check in item.checks]
-    if not values:
+    """The careful reading: followed if every check says so, harmful if any does."""
+    if field not in ("follows", "harmful"):
+        raise StudyError(
+            f"data.where/per: no field 'checks.{field}'; known: checks.follows, checks.harmful"
+        )
+    if not item.checks:
         return "unchecked"
-    return "true" if all(values) else "false"
+    follows = all(check.follows for check in item.checks)
+    harmful = any(check.harmful for check in item.checks)
+    return str(follows if field == "follows" else harmful).lower()

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Mapping, Set
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any, Final
 
 from studies.errors import SourceError
-from studies.frame import SEP
-from studies.records import Check, Item, Preference
+from studies.records import REFERENCE, Check, Item, Preference
 
-KNOWN = {
+KNOWN: Final = {
     "id", "instruction", "responses", "category", "context", "images", "reference",
     "ground_truth", "criteria", "meta", "human", "checks",
 }  # fmt: skip
+_PREFERENCE: Final = {"judge", "shown", "picked", "margin", "ranks"}
+_CHECK: Final = {"judge", "contestant", "follows", "fault", "harmful"}
 
 
 def read_items(path: Path) -> list[Item]:
@@ -37,26 +38,52 @@ def read_items(path: Path) -> list[Item]:
 
 def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
-        with path.open(encoding="utf-8-sig") as lines:
+        with path.open("rb") as lines:
             for number, line in enumerate(lines, 1):
                 if line.strip():
                     yield number, _object(line, f"{path.name}, line {number}")
     except OSError as error:
         raise SourceError(f"cannot read {path}: {error.strerror}") from None
+
+
+def _object(line: bytes, where: str) -> dict[str, Any]:
+    try:
+        text = line.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise SourceError(
-            f"{path.name}: not UTF-8 at byte {error.start}; save it as UTF-8"
+            f"{where}: not UTF-8 at byte {error.start} of the line; save the file as UTF-8"
         ) from None
-
-
-def _object(line: str, where: str) -> dict[str, Any]:
     try:
-        values = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
+        values = json.loads(text, object_pairs_hook=_no_key_twice)
+    except (ValueError, RecursionError) as error:
         raise SourceError(f"{where}: not valid JSON: {error}") from None
     if not isinstance(values, dict):
         raise SourceError(f"{where}: expected a JSON object, found {type(values).__name__}")
+    if "\\ud" in text or "\\uD" in text:
+        _refuse_half_characters(values, where)
     return values
+
+
+def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """JSON readers keep the last of two equal keys: one answer would vanish."""
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice!r} is written twice")
+    return values
+
+
+def _refuse_half_characters(values: dict[str, Any], where: str) -> None:
+    """A surrogate without its other half is no character: it can be neither stored nor sent."""
+    for field, value in values.items():
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            half = f"\\u{ord(error.object[error.start]):04x}"
+            raise SourceError(
+                f"{where}: field {field!r}: {half} is half a character (a cut emoji?); remove it"
+            ) from None
 
 
 def item_from(values: Mapping[str, Any], where: str) -> Item:
@@ -66,19 +93,23 @@ def item_from(values: Mapping[str, Any], where: str) -> Item:
             f"{where}: unknown field {unknown[0]!r}; extra facts go into 'meta'. "
             f"Known fields: {', '.join(sorted(KNOWN))}"
         )
+    id, instruction = (_required_text(values, name, where) for name in ("id", "instruction"))
+    responses = _responses(values, where)
+    playing = {*responses, REFERENCE}
+    human, checks = _list(values, "human", where), _list(values, "checks", where)
     return Item(
-        id=_required_text(values, "id", where),
-        instruction=_required_text(values, "instruction", where),
-        responses=_responses(values, where),
+        id=id,
+        instruction=instruction,
+        responses=responses,
         category=_text(values, "category", where),
         context=_context(values, where),
-        images=tuple(_texts(values, "images", where)),
+        images=_images(values, where),
         reference=_text(values, "reference", where),
         ground_truth=_text(values, "ground_truth", where),
         criteria=_text_map(values, "criteria", where),
         meta=_text_map(values, "meta", where),
-        human=tuple(_preference(v, f"{where}: human") for v in _list(values, "human", where)),
-        checks=tuple(_check(v, f"{where}: checks") for v in _list(values, "checks", where)),
+        human=tuple(_preference(v, f"{where}: human", playing) for v in human),
+        checks=tuple(_check(v, f"{where}: checks", playing) for v in checks),
     )
 
 
@@ -130,17 +161,17 @@ def _required_text(values: Mapping[str, Any], field: str, where: str) -> str:
 
 
 def _text(values: Mapping[str, Any], field: str, where: str) -> str:
-    value = values.get(field) or ""
-    if not isinstance(value, str):
+    value = values.get(field)
+    if not isinstance(value, str | None):
         raise _fail(where, field, "text", value)
-    return value
+    return value or ""
 
 
 def _list(values: Mapping[str, Any], field: str, where: str) -> list[Any]:
-    value = values.get(field) or []
-    if not isinstance(value, list):
+    value = values.get(field)
+    if not isinstance(value, list | None):
         raise _fail(where, field, "a list", value)
-    return value
+    return value or []
 
 
 def _texts(values: Mapping[str, Any], field: str, where: str) -> list[str]:
@@ -151,10 +182,28 @@ def _texts(values: Mapping[str, Any], field: str, where: str) -> list[str]:
 
 
 def _text_map(values: Mapping[str, Any], field: str, where: str) -> dict[str, str]:
-    value = values.get(field) or {}
+    value = values.get(field)
+    if value is None:
+        return {}
     if not isinstance(value, dict) or not all(isinstance(v, str) for v in value.values()):
         raise _fail(where, field, "an object whose values are texts", value)
     return value
+
+
+def _images(values: Mapping[str, Any], where: str) -> tuple[str, ...]:
+    """Only what lies beside the file: a data set must not make us send other files to a judge."""
+    images = _texts(values, "images", where)
+    for image in images:
+        if not image.startswith(("https://", "data:")) and not _inside(image):
+            expected = "a path inside the file's folder, an https:// address or a data: URL"
+            raise _fail(where, "images", expected, image)
+    return tuple(images)
+
+
+def _inside(path: str) -> bool:
+    windows, posix = PureWindowsPath(path), PurePosixPath(path)
+    rooted = windows.drive or windows.root or posix.root or "://" in path
+    return bool(path.strip()) and not rooted and ".." not in windows.parts
 
 
 def _context(values: Mapping[str, Any], where: str) -> str | tuple[str, ...]:
@@ -174,42 +223,90 @@ def _responses(values: Mapping[str, Any], where: str) -> dict[str, str]:
     for name, text in responses.items():
         if not isinstance(text, str):
             raise _fail(where, f"responses.{name}", "text", text)
-        if name.startswith("@") or SEP in name or not name.strip():
+        if name.startswith("@") or name == "tie" or not name.strip() or _has_control(name):
             raise SourceError(
-                f"{where}: contestant {name!r}: names are not empty, do not begin with '@' "
-                "(reserved) and hold no control characters"
+                f"{where}: contestant {name!r}: names are not empty, are not 'tie', do not begin "
+                "with '@' (reserved) and hold no control characters"
             )
     return responses
 
 
-def _preference(value: Any, where: str) -> Preference:
-    if not isinstance(value, dict) or not isinstance(value.get("judge"), str):
-        raise _fail(where, "judge", "an object with a 'judge'", value)
-    shown = value.get("shown")
-    ranks = value.get("ranks") or {}
-    picked = value.get("picked")
-    if not ranks and not isinstance(picked, str):
-        raise _fail(where, "picked", "a contestant or 'tie' (or 'ranks')", picked)
-    if ranks and not all(isinstance(v, int) for v in ranks.values()):
-        raise _fail(where, "ranks", "whole numbers by contestant", ranks)
-    if shown is not None and picked not in (None, "tie", *shown):
-        raise _fail(where, "picked", f"one of {', '.join(shown)} or 'tie'", picked)
+def _has_control(name: str) -> bool:
+    return any(character < " " or character == "\x7f" for character in name)
+
+
+def _preference(value: Any, where: str, playing: Set[str]) -> Preference:
+    _known_keys(value, _PREFERENCE, where)
+    shown, picked, ranks = value.get("shown"), value.get("picked"), value.get("ranks")
+    if shown is not None:
+        shown = _shown(shown, where, playing)
+    if ranks is not None:
+        if picked is not None:
+            raise _fail(where, "ranks", "either 'picked' or 'ranks'", value)
+        ranks = _ranks(ranks, where, playing)
+    elif picked != "tie" and picked not in (playing if shown is None else shown):
+        offered = ", ".join(sorted(playing - {REFERENCE}) if shown is None else shown)
+        raise _fail(where, "picked", f"one of {offered} or 'tie' (or 'ranks')", picked)
     return Preference(
-        judge=value["judge"],
-        shown=None if shown is None else tuple(shown),
+        judge=_who(value, where),
+        shown=shown,
         picked=picked,
-        margin=int(value.get("margin", 0 if picked == "tie" else 1)),
-        ranks=ranks,
+        margin=_margin(value, where, 0 if picked == "tie" else 1),
+        ranks=ranks or {},
     )
 
 
-def _check(value: Any, where: str) -> Check:
-    if not isinstance(value, dict) or not isinstance(value.get("follows"), bool):
-        raise _fail(where, "follows", "true or false", value)
-    return Check(
-        judge=str(value.get("judge", "")),
-        contestant=str(value.get("contestant", "")),
-        follows=value["follows"],
-        fault=value.get("fault"),
-        harmful=bool(value.get("harmful", False)),
-    )
+def _shown(value: Any, where: str, playing: Set[str]) -> tuple[str, ...]:
+    names = value if isinstance(value, list) else []
+    known = [name for name in names if isinstance(name, str) and name in playing]
+    if len(set(known)) < 2 or len(set(known)) < len(names):
+        raise _fail(where, "shown", "two or more contestants of this item, or null", value)
+    return tuple(known)
+
+
+def _ranks(value: Any, where: str, playing: Set[str]) -> dict[str, int]:
+    if not isinstance(value, dict) or not value or not set(value) <= playing:
+        raise _fail(where, "ranks", "contestants of this item with their ranks", value)
+    if not all(isinstance(rank, int) and not isinstance(rank, bool) for rank in value.values()):
+        raise _fail(where, "ranks", "whole numbers by contestant", value)
+    return value
+
+
+def _margin(value: Mapping[str, Any], where: str, default: int) -> int:
+    margin = value.get("margin")
+    if margin is None:
+        return default
+    if isinstance(margin, bool) or margin not in (0, 1, 2):
+        raise _fail(where, "margin", "0, 1 or 2", margin)
+    return int(margin)
+
+
+def _check(value: Any, where: str, playing: Set[str]) -> Check:
+    _known_keys(value, _CHECK, where)
+    follows, harmful = value.get("follows"), value.get("harmful", False)
+    if not isinstance(follows, bool):
+        raise _fail(where, "follows", "true or false", follows)
+    if not isinstance(harmful, bool):
+        raise _fail(where, "harmful", "true or false", harmful)
+    contestant, fault = value.get("contestant"), value.get("fault")
+    if contestant not in playing:
+        raise _fail(where, "contestant", "a contestant of this item, or '@reference'", contestant)
+    if not isinstance(fault, str | None):
+        raise _fail(where, "fault", "text or null", fault)
+    return Check(_who(value, where), contestant, follows, fault, harmful)
+
+
+def _who(value: Mapping[str, Any], where: str) -> str:
+    judge = value.get("judge")
+    if not isinstance(judge, str) or not judge.strip():
+        raise _fail(where, "judge", "the name of who judged", judge)
+    return judge
+
+
+def _known_keys(value: Any, known: Set[str], where: str) -> None:
+    if not isinstance(value, dict):
+        raise SourceError(f"{where}: expected a list of objects, found {value!r}"[:400])
+    if unknown := sorted(set(value) - known):
+        raise SourceError(
+            f"{where}: unknown field {unknown[0]!r}. Known fields: {', '.join(sorted(known))}"
+        )

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from judges.formats import FORMATS
+from judges.prompt import VARIABLES
 
 FOLDER = Path(__file__).parents[2] / "judges" / "prompts"
 PROMPTS: dict[str, dict[str, Any]] = {
@@ -37,11 +38,6 @@ NAMES = (
 )
 PROTOCOLS = {
     "pairwise", "choice", "five-level", "factuality", "single", "describe", "extraction",
-}  # fmt: skip
-VARIABLES = {
-    "instruction", "context", "reference", "ground_truth", "criteria_subjective",
-    "criteria_factuality", "first", "second", "label_first", "label_second", "response_a",
-    "response_b", "options", "reply", "images", "n_images", "aspects", "closing", "fence", "labels",
 }  # fmt: skip
 PAIRS = {"pairwise", "five-level", "factuality"}
 
@@ -93,7 +89,7 @@ def test_messages_are_single_and_begin_with_the_system(name: str) -> None:
 
 @every_prompt
 def test_a_prompt_uses_only_variables_that_exist(name: str) -> None:
-    assert variables(PROMPTS[name]) <= VARIABLES
+    assert variables(PROMPTS[name]) <= set(VARIABLES)
 
 
 @every_prompt

@@ -201,7 +201,6 @@ def test_ten_options_are_no_longer_single_tokens_so_a_grammar_takes_over() -> No
     [
         ("final-answer", "Final Answer: A"),
         ("selection-option", "Selection: Option 1"),
-        ("mt-bench", "[[A]]"),
         ("json-winner", '{"winner": "A"}'),
         ("label", "Answer: A"),
         ("overall-response", "Overall, Response A is better."),

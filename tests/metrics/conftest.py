@@ -4,5 +4,5 @@ from __future__ import annotations
 
 from hypothesis import settings
 
-settings.register_profile("metrics", max_examples=40, deadline=None, derandomize=True)
+settings.register_profile("metrics", max_examples=25, deadline=None, derandomize=True)
 settings.load_profile("metrics")

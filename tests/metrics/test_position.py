@@ -6,7 +6,7 @@ import math
 
 import pandas as pd
 import pytest
-from frames import build, pair, patterns, prd, rotated
+from frames import PICKS, build, pair, patterns, prd, rotated
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -73,10 +73,10 @@ def test_no_flips_is_perfectly_fair_not_nan():
 def test_repetition_stability_is_the_mean_share_of_the_mode():
     # AAA 1, AAB 2/3, ABC 1/3, BBB 1: mean .75 (STATISTICS.md 5).
     rows = [
-        {"item": word, "shown": "xy", "orders": 1, "repeat": k, "pick": {"A": 0, "B": 1}.get(c, "tie")}
+        {"item": word, "shown": "xy", "orders": 1, "repeat": k, "pick": PICKS[letter]}
         for word in ("AAA", "AAB", "ABC", "BBB")
-        for k, c in enumerate(word)
-    ]  # fmt: skip
+        for k, letter in enumerate(word)
+    ]
     assert p.stability(build(rows)).value == pytest.approx(0.75)
 
 

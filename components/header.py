@@ -1,0 +1,66 @@
+"""The header: brand, the study in view, what runs, the theme, a link to this view."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import gradio as gr
+
+from components.format import count, share
+from components.panels import brand, run_pill, wrap
+from components.plot import ClickableHTML
+from judges.runs import Snapshot
+from studies.store import Store
+
+
+@dataclass(frozen=True)
+class Header:
+    study: gr.Dropdown
+    note: gr.HTML
+    pill: gr.HTML
+    share: gr.Button
+
+
+def build() -> Header:
+    with gr.Row(elem_id="eh-bar"):
+        ClickableHTML(brand(), elem_id="eh-brand")
+        study = gr.Dropdown(
+            [], show_label=False, container=False, interactive=True, elem_id="eh-study",
+            label="Study",
+        )  # fmt: skip
+        note = ClickableHTML("", elem_id="eh-note")
+        pill = ClickableHTML("", elem_id="eh-pill")
+        gr.Button("", elem_id="eh-theme")
+        share_button = gr.Button("Copy link", elem_id="eh-share")
+    return Header(study, note, pill, share_button)
+
+
+def show_note(store: Store, name: str) -> str:
+    """What the study is made of, in a line."""
+    study = store.study(name)
+    line = next(line for line in store.studies() if line.name == name)
+    items = store.read(
+        "SELECT count(*) FROM study_items WHERE study=(SELECT id FROM studies WHERE name=?)",
+        (name,),
+    ).fetchone()[0]
+    made_of = (
+        count(items, "item"),
+        count(len(study.judges), "judge"),
+        count(len(study.prompts), "prompt"),
+    )
+    state = "recorded" if line.recorded else _done(line.judged, line.planned)
+    return wrap(f"{' × '.join(made_of)}, {state}")
+
+
+def _done(judged: int, planned: int) -> str:
+    return "all asked" if judged >= planned else f"{count(judged)} of {count(planned)} asked"
+
+
+def show_pill(snapshot: Snapshot | None) -> str:
+    if snapshot is None or snapshot.state not in ("running", "paused"):
+        return ""
+    planned = max(1, snapshot.counts.get("planned", 1))
+    done = share(snapshot.done / planned, 0)
+    if snapshot.state == "paused":
+        return run_pill(f"Paused {done}", "waiting")
+    return run_pill(f"Running {done}", "waiting" if snapshot.waiting else "running")

@@ -1,0 +1,147 @@
+"""The live view: rows since a cursor, then metrics, then figures; one view for all who look."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from components.charts import Figure, SharePoint, elo_curve, live_share, win_rates
+from metrics.elo import EloState, advance
+from metrics.position import first_share, slot_shares
+from metrics.wins import win_rate
+from studies.frame import frame_from_rows
+from studies.records import Estimate
+from studies.store import Store
+
+MOST_POINTS: Final = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """What the Run tab shows at one moment; `rows` tells whether anything is new."""
+
+    rows: int
+    share: Estimate
+    share_figure: Figure | None
+    elo_figure: Figure | None
+    wins_figure: Figure | None
+
+
+@dataclass(slots=True)
+class LiveView:
+    """Grows with the rows that arrive; nothing is read or counted twice."""
+
+    store: Store
+    study: str
+    cursor: int = 0
+    frame: pd.DataFrame | None = None
+    elo: EloState = field(default_factory=EloState)
+    _battles: list[int] = field(default_factory=list)
+    _curves: dict[str, list[float]] = field(default_factory=dict)
+    _points: list[SharePoint] = field(default_factory=list)
+    _picture: Picture | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def picture(self) -> Picture:
+        """The figures of now; the same object as before if no judgement has come since."""
+        with self._lock:
+            if self._grow() or self._picture is None:
+                self._picture = self._drawn()
+            return self._picture
+
+    def _grow(self) -> bool:
+        rows = self.store.narrow_rows(self.study, since=self.cursor)
+        if not rows:
+            return False
+        rows.sort(key=lambda row: row[-1])  # as they arrived
+        new = frame_from_rows(rows, self.store.narrow_items(self.study), study=self.study)
+        self.cursor = int(rows[-1][-1])
+        first = self.frame is None
+        self.frame = new if self.frame is None else _joined(self.frame, new)
+        self._advance(new)
+        self._share(first)
+        return True
+
+    def _advance(self, new: pd.DataFrame) -> None:
+        pairs = new[new["options"] == 2]
+        if pairs.empty:
+            return
+        before = self.elo.battles
+        self.elo, curve = advance(self.elo, pairs)
+        for name in curve.names:
+            line = self._curves.setdefault(name, [1000.0] * len(self._battles))
+            line.extend(float(value) for value in curve.of(name)[1:])
+        self._battles.extend(range(before + 1, self.elo.battles + 1))
+
+    def _share(self, first: bool) -> None:
+        """A point for now; on first sight also those that would have been drawn on the way here."""
+        assert self.frame is not None
+        n = len(self.frame)
+        steps = np.unique(np.linspace(8, n, 40, dtype=int)) if first and n > 8 else [n]
+        for step in steps:
+            estimate = _first_slot(self.frame.iloc[:step])
+            if estimate.value is not None:
+                self._points.append(
+                    SharePoint(estimate.n, estimate.value, estimate.low, estimate.high)
+                )
+        if len(self._points) > MOST_POINTS:
+            del self._points[1:-1:2]
+
+    def _drawn(self) -> Picture:
+        if self.frame is None:
+            return Picture(0, Estimate(None, note="nothing asked yet"), None, None, None)
+        options = int(self.frame["options"].max())
+        share = _first_slot(self.frame)
+        figure = live_share(self._points, even=1 / options) if self._points else None
+        elo = elo_curve(
+            [0, *self._battles],
+            {name: [1000.0, *line] for name, line in self._curves.items()},
+            height=250,
+            revision="live-elo",
+        )
+        rates = {name: e for name, e in win_rate(self.frame).items() if e.n}
+        return Picture(
+            len(self.frame),
+            share,
+            figure,
+            elo if self._curves else None,
+            win_rates(rates, height=250) if rates else None,
+        )
+
+
+class LiveViews:
+    """The views that are open: kept by the page's server, not by a visitor's session."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._views: dict[tuple[str, str], LiveView] = {}
+        self._lock = threading.Lock()
+
+    def of(self, study: str) -> LiveView:
+        """A study whose plan changed begins a new view."""
+        version = self._store.plan_sha(study)
+        with self._lock:
+            key = (study, version)
+            if key not in self._views:
+                self._views = {k: v for k, v in self._views.items() if k[0] != study}
+                self._views[key] = LiveView(self._store, study)
+            return self._views[key]
+
+
+def _first_slot(frame: pd.DataFrame) -> Estimate:
+    options = int(frame["options"].max())
+    return first_share(frame) if options == 2 else slot_shares(frame, options)[0]
+
+
+def _joined(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
+    """Categories of both kept; a judgement that came again replaces the one before."""
+    for column in old.columns.intersection(new.columns):
+        if isinstance(old[column].dtype, pd.CategoricalDtype):
+            union = pd.api.types.union_categoricals([old[column], new[column]]).categories
+            old[column] = old[column].cat.set_categories(union)
+            new[column] = new[column].cat.set_categories(union)
+    return pd.concat([old, new], ignore_index=True)

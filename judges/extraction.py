@@ -1,0 +1,81 @@
+"""The extraction judge: it reads a verdict out of another judge's words, where no rule could.
+
+Its asks are its own: keyed with `reads`, billed and stored, outside the plan and the frame.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from judges.errors import PlanError
+from judges.models.answers import Call
+from judges.plan import Plan, call_for, identity_of, key_of, parameters_of
+from judges.prompt import Prompt, load_prompt, render
+from studies.records import Ask, Item, Judgement, JudgeSpec
+from studies.store import PromptText, Request, Store
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """Who extracts in a study, and with which prompt after which."""
+
+    plan: Plan
+    judge: JudgeSpec
+    prompts: Mapping[str, Prompt]
+    """By the name of the prompt whose replies are read."""
+
+    @classmethod
+    def of(cls, plan: Plan) -> Extraction | None:
+        """None if the study has no extraction judge, or no prompt that goes with one."""
+        study = plan.study
+        prompts = {
+            prompt.name: load_prompt(prompt.extraction, study.folder)
+            for prompt in plan.prompts
+            if prompt.extraction
+        }
+        if study.extraction is None or not prompts:
+            return None
+        if study.extraction.kind == "simulated":
+            raise PlanError(
+                f"extraction: judge {study.extraction.name!r} is simulated and cannot read"
+            )
+        return cls(plan, study.extraction, prompts)
+
+    def pending(self, store: Store, after: int, limit: int) -> list[tuple[int, Judgement]]:
+        """Unreadable judgements that nobody has tried to extract from, as (seq, judgement)."""
+        return store.unextracted(self.plan.study.name, sorted(self.prompts), after, limit)
+
+    def ask(self, read: Judgement, items: Mapping[str, Item]) -> tuple[Ask, Call]:
+        """The ask that looks for a verdict in the reply of another ask."""
+        original = call_for(self.plan, read.ask, items)
+        prompt = self.prompts[read.ask.prompt]
+        scene = replace(original.scene, reply=read.reply, images=())
+        prefilled = self.judge.read == "probabilities"
+        messages = render(prompt, scene, prefilled=prefilled)
+        parameters = parameters_of(self.judge, prompt, len(scene.shown))
+        call = Call("", self.judge, prompt, scene, messages, parameters)
+        identity = identity_of(self.judge)
+        key = key_of(identity, call, read.ask.repeat, reads=read.ask.key)
+        ask = replace(
+            read.ask, key=key, judge=self.judge.name, prompt=prompt.name, reads=read.ask.key
+        )
+        return ask, replace(call, key=key)
+
+    def stamps(self, call: Call) -> tuple[Request, PromptText]:
+        """What the key stands for, and the prompt as it was."""
+        prompt, parameters = call.prompt, json.dumps(dict(call.parameters), sort_keys=True)
+        identity = identity_of(self.judge)
+        return (
+            Request(call.key, identity, self.judge.model, prompt.sha, parameters),
+            PromptText(prompt.sha, prompt.name, prompt.version, prompt.yaml),
+        )
+
+
+def extracted(read: Judgement, extraction: Judgement) -> Judgement | None:
+    """The judgement as the extraction judge understood it; None if it found no verdict either."""
+    if extraction.status != "ok":
+        return None
+    rule = f"extraction: {extraction.ask.judge}"
+    return replace(read, status="extracted", verdict=extraction.verdict, rule=rule, detail="")

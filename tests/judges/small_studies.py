@@ -1,0 +1,77 @@
+"""Small studies for tests of the engine: as many asks as wanted, at a loopback judge."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from judges.attempts import Settings
+from judges.plan import Plan, make_plan, save_plan
+from judges.runs import Engine, Run
+from studies.records import Judgement
+from studies.store import Store
+from studies.study import from_mapping
+
+QUICK = Settings(first_backoff=0.01, deadline=5.0)
+PRICE = {"input": 2.0, "output": 8.0, "cache_read": 1.0, "cache_write": 3.0}
+"""The judge server's own default prices, in dollars per million tokens."""
+
+
+def write_items(path: Path, count: int, *, words: int = 3) -> Path:
+    with path.open("w") as out:
+        for n in range(count):
+            answer = " ".join(f"word{n}" for _ in range(words))
+            responses = {"x": f"short {n}", "y": f"a longer answer {n}: {answer}"}
+            line = {"id": f"q{n}", "instruction": f"question {n}", "responses": responses}
+            out.write(json.dumps(line) + "\n")
+    return path
+
+
+def endpoint(url: str, name: str = "judge", **more: Any) -> dict[str, Any]:
+    return {"name": name, "model": "judge", "base_url": url, "price": PRICE, **more}
+
+
+def study_plan(folder: Path, judges: list[dict[str, Any]], items: int = 3, **more: Any) -> Plan:
+    """`items` asks per judge: one pair an item, in one order."""
+    path = write_items(folder / "items.jsonl", items)
+    values = {
+        "name": "small",
+        "data": {"source": str(path)},
+        "judges": judges,
+        "prompts": ["visit-reference-free"],
+        "orders": "one",
+        **more,
+    }
+    return make_plan(from_mapping(values, folder=folder))
+
+
+@contextmanager
+def engine() -> Iterator[Engine]:
+    made = Engine()
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def run_through(
+    plan: Plan,
+    store: Store,
+    *,
+    settings: Settings = QUICK,
+    keys: Mapping[str, str] | None = None,
+    seconds: float = 60.0,
+) -> Run:
+    """A whole run, in an engine of its own."""
+    save_plan(plan, store)
+    with engine() as made:
+        run = made.start(plan, store, keys=keys, settings=settings)
+        assert run.wait(seconds), f"still {run.snapshot()}"
+    return run
+
+
+def judgements(store: Store, study: str = "small") -> list[Judgement]:
+    return list(store.judgements(study))

@@ -1,0 +1,176 @@
+"""Agreement: coefficients against published tables, judges against people."""
+
+from __future__ import annotations
+
+import evalica
+import numpy as np
+import pandas as pd
+import pytest
+from frames import RECORDS, build, pair, prd, records
+
+from metrics import agreement as a
+from metrics import reliability as r
+from metrics import wins
+
+WIKIPEDIA_FLEISS = [
+    [0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1],
+    [7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7],
+]  # fmt: skip
+_ = np.nan
+WIKIPEDIA_ALPHA = [
+    [_, _, _, _, _, 3, 4, 1, 2, 1, 1, 3, 3, _, 3],
+    [1, _, 2, 1, 3, 3, 4, 3, _, _, _, _, _, _, _],
+    [_, _, 2, 1, 3, 4, 4, _, 2, 1, 1, 3, 3, _, 4],
+]
+
+
+def test_cohens_kappa_with_its_standard_error():
+    got = r.cohen([1, 1, 0, 1, 0, 0, 1, 1, 0, 1], [1, 0, 0, 1, 0, 1, 1, 1, 0, 0])
+    assert got.observed == pytest.approx(0.7)
+    assert got.kappa == pytest.approx(0.4)
+    assert got.error == pytest.approx(0.283972, abs=1e-6)
+
+
+def test_one_category_has_an_agreement_and_no_kappa():
+    got = r.cohen([1, 1, 1], [1, 1, 1])
+    assert (got.observed, got.kappa) == (1, None)
+    assert "one category" in got.note
+    assert r.cohen([], []).kappa is None
+    assert r.fleiss([[3, 0], [3, 0]]) is None
+
+
+def test_fleiss_kappa_of_the_wikipedia_table():
+    assert r.fleiss(WIKIPEDIA_FLEISS) == pytest.approx(0.209931, abs=1e-6)
+    assert r.fleiss([[2, 1], [1, 1]]) is None
+
+
+@pytest.mark.parametrize(
+    ("level", "alpha"), [("nominal", 0.691358), ("ordinal", 0.806721), ("interval", 0.810845)]
+)
+def test_krippendorffs_alpha_of_the_wikipedia_table(level, alpha):
+    assert r.krippendorff(WIKIPEDIA_ALPHA, level) == pytest.approx(alpha, abs=1e-6)
+
+
+def test_evalica_agrees_on_nominal_alpha():
+    units = pd.DataFrame(np.array(WIKIPEDIA_ALPHA))
+    assert r.krippendorff(WIKIPEDIA_ALPHA) == pytest.approx(evalica.alpha(units).alpha, abs=1e-9)
+
+
+def test_alpha_of_nothing_comparable_is_unknown():
+    assert r.krippendorff([[1, 1], [1, 1]]) is None
+    assert r.krippendorff([[1, _], [_, 2]]) is None
+    with pytest.raises(ValueError, match="nominal, ordinal, interval"):
+        r.krippendorff([[1, 2], [1, 2]], "ratio")
+
+
+def test_rank_correlations():
+    first, second = [1, 2, 3, 4, 5, 6, 7, 8], [2, 1, 3, 4, 6, 5, 8, 7]
+    assert r.kendall(first, second) == pytest.approx(0.785714, abs=1e-6)
+    assert r.spearman(first, second) == pytest.approx(0.928571, abs=1e-6)
+    assert r.kendall([1, 2, 2, 3], [1, 2, 3, 3]) == pytest.approx(0.8)
+    assert r.kendall([1, 1], [1, 2]) is None
+    assert r.spearman([1], [1]) is None
+
+
+def test_distance_from_people_and_the_judge_that_always_says_equal():
+    people = [1.5, 1, -1, -1.25, 0, 0.25, 0.5, 0.75]
+    judge = [2, 1, 0, -1, -2, 1, 0, 1]
+    assert (r.mae(judge, people), r.within_one(judge, people)) == (0.65625, 0.875)
+    assert (r.mae([0] * 8, people), r.within_one([0] * 8, people)) == (0.78125, 0.75)
+
+
+def vote(item: str, who: str, pick, margin: int = 1, shown: str = "xy"):
+    return {
+        "item": item, "judge": f"human:{who}", "prompt": "vote", "shown": shown,
+        "pick": pick, "margin": margin, "orders": 1,
+    }  # fmt: skip
+
+
+PEOPLE = [
+    *(vote("q1", who, 0) for who in "abc"),  # x
+    vote("q2", "a", 0), vote("q2", "b", 0, shown="yx"), vote("q2", "c", "tie"),  # three ways: tie
+    vote("q3", "a", 1), vote("q3", "b", 1), vote("q3", "c", 0),  # y
+]  # fmt: skip
+
+
+def test_each_verdict_is_held_against_the_peoples_majority():
+    # q1 (x): x, x → 2 of 2. q2 (tie): x, tie → 1 of 2. q3 (y): y, x → 1 of 2. q4: no people, out.
+    judge = [*pair("q1", 0, 1), *pair("q2", 0, "tie"), *pair("q3", 1, 1), *pair("q4", 0, 0)]
+    got = a.people_table(build([*PEOPLE, *judge]))[("j",)]
+    assert (got["agreement"].value, got["agreement"].n) == (pytest.approx(4 / 6), 6)
+    # Decisive on both sides: q1 two, q3 two, 3 of 4 right.
+    assert (got["agreement_decisive"].value, got["agreement_decisive"].n) == (0.75, 4)
+    assert got["kappa"].value is not None
+
+
+def test_the_peoples_majority_stands_as_a_judge():
+    verdicts = a.people_verdicts(build(PEOPLE))
+    assert wins.record(verdicts)["x"] == {"matches": 3, "wins": 1, "losses": 1, "ties": 1}
+    assert len(a.people_verdicts(build([]))) == 0
+
+
+def test_judges_are_compared_on_the_same_order_of_the_same_pair():
+    # j: x, x; k: x, y (slots 0, 0). Same first verdict, other second: 1 of 2.
+    rows = [*pair("q1", 0, 1), *pair("q1", 0, 0, judge="k"), *pair("q2", 0, 0, judge="k")]
+    got = a.judge_matrix(build(rows))
+    assert (got["j"]["k"].value, got["j"]["k"].n) == (0.5, 2)
+    assert got["j"]["k"] == got["k"]["j"]
+
+
+def test_a_dual_judge_is_the_mean_of_its_two_signed_scores():
+    # People on q1: x much better (+2) and x better (+1): P = 1.5. J: +2 with x first, then slot 1
+    # of yx is x, margin 1: +1. Mean 1.5, gap 0. q2: P = −1; only one order read: left out.
+    rows = [
+        vote("q1", "a", 0, 2), vote("q1", "b", 0, 1), vote("q2", "a", 1, 1),
+        *pair("q1", 0, 1), *pair("q2", 0, None),
+    ]  # fmt: skip
+    rows[3]["margin"] = 2
+    dual, single = a.alignment(build(rows), "j"), a.alignment(build(rows), "j", dual=False)
+    assert (dual.mae.value, dual.mae.n) == (0, 1)
+    # One by one: |2 − 1.5|, |1 − 1.5|, and q2: |1 + 1| = 2: mean 1, two of three within 1.
+    assert (single.mae.value, single.consistency.value) == (pytest.approx(1), pytest.approx(2 / 3))
+
+
+def test_a_person_is_held_against_the_others():
+    # Scores of x: a +2, b 0, c +1. a against ½: 1.5; b against 1.5; c against 1.
+    rows = [vote("q", "a", 0, 2), vote("q", "b", "tie"), vote("q", "c", 0, 1)]
+    assert a.alignment(build(rows), "human:a").mae.value == pytest.approx(1.5)
+    got = a.people_among_themselves(build(rows))
+    assert got.mae.value == pytest.approx((1.5 + 1.5 + 0) / 3)
+    assert a.always_tie(build(rows)).mae.value == pytest.approx(1)
+
+
+def test_without_people_there_is_a_reason_not_a_zero():
+    frame = build(pair("q", 0, 0))
+    assert a.people_table(frame) == {}
+    assert a.alignment(frame, "j").mae.value is None
+    assert a.always_tie(frame).consistency.note
+    assert a.people_agreement().of(build([])).value is None
+    assert a.judge_matrix(build([])) == {}
+
+
+def test_prd_people_and_gpt_4_are_as_published():
+    frame = prd()
+    got = {name: one.value for name, one in wins.win_rate(a.people_verdicts(frame)).items()}
+    wanted = {
+        "gpt-4": 0.821875, "claude-v1": 0.6890625, "vicuna-13b": 0.390625,
+        "gpt-3.5-turbo": 0.3125, "bard": 0.2859375,
+    }  # fmt: skip
+    assert got == pytest.approx(wanted, abs=1e-12)
+    table = a.people_table(frame)
+    assert table[("gpt-4",)]["agreement"].value == pytest.approx(0.643125, abs=1e-12)
+    assert table[("gpt-4",)]["agreement"].n == 1600
+
+
+def test_creation_mmbench_consistency_pools_the_items():
+    records("README.md")
+    path = RECORDS.parent / "reference" / "creation_mmbench_table7.csv"
+    if not path.exists():
+        pytest.skip(f"PUBLISHED TABLES ABSENT: no {path}")
+    table = pd.read_csv(path)
+    for _key, group in table.groupby(["method", "judge", "dual"]):
+        parts = group[group["model"] != "overall"]
+        right = (parts["consistency"] * parts["n"] / 100).round().sum()
+        overall = group[group["model"] == "overall"].iloc[0]
+        assert round(100 * right / parts["n"].sum(), 2) == pytest.approx(overall["consistency"])
+        assert parts["n"].sum() == overall["n"]

@@ -1,0 +1,87 @@
+"""Planning: how many verdicts, where next, when to look (STATISTICS.md 12)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from metrics import power as w
+from studies.records import Estimate
+
+
+@pytest.mark.parametrize(
+    ("share", "n"),
+    [(0.51, 19620), (0.52, 4904), (0.55, 783), (0.60, 194), (0.65, 85), (0.70, 47), (0.75, 29)],
+)
+def test_decisive_battles_to_tell_a_share_from_a_coin(share, n):
+    assert w.battles_needed(share) == n
+    assert w.battles_needed(1 - share) == n
+
+
+@pytest.mark.parametrize(("gap", "n"), [(10, 9478), (20, 2372), (50, 382), (100, 98), (200, 27)])
+def test_decisive_battles_to_tell_an_elo_gap(gap, n):
+    assert w.battles_needed(w.expected_share(gap)) == n
+
+
+def test_clusters_and_ties_cost_more():
+    # 783 decisive, times 2 for the design effect, half of all verdicts ties: 4 × as many.
+    assert w.battles_needed(0.55, design_effect=2, tie_rate=0.5) == pytest.approx(4 * 783, abs=4)
+    assert w.battles_needed(0.5) is None
+
+
+@pytest.mark.parametrize(("elo", "n"), [(5, 18549), (10, 4638), (20, 1160), (50, 186)])
+def test_battles_for_a_gap_known_to_so_many_points(elo, n):
+    assert w.battles_for_half_width(elo) == n
+
+
+@pytest.mark.parametrize(
+    ("discordance", "primacy", "n"), [(0.1, 0.6, 1960), (0.2, 0.7, 243), (0.4, 0.8, 53)]
+)
+def test_pairs_in_both_orders_to_see_a_lean(discordance, primacy, n):
+    assert w.mcnemar_pairs(discordance, primacy) == n
+    assert w.mcnemar_pairs(discordance, 0.5) is None
+
+
+def test_the_next_battle_goes_where_it_teaches_most():
+    got = w.sampling_weights([10, 50, 200], [0.5, 0.7, 0.9])
+    assert got == pytest.approx([0.914114, 0.079323, 0.006564], abs=1e-6)
+    assert w.sampling_weights([0, 5, 0], [0.5, 0.5, 0.5]).tolist() == [0.5, 0, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("wins", "n", "value"),
+    [(8, 10, 1.675781), (60, 100, 0.596072), (70, 100, 298.000166), (10, 10, 180.425781)],
+)
+def test_the_e_value_of_a_coin(wins, n, value):
+    assert w.e_value(wins, n) == pytest.approx(value, abs=1e-6)
+
+
+def test_looking_after_every_battle_seldom_alarms_on_a_fair_coin():
+    # From n = 10: 2.3 % of fair-coin runs ever reach 20, where a fixed-n test alarms in 26.8 %.
+    flips = np.random.default_rng(0).random((1000, 200)) < 0.5
+    wins = np.cumsum(flips, axis=1)
+    table = {(k, n): w.e_value(k, n) for n in range(10, 201, 1) for k in range(n + 1)}
+    alarms = sum(
+        any(table[(int(row[n - 1]), n)] >= w.STOP_AT for n in range(10, 201)) for row in wins
+    )
+    assert 0.01 < alarms / 1000 < 0.04
+
+
+def test_half_width_shrinks_with_the_root_of_n():
+    now = Estimate(0.6, 0.5, 0.7, n=100)
+    assert w.half_width_after(now, 300) == pytest.approx(0.05)
+    assert w.half_width_after(Estimate(None), 10) is None
+
+
+def test_two_benchmarks_of_the_same_models():
+    first = {"a": 1.0, "b": 2.0, "c": 3.0, "d": 4.0, "e": 9.0}
+    second = {"a": 10.0, "b": 20.0, "c": 30.0, "d": 40.0, "z": 0.0}
+    got = w.between_benchmarks(first, second, np.random.default_rng(0), rounds=200)
+    assert got["spearman"].value == pytest.approx(1)
+    assert (got["r2"].value, got["r2"].n) == (pytest.approx(1), 4)
+    assert (
+        "3 are needed"
+        in w.between_benchmarks({"a": 1}, {"a": 1}, np.random.default_rng(0))["r2"].note
+    )
+    flat = w.between_benchmarks(first, dict.fromkeys(first, 1.0), np.random.default_rng(0))
+    assert flat["r2"].value is None
