@@ -6,6 +6,7 @@ import argparse
 import os
 import socket
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,99 +14,149 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
 import gradio as gr
 
-from components import demo, header, results_tab, run_tab, study_tab
+from components import demo, header, inspect_tab, results_tab, run_tab, study_tab
+from components.inspect_selection import Selection, selection_from
 from components.live import LiveViews
 from components.theme import launch_look
 from judges.runs import Engine
 from studies.errors import EvenhandError
 from studies.store import Store
 
-TABS = ("study", "run", "results")
+TABS = ("study", "run", "results", "inspect")
+QUIET: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
+
+
+@dataclass(frozen=True)
+class Page:
+    """The parts of the page, so that the front door can connect one to another."""
+
+    header: header.Header
+    tabs: gr.Tabs
+    by_name: dict[str, gr.Tab]
+    study: study_tab.StudyTab
+    run: run_tab.RunTab
+    results: results_tab.ResultsTab
+    inspect: inspect_tab.InspectTab
 
 
 def create_page(store: Store, engine: Engine) -> gr.Blocks:
     """All tabs are built before any is bound, so that one may bind to another's components."""
     live = LiveViews(store)
-    with gr.Blocks(title="Evenhand", analytics_enabled=False) as page:
-        top = header.build()
-        with gr.Tabs(elem_id="eh-tabs", selected="study") as tabs:
-            with gr.Tab("Study", id="study"):
-                study = study_tab.build()
-            with gr.Tab("Run", id="run"):
-                run = run_tab.build()
-            with gr.Tab("Results", id="results"):
-                results = results_tab.build()
-        study_tab.bind(study, top, run, tabs, store, engine)
-        run_tab.bind(run, top, store, engine, live)
-        results_tab.bind(results, top, store)
-        bind_view(page, top, tabs, study, run, results, store, engine, live)
-    return page
+    with gr.Blocks(title="Evenhand", analytics_enabled=False) as blocks:
+        page = build()
+        study_tab.bind(page.study, page.header, page.tabs, store, engine)
+        run_tab.bind(page.run, page.header, store, engine, live)
+        results_tab.bind(page.results, page.header, store)
+        inspect_tab.bind(page.inspect, store)
+        bind_opening(blocks, page, store)
+        bind_view(page, store, engine, live)
+        bind_marks(page, store)
+    return blocks
 
 
-def bind_view(
-    page: gr.Blocks,
-    top: header.Header,
-    tabs: gr.Tabs,
-    study: study_tab.StudyTab,
-    run: run_tab.RunTab,
-    results: results_tab.ResultsTab,
-    store: Store,
-    engine: Engine,
-    live: LiveViews,
-) -> None:
-    """The study in view and the address: a link shows a collaborator exactly what you see."""
-    quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
+def build() -> Page:
+    top = header.build()
+    with gr.Tabs(elem_id="eh-tabs", selected="study") as tabs:
+        with gr.Tab("Study", id="study") as on_study:
+            study = study_tab.build()
+        with gr.Tab("Run", id="run") as on_run:
+            run = run_tab.build()
+        with gr.Tab("Results", id="results") as on_results:
+            results = results_tab.build()
+        with gr.Tab("Inspect", id="inspect") as on_inspect:
+            inspect = inspect_tab.build()
+    by_name = dict(zip(TABS, (on_study, on_run, on_results, on_inspect), strict=True))
+    return Page(top, tabs, by_name, study, run, results, inspect)
+
+
+def bind_opening(blocks: gr.Blocks, page: Page, store: Store) -> None:
+    """The address carries study and tab: a link shows a collaborator exactly what you see."""
 
     def open_page(request: gr.Request) -> list[Any]:
         names = study_tab.study_names(store)
         wanted = request.query_params.get("study", "")
-        chosen = wanted if wanted in names else demo.PAIRS if demo.PAIRS in names else ""
-        tab = request.query_params.get("tab", "study")
         if wanted and wanted not in names:
             gr.Warning(f"There is no study named {wanted!r} here.")
+        chosen = wanted if wanted in names else demo.PAIRS if demo.PAIRS in names else None
+        tab = request.query_params.get("tab", "study")
         return [
-            gr.Dropdown(choices=names, value=chosen or None),
+            gr.Dropdown(choices=names, value=chosen),
             gr.Tabs(selected=tab if tab in TABS else "study"),
             *study_tab.show_first(store),
-            *study_tab.show_plan_of(study_tab.study_yaml(study_tab.START), store.path.parent),
-            *study_tab.show_choices(study_tab.SOURCES[0], "", store.path.parent),
+            *study_tab.show_start(store),
         ]
 
-    form = dict(zip(study_tab.Form.__dataclass_fields__, study.fields, strict=True))
-    opened = page.load(
-        open_page,
-        None,
-        [
-            top.study, tabs, study.finding, study.table, study.data, study.plan, study.run,
-            study.coverage, study.item, study.prompt, study.said, study.save_file,
-            form["categories"], form["contestants"],
-        ],
-        **quiet,
-    )  # fmt: skip
+    outputs = [page.header.study, page.tabs, *study_tab.opening_outputs(page.study)]
+    blocks.load(open_page, None, outputs, **QUIET)
+
+
+def bind_view(page: Page, store: Store, engine: Engine, live: LiveViews) -> None:
+    """The study in the header is shown in every tab; a tab that is opened is brought up to date."""
+    top, run, results = page.header, page.run, page.results
+
+    def show_run(name: str) -> list[Any]:
+        return [*run_tab.show(store, engine, live, name), run_tab.show_running(engine, name)]
 
     def show_study(name: str, view: str, measure: str) -> list[Any]:
         if not name:
-            return [gr.skip()] * 31
-        chosen = results_tab.Filter()
+            return [gr.skip()] * len(outputs)
         return [
             header.show_note(store, name),
             *results_tab.show_filters(store, name),
-            *results_tab.show(store, name, view, chosen, measure),
-            *run_tab.show(store, engine, live, name),
-            header.show_pill(run_tab._snapshot(engine, name)),
+            *results_tab.show(store, name, view, results_tab.Filter(), measure),
+            *show_run(name),
+            *inspect_tab.show(store, Selection(study=name)),
         ]
 
-    outputs = [top.note, *results.filters, *results_tab.outputs(results), *run.outputs, top.pill]
-    remember = "(study) => evenhand.remember({study})"
-    top.study.change(show_study, [top.study, results.view, results.measure], outputs, **quiet).then(
-        None, top.study, None, js=remember
+    run_outputs = [*run.outputs, top.pill]
+    outputs = [
+        top.note, *results.filters, *results_tab.outputs(results), *run_outputs,
+        *inspect_tab.refresh_outputs(page.inspect),
+    ]  # fmt: skip
+    top.study.change(show_study, [top.study, results.view, results.measure], outputs, **QUIET).then(
+        None, top.study, None, js="(study) => evenhand.remember({study})"
     )
-    tabs.change(
-        lambda name, view, measure: show_study(name, view, measure),
-        [top.study, results.view, results.measure], outputs, **quiet,
+
+    def show_results(name: str, view: str, *chosen: str) -> list[Any]:
+        *filters, measure = chosen
+        return results_tab.show(store, name, view, results_tab.Filter(*filters), measure)
+
+    page.by_name["run"].select(show_run, top.study, run_outputs, **QUIET)
+    page.by_name["results"].select(
+        show_results, [top.study, results.view, *results.filters, results.measure],
+        results_tab.outputs(results), **QUIET,
     )  # fmt: skip
     top.share.click(None, None, None, js="() => evenhand.copyLink()")
-    del opened
+
+
+def bind_marks(page: Page, store: Store) -> None:
+    """Every mark is one click from the replies behind it."""
+
+    def open_marked(name: str, judge: str, prompt: str, category: str, event: gr.EventData) -> Any:
+        chosen = results_tab.Filter(judge, prompt, category)
+        selection = results_tab.selection_of(store, name, chosen, event._data)
+        return [gr.Tabs(selected="inspect"), *inspect_tab.show(store, selection)]
+
+    def open_first(event: gr.EventData) -> Any:
+        selection = selection_from({**event._data, "study": demo.PAIRS})
+        return [demo.PAIRS, gr.Tabs(selected="inspect"), *inspect_tab.show(store, selection)]
+
+    def open_reply(name: str, event: gr.EventData) -> Any:
+        selection = selection_from({**event._data, "study": name})
+        return [gr.Tabs(selected="inspect"), *inspect_tab.show(store, selection)]
+
+    shown = [page.tabs, *inspect_tab.refresh_outputs(page.inspect)]
+    remember = {"js": "() => evenhand.remember({tab: 'inspect'})"}
+    for mark in page.results.clickable:
+        mark.select(open_marked, [page.header.study, *page.results.filters], shown, **QUIET).then(
+            None, None, None, **remember
+        )
+    page.run.replies.select(open_reply, page.header.study, shown, **QUIET).then(
+        None, None, None, **remember
+    )
+    page.study.table.select(open_first, None, [page.header.study, *shown], **QUIET).then(
+        None, None, None, **remember
+    )
 
 
 def port_is_free(host: str, port: int) -> bool:
@@ -143,10 +194,10 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     engine = Engine()
-    page = create_page(store, engine)
-    page.queue(default_concurrency_limit=16)
+    blocks = create_page(store, engine)
+    blocks.queue(default_concurrency_limit=16)
     try:
-        page.launch(
+        blocks.launch(
             server_name=chosen.host, server_port=chosen.port, show_error=False,
             state_session_capacity=200, **launch_look(),
         )  # fmt: skip

@@ -118,7 +118,9 @@ def show_slots(frame: pd.DataFrame) -> Figure | None:
     for (judge, prompt), name in row_names(frame).items():
         part = frame[(frame["judge"] == judge) & (frame["prompt"] == prompt)]
         ties = tie_rate(part) if options == 2 else None
-        rows.append(SlotRow(name, slot_shares(part, options), ties, {"row": name}))
+        select = {"judge": judge, "prompt": prompt}
+        two_lines = name.replace(", ", "\n")
+        rows.append(SlotRow(two_lines, slot_shares(part, options), ties, select))
     return slot_histogram(rows if options == 2 else rows[:1])
 
 

@@ -32,7 +32,7 @@ def _order(order: Order, place: int) -> str:
     mark = mark if read else status_badge(judgement.status)
     return (
         f'<article class="eh-card"><header><span class="eh-mute eh-small">Order {place}</span>'
-        f'<span class="eh-small">{_shown(judgement)}</span><span class="eh-grow"></span>{mark}'
+        f'<span class="eh-small">{_shown(judgement)}</span><span class="eh-grow"></span><span class="eh-nw">{mark}</span>'
         f"</header>{_outcome(judgement)}{_probabilities(judgement)}{_reply(order.reply)}"
         f"{_reasoning(judgement)}{_again(order.again)}</article>"
     )
@@ -73,7 +73,8 @@ def _probabilities(judgement: Judgement) -> str:
     bars = "".join(_bar(i, who, label, p) for i, (who, label, p) in enumerate(rows))
     mass = ""
     if verdict.label_mass is not None:
-        mass = f'<p class="eh-small eh-mute">labels together {share(verdict.label_mass)}</p>'
+        told = f"the labels together: {share(verdict.label_mass)} of the next token"
+        mass = f'<p class="eh-small eh-mute">{told}</p>'
     return f'<div class="eh-probs" role="group" aria-label="Label probabilities">{bars}{mass}</div>'
 
 

@@ -23,7 +23,8 @@ _MENUS: Final = {
     "contestant": "Contestant",
     "against": "Against",
 }
-_MORE: Final = '<label class="eh-fpill eh-more"><input type="checkbox" aria-label="All filters">All filters</label>'
+_TICK: Final = '<input type="checkbox" aria-label="All filters">'
+_MORE: Final = f'<label class="eh-fpill eh-more">{_TICK}All filters</label>'
 """On a phone menus and search wait behind this one."""
 _MOST_CHIPS: Final = 6
 _MOST_QUESTION: Final = 160
@@ -122,7 +123,7 @@ def _search(text: str) -> str:
             "data-field": "text",
             "data-keys": "/",
             "value": text,
-            "placeholder": "Search questions and replies",
+            "placeholder": "Search questions, replies",
             "aria-label": "Search questions and replies",
             "maxlength": 200,
         }

@@ -12,7 +12,7 @@ from components.inspect_data import Opened
 from components.inspect_rows import Mark
 from components.slots import slot_name
 from studies.records import BY_DESIGN, EVIDENCE, Item
-from studies.truth import better
+from studies.truth import best, better
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,22 +96,26 @@ def _ordinal(mark: Mark) -> str:
 
 
 def people(item: Item | None, names: Sequence[str]) -> str:
-    """What the design of the data or the people say about a pair."""
-    if item is None or len(names) != 2:
+    """What the design of the data or the people say about these answers."""
+    if item is None or len(names) < 2 or not item.human:
         return ""
-    votes = [(p.judge, better([p], names[0], names[1])) for p in item.human]
-    design = [vote for judge, vote in votes if judge == BY_DESIGN and vote is not None]
-    if design:
-        tie = design[0] == "tie"
-        return (
-            "By design the two are equally good."
-            if tie
-            else f"By design {design[0]} is the better answer."
-        )
-    said = Counter(vote for _, vote in votes if vote is not None)
+    design = any(p.judge == BY_DESIGN for p in item.human)
+    if design or len(names) > 2:
+        return _best(item, names, "By design" if design else "By the people's votes")
+    votes = (better([preference], names[0], names[1]) for preference in item.human)
+    said = Counter(vote for vote in votes if vote is not None)
     if not said:
         return ""
-    parts = [f"{n} for {who}" if who != "tie" else f"{n} for a tie" for who, n in said.items()]
     total = sum(said.values())
     voted = "1 person voted" if total == 1 else f"{count(total)} people voted"
+    parts = [f"{n} for {'a tie' if who == 'tie' else who}" for who, n in said.most_common()]
     return f"{voted}: {', '.join(parts)}."
+
+
+def _best(item: Item, names: Sequence[str], by: str) -> str:
+    winner = best(item.human, names)
+    if winner is None:
+        return ""
+    if winner == "tie":
+        return f"{by} {'the two are equally good' if len(names) == 2 else 'no answer is best'}."
+    return f"{by} {winner} is the {'better' if len(names) == 2 else 'best'} answer."

@@ -114,7 +114,7 @@ def with_names(
     def made(most: int, size: int) -> tuple[int, list[dict[str, Any]]]:
         room = _name_room(names, most, size)
         return room, [
-            *(_name_note(i, shortened(n, most), room, size) for i, n in enumerate(names)),
+            *(_name_note(i, _lines(n, most), room, size) for i, n in enumerate(names)),
             *notes,
         ]
 
@@ -123,9 +123,15 @@ def with_names(
     return room, wide, {"margin.l": less, "annotations": small}
 
 
-def _name_note(place: float, name: str, room: int, size: int) -> dict[str, Any]:
+def _lines(name: str, most: int) -> list[str]:
+    """A name may take two lines: what it is, and of what."""
+    return [shortened(line, most) for line in name.split("\n")]
+
+
+def _name_note(place: float, lines: list[str], room: int, size: int) -> dict[str, Any]:
     return {
-        **note(safe_plot(name), size=size),
+        **note("<br>".join(safe_plot(line) for line in lines), size=size),
+        "align": "left",
         "xref": "paper",
         "x": 0,
         "xanchor": "left",
@@ -135,7 +141,7 @@ def _name_note(place: float, name: str, room: int, size: int) -> dict[str, Any]:
 
 
 def _name_room(names: Sequence[str], most: int, size: int) -> int:
-    longest = max((len(shortened(name, most)) for name in names), default=0)
+    longest = max((len(line) for name in names for line in _lines(name, most)), default=0)
     return max(60, round(0.52 * size * longest) + 16)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 import gradio as gr
@@ -11,9 +11,10 @@ import pandas as pd
 from components import bias_view, ranking_view
 from components.format import NARROW
 from components.header import Header
+from components.inspect_selection import Selection, selection_from
 from components.panels import data_line, finding, heading, how, key, wrap
 from components.plot import ClickableHTML, PlotlyView
-from components.rows import ALL, Filter, choices
+from components.rows import ALL, Filter, choices, row_names
 from studies.records import EVIDENCE
 from studies.store import Store
 
@@ -158,8 +159,8 @@ def _build_wins() -> tuple[gr.HTML, gr.HTML]:
 HOW_MATRIX: Final = (
     "Each comparison is asked in every planned order. It survives if all orders name the same "
     "answer (or all a tie): `consistency = surviving / read in all orders`. Entropy is that of the "
-    "slot chosen, divided by log2 N. A reply that cannot be read lowers n, never the value. Intervals: "
-    "Wilson at the effective n, items as clusters."
+    "slot chosen, divided by log2 N. A reply that cannot be read lowers n, never the value. "
+    "Intervals: Wilson at the effective n, items as clusters."
 )
 HOW_SLOTS: Final = (
     "Decisive verdicts of comparisons read in all orders, so content cancels: whatever differs "
@@ -171,8 +172,8 @@ HOW_FLIPS: Final = (
 )
 HOW_RANKING: Final = (
     "Each readable verdict of each order is one battle. "
-    "`P(a beats b) = 1/(1 + 10^((Rb − Ra)/400))` is fitted by maximum likelihood; intervals by the item sandwich. Ranks are ranges that the "
-    "intervals of differences allow."
+    "`P(a beats b) = 1/(1 + 10^((Rb − Ra)/400))` is fitted by maximum likelihood; intervals by the "
+    "item sandwich. Ranks are ranges that the intervals of differences allow."
 )
 HOW_ELO: Final = (
     "`R += 4 (S − E)` battle by battle, start 1000. The order of battles is luck: the band shows "
@@ -241,6 +242,20 @@ def show(store: Store, name: str, view: str, chosen: Filter, measure: str) -> li
         wins = [ranking_view.show_win_rates(frame), ranking_view.show_win_matrix(frame)]
     rest = [*(bias or _skips(4)), *(ranking or _skips(3)), *(wins or _skips(2))]
     return [*top, *rest, show_data(store, name, frame)]
+
+
+def selection_of(store: Store, name: str, chosen: Filter, mark: Any) -> Selection:
+    """From a mark that was clicked to the judgements behind it, within the filters."""
+    said = mark.get("customdata", mark) if isinstance(mark, dict) else {}
+    values = {k: v for k, v in asdict(chosen).items() if v != ALL}
+    values |= {k: v for k, v in said.items() if v != "All"} if isinstance(said, dict) else {}
+    if "row" in values:
+        by_row = {row: cell for cell, row in row_names(store.frame(name)).items()}
+        judge_and_prompt = by_row.get(str(values.pop("row")), ("", ""))
+        values["judge"], values["prompt"] = judge_and_prompt
+    if "opponent" in values:
+        values["against"] = values.pop("opponent")
+    return selection_from({**values, "study": name})
 
 
 def _skips(n: int) -> list[Any]:

@@ -106,7 +106,7 @@ def bind(tab: RunTab, header: Header, store: Store, engine: Engine, live: LiveVi
     """The page holds only a run's id: whoever opens it sees the same run."""
 
     def show_now(name: str, which: str) -> list[Any]:
-        return [*show(store, engine, live, name, which), show_pill(_snapshot(engine, name))]
+        return [*show(store, engine, live, name, which), show_running(engine, name)]
 
     inputs = [header.study, tab.which]
     outputs = [*tab.outputs, header.pill]
@@ -155,9 +155,10 @@ def begin(store: Store, engine: Engine, name: str, keys: dict[str, str] | None =
         raise gr.Error(str(error), title="This study cannot be run", duration=None) from None
 
 
-def _snapshot(engine: Engine, name: str) -> Snapshot | None:
+def show_running(engine: Engine, name: str) -> str:
+    """The pill in the header, while a run of this study is on."""
     run = engine.latest(name)
-    return None if run is None else run.snapshot()
+    return "" if run is None else show_pill(run.snapshot())
 
 
 def show(

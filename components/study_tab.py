@@ -206,9 +206,7 @@ def _build_protocol(fields: dict[str, Any]) -> None:
     )  # fmt: skip
 
 
-def bind(
-    tab: StudyTab, header: Header, runs: run_tab.RunTab, tabs: gr.Tabs, store: Store, engine: Engine
-) -> None:
+def bind(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engine: Engine) -> None:
     quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
     folder = store.path.parent
     _bind_form(tab, store, quiet)
@@ -362,6 +360,21 @@ def test_judges(text: str, folder: Path, key: str) -> str:
         told = f"{result.read.status} in {result.seconds:.1f} s: “{reply}”"
         parts.append(notice(kind, f"{result.judge}.", told))
     return "".join(parts)
+
+
+def opening_outputs(tab: StudyTab) -> list[Any]:
+    """What a freshly opened page fills: `show_first`, then `show_start`."""
+    form = dict(zip(Form.__dataclass_fields__, tab.fields, strict=True))
+    return [
+        tab.finding, tab.table, tab.data, tab.plan, tab.run, tab.coverage, tab.item, tab.prompt,
+        tab.said, tab.save_file, form["categories"], form["contestants"],
+    ]  # fmt: skip
+
+
+def show_start(store: Store) -> list[Any]:
+    """The plan of the form as it starts, and the choices of its data."""
+    folder = store.path.parent
+    return [*show_plan_of(study_yaml(START), folder), *show_choices(SOURCES[0], "", folder)]
 
 
 def study_names(store: Store) -> list[str]:

@@ -6,11 +6,11 @@ import email.utils
 import json
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
-import httpx2
+import aiohttp
 import openai
 
 from judges.models.embedded import EmbeddedUnavailable
@@ -58,36 +58,38 @@ def _sorted(error: BaseException, endpoint: str) -> Fault:
         return _status_fault(error, endpoint)
     if isinstance(error, EmbeddedUnavailable):
         return Fault("stop", "error", "not available", str(error))
-    if isinstance(error, (openai.APITimeoutError, TimeoutError)):
-        return _timeout_fault(error, endpoint)
     if (bad := _bad_reply(error)) is not None:
         return Fault("retry", "error", "bad reply", str(bad), maybe_billed=True)
-    if isinstance(error, openai.APIConnectionError):
+    if isinstance(error, (openai.APIConnectionError, TimeoutError)):
         return _connection_fault(error, endpoint)
     return Fault("retry", "error", type(error).__name__, str(error), maybe_billed=True)
 
 
-def _timeout_fault(error: BaseException, endpoint: str) -> Fault:
-    """A connection that was never made cost nothing; an answer that did not come may have."""
-    if isinstance(error.__cause__, (httpx2.ConnectTimeout, httpx2.PoolTimeout)):
-        return Fault("retry", "error", "unreachable", f"no connection to {endpoint} in time")
-    detail = "no answer within the deadline"
-    return Fault("retry", "error", "timeout", detail, congestion=True, maybe_billed=True)
+def _connection_fault(error: BaseException, endpoint: str) -> Fault:
+    """By what lies beneath: the client calls a refused connection and a reset one a timeout too.
 
-
-def _connection_fault(error: openai.APIConnectionError, endpoint: str) -> Fault:
-    if isinstance(error.__cause__, httpx2.ConnectError):
-        return Fault("retry", "error", "unreachable", f"cannot reach {endpoint}: {_cause(error)}")
-    detail = f"the connection to {endpoint} was lost: {_cause(error)}"
+    A connection that was never made cost nothing; an answer that did not come may have.
+    """
+    causes = list(_causes(error))
+    if any(isinstance(cause, aiohttp.ClientConnectorError) for cause in causes):
+        return Fault("retry", "error", "unreachable", f"cannot reach {endpoint}: {causes[-1]}")
+    if any(isinstance(cause, TimeoutError) for cause in causes):
+        detail = "no answer within the deadline"
+        return Fault("retry", "error", "timeout", detail, congestion=True, maybe_billed=True)
+    detail = f"the connection to {endpoint} was lost: {causes[-1] or type(causes[-1]).__name__}"
     return Fault("retry", "error", "connection lost", detail, maybe_billed=True)
 
 
 def _bad_reply(error: BaseException) -> BadReply | None:
     """A reply that grew too large is refused inside the client, which wraps what we raise."""
+    return next((cause for cause in _causes(error) if isinstance(cause, BadReply)), None)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
     inner: BaseException | None = error
-    while inner is not None and not isinstance(inner, BadReply):
-        inner = inner.__cause__
-    return inner
+    while inner is not None:
+        yield inner
+        inner = inner.__cause__ or inner.__context__
 
 
 def _status_fault(error: openai.APIStatusError, endpoint: str) -> Fault:
@@ -220,9 +222,3 @@ def _message(error: openai.APIStatusError) -> str:
     text = body.get("message") or (json.dumps(body) if body else str(error))
     return " ".join(str(text).split())
 
-
-def _cause(error: BaseException) -> str:
-    inner: BaseException | None = error
-    while inner is not None and inner.__cause__ is not None:
-        inner = inner.__cause__
-    return str(inner) or type(inner).__name__

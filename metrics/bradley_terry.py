@@ -284,7 +284,7 @@ def _board(counts: PairCounts, data: Battles) -> Leaderboard:
     return Leaderboard(
         names=counts.names,
         theta=theta,
-        covariance=bt_fit.sandwich(counts, theta, pseudo=pseudo) if several else None,
+        covariance=bt_fit.covariance(counts, theta, pseudo=pseudo) if several else None,
         strong=strong,
         matches=np.array([matches[name] for name in counts.names], np.int64),
         counts=counts,

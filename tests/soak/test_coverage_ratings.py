@@ -39,6 +39,7 @@ class Setting:
     repeats: int = 1
     contestants: int = 4
     pairs: str = "all"
+    coarse: bool = False
 
     @property
     def strength(self) -> np.ndarray:
@@ -66,7 +67,7 @@ GRID = [
     Setting("strong item effects", item_sd=3.0),
     Setting("three repeats", repeats=3),
     Setting("two contestants, three repeats", contestants=2, repeats=3),
-    Setting("two contestants", contestants=2),
+    Setting("two contestants", contestants=2, coarse=True),
     Setting("one pair per item", pairs="one", contestants=3, repeats=2),
 ]
 
@@ -166,4 +167,6 @@ def test_intervals_cover_the_limit_of_the_estimator(setting, items, capsys):
             flush=True,
         )
     for tally in (gaps, terms):
-        assert 0.93 <= tally.share <= 0.97
+        assert tally.share >= 0.93
+        # Two verdicts per item have so few different sums that 95 % cannot be hit: wider.
+        assert tally.share <= (0.995 if setting.coarse and items <= 20 else 0.97)

@@ -1,0 +1,108 @@
+"""The real page in a real browser: the app as a newcomer starts it, on a store of its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+playwright = pytest.importorskip("playwright.sync_api")
+
+ROOT = Path(__file__).resolve().parents[2]
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+QUIET = [
+    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class App:
+    """app.py in a process of its own."""
+
+    def __init__(self, store: Path) -> None:
+        self.store, self.port = store, free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.log = store.with_suffix(".log").open("wb")
+        command = [sys.executable, "app.py", "--port", str(self.port), "--store", str(store)]
+        env = {**os.environ, "GRADIO_ANALYTICS_ENABLED": "False"}
+        self.process = subprocess.Popen(
+            command, cwd=ROOT, stdout=self.log, stderr=subprocess.STDOUT, env=env
+        )
+        self._wait(120)
+
+    def _wait(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            if self.process.poll() is not None:
+                raise AssertionError(Path(self.log.name).read_text())
+            try:
+                with urllib.request.urlopen(self.url, timeout=2):
+                    return
+            except OSError:
+                time.sleep(0.2)
+        raise AssertionError("the page did not come up")
+
+    def close(self) -> None:
+        self.process.terminate()
+        self.process.wait(30)
+        self.log.close()
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    running = App(tmp_path_factory.mktemp("page") / "evenhand.db")
+    yield running
+    running.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[object]:
+    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    with playwright.sync_playwright() as driver:
+        try:
+            chromium = driver.chromium.launch(executable_path=found, args=QUIET)
+        except playwright.Error as error:
+            pytest.skip(f"NO BROWSER: the page is not tested here ({str(error).splitlines()[0]})")
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def visit(browser, app):
+    """Opens the page; afterwards no error may have been logged and no other host asked."""
+    contexts, faults = [], []
+
+    def open_page(query: str = "", *, width: int = 1440, theme: str = "light"):
+        context = browser.new_context(viewport={"width": width, "height": 900})
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(30_000)
+        page.on("pageerror", lambda error: faults.append(f"page error: {error}"))
+        page.on("console", lambda m: faults.append(m.text) if m.type == "error" else None)
+        page.on("request", lambda r: faults.append(f"asked {r.url}") if outside(r.url) else None)
+        page.goto(f"{app.url}/?__theme={theme}&{query}")
+        page.wait_for_selector("#eh-first-finding h1", state="attached")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert faults == []
+
+
+def outside(url: str) -> bool:
+    return not url.startswith(("http://127.0.0.1", "data:", "blob:", "about:"))

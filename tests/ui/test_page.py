@@ -1,0 +1,163 @@
+"""The path of a newcomer: read the first screen, run, reload, stop, go on, look at the results."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+
+from judges.models.weights import WeightsMissing, find
+from studies.store import Store
+
+pytestmark = pytest.mark.browser
+
+
+def tab(page, name: str) -> None:
+    page.get_by_role("tab", name=name, exact=True).first.click()
+
+
+def asked(page) -> tuple[int, int]:
+    text = page.locator("#eh-run-finding h1").inner_text()
+    found = re.search(r"([\d,]+) of ([\d,]+) asked", text)
+    assert found, text
+    done, planned = (int(part.replace(",", "")) for part in found.groups())
+    return done, planned
+
+
+def wait_for(check, seconds: float = 60.0):
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if value := check():
+            return value
+        time.sleep(0.2)
+    raise AssertionError("waited in vain")
+
+
+def use_simulated(page, name: str) -> None:
+    """The form set to a simulated judge on twelve items."""
+    page.get_by_label("Name of the study").fill(name)
+    page.get_by_label("Simulated judge", exact=True).check()
+    page.get_by_label("Embedded model", exact=True).uncheck()
+    wait_for(lambda: "model: simulated" in page.locator("#eh-yaml").inner_text())
+    wait_for(lambda: name in page.locator("#eh-yaml").inner_text())
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_the_first_screen_is_full_of_recorded_judgements(visit, width, theme):
+    page = visit(width=width, theme=theme)
+    assert re.search(r"changes its mind on \d+", page.locator("#eh-first-finding h1").inner_text())
+    rows = page.locator("#eh-first-visit .eh-fv:not(.h)")
+    assert rows.count() >= 4
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+def test_every_tab_fits_a_phone(visit):
+    page = visit(width=390)
+    for name in ("Run", "Results", "Study"):
+        tab(page, name)
+        page.wait_for_timeout(800)
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, name
+
+
+def test_results_of_the_recorded_demo_have_a_matrix_and_plots(visit):
+    page = visit("tab=results")
+    page.wait_for_selector("#eh-matrix td button")
+    assert page.locator("#eh-matrix table.wide tbody tr").count() >= 4
+    page.wait_for_selector("#eh-slots .main-svg")
+    page.get_by_text("Ranking", exact=True).click()
+    page.wait_for_selector("#eh-elo .main-svg")
+    assert "precise" in page.locator("#eh-leaders").inner_text()
+    page.get_by_text("Win rates", exact=True).click()
+    page.wait_for_selector("#eh-rates .main-svg")
+
+
+def test_a_filter_redraws_the_finding(visit):
+    page = visit("tab=results")
+    page.wait_for_selector("#eh-matrix td button")
+    before = page.locator("#eh-matrix table.wide tbody tr").count()
+    page.locator("#eh-filter-prompt input").click()
+    page.get_by_role("option", name="brief-letters").click()
+    wait_for(lambda: page.locator("#eh-matrix table.wide tbody tr").count() == 1)
+    assert before > 1
+
+
+def test_a_simulated_study_runs_from_the_form_and_a_link_shows_it_to_others(visit):
+    page = visit()
+    use_simulated(page, "From the form")
+    assert "asks" in wait_for(lambda: page.locator("#eh-run").inner_text())
+    page.locator("#eh-run").click()
+    wait_for(lambda: "From the form" in page.locator("#eh-run-finding").inner_text())
+    done, planned = wait_for(lambda: (n := asked(page))[0] == n[1] and n)
+    assert done == planned > 100
+    page.wait_for_selector("#eh-live-share .main-svg")
+    page.wait_for_selector("#eh-live-elo .main-svg")
+    tab(page, "Results")
+    page.wait_for_selector("#eh-matrix td button")
+    link = wait_for(lambda: "study=From" in page.url and "tab=results" in page.url and page.url)
+    other = visit(link.split("?", 1)[1].replace("__theme=light&", ""))
+    other.wait_for_selector("#eh-matrix td button")
+    assert other.locator("#eh-study input").input_value() == "From the form"
+    assert "Simulated judges" in other.locator(".eh-src").last.inner_text()
+
+
+def test_running_a_finished_study_again_asks_nothing(visit, app):
+    page = visit("study=From the form&tab=run")
+    done, planned = wait_for(lambda: asked(page))
+    assert done == planned
+    assert not page.locator("#eh-start").is_visible()
+    store = Store(app.store)
+    calls, keys = store.read("SELECT count(*), count(DISTINCT key) FROM attempts").fetchone()
+    assert calls == keys
+
+
+def test_a_study_that_cannot_be_run_says_what_is_wrong(visit):
+    page = visit()
+    use_simulated(page, "Broken")
+    page.get_by_label("Simulated judge", exact=True).uncheck()
+    said = wait_for(lambda: page.locator("#eh-study-said").inner_text())
+    assert "names no judge" in said
+    assert page.locator("#eh-run").is_disabled()
+
+
+def test_a_bad_upload_names_the_line_and_loses_nothing(visit, tmp_path):
+    bad = tmp_path / "items.jsonl"
+    bad.write_text('{"id": "q1", "instruction": "Say hello."}\n', encoding="utf-8")
+    page = visit()
+    page.get_by_label("A JSONL file").check()
+    page.locator("input[type=file][accept*='.jsonl']").first.set_input_files(bad)
+    toast = page.locator(".toast-body")
+    toast.first.wait_for()
+    assert "line 1: field 'responses' is missing" in toast.first.inner_text()
+    assert "source: probe" in page.locator("#eh-yaml").inner_text()
+
+
+@pytest.mark.embedded
+def test_the_embedded_judge_runs_live_and_survives_a_reload(visit, app):
+    try:
+        find()
+    except WeightsMissing as error:
+        pytest.skip(f"NO WEIGHTS: {error}")
+    page = visit()
+    page.locator("#eh-again").click()
+    wait_for(lambda: "Twenty items, live" in page.locator("#eh-run-finding").inner_text())
+    assert asked(page)[1] == 40
+    wait_for(lambda: asked(page)[0] >= 3, 180)
+    page.wait_for_selector("#eh-live-elo .main-svg")
+    before = asked(page)[0]
+    page.reload()
+    page.wait_for_selector("#eh-run-finding h1", state="attached")
+    assert wait_for(lambda: asked(page)[0] >= before and page.locator("#eh-stop").is_visible())
+    page.locator("#eh-pause").click()
+    wait_for(lambda: page.locator("#eh-pause").inner_text() == "Resume")
+    page.locator("#eh-stop").click()
+    wait_for(lambda: page.locator("#eh-start").is_visible())
+    stopped = asked(page)[0]
+    page.locator("#eh-start").click()
+    wait_for(lambda: asked(page)[0] > stopped, 120)
+    page.locator("#eh-stop").click()
+    wait_for(lambda: page.locator("#eh-start").is_visible())
+    store = Store(app.store)
+    sql = "SELECT count(*) FROM (SELECT key FROM attempts GROUP BY key HAVING count(*) > 1)"
+    assert store.read(sql).fetchone()[0] == 0
