@@ -188,9 +188,11 @@
   };
 
   // After a step the line of the list comes into view, and the opened comparison starts at its top.
+  let pressed = "";
   evenhand.follow = (element, watch) => {
     let last = null;
     watch("value", () => {
+      pressed = "";
       const line = element.querySelector("[aria-current]"), box = line?.closest("ol");
       if (line) {
         const at = line.getBoundingClientRect(), frame = box.getBoundingClientRect();
@@ -210,7 +212,11 @@
     const target = [...document.querySelectorAll("[data-keys]")].find(node => visible(node) && node.dataset.keys.split(" ").includes(event.key));
     if (!target) return;
     event.preventDefault();
-    if (target.matches("input")) target.focus(); else target.click();
+    if (target.matches("input")) return target.focus();
+    const asks = target.dataset.select ?? "";
+    if (asks && asks === pressed) return;       // a key held down: this step is on its way
+    pressed = asks;
+    target.click();
   });
 
   // [data-copy=".eh-msg span"]: the text of these parts of the same drawer

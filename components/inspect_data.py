@@ -6,6 +6,7 @@ import base64
 import mimetypes
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -203,7 +204,12 @@ def _order(
 def _prompt_of(store: Store, key: str) -> Prompt | None:
     request = store.request(key)
     text = store.prompt_yaml(request.prompt_sha) if request else None
-    return parse_prompt(text) if text else None
+    return _parsed(text) if text else None
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> Prompt:
+    return parse_prompt(text)
 
 
 def _span(judgement: Judgement, prompt: Prompt | None, rule: str) -> tuple[int, int] | None:

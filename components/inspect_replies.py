@@ -32,8 +32,9 @@ def _order(order: Order, place: int) -> str:
     mark = mark if read else status_badge(judgement.status)
     return (
         f'<article class="eh-card"><header><span class="eh-mute eh-small">Order {place}</span>'
-        f'<span class="eh-small">{_shown(judgement)}</span><span class="eh-grow"></span><span class="eh-nw">{mark}</span>'
-        f"</header>{_outcome(judgement)}{_probabilities(judgement)}{_reply(order.reply)}"
+        f'<span class="eh-small">{_shown(judgement)}</span><span class="eh-grow"></span>'
+        f'<span class="eh-nw">{mark}</span></header>'
+        f"{_outcome(judgement)}{_probabilities(judgement)}{_reply(order.reply)}"
         f"{_reasoning(judgement)}{_again(order.again)}</article>"
     )
 

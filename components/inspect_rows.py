@@ -58,6 +58,8 @@ class Line:
     judge: str
     prompt: str
     marks: tuple[Mark, ...]
+    repeats_failed: tuple[Status, ...] = ()
+    """Of asks put again in the same order: marks do not show these."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -221,11 +223,22 @@ def _line(at: int, rows: Sequence[Mapping[str, Any]]) -> Line:
         judge=str(head["judge"]),
         prompt=str(head["prompt"]),
         marks=tuple(_mark(shown, made) for shown, made in orders.items()),
+        repeats_failed=tuple(
+            row["status"]
+            for made in orders.values()
+            for row in made
+            if row["status"] not in EVIDENCE and row is not _asked(made)[0]
+        ),
     )
 
 
+def _asked(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The asks of an order without its noise-floor repeats."""
+    return [row for row in rows if not row["noise"]] or list(rows)
+
+
 def _mark(shown: str, rows: Sequence[Mapping[str, Any]]) -> Mark:
-    asked = [row for row in rows if not row["noise"]] or list(rows)
+    asked = _asked(rows)
     head = next((row for row in asked if row["status"] in EVIDENCE), asked[0])
     names = tuple(shown.split(SEP))
     scores = tuple(head.get(f"score_{slot}", np.nan) for slot in range(len(names)))

@@ -35,7 +35,7 @@ _MOST_QUESTION: Final = 160
 
 def filter_bar(view: View) -> str:
     """Pills with counts, menus, search; what is on has an ink edge and a ×."""
-    if view.choices is None:
+    if view.choices is None or not (view.selection.filtered or view.total):
         return ""
     pills = "".join(_pills(view.selection, view.counts or {}))
     menus = "".join(_menus(view.selection, view.choices))
@@ -68,6 +68,8 @@ def _status_pills(status: str, counts: Mapping[str, int]) -> Iterable[str]:
     if not status:
         return
     kinds = [name for name in STATUSES if name not in EVIDENCE and counts[name]]
+    if on and len(kinds) < 2:
+        return
     for name in kinds if status in (FAILURES, *kinds) else [*kinds, status]:
         on = status == name
         wanted = {"status": FAILURES if on else name}
@@ -165,6 +167,7 @@ def _row(line: Line, view: View, several: Sequence[str]) -> str:
     question = (view.questions or {}).get(line.item) or line.item
     chips = "".join(_chip(mark) for mark in line.marks[:_MOST_CHIPS])
     chips += "<span>\u2026</span>" if len(line.marks) > _MOST_CHIPS else ""
+    chips += "".join(status_badge(status) for status in dict.fromkeys(line.repeats_failed))
     who = " \u00b7 ".join(safe(name) for name in line.names)
     by = ", ".join(safe(getattr(line, name)) for name in several)
     made = attributes(
@@ -200,8 +203,9 @@ def _foot(view: View) -> str:
         turns = _turn("\u2039", "Previous page", page - 1, page > 0)
         turns += _turn("Next page", "Next page", page + 1, page < last)
     keys = "<kbd>j</kbd><kbd>k</kbd>" if view.total > 1 else ""
+    shown = count(end) if end == start + 1 else f"{count(start + 1)}\u2013{count(end)}"
     return (
-        f'<div class="f"><span>{count(start + 1)}\u2013{count(end)} of {count(view.total)}</span>'
+        f'<div class="f"><span>{shown} of {count(view.total)}</span>'
         f'<span class="eh-row">{keys}{turns}</span></div>'
     )
 
@@ -259,6 +263,8 @@ def nothing(view: View) -> str:
 
 def _reason(view: View) -> str:
     selection = view.selection
+    if selection.text and not (view.counts or {}).get("all"):
+        return f"Neither a question nor a reply holds \u201c{selection.text}\u201d here."
     if selection.flipped and not (view.counts or {}).get("flipped"):
         return (
             "No verdict in view changed with the order; a comparison counts once all its orders "

@@ -28,7 +28,9 @@ def why(opened: Opened) -> Why:
     """The first thing to say about a comparison, then who is said to be right."""
     made = _first_thing(opened)
     told = people(opened.item, opened.line.names) if opened.item else ""
-    text = " ".join(part for part in (made.text, told) if part)
+    repeats = len(opened.line.repeats_failed)
+    lost = f"{count(repeats, 'repeat')} of the same order gave no verdict." if repeats else ""
+    text = " ".join(part for part in (made.text, lost, told) if part)
     return Why(made.kind, made.title, text)
 
 
@@ -107,9 +109,11 @@ def people(item: Item | None, names: Sequence[str]) -> str:
     if not said:
         return ""
     total = sum(said.values())
-    voted = "1 person voted" if total == 1 else f"{count(total)} people voted"
+    if total == 1:
+        (who,) = said
+        return f"The one person who voted {'called it a tie' if who == 'tie' else f'chose {who}'}."
     parts = [f"{n} for {'a tie' if who == 'tie' else who}" for who, n in said.most_common()]
-    return f"{voted}: {', '.join(parts)}."
+    return f"{count(total)} people voted: {', '.join(parts)}."
 
 
 def _best(item: Item, names: Sequence[str], by: str) -> str:

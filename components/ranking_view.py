@@ -124,7 +124,13 @@ def show_win_matrix(frame: pd.DataFrame) -> str:
         *(heat.Column(str(name), str(size)) for name, size in sizes.items() if str(name)),
     ]
     return heat.matrix(
-        list(whole), columns, cells, heat.WINS, total=True, keys=("contestant", "category")
+        list(whole),
+        columns,
+        cells,
+        heat.WINS,
+        total=True,
+        turns=True,
+        keys=("contestant", "category"),
     )
 
 

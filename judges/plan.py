@@ -81,21 +81,30 @@ def make_plan(study: Study) -> Plan:
 
 
 def asks_of(plan: Plan) -> Iterator[Planned]:
-    """Every ask in plan order: judge by judge, prompt by prompt, items in a seeded shuffle so that
-    what has come so far is a fair sample of the slice."""
+    """Every ask in plan order: item by item in a seeded shuffle, each for all judges and prompts,
+    so that what has come so far is a fair sample and a rating of all judges mixes them."""
     items = list(plan.items)
     random.Random(f"plan:{plan.study.data.seed}").shuffle(items)
     kinds = dict.fromkeys(_showings(prompt) for prompt in plan.prompts)
-    showings = {kind: list(kind(plan.study, items)) for kind in kinds}  # alike for every judge
-    for judge in plan.study.judges:
-        identity = identity_of(judge, plan.study.families)
-        for prompt in plan.prompts:
-            parameters: dict[int, dict[str, Any]] = {}  # by the number of answers shown
-            for showing in showings[_showings(prompt)]:
-                n = len(showing.shown)
-                if n not in parameters:
-                    parameters[n] = parameters_of(judge, prompt, n)
-                yield _planned(plan, judge, prompt, showing, identity, parameters[n])
+    showings = {kind: _by_item(kind(plan.study, items)) for kind in kinds}  # alike for every judge
+    identities = {j.name: identity_of(j, plan.study.families) for j in plan.study.judges}
+    parameters: dict[tuple[str, str, int], dict[str, Any]] = {}
+    for item in items:
+        for judge in plan.study.judges:
+            for prompt in plan.prompts:
+                for showing in showings[_showings(prompt)].get(item.id, ()):
+                    at = (judge.name, prompt.name, len(showing.shown))
+                    if at not in parameters:
+                        parameters[at] = parameters_of(judge, prompt, len(showing.shown))
+                    identity = identities[judge.name]
+                    yield _planned(plan, judge, prompt, showing, identity, parameters[at])
+
+
+def _by_item(showings: Iterator[Showing]) -> dict[str, list[Showing]]:
+    found: dict[str, list[Showing]] = {}
+    for showing in showings:
+        found.setdefault(showing.item.id, []).append(showing)
+    return found
 
 
 def call_for(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> Call:

@@ -47,6 +47,7 @@ def frame_from_battles(table: pd.DataFrame) -> pd.DataFrame:
             f"row {row + 1}: winner is {table['winner'].iloc[row]!r}; "
             f"known: {', '.join(_BATTLE_PICKS)}"
         )
+    _check_cells(table)
     n = len(table)
     first, second = table["model_a"].astype(str), table["model_b"].astype(str)
     names = sorted(set(first) | set(second))
@@ -55,7 +56,8 @@ def frame_from_battles(table: pd.DataFrame) -> pd.DataFrame:
     high = np.where(swapped, first, second)
 
     def column(name: str, default: str) -> pd.Series:
-        values = table[name].astype(str) if name in table else pd.Series([default] * n)
+        values = table[name] if name in table else pd.Series([default] * n, dtype=object)
+        values = values.where(values.notna(), default).astype(str)
         return values.astype("category").reset_index(drop=True)
 
     item = table["item"].astype(str) if "item" in table else pd.Series(np.arange(n)).astype(str)
@@ -88,6 +90,13 @@ def frame_from_battles(table: pd.DataFrame) -> pd.DataFrame:
     seen = frame.groupby([*keys, "shown"], observed=True).cumcount()
     frame["repeat"] = seen.astype(np.int16)
     return frame
+
+
+def _check_cells(table: pd.DataFrame) -> None:
+    """An empty cell would be a model, an item or a judge called nan; only a category may lack."""
+    for name in ("model_a", "model_b", "item", "judge", "prompt"):
+        if name in table and (empty := table[name].isna().to_numpy()).any():
+            raise ValueError(f"row {int(np.argmax(empty)) + 1}: the column {name} is empty")
 
 
 def frame_from_rows(
@@ -143,7 +152,7 @@ def frame_from_rows(
 
 
 def _coded(codes: np.ndarray, names: Sequence[str]) -> pd.Categorical[str]:
-    return pd.Categorical.from_codes(codes, pd.Index(list(names), dtype=object))
+    return pd.Categorical.from_codes(codes, pd.Index(list(names), dtype="str"))
 
 
 def _of(codes: np.ndarray, values: Sequence[Any], dtype: Any) -> np.ndarray:

@@ -23,7 +23,9 @@ from tests.judge_server.faults import SHAPES
 
 from tests.judges.small_studies import endpoint, judgements, run_through, study_plan
 
-IMPATIENT = Settings(attempts=2, first_backoff=0.01, deadline=0.4)
+IMPATIENT = Settings(attempts=2, first_backoff=0.01, deadline=5)
+HASTY = Settings(attempts=2, first_backoff=0.01, deadline=0.4)
+SLOW = ("timeout", "slow_drip")
 CANARY = "canary-0123456789abcdef"
 
 SETTLES = {  # kind: (status, reason) if the endpoint always answers so
@@ -37,8 +39,8 @@ SETTLES = {  # kind: (status, reason) if the endpoint always answers so
     "null_content": ("empty", "empty"),
     "refusal": ("refusal", "refusal"),
     "content_filter": ("filtered", "content_filter"),
-    "length": ("truncated", "default"),
-    "unclosed_think": ("truncated", "default"),
+    "length": ("truncated", "exactly-one"),
+    "unclosed_think": ("truncated", "last-marker"),
     "timeout": ("error", "timeout"),
     "slow_drip": ("error", "timeout"),
     "truncated_json": ("error", "bad reply"),
@@ -88,7 +90,7 @@ def test_every_fault_of_the_judge_server_is_met_here():
 def test_a_fault_that_stays_settles_its_ask_in_a_typed_outcome(kind, server, store, tmp_path):
     server.schedule(always(Fault(kind, retry_after=0.05, seconds=3)))
     plan = study_plan(tmp_path, [endpoint(server.base_url)], items=2)
-    run = run_through(plan, store, settings=IMPATIENT)
+    run = run_through(plan, store, settings=HASTY if kind in SLOW else IMPATIENT)
     found = judgements(store)
     status, reason = SETTLES[kind]
     assert [j.status for j in found] == [status] * 2
@@ -105,7 +107,7 @@ def test_a_fault_that_passes_is_retried_and_the_ask_is_answered(kind, store, tmp
     fault = Fault(kind, retry_after=0.05, seconds=3)
     with JudgeServer(rules=[first_attempt(fault)]) as server:
         plan = study_plan(tmp_path, [endpoint(server.base_url)], items=2)
-        run = run_through(plan, store, settings=IMPATIENT)
+        run = run_through(plan, store, settings=HASTY if kind in SLOW else IMPATIENT)
     assert [j.status for j in judgements(store)] == ["ok", "ok"]
     assert [failure.times for failure in run.snapshot().failures] == [2]
 

@@ -1,0 +1,71 @@
+"""The live view grows with the rows that arrive and ends where the whole frame does."""
+
+from __future__ import annotations
+
+import pytest
+
+from components.live import LiveView, LiveViews
+from metrics.elo import elo_table
+from metrics.position import first_share
+
+NAME = "two judges"
+
+
+class Dripping:
+    """A store whose rows arrive a few at a time."""
+
+    def __init__(self, store) -> None:
+        self._store, self.upto = store, 0
+
+    def narrow_rows(self, name: str, *, since: int = 0):
+        rows = self._store.narrow_rows(name)
+        rows.sort(key=lambda row: row[-1])
+        return [row for row in rows[: self.upto] if row[-1] > since]
+
+    def narrow_items(self, name: str):
+        return self._store.narrow_items(name)
+
+
+def test_rows_in_pieces_end_where_rows_at_once_do(judged):
+    pieces, once = Dripping(judged), Dripping(judged)
+    view = LiveView(pieces, NAME)
+    total = len(judged.frame(NAME))
+    for upto in (10, 11, 60, total):
+        pieces.upto = upto
+        view.picture()
+    once.upto = total
+    whole = LiveView(once, NAME)
+    whole.picture()
+    assert view.elo.ratings == pytest.approx(whole.elo.ratings)
+    assert view.picture().share.value == pytest.approx(first_share(judged.frame(NAME)).value)
+    assert view.picture().rows == total
+
+
+def test_nothing_new_is_the_same_picture(judged):
+    views = LiveViews(judged)
+    assert views.of(NAME).picture() is views.of(NAME).picture()
+
+
+def test_noise_repeats_do_not_move_the_ratings(judged):
+    frame = judged.frame(NAME)
+    view = LiveViews(judged).of(NAME)
+    view.picture()
+    battles = len(frame[~frame["noise"]])
+    assert view.elo.battles == battles
+
+
+def test_before_the_first_reply_there_is_nothing_to_draw(judged):
+    view = LiveView(Dripping(judged), NAME)
+    picture = view.picture()
+    assert (picture.rows, picture.share.value, picture.elo_figure) == (0, None, None)
+
+
+def test_elo_of_the_live_view_is_that_of_the_arrival_order(judged):
+    import numpy as np
+
+    frame = judged.frame(NAME).sort_values("seq").reset_index(drop=True)
+    view = LiveViews(judged).of(NAME)
+    view.picture()
+    table = elo_table(frame, rng=np.random.default_rng(0), orders=0, rounds=0)
+    for name, rating in table.items():
+        assert view.elo.ratings[name] == pytest.approx(rating.estimate.value)

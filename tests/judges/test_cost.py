@@ -1,0 +1,157 @@
+"""The ledger is the provider's bill; a budget is reserved before each call."""
+
+from pathlib import Path
+
+import pytest
+
+from judges.accounts import accounts, spent_by
+from judges.attempts import Settings
+from judges.cost import Ledger, cost_of, price_of
+from judges.errors import PlanError
+from studies.records import JudgeSpec, Price, Usage
+from studies.store import Store
+from tests.judge_server import (
+    Fault,
+    JudgeServer,
+    PrefixCache,
+    Reply,
+    first_attempt,
+    sometimes,
+)
+from tests.judges.small_studies import QUICK, endpoint, judgements, run_through, study_plan
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store.db")
+
+
+def test_cached_and_written_tokens_have_prices_of_their_own():
+    # 1000 prompt tokens: 600 plain at 2, 300 cached at 1, 100 written at 3; 50 out at 8:
+    # 1200 + 300 + 300 + 400 = 2200 millionths.
+    price = Price(2.0, 8.0, cache_read=1.0, cache_write=3.0)
+    assert cost_of(Usage(1000, 50, 300, 100), price) == pytest.approx(0.0022)
+    # Without prices of their own they cost what input costs: 2000 + 400.
+    assert cost_of(Usage(1000, 50, 300, 100), Price(2.0, 8.0)) == pytest.approx(0.0024)
+
+
+def test_an_unknown_price_or_an_untold_usage_is_unknown_never_zero():
+    assert cost_of(Usage(1000, 50), None) is None
+    assert cost_of(Usage(), Price(2.0, 8.0)) is None
+    assert price_of(JudgeSpec("j", "nobody-knows-it", "http://x")) is None
+    assert price_of(JudgeSpec("j", "simulated")) == Price(0.0, 0.0)
+
+
+@pytest.mark.parametrize("writes", [False, True])
+def test_the_ledger_equals_the_servers_bill_to_the_cent_retries_and_cache_included(
+    writes, store, tmp_path
+):
+    rules = [
+        first_attempt(Fault("empty_content")),  # billed, told, settles as `empty`
+        sometimes(Fault("server_error"), 0.2),  # not billed
+        sometimes(Fault("length"), 0.2),  # billed twice: the cap is doubled
+    ]
+    rules[0].chance = 0.1
+    with JudgeServer(rules=rules, cache=PrefixCache(writes=writes)) as server:
+        plan = study_plan(tmp_path, [endpoint(server.base_url)], items=150, concurrency=8)
+        run = run_through(plan, store)
+        totals = server.bill.totals
+    assert totals.untold == 0
+    assert totals.cached > 0
+    assert totals.billed > 150, "some were billed twice"
+    dollars = float(totals.dollars)
+    assert run.snapshot().spent == pytest.approx(dollars, abs=1e-9)
+    assert sum(account.cost for account in accounts(store, "small")) == pytest.approx(dollars)
+    assert sum(j.cost or 0 for j in judgements(store)) == pytest.approx(dollars)
+    assert spent_by(store, "small") == pytest.approx(dollars)
+    calls = sum(account.calls for account in accounts(store, "small"))
+    assert calls == totals.calls, "every attempt is in the ledger"
+
+
+def test_a_call_that_told_no_usage_is_counted_as_unknown(store, tmp_path):
+    rules = [first_attempt(Fault("cut_body")), sometimes(Fault("no_usage"), 0.5)]
+    with JudgeServer(rules=rules) as server:
+        plan = study_plan(tmp_path, [endpoint(server.base_url)], items=20)
+        run = run_through(plan, store)
+        totals = server.bill.totals
+    told = float(totals.dollars) - totals.untold_pico_dollars / 1e12
+    assert run.snapshot().spent == pytest.approx(told)
+    assert run.snapshot().untold == totals.untold
+
+
+def test_a_judge_without_a_price_is_asked_and_its_calls_are_counted(store, tmp_path):
+    with JudgeServer() as server:
+        judge = {"name": "judge", "model": "nobody-knows", "base_url": server.base_url}
+        run = run_through(study_plan(tmp_path, [judge], items=4), store)
+    assert run.snapshot().spent == 0
+    assert run.snapshot().unpriced == 4
+    assert all(j.cost is None for j in judgements(store))
+
+
+def test_a_budget_with_an_unknown_price_is_refused_before_anything_is_asked(store, tmp_path):
+    with JudgeServer() as server:
+        judge = {"name": "judge", "model": "nobody-knows", "base_url": server.base_url}
+        plan = study_plan(tmp_path, [judge], items=4, budget_usd=1)
+        with pytest.raises(PlanError, match="its price is not known"):
+            run_through(plan, store)
+        assert server.bill.totals.calls == 0
+
+
+def test_a_budget_is_never_exceeded_and_the_run_says_so(store, tmp_path):
+    # A call costs about 0.001 dollars; 20 tokens of cap keep the worst case near.
+    with JudgeServer(latency=(0.001, 0.02)) as server:
+        judge = endpoint(server.base_url, max_tokens=20)
+        plan = study_plan(tmp_path, [judge], items=100, concurrency=16, budget_usd=0.02)
+        run = run_through(plan, store)
+        dollars = float(server.bill.totals.dollars)
+    assert run.state == "stopped"
+    assert run.reason.startswith("budget reached")
+    assert 0.012 < dollars <= 0.02
+    counts = store.counts("small")
+    assert counts["pending"] + counts["ok"] == 100
+
+
+def test_a_second_run_does_not_get_the_budget_anew(store, tmp_path):
+    with JudgeServer() as server:
+        judge = endpoint(server.base_url, max_tokens=20)
+        plan = study_plan(tmp_path, [judge], items=60, budget_usd=0.01)
+        run_through(plan, store)
+        again = run_through(plan, store)
+        dollars = float(server.bill.totals.dollars)
+    assert dollars <= 0.01
+    assert again.snapshot().spent_before + again.snapshot().spent == pytest.approx(dollars)
+
+
+def test_a_judge_that_costs_nothing_goes_on_when_the_budget_is_gone(store, tmp_path):
+    with JudgeServer() as server:
+        judges = [
+            endpoint(server.base_url, "dear", max_tokens=20),
+            {"name": "free", "model": "simulated", "accuracy": 0.8},
+        ]
+        plan = study_plan(tmp_path, judges, items=40, budget_usd=0.005)
+        run = run_through(plan, store)
+    assert run.reason.startswith("budget reached")
+    assert sum(j.ask.judge == "free" and j.status == "ok" for j in judgements(store)) == 40
+
+
+def test_an_untold_call_is_feared_at_its_worst_by_the_budget(store, tmp_path):
+    # Every reply is lost on its way, each may have been billed: no more than the budget allows.
+    with JudgeServer(rules=[sometimes(Fault("cut_body"), 1.0)]) as server:
+        judge = endpoint(server.base_url, max_tokens=20)
+        plan = study_plan(tmp_path, [judge], items=100, budget_usd=0.01)
+        run_through(plan, store, settings=Settings(attempts=2, first_backoff=0.01))
+        assert float(server.bill.totals.dollars) <= 0.01
+
+
+def test_reservations_are_given_back():
+    ledger = Ledger(budget=1.0)
+    assert ledger.idle
+    assert ledger.total == 0
+
+
+def test_the_expected_total_is_that_of_the_judgements_so_far(store, tmp_path):
+    with JudgeServer(behaviour=lambda _: Reply("Overall, Response A is better.")) as server:
+        plan = study_plan(tmp_path, [endpoint(server.base_url)], items=10)
+        run = run_through(plan, store, settings=QUICK)
+    snapshot = run.snapshot()
+    assert snapshot.expected == pytest.approx(snapshot.spent)
