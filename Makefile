@@ -25,6 +25,7 @@ $(VENV)/.dev: requirements-dev.txt $(VENV)/.run
 	@touch $@
 
 weights: $(VENV)/.weights
+	@$(BIN)/python -m judges.models.weights prepare
 
 app: $(VENV)/.run $(VENV)/.weights
 	@$(BIN)/python app.py $(ARGS)
@@ -44,7 +45,7 @@ bench: $(VENV)/.dev $(VENV)/.weights
 	@$(BIN)/python -m tests.bench
 
 soak: $(VENV)/.dev $(VENV)/.weights
-	@$(BIN)/python -m pytest tests/soak -p no:cacheprovider
+	@$(BIN)/python -m pytest tests/soak -p no:cacheprovider -rA
 
 demo: $(VENV)/.run $(VENV)/.weights
 	@sh assets/demo/record.sh $(BIN)/python

@@ -27,7 +27,7 @@ class Form:
     source: str = SOURCES[0]
     file: str = ""
     categories: tuple[str, ...] = ()
-    contestants: tuple[str, ...] = ()
+    contestants: tuple[str, ...] = ("flawed", "precise")
     items: int = 12
     seed: int = 7
     judges: tuple[str, ...] = (JUDGES[0],)

@@ -128,8 +128,8 @@ def _build_data(fields: dict[str, Any]) -> tuple[gr.File, gr.HTML, gr.HTML]:
         interactive=True,
     )
     fields["contestants"] = gr.Dropdown(
-        [],
-        value=[],
+        list(START.contestants),
+        value=list(START.contestants),
         multiselect=True,
         label="Contestants",
         info="none chosen: all",
@@ -295,14 +295,15 @@ def keep_upload(path: Path, store: Store) -> str:
     return f"uploads/{kept.name}"
 
 
-def show_choices(source: str, file: str, folder: Path) -> list[Any]:
+def show_choices(source: str, file: str, folder: Path, chosen: tuple[str, ...] = ()) -> list[Any]:
+    """The categories and contestants a source offers; a new source begins with all of them."""
     try:
         categories, contestants, _ = source_facts(source, file, folder)
     except EvenhandError as error:
         raise gr.Error(str(error), title="This file cannot be used", duration=None) from None
     return [
         gr.Dropdown(choices=categories, value=[]),
-        gr.Dropdown(choices=contestants, value=[]),
+        gr.Dropdown(choices=contestants, value=list(chosen)),
     ]
 
 
@@ -374,7 +375,8 @@ def opening_outputs(tab: StudyTab) -> list[Any]:
 def show_start(store: Store) -> list[Any]:
     """The plan of the form as it starts, and the choices of its data."""
     folder = store.path.parent
-    return [*show_plan_of(study_yaml(START), folder), *show_choices(SOURCES[0], "", folder)]
+    choices = show_choices(SOURCES[0], "", folder, START.contestants)
+    return [*show_plan_of(study_yaml(START), folder), *choices]
 
 
 def study_names(store: Store) -> list[str]:

@@ -221,4 +221,3 @@ def _message(error: openai.APIStatusError) -> str:
     body = _body(error)
     text = body.get("message") or (json.dumps(body) if body else str(error))
     return " ".join(str(text).split())
-

@@ -13,6 +13,10 @@ FALL: Final = 0.7
 SLOW_DOWN: Final = 0.85
 FIRST_WAIT: Final = 0.5
 LONGEST_WAIT: Final = 30.0
+WINDOW: Final = 10
+ENOUGH: Final = 5
+"""Calls that must have passed before their rate means anything."""
+SLOWEST: Final = 0.05
 FASTEST: Final = 1000.0
 """A pace of so many calls a second holds nobody back: it is forgotten."""
 
@@ -20,14 +24,16 @@ FASTEST: Final = 1000.0
 class Pace:
     """Calls a second that a rate limiter lets through, learned from its refusals.
 
-    A number in flight alone cannot keep a limit of 10 a second when a call takes 20 ms. Just
-    below the rate that was last refused the pace grows by 1 % a second, elsewhere by 10 %.
+    A number in flight alone cannot keep a limit of 10 a second when a call takes 20 ms. After the
+    first refusal the pace doubles per window until the next; from then on it grows by 10 % a
+    window, and by 1 % just below the pace that was refused.
     """
 
     def __init__(self) -> None:
         self.rate: float | None = None
         """None: nobody has complained yet."""
         self._refused_at = 0.0
+        self._confirmed = False
         self._since = -1.0
         self._passed = 0
 
@@ -39,18 +45,25 @@ class Pace:
         self._passed += 1
         if self.rate is None:
             return
-        near = 0.9 * self._refused_at < self.rate < 1.1 * self._refused_at
-        self.rate *= 1 + (0.01 if near else 0.1) / max(10.0, self.rate)
+        self.rate *= 1 + self._growth() / max(WINDOW, self.rate)
         if self.rate > FASTEST:
-            self.rate = None
+            self.rate, self._confirmed = None, False
 
     def refused(self, now: float, guess: float, resume_at: float) -> None:
         """A new refusal: what passed since the last one says what the endpoint takes."""
-        passed, seconds = self._passed, max(now - self._since, 1e-3)
-        known = [rate for rate in (self.rate, passed / seconds if passed else None) if rate]
-        self._refused_at = min(known, default=guess)
-        self.rate = max(0.05, SLOW_DOWN * self._refused_at)
+        measured = self._passed / max(now - self._since, 1e-3)
+        known = [self.rate or guess, *([measured] if self._passed >= ENOUGH else [])]
+        self._confirmed = self.rate is not None
+        self._refused_at = min(known)
+        self.rate = max(SLOWEST, SLOW_DOWN * self._refused_at)
         self._since, self._passed = resume_at, 0
+
+    def _growth(self) -> float:
+        assert self.rate is not None
+        times = self.rate / self._refused_at
+        if not self._confirmed or times > 1.5:
+            return 1.0
+        return 0.01 if 0.9 < times < 1.1 else 0.1
 
 
 class Gate:

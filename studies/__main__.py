@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
 
-from studies.errors import EvenhandError
+from studies.errors import EvenhandError, StoreUnusable
 from studies.store import Store
 from studies.study import dump
 
@@ -17,11 +18,23 @@ from studies.study import dump
 def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
-        options.command(Store(options.store), options)
+        store = _existing(options.store)
+        options.command(store, options)
+        store.close()
+        sys.stdout.flush()
     except EvenhandError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # `… | head`: the reader has what it wanted
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
+
+
+def _existing(path: Path | None) -> Store:
+    """Looking at a store must not make one where a name was mistyped."""
+    if path is not None and not path.exists():
+        raise StoreUnusable(f"there is no store at {path}; --store names the SQLite file")
+    return Store(path)
 
 
 def _parser() -> argparse.ArgumentParser:

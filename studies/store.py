@@ -113,10 +113,10 @@ class Store:
             connection.close()  # this thread's; those of others go with their threads
 
     def read(self, sql: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
-        connection = getattr(self._local, "connection", None)
-        if connection is None:
-            connection = self._local.connection = database.connect(self.path)
         try:
+            connection = getattr(self._local, "connection", None)
+            if connection is None:
+                connection = self._local.connection = database.connect(self.path)
             return connection.execute(sql, values)
         except sqlite3.DatabaseError as error:
             raise StoreUnusable(f"the store {self.path} cannot be read: {error}") from error

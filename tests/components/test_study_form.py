@@ -20,7 +20,7 @@ from components.study_form import (
 from studies.errors import EvenhandError
 from studies.study import parse
 
-SIMULATED = Form(judges=(JUDGES[1],), items=4, noise_floor=0.0)
+SIMULATED = Form(judges=(JUDGES[1],), contestants=(), items=4, noise_floor=0.0)
 
 
 def test_what_the_form_writes_is_a_study():
@@ -49,7 +49,9 @@ def test_the_first_ask_is_shown_as_sent_and_escaped(tmp_path):
         '"responses": {"a": "one", "b": "<img src=x>"}}\n',
         encoding="utf-8",
     )
-    form = Form(source="A JSONL file", file="items.jsonl", judges=(JUDGES[1],), items=0)
+    form = Form(
+        source="A JSONL file", file="items.jsonl", judges=(JUDGES[1],), contestants=(), items=0
+    )
     html = show_prompt(planned(study_yaml(form), tmp_path))
     assert "<script>" not in html
     assert "&lt;script&gt;" in html
@@ -62,7 +64,9 @@ def test_a_contestant_missing_in_some_items_is_said_before_the_run(tmp_path):
         '{"id": "q2", "instruction": "i", "responses": {"a": "1"}}',
     ]
     (tmp_path / "items.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    form = Form(source="A JSONL file", file="items.jsonl", judges=(JUDGES[1],), items=0)
+    form = Form(
+        source="A JSONL file", file="items.jsonl", judges=(JUDGES[1],), contestants=(), items=0
+    )
     html = show_coverage(planned(study_yaml(form), tmp_path))
     assert "Some answers are missing" in html
 

@@ -1,13 +1,17 @@
 """Every planned ask ends in a typed outcome, whatever the endpoint does."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from judges.attempts import Settings
 from judges.faults import fault_of, retry_after, scrub
+from judges.plan import Plan, make_plan
 from studies.store import Store
+from studies.study import from_mapping
 from tests.judge_server import (
     KINDS,
     Fault,
@@ -20,7 +24,6 @@ from tests.judge_server import (
 )
 from tests.judge_server.errors import OVERFLOWS
 from tests.judge_server.faults import SHAPES
-
 from tests.judges.small_studies import endpoint, judgements, run_through, study_plan
 
 IMPATIENT = Settings(attempts=2, first_backoff=0.01, deadline=5)
@@ -152,28 +155,25 @@ def test_an_endpoint_that_refuses_images_gives_a_typed_outcome_and_a_hint(
     shape, server, store, tmp_path
 ):
     server.schedule(always(Fault("images_refused", shape=shape)))
-    pixel = "data:image/png;base64,iVBORw0KGgo="
-    line = (
-        '{"id": "q", "instruction": "what is it?", "images": ["%s"], '
-        '"responses": {"x": "a cat", "y": "a dog"}}\n' % pixel
-    )
-    plan = study_plan(tmp_path, [endpoint(server.base_url, vision=True)], items=1)
-    (tmp_path / "items.jsonl").write_text(line)
-    plan = study_plan_of(tmp_path, server.base_url)
+    plan = plan_with_an_image(tmp_path, endpoint(server.base_url, vision=True))
     run_through(plan, store, settings=IMPATIENT)
     (judgement,) = judgements(store)
     assert judgement.status == "unsupported"
     assert "judge_sees: context" in judgement.detail
 
 
-def study_plan_of(folder: Path, url: str):  # type: ignore[no-untyped-def]
-    from judges.plan import make_plan
-    from studies.study import from_mapping
-
+def plan_with_an_image(folder: Path, judge: dict[str, Any]) -> Plan:
+    item = {
+        "id": "q",
+        "instruction": "what is it?",
+        "images": ["data:image/png;base64,iVBORw0KGgo="],
+        "responses": {"x": "a cat", "y": "a dog"},
+    }
+    (folder / "items.jsonl").write_text(json.dumps(item))
     values = {
         "name": "small",
         "data": {"source": str(folder / "items.jsonl")},
-        "judges": [endpoint(url, vision=True)],
+        "judges": [judge],
         "prompts": ["creation-subjective"],
         "orders": "one",
         "judge_sees": "images",
@@ -255,9 +255,7 @@ def test_a_cap_is_doubled_only_once(store, tmp_path):
 
 def test_an_endpoint_that_refuses_the_doubled_cap_leaves_the_reply_as_it_came(store, tmp_path):
     endless = Reply("I think", reasoning="x" * 4000)
-    refusal = Rule(
-        Fault("unsupported_parameter", parameter="messages"), when=lambda a: a.cap == 64
-    )
+    refusal = Rule(Fault("unsupported_parameter", parameter="messages"), when=lambda a: a.cap == 64)
     with JudgeServer(behaviour=lambda _: endless, rules=[refusal]) as server:
         plan = study_plan(tmp_path, [endpoint(server.base_url, max_tokens=32)], items=2)
         run_through(plan, store)
@@ -304,7 +302,9 @@ def test_an_endpoint_that_dies_for_good_stops_its_judge_and_leaves_the_rest_pend
 # --- what a provider echoes, and when it wants to be left alone ---------------------------------
 
 
-@pytest.mark.parametrize("kind", ["unauthorized", "server_error", "context_overflow", "bad_gateway"])
+@pytest.mark.parametrize(
+    "kind", ["unauthorized", "server_error", "context_overflow", "bad_gateway"]
+)
 def test_a_key_that_the_provider_echoes_is_in_no_message(kind, store, tmp_path):
     with JudgeServer(rules=[always(Fault(kind, echo_key=True))], echo_key=True) as server:
         plan = study_plan(tmp_path, [endpoint(server.base_url)], items=1)

@@ -1,6 +1,7 @@
 """How many calls, how fast, and when none: the gate by itself, and against a rate limiter."""
 
 import asyncio
+import itertools
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
@@ -121,7 +122,7 @@ def test_after_a_refusal_calls_are_paced_not_sent_in_a_burst():
         return sorted(start or 0.0 for start in await asyncio.gather(*tasks))
 
     starts = in_loop(act)
-    gaps = [b - a for a, b in zip(starts, starts[1:], strict=False)]
+    gaps = [b - a for a, b in itertools.pairwise(starts)]
     assert all(gap >= 0.019 for gap in gaps), gaps
 
 
