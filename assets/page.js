@@ -206,9 +206,10 @@
   };
 
   // [data-keys="j ArrowRight"]: a button pressed, or a box focused, by a key while nobody types
-  const typing = (node) => node.isContentEditable || node.matches?.("input, textarea, select, [role=tab], [role=slider], [role=listbox]");
+  const typing = (node) => node.isContentEditable || node.matches?.("input, textarea, select");
+  const arrows = (node) => node.matches?.("[role=tab], [role=radio], [role=slider], [role=listbox], [role=option]");   // these have a use for them
   document.addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || (event.key.startsWith("Arrow") && arrows(event.target))) return;
     const target = [...document.querySelectorAll("[data-keys]")].find(node => visible(node) && node.dataset.keys.split(" ").includes(event.key));
     if (!target) return;
     event.preventDefault();

@@ -85,8 +85,8 @@ class Opened:
     pictures: tuple[Picture, ...]
     orders: tuple[Order, ...]
     flipped: bool
-    lean: int
     recorded: bool
+    simulated: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ def _open(store: Store, all_of: Comparisons, name: str, line: Line) -> Opened:
         pictures=_pictures(study, item),
         orders=_orders(store, study, judgements, _by_id(item, other)),
         flipped=bool(all_of.flipped[line.at]),
-        lean=int(all_of.lean[line.at]),
+        simulated=any(j.kind == "simulated" for j in study.judges if j.name == line.judge),
         recorded=all(store.request(one.ask.key) is None for one in judgements),
     )
 
@@ -284,8 +284,8 @@ def picture(path: str, folder: Path | None) -> Picture:
     if path.startswith("https://"):
         return Picture(path, link=path)
     if path.startswith("data:"):
-        kind = path[5:].partition(";")[0]
-        inside = path if kind in IMAGE_KINDS and len(path) < 2 * MOST_IMAGE_BYTES else ""
+        inline = path[5:].partition(";")[0] in IMAGE_KINDS
+        inside = path if inline and len(path) < 2 * MOST_IMAGE_BYTES else ""
         return Picture("image in the data", source=inside)
     kind = mimetypes.guess_type(path)[0]
     if folder is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from typing import Final
 
 from components.format import attributes, count, dollars, duration, safe, share
 from components.inspect_data import NOT_RECORDED, Opened, Order, Picture, Sent
@@ -13,7 +14,9 @@ from components.inspect_pieces import absent, cut, drawer, more_of, section, sid
 from components.inspect_replies import replies
 from components.inspect_why import people, why
 from components.panels import notice, status_badge, wrap
-from studies.records import EVIDENCE, Item, Judgement, Usage
+from studies.records import EVIDENCE, Item, Judgement, Status, Usage
+
+_SIMULATED: Final = '<span class="eh-badge sim">simulated judge</span>'
 
 
 def opened_html(opened: Opened, place: int, total: int, previous: str, following: str) -> str:
@@ -30,7 +33,7 @@ def opened_html(opened: Opened, place: int, total: int, previous: str, following
         f'<nav class="eh-ends">{_steps(previous, following, words=True)}</nav>',
     )
     key = opened.orders[0].reply.judgement.ask.key if opened.orders else ""
-    made = attributes({"class": "eh-panel eh-open", "data-key": key, "aria-live": "polite"})
+    made = attributes({"class": "eh-panel eh-open", "data-key": key})
     return wrap(f"<section{made}>{''.join(parts)}</section>")
 
 
@@ -40,19 +43,21 @@ def opened_html(opened: Opened, place: int, total: int, previous: str, following
 def _head(opened: Opened, place: int, total: int, previous: str, following: str) -> str:
     line = opened.line
     where = ", ".join(safe(part) for part in (line.item, line.category) if part)
-    badges = "".join(status_badge(status) for status in _statuses(opened))
+    badges = _SIMULATED if opened.simulated else ""
+    badges += "".join(status_badge(status) for status in _statuses(opened))
+    at = f"{count(place + 1)} of {count(total)}"
     return (
         f'<header class="eh-open-head"><div class="eh-row"><b>{safe(line.judge)}</b>'
         f'<span class="eh-mute">judges item {where} with {safe(line.prompt)}</span>{badges}</div>'
-        f'<nav class="eh-row"><span class="at">{count(place + 1)} of {count(total)}</span>'
+        f'<nav class="eh-row"><span class="at" aria-live="polite">{at}</span>'
         f"{_steps(previous, following)}</nav></header>"
     )
 
 
-def _statuses(opened: Opened) -> list[str]:
+def _statuses(opened: Opened) -> list[Status]:
     """The failures of its orders, or how all of them were read."""
     found = list(dict.fromkeys(order.reply.judgement.status for order in opened.orders))
-    return [status for status in found if status not in EVIDENCE] or found[:1]  # type: ignore[return-value]
+    return [status for status in found if status not in EVIDENCE] or found[:1]
 
 
 def _steps(previous: str, following: str, words: bool = False) -> str:
@@ -200,7 +205,7 @@ def _order_table(opened: Opened) -> str:
         for name in rows[0]
     )
     return (
-        '<div class="eh-orders"><table><thead><tr><th></th>'
+        f'<div class="eh-orders"><table style="--orders: {len(rows)}"><thead><tr><th></th>'
         f"{heads}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 

@@ -149,7 +149,7 @@ def choices(all_of: Comparisons) -> dict[str, list[str]]:
     return out | {"contestant": contestants(frame)}
 
 
-def page_of(view: Ints, selection: Selection, opened: int | None) -> int:
+def page_of(view: Sequence[int], selection: Selection, opened: int | None) -> int:
     """The page that shows what is opened, else the one asked for, within what there is."""
     if opened is not None:
         return int(np.searchsorted(view, opened)) // PAGE
@@ -161,7 +161,7 @@ def lines(all_of: Comparisons, wanted: Sequence[int] | Ints) -> list[Line]:
     at = np.asarray(wanted, np.int64)
     rows = np.flatnonzero(np.isin(all_of.of_row, at))
     table = all_of.frame.iloc[rows].assign(at=all_of.of_row[rows])
-    by_comparison: dict[int, list[dict[str, Any]]] = {}
+    by_comparison: dict[int, list[Mapping[Any, Any]]] = {}
     for row in table.to_dict("records"):
         by_comparison.setdefault(row["at"], []).append(row)
     return [_line(int(one), by_comparison[int(one)]) for one in at]

@@ -44,7 +44,7 @@ def _first_thing(opened: Opened) -> Why:
     if all(mark.pick is None for mark in marks):
         return Why("calm", "Scored.", "It gave scores and picked no answer.")
     if len(marks) == 1:
-        return Why("calm", "One order.", f"{_said(marks[0])} The swapped order was not read.")
+        return Why("calm", "One order.", f"{_said(marks[0])} No other order was read.")
     return Why("calm", "Consistent.", _kept(marks))
 
 

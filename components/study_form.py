@@ -13,6 +13,7 @@ from judges.plan import Forecast, Plan, asks_of, forecast, make_plan
 from judges.prompt import known_prompts, load_prompt
 from studies.comparisons import coverage
 from studies.sources.load import load_all
+from studies.store import Store
 from studies.study import DataSpec, Study, dump, from_mapping, parse
 
 SOURCES: Final = ("Built-in probe set", "A JSONL file")
@@ -103,9 +104,9 @@ def planned(yaml_text: str, folder: Path) -> Plan:
     return make_plan(parse(yaml_text, "study.yaml", folder))
 
 
-def show_plan(plan: Plan) -> tuple[str, str]:
+def show_plan(plan: Plan, store: Store | None = None) -> tuple[str, str]:
     """The plan strip and the words on the Run button: calls, tokens, dollars, minutes."""
-    told = forecast(plan)
+    told = forecast(plan, store=store)
     strip = kpi_strip(
         [
             Kpi("Asks", count(told.asks), note=_asks_note(told)),

@@ -212,7 +212,7 @@ def bind(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engine: Eng
     _bind_form(tab, store, quiet)
 
     def replan(text: str) -> list[Any]:
-        return show_plan_of(text, folder)
+        return show_plan_of(text, store)
 
     plan_outputs = [tab.plan, tab.run, tab.coverage, tab.item, tab.prompt, tab.said, tab.save_file]
     tab.yaml.change(replan, tab.yaml, plan_outputs, trigger_mode="always_last", **quiet)
@@ -237,8 +237,13 @@ def bind(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engine: Eng
         names = study_names(store)
         return [gr.Dropdown(choices=names, value=plan.study.name), gr.Tabs(selected="run")]
 
-    tab.run.click(run, [tab.yaml, tab.key], [header.study, tabs, tab.key], **quiet)
-    tab.again.click(again, None, [header.study, tabs], **quiet)
+    remember = "() => evenhand.remember({tab: 'run'})"
+    tab.run.click(run, [tab.yaml, tab.key], [header.study, tabs, tab.key], **quiet).success(
+        None, None, None, js=remember
+    )
+    tab.again.click(again, None, [header.study, tabs], **quiet).success(
+        None, None, None, js=remember
+    )
 
 
 def _bind_form(tab: StudyTab, store: Store, quiet: dict[str, Any]) -> None:
@@ -307,11 +312,11 @@ def show_choices(source: str, file: str, folder: Path, chosen: tuple[str, ...] =
     ]
 
 
-def show_plan_of(text: str, folder: Path) -> list[Any]:
+def show_plan_of(text: str, store: Store) -> list[Any]:
     """The plan box is always true: it is computed from the very file that Run reads."""
     try:
-        plan = planned(text, folder)
-        strip, words = show_plan(plan)
+        plan = planned(text, store.path.parent)
+        strip, words = show_plan(plan, store)
         saved = _download(text)
         return [
             strip, gr.Button(words, interactive=True), show_coverage(plan), show_item(plan),
@@ -376,7 +381,7 @@ def show_start(store: Store) -> list[Any]:
     """The plan of the form as it starts, and the choices of its data."""
     folder = store.path.parent
     choices = show_choices(SOURCES[0], "", folder, START.contestants)
-    return [*show_plan_of(study_yaml(START), folder), *choices]
+    return [*show_plan_of(study_yaml(START), store), *choices]
 
 
 def study_names(store: Store) -> list[str]:

@@ -106,7 +106,7 @@ def _name(options: argparse.Namespace) -> str:
 
 def plan(options: argparse.Namespace) -> int:
     made = make_plan(load(options.study))
-    whole = forecast(made)
+    whole = forecast(made, store=Store(options.store))
     print(f"{made.study.name}: {len(made.items)} items, {len(made.study.judges)} judges, "
           f"{len(made.prompts)} prompts")  # fmt: skip
     print(f"  asks     {whole.asks:,}, of which noise floor {whole.noise:,}")

@@ -91,6 +91,7 @@ class Desk:
     shared: bool = False
     """Another run is making some of our asks: its judgements count for us too."""
     on_trouble: Callable[[str], None] = print
+    resumed_at: float = 0.0
     go: asyncio.Event = field(default_factory=asyncio.Event)
     rng: random.Random = field(default_factory=random.Random)
     """For jitter only: nothing that is asked or read depends on it."""
@@ -103,6 +104,7 @@ class Desk:
         if self.paused and not self.stop:
             self.go.clear()
         else:
+            self.resumed_at = time.monotonic()
             self.go.set()
         self.ledger.recheck()
         for state in self.judges.values():
@@ -125,13 +127,15 @@ class Desk:
             async with asyncio.timeout(seconds):
                 await state.halted.wait()
 
-    async def repaired(self, error: Exception) -> bool:
+    async def repaired(self, error: Exception, submitted: float) -> bool:
         """The store refused a write: pause, say why, and wait for somebody to resume the run.
 
         True: try again; what came back from the judges is still held.
         """
         if self.stop:
             return False
+        if self.resumed_at > submitted:
+            return True  # the failure is older than the repair
         self.paused, self.trouble = True, str(error)
         self.on_trouble(self.trouble)
         self.steered()

@@ -179,12 +179,19 @@ class Forecast:
     seconds: float | None
 
 
-def forecast(plan: Plan, pending: set[str] | None = None) -> Forecast:
-    """Counts tokens from the rendered prompts; `pending` leaves out what is already answered."""
+def forecast(plan: Plan, pending: set[str] | None = None, store: Store | None = None) -> Forecast:
+    """Counts tokens from the rendered prompts; `pending` leaves out what is already answered.
+
+    A store that holds judgements of the same endpoint says how fast it has been.
+    """
     asks = noise = sent = received = 0
     dollars: float | None = 0.0
     seconds = {judge.name: 0.0 for judge in plan.study.judges}
     prices = {judge.name: price_of(judge) for judge in plan.study.judges}
+    paces = {
+        judge.name: store.pace(identity_of(judge, plan.study.families)) if store else None
+        for judge in plan.study.judges
+    }
     for planned in asks_of(plan):
         if pending is not None and planned.ask.key not in pending:
             continue
@@ -193,7 +200,7 @@ def forecast(plan: Plan, pending: set[str] | None = None) -> Forecast:
         asks, noise = asks + 1, noise + planned.ask.noise
         sent, received = sent + tokens_in, received + tokens_out
         dollars = _plus(dollars, prices[judge.name], tokens_in, tokens_out)
-        seconds[judge.name] += _seconds(judge, tokens_in, plan.study.concurrency)
+        seconds[judge.name] += _seconds(judge, tokens_in, plan.study.concurrency, paces[judge.name])
     slowest = max(seconds.values(), default=0.0)  # judges are asked side by side
     return Forecast(asks, noise, sent, received, dollars, slowest)
 
@@ -217,11 +224,16 @@ def _plus(dollars: float | None, price: Price | None, sent: int, received: int) 
     return dollars + (sent * price.input + received * price.output) / 1e6
 
 
-def _seconds(judge: JudgeSpec, tokens: int, concurrency: int) -> float:
-    """Rough: 340 prompt tokens/s for the embedded judge on two cores, 3 s a call elsewhere."""
+def _seconds(
+    judge: JudgeSpec, tokens: int, concurrency: int, pace: tuple[float, float] | None
+) -> float:
+    """At the pace it has shown; before that a guess: 85 prompt tokens/s for the embedded judge (two
+    cores of a small server; a desktop has four times that), 3 s a call elsewhere."""
     if judge.kind == "simulated":
         return 0.0005
-    return tokens / 340 if judge.kind == "embedded" else 3 / concurrency
+    if judge.kind == "embedded":
+        return tokens / (pace[0] if pace else 85.0)
+    return (1 / pace[1] if pace else 3.0) / concurrency
 
 
 def _showings(prompt: Prompt) -> Callable[[Study, Sequence[Item]], Iterator[Showing]]:
@@ -351,7 +363,7 @@ def _check(plan: Plan) -> None:
     for prompt in plan.prompts:
         if prompt.protocol in ("describe", "extraction"):
             raise PlanError(
-                f"prompt {prompt.name!r} is a {prompt.protocol} prompt: it judges nothing"
+                f"prompt {prompt.name!r} has the protocol {prompt.protocol}: it judges nothing"
             )
         if study.labels == "crossed" and not prompt.crossable:
             raise PlanError(

@@ -161,7 +161,8 @@ class Measure:
                 replace(one, note=joined(one.note, ONE_ORDER)) if single and one.n else one
                 for one, single in zip(estimates, evidence.single, strict=True)
             ]
-        return dict(zip(evidence.cells, estimates, strict=True))
+        # A frame without rows has no cells, yet one (empty) estimate is always made.
+        return dict(zip(evidence.cells, estimates[: len(evidence.cells)], strict=True))
 
     def _estimates(
         self, sums: Floats, cell: Ints, count: int, statistic: Statistic

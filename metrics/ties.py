@@ -158,9 +158,8 @@ def _fit_rao_kupper(data: Battles) -> Fit:
     left, right, pair, outcome = _settings(data)
     table, multiplicity = logit.tally(data.item, data.items, pair, outcome, (len(left), 3))
     counts = np.asarray(multiplicity @ table).reshape(-1, 3)
-    strong = bt_fit.components(pair_counts(data), strong=True)[data.matches > 0]
-    finite = len(set(strong.tolist())) == 1
-    if not finite:
+    finite = _settled_rao_kupper(data)
+    if finite is not None:
         counts = counts + np.array([PSEUDO_COUNT, 0.0, PSEUDO_COUNT])
     sides = _RaoKupper(left - right)
     beta = np.append(np.zeros(left.shape[1]), 0.5)
@@ -175,8 +174,21 @@ def _fit_rao_kupper(data: Battles) -> Fit:
     items = int(multiplicity.sum())
     meat = scores.T @ (scores * multiplicity[:, None])
     robust = bread @ meat @ bread * (items / (items - 1)) if items > 1 else None
-    span = None if finite else np.zeros((len(beta), 0))
-    return Fit(beta, sides.log_likelihood(beta, counts), bread, robust, span, items)
+    return Fit(beta, sides.log_likelihood(beta, counts), bread, robust, finite, items)
+
+
+def _settled_rao_kupper(data: Battles) -> Floats | None:
+    """What the data keep finite; None where that is everything.
+
+    Far out the likelihood has Davidson's slopes with ln ν = η/2: a win wants d ≥ η, a tie η ≥ |d|.
+    So wins and ties without a loss run off, as they do there.
+    """
+    span = logit.settled(_davidson_problem(data, True))
+    if span is None or not span.shape[1]:
+        return span
+    halved = span.copy()
+    halved[-1] *= 0.5
+    return np.asarray(np.linalg.qr(halved)[0])
 
 
 class _RaoKupper:
@@ -193,7 +205,8 @@ class _RaoKupper:
         value = -(counts[:, 0] + ties) @ np.logaddexp(0, -a) - (counts[:, 2] + ties) @ np.logaddexp(
             0, -b
         )
-        return float(value + ties.sum() * np.log(np.expm1(2 * beta[-1])))
+        # ln(e^{2η} − 1), safe for large η
+        return float(value + ties.sum() * (2 * beta[-1] + np.log(-np.expm1(-2 * beta[-1]))))
 
     def scores(self, beta: Floats) -> Floats:
         """Score of one verdict of each kind: [pair, outcome, parameter]."""
@@ -211,7 +224,8 @@ class _RaoKupper:
         first = (counts[:, 0] + ties) * expit(a) * expit(-a)
         second = (counts[:, 2] + ties) * expit(b) * expit(-b)
         hessian = self.a.T @ (self.a * first[:, None]) + self.b.T @ (self.b * second[:, None])
-        hessian[-1, -1] += ties.sum() / np.sinh(beta[-1]) ** 2
+        shrunk = np.exp(-2 * beta[-1])
+        hessian[-1, -1] += ties.sum() * 4 * shrunk / (1 - shrunk) ** 2
         return gradient, hessian
 
     def climb(self, beta: Floats, step: Floats, counts: Floats) -> Floats:

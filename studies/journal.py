@@ -57,8 +57,8 @@ class Journal:
             ) from None
         self.calling: set[int] = set()
         """Attempts whose call has begun and whose outcome is not on disk yet."""
-        self.repaired: Callable[[StoreUnusable], Awaitable[bool]] | None = None
-        """Asked when a write fails: True means try again."""
+        self.repaired: Callable[[StoreUnusable, float], Awaitable[bool]] | None = None
+        """Asked when a write fails, with when it was submitted: True means try again."""
         self.again_if = tuple(sorted(again))
         self.began = int(store.read("SELECT COALESCE(max(seq), 0) FROM judgements").fetchone()[0])
         self._store, self._wall = store, wall
@@ -203,10 +203,11 @@ class Journal:
         """Nothing that came back from a judge is let go while somebody may still repair a full
         disk."""
         while True:
+            submitted = time.monotonic()
             try:
                 return await self._committed(work)
             except StoreUnusable as error:
-                if self.repaired is None or not await self.repaired(error):
+                if self.repaired is None or not await self.repaired(error, submitted):
                     raise
 
     async def _committed(self, work: Work) -> Any:

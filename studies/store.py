@@ -333,6 +333,16 @@ class Store:
         ).fetchone()
         return int(row[0]), int(row[1])
 
+    def pace(self, endpoint: str) -> tuple[float, float] | None:
+        """Prompt tokens and calls a second of the last judgements from an endpoint, one by one."""
+        tokens, calls, seconds = self.read(
+            "SELECT sum(prompt_tokens - cached_tokens), count(*), sum(seconds) FROM "
+            "(SELECT j.* FROM judgements j JOIN requests r USING(key) WHERE r.endpoint=? "
+            "AND j.status IN ('ok','extracted','unreadable') ORDER BY j.seq DESC LIMIT 100)",
+            (endpoint,),
+        ).fetchone()
+        return (float(tokens) / seconds, calls / seconds) if calls >= 5 and seconds > 0 else None
+
     def judgements(self, name: str, *, after: int = 0, limit: int = 10**9) -> Iterator[Judgement]:
         """Judgements of a study with their texts, in plan order."""
         rows = self.read(

@@ -287,6 +287,10 @@ def test_the_verdict_is_boxed_in_the_colour_of_its_slot(store):
     assert boxed == [slots[pick] for pick in picks]
 
 
+def test_a_simulated_judge_is_marked_as_one(store):
+    assert "simulated judge" in opened_panel(look(store, Selection(study=ask_all(store, FIRSTISH))))
+
+
 def test_the_prompt_is_the_one_that_was_sent(store):
     name = ask_all(store, FIRSTISH)
     view = look(store, Selection(study=name))

@@ -1,5 +1,6 @@
 """Kills, full disks, read-only files, other programs: nothing that was paid for is lost."""
 
+import contextlib
 import json
 import os
 import signal
@@ -60,8 +61,12 @@ class Disk:
         self.pages = self._made[0].execute("PRAGMA page_count").fetchone()[0]
         self._made[0].execute(f"PRAGMA max_page_count={self.pages}")
 
-    def free(self) -> None:
-        self.pages = None
+    def repair(self) -> None:
+        """The writer may have connected again meanwhile: both what is open and what comes."""
+        self.pages, self.read_only = None, False
+        with contextlib.suppress(sqlite3.ProgrammingError):  # closed already
+            self._made[0].execute("PRAGMA max_page_count=1000000")
+            self._made[0].execute("PRAGMA query_only=OFF")
 
     def protect(self) -> None:
         self.read_only = True
@@ -89,8 +94,7 @@ def test_a_store_that_cannot_be_written_pauses_the_run_and_loses_nothing(trouble
         calls = server.bill.totals.calls
         time.sleep(0.3)
         assert server.bill.totals.calls == calls, "nothing is asked that cannot be kept"
-        disk.free()
-        disk.read_only = False
+        disk.repair()
         if other.in_transaction:
             other.execute("ROLLBACK")
         run.resume()
@@ -117,7 +121,7 @@ def test_a_run_on_a_full_disk_can_be_stopped_and_says_why(store, tmp_path):
         assert run.wait(10)
         assert run.state == "failed"
         assert "the disk is full" in run.reason
-        disk.free()
+        disk.repair()
         stored = store.counts("small")["ok"]
         again = made.start(plan, store, settings=QUICK)
         assert again.wait(60)

@@ -71,6 +71,17 @@ def test_one_side_winning_everything_is_regularised(fit):
     assert "no finite fit" in model.strength["A"].note
 
 
+@pytest.mark.parametrize("fit", [davidson, rao_kupper])
+def test_wins_and_ties_without_a_loss_have_no_finite_fit(fit):
+    # A tie does not hold A back: strength and the tie parameter run off together.
+    model = fit(duels([("A", "B", 2, 0, 1)]))
+    assert model.regularised
+    assert model.strength["A"].low is None
+    assert all_finite(model)
+    turned = fit(duels([("A", "B", 0, 2, 1)]))
+    assert turned.strength["B"].value == pytest.approx(model.strength["A"].value)
+
+
 @given(some_battles())
 @pytest.mark.parametrize("fit", [davidson, rao_kupper])
 def test_whatever_comes_every_number_is_finite(fit, rows):

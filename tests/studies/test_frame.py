@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -216,3 +217,16 @@ def test_a_battle_without_a_category_is_in_none() -> None:
 
 def test_no_battles_are_an_empty_frame() -> None:
     assert len(battles()) == 0
+
+
+def test_real_battles_keep_every_row_and_every_outcome(records: Path) -> None:
+    table = pd.read_csv(records / "evalica" / "llmfao.csv")
+    words = {"left": "model_a", "right": "model_b", "tie": "tie"}
+    renamed = table.rename(columns={"left": "model_a", "right": "model_b", "id": "item"})
+    renamed["winner"] = renamed["winner"].map(words)
+    frame = frame_from_battles(renamed[["model_a", "model_b", "winner", "item"]])
+    said = table["winner"].value_counts()
+    assert len(frame) == len(table) == 8931
+    assert (frame["pick"] == 0).sum() == said["left"]
+    assert (frame["pick"] == TIE).sum() == said["tie"]
+    assert list(frame["first"].astype(str)) == list(table["left"])

@@ -146,6 +146,7 @@ def test_the_embedded_judge_runs_live_and_survives_a_reload(visit, app):
     wait_for(lambda: asked(page)[0] >= 3, 180)
     page.wait_for_selector("#eh-live-elo .main-svg")
     before = asked(page)[0]
+    assert "tab=run" in page.url
     page.reload()
     page.wait_for_selector("#eh-run-finding h1", state="attached")
     assert wait_for(lambda: asked(page)[0] >= before and page.locator("#eh-stop").is_visible())

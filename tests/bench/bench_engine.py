@@ -1,0 +1,323 @@
+"""The engine against its peers: python -m tests.bench.bench_engine
+
+Each line is a ratio of one run, beside the bar of ENGINE.md, against a loopback judge in a process
+of its own that answers after a fixed latency. Ours and the peer take turns, and medians are
+compared, since others may use the machine. inspect-ai and litellm are installed into an
+environment of their own under build/ and are never a dependency.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from openai import AsyncOpenAI, DefaultAioHttpClient
+
+from judges.attempts import Settings
+from judges.plan import Plan, asks_of, save_plan
+from judges.runs import Engine
+from studies.store import Store
+from tests.judge_server import JudgeProcess
+from tests.judges.small_studies import endpoint, study_plan
+
+ROOT = Path(__file__).resolve().parents[2]
+PEERS = ROOT / "build" / "bench-peers"
+ROUNDS = 3
+CALLS = 1500
+PEER_CALLS = 300
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What so many calls took."""
+
+    calls: int
+    seconds: float
+    cpu: float
+
+    @property
+    def rate(self) -> float:
+        return self.calls / self.seconds
+
+    @property
+    def per_cpu_second(self) -> float:
+        return self.calls / self.cpu
+
+
+@dataclass(frozen=True)
+class Line:
+    work: str
+    value: float
+    bar: float
+    at_least: bool = True
+    note: str = ""
+
+    @property
+    def met(self) -> bool:
+        return self.value >= self.bar if self.at_least else self.value <= self.bar
+
+    def __str__(self) -> str:
+        sign = ">=" if self.at_least else "<="
+        verdict = "ok  " if self.met else "MISS"
+        bar = f"bar {sign} {self.bar:,g}"
+        return f"{verdict} {self.work:<58} {self.value:>10,.2f}   {bar:<14} {self.note}"
+
+
+def plan_for(folder: Path, url: str, asks: int, in_flight: int) -> Plan:
+    return study_plan(folder, [endpoint(url)], items=asks, concurrency=in_flight)
+
+
+def timed(act: Callable[[], None], calls: int) -> Effort:
+    wall, cpu = time.perf_counter(), time.process_time()
+    act()
+    return Effort(calls, time.perf_counter() - wall, time.process_time() - cpu)
+
+
+def engine_round(engine: Engine, url: str, asks: int, in_flight: int) -> Effort:
+    """Ours, with journal, parser and progress; the plan is made before the clock starts."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(Path(folder) / "store.db")
+        plan = plan_for(Path(folder), url, asks, in_flight)
+        save_plan(plan, store)
+
+        def act() -> None:
+            run = engine.start(plan, store, settings=Settings())
+            while not run.wait(0.25):
+                run.snapshot()
+            assert run.state == "done", run.reason
+
+        effort = timed(act, asks)
+        store.close()
+    return effort
+
+
+def bare_round(url: str, bodies: list[list[dict[str, Any]]], in_flight: int) -> Effort:
+    """The peer: a fixed number of workers over AsyncOpenAI on aiohttp, and nothing else."""
+
+    async def main() -> None:
+        client = AsyncOpenAI(
+            base_url=url, api_key="none", max_retries=0, http_client=DefaultAioHttpClient()
+        )
+        left: Iterator[list[dict[str, Any]]] = iter(bodies)
+
+        async def worker() -> None:
+            for messages in left:
+                await client.chat.completions.create(
+                    model="judge",
+                    messages=messages,
+                    max_tokens=4096,
+                    temperature=0,  # type: ignore[arg-type]
+                )
+
+        await asyncio.gather(*(worker() for _ in range(in_flight)))
+        await client.close()
+
+    return timed(lambda: asyncio.run(main()), len(bodies))
+
+
+def against_bare(url: str) -> tuple[list[Line], float]:
+    with tempfile.TemporaryDirectory() as folder:
+        plan = plan_for(Path(folder), url, CALLS, 64)
+        bodies = [planned.call.messages for planned in asks_of(plan)]
+    engine = Engine()
+    engine_round(engine, url, 128, 64)  # the ramp is learned once per endpoint; both sides warm
+    bare_round(url, bodies[:128], 64)
+    ours, peer = [], []
+    for _ in range(ROUNDS):
+        peer.append(bare_round(url, bodies, 64))
+        ours.append(engine_round(engine, url, CALLS, 64))
+    engine.close()
+    rate = statistics.median(o.rate / p.rate for o, p in zip(ours, peer, strict=True))
+    cpu = statistics.median(o.cpu / p.cpu for o, p in zip(ours, peer, strict=True))
+    per_cpu = statistics.median(o.per_cpu_second for o in ours)
+    told = f"{statistics.median(o.rate for o in ours):,.0f}/s, {1000 / per_cpu:.2f} ms CPU a call"
+    return [
+        Line("throughput / bare AsyncOpenAI loop (64, 50 ms)", rate, 0.85, note=told),
+        Line("CPU / bare AsyncOpenAI loop", cpu, 1.3, at_least=False),
+    ], per_cpu
+
+
+def latency_bound(in_flight: int) -> Line:
+    """Calls in the server's hands, on average after the ramp: throughput x latency (Little)."""
+    with (
+        JudgeProcess("--bench", "--latency", "1") as server,
+        tempfile.TemporaryDirectory() as folder,
+    ):
+        store = Store(Path(folder) / "store.db")
+        plan = plan_for(Path(folder), server.base_url, in_flight * 14, in_flight)
+        save_plan(plan, store)
+        engine = Engine()
+        run = engine.start(plan, store, settings=Settings())
+        while server.bill()["peak_in_flight"] < in_flight and not run.finished.is_set():
+            time.sleep(0.1)
+        time.sleep(1.0)
+        seen = []
+        until = time.monotonic() + 5
+        while time.monotonic() < until:
+            seen.append(server.bill()["in_flight"])
+            time.sleep(0.04)
+        run.stop()
+        engine.close()
+        store.close()
+    value = statistics.fmean(seen) / in_flight
+    return Line(f"rate / (C / latency) at 1 s, {in_flight} in flight", value, 0.95)
+
+
+def finished_again() -> Line:
+    """A study that is answered already: start, find nothing to ask, count, end."""
+    asks = 20_000
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(Path(folder) / "store.db")
+        judge = {"name": "s", "model": "simulated", "accuracy": 0.8}
+        plan = study_plan(Path(folder), [judge], items=asks, concurrency=256)
+        save_plan(plan, store)
+        engine = Engine()
+        assert engine.start(plan, store).wait(600)
+
+        def act() -> None:
+            save_plan(plan, store)
+            run = engine.start(plan, store)
+            assert run.wait(60)
+            assert run.snapshot().done == asks
+
+        efforts = [timed(act, asks) for _ in range(ROUNDS)]
+        engine.close()
+        store.close()
+    rate = statistics.median(effort.rate for effort in efforts)
+    return Line("re-run of a finished study, judgements/s", rate, 20_000)
+
+
+# --- peers in an environment of their own -------------------------------------------------------
+
+LITELLM = """
+import asyncio, json, sys, time
+import litellm
+litellm.telemetry = False
+url, calls, in_flight = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+messages = json.load(sys.stdin)
+async def main(n):
+    left = iter(range(n))
+    async def worker():
+        for _ in left:
+            await litellm.acompletion(
+                model="openai/judge", messages=messages, api_base=url, api_key="none",
+                max_tokens=4096, temperature=0, num_retries=0)
+    await asyncio.gather(*(worker() for _ in range(in_flight)))
+async def both():
+    await main(64)
+    cpu = time.process_time()
+    await main(calls)
+    print(json.dumps(calls / (time.process_time() - cpu)))
+asyncio.run(both())
+"""
+
+INSPECT = """
+import json, os, sys, tempfile, time
+url, calls, in_flight = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+messages = json.load(sys.stdin)
+os.environ["INSPECT_DISPLAY"] = "none"
+from inspect_ai import Task, eval
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import get_model
+from inspect_ai.scorer import includes
+from inspect_ai.solver import generate
+text = "\\n".join(m["content"] for m in messages)
+def once(n):
+    data = MemoryDataset([Sample(input=f"{text} {k}", target="A") for k in range(n)])
+    task = Task(dataset=data, solver=[generate()], scorer=includes())
+    model = get_model("openai/judge", base_url=url, api_key="none", memoize=False)
+    with tempfile.TemporaryDirectory() as folder:
+        (log,) = eval(task, model=model, max_connections=in_flight, max_samples=in_flight,
+                      log_dir=folder, display="none", max_tokens=4096)
+    assert log.status == "success", log.error
+once(64)
+cpu = time.process_time()
+once(calls)
+print(json.dumps(calls / (time.process_time() - cpu)))
+"""
+
+
+def peer_python() -> Path | None:
+    """The peers' environment, made if it is not there; None if it cannot be."""
+    python = PEERS / "bin" / "python"
+    if python.exists() and _imports(python):
+        return python
+    try:
+        shutil.rmtree(PEERS, ignore_errors=True)
+        venv.create(PEERS, with_pip=True)
+        packages = ["inspect-ai", "litellm", "openai"]
+        command = [str(python), "-m", "pip", "install", "--quiet", *packages]
+        subprocess.run(command, check=True, timeout=600, capture_output=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        print(f"skip inspect-ai and litellm cannot be installed here: {error}")
+        return None
+    return python
+
+
+def _imports(python: Path) -> bool:
+    command = [str(python), "-c", "import inspect_ai, litellm"]
+    return subprocess.run(command, capture_output=True).returncode == 0
+
+
+def peer_line(
+    python: Path, name: str, script: str, bar: float, url: str, ours: float, body: str
+) -> Line | None:
+    command = [str(python), "-c", script, url, str(PEER_CALLS), "64"]
+    try:
+        done = subprocess.run(
+            command, input=body, capture_output=True, text=True, timeout=300, check=True
+        )
+        theirs = float(done.stdout.strip().splitlines()[-1])
+    except (subprocess.SubprocessError, ValueError, IndexError) as error:
+        told = (getattr(error, "stderr", None) or str(error)).strip().splitlines()[-1:]
+        print(f"skip {name}: {' '.join(told)}")
+        return None
+    note = f"ours {ours:,.0f}, theirs {theirs:,.0f} (from {PEER_CALLS} calls)"
+    return Line(f"judgements per CPU-second / {name}", ours / theirs, bar, note=note)
+
+
+def against_peers(url: str, ours: float) -> list[Line]:
+    python = peer_python()
+    if python is None:
+        return []
+    with tempfile.TemporaryDirectory() as folder:
+        plan = plan_for(Path(folder), url, 1, 1)
+        body = json.dumps(next(asks_of(plan)).call.messages)
+    lines = [
+        peer_line(python, "inspect-ai", INSPECT, 3.0, url, ours, body),
+        peer_line(python, "litellm", LITELLM, 3.5, url, ours, body),
+    ]
+    return [line for line in lines if line is not None]
+
+
+def main() -> int:
+    lines: list[Line] = []
+
+    def tell(*more: Line) -> None:
+        for line in more:
+            print(line, flush=True)
+        lines.extend(more)
+
+    with JudgeProcess("--bench", "--latency", "0.05") as server:
+        bare, per_cpu = against_bare(server.base_url)
+        tell(*bare)
+        tell(*against_peers(server.base_url, per_cpu))
+    for in_flight in (64, 256):
+        tell(latency_bound(in_flight))
+    tell(finished_again())
+    return 0 if all(line.met for line in lines) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
