@@ -41,7 +41,11 @@ browser: $(VENV)/.dev
 test: $(VENV)/.dev $(VENV)/.weights lint browser
 	@$(BIN)/python -m pytest -n 2 --dist loadfile
 
-bench: $(VENV)/.dev $(VENV)/.weights
+$(VENV)/.bench: requirements-bench.txt $(VENV)/.dev
+	$(BIN)/pip install --quiet -r requirements-bench.txt
+	@touch $@
+
+bench: $(VENV)/.bench $(VENV)/.weights
 	@$(BIN)/python -m tests.bench
 
 soak: $(VENV)/.dev $(VENV)/.weights

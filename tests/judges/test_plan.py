@@ -8,7 +8,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -366,24 +365,6 @@ def test_the_hash_of_a_plan_changes_with_study_data_and_prompts() -> None:
     }
     assert len(hashes) == 4
     assert plan_sha(plan()) == plan_sha(plan())
-
-
-def test_a_hundred_thousand_asks_are_planned_in_seconds(store: Store) -> None:
-    """Checked on a tenth of them; profiled by hand on all."""
-    long = tuple(
-        replace(item, responses=dict.fromkeys("vwxyz", "a word " * 60)) for item in items(400)
-    )
-    made = plan(long, prompts=["brief-letters"], noise_floor=0.2)
-    began = time.process_time()
-    save_plan(made, store)
-    seconds = time.process_time() - began
-    asked = store.counts("s")["planned"]
-    assert 9_000 < asked < 10_500
-    # 20,000 a second on an idle core of two; a busy one is allowed a sixth of that.
-    assert asked / seconds > 3_300
-
-
-# ---- the forecast ------------------------------------------------------------------------------
 
 
 def test_the_forecast_counts_asks_tokens_and_dollars() -> None:

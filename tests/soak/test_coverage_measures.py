@@ -21,7 +21,6 @@ from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
-import pytest
 from scipy.stats import norm
 
 from metrics.contrasts import contrasts

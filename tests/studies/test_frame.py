@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -148,26 +146,6 @@ def test_the_fast_frame_agrees_with_the_plain_definition(rows: Any, said: Any) -
         for place, name in enumerate(shown):
             known = facts.get("lengths", {}).get(name, -1)
             assert frame.get(f"length_{place}", pd.Series([-1] * len(rows)))[at] == known
-
-
-def test_two_hundred_thousand_rows_make_a_frame_in_seconds() -> None:
-    """A page that is opened on a large study waits for this once."""
-    names = [f"m{n}" for n in range(8)]
-    pairs = [f"{a}{SEP}{b}" for a in names for b in names if a != b]  # 56
-    people = [["by-design", ["m0", "m1"], "m0", {}], ["ann", ["m1", "m2"], "m2", {}]]
-    facts = {"category": "c", "lengths": dict.fromkeys(names, 9), "human": people}
-    items = {f"q{n}": facts for n in range(3600)}
-    probabilities = json.dumps([0.25, 0.75])
-    rows = [
-        (0, item, "j", "p", shown, "A", 0, 0, 2, "ok", 0, 1, None, probabilities, 1)
-        for item in items
-        for shown in pairs
-    ]
-    began = time.process_time()
-    frame = frame_from_rows(rows, items, study="s")
-    assert len(frame) == 201_600
-    # About 1 s on an idle core; it took 4 before truth and lengths were spread by codes.
-    assert time.process_time() - began < 12
 
 
 # ---- battles -----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""One writer, group commit: what is reported as written is on disk, and one bad write harms none."""
+"""One writer, group commit: what is reported as written is on disk; one bad write harms none."""
 
 import asyncio
 import sqlite3

@@ -73,6 +73,22 @@ def test_results_of_the_recorded_demo_have_a_matrix_and_plots(visit):
     page.wait_for_selector("#eh-rates .main-svg")
 
 
+def test_a_click_on_a_cell_opens_the_judgements_behind_it(visit):
+    page = visit("tab=results")
+    page.wait_for_selector("#eh-matrix td button")
+    page.locator("#eh-matrix table.wide tbody tr").first.locator("td button").first.click()
+    page.wait_for_selector(".eh-inspect-open .eh")
+    wait_for(lambda: "judges item" in page.locator(".eh-inspect-open").inner_text())
+    assert "tab=inspect" in page.url
+    tab(page, "Results")
+    page.wait_for_selector("#eh-flips .eh-btn")
+    button = page.locator("#eh-flips .eh-btn").first
+    flips = int(button.inner_text().replace("Open", "").replace(",", ""))
+    button.click()
+    listed = page.locator(".eh-inspect-list")
+    wait_for(lambda: f" of {flips:,}" in listed.inner_text() or f"{flips:,}" in listed.inner_text())
+
+
 def test_a_filter_redraws_the_finding(visit):
     page = visit("tab=results")
     page.wait_for_selector("#eh-matrix td button")
