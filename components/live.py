@@ -43,6 +43,8 @@ class LiveView:
     _battles: list[int] = field(default_factory=list)
     _curves: dict[str, list[float]] = field(default_factory=dict)
     _points: list[SharePoint] = field(default_factory=list)
+    _seen: set[int] = field(default_factory=set)
+    """Places in the plan that have a verdict here."""
     _picture: Picture | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -57,6 +59,10 @@ class LiveView:
         rows = self.store.narrow_rows(self.study, since=self.cursor)
         if not rows:
             return False
+        if any(row[0] in self._seen for row in rows):
+            self._begin_again()  # asked again or read again: the earlier verdict no longer counts
+            rows = self.store.narrow_rows(self.study)
+        self._seen.update(row[0] for row in rows)
         rows.sort(key=lambda row: row[-1])  # as they arrived
         new = frame_from_rows(rows, self.store.narrow_items(self.study), study=self.study)
         self.cursor = int(rows[-1][-1])
@@ -65,6 +71,11 @@ class LiveView:
         self._advance(new)
         self._share(first)
         return True
+
+    def _begin_again(self) -> None:
+        self.cursor, self.frame, self.elo = 0, None, EloState()
+        self._battles, self._curves, self._points = [], {}, []
+        self._seen = set()
 
     def _advance(self, new: pd.DataFrame) -> None:
         pairs = new[new["options"] == 2]
@@ -138,7 +149,7 @@ def _first_slot(frame: pd.DataFrame) -> Estimate:
 
 
 def _joined(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
-    """Categories of both kept; a judgement that came again replaces the one before."""
+    """One frame of both, with the categories of both."""
     for column in old.columns.intersection(new.columns):
         if isinstance(old[column].dtype, pd.CategoricalDtype):
             union = pd.api.types.union_categoricals([old[column], new[column]]).categories

@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     by = [name.strip() for name in options.by.split(",") if name.strip()]
     try:
-        result = _measured(options.results, options.study, by)
+        result = _measured(options.results, options.study, by, options.quick)
     except (ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -40,18 +40,23 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--json", action="store_true", help="one JSON object instead of tables")
     parser.add_argument("--study", help="which study of the store")
     parser.add_argument("--by", default="", help=f"split by any of {','.join(SPLITS)}")
+    parser.add_argument(
+        "--quick", action="store_true", help="online Elo in plan order only, no band, no interval"
+    )
     return parser
 
 
-def _measured(results: Path, study: str | None, by: Sequence[str]) -> dict[str, Any]:
+def _measured(
+    results: Path, study: str | None, by: Sequence[str], quick: bool = False
+) -> dict[str, Any]:
     wrong = set(by) - set(SPLITS)
     if wrong:
         raise ValueError(f"cannot split by {', '.join(sorted(wrong))}; known: {', '.join(SPLITS)}")
     if not results.exists():
         raise ValueError(f"no such file: {results}")
     if results.is_file() and not _is_store(results):
-        return measure(frame_from_battles(_battles(results)), by)
-    return _from_store(results, study, by)
+        return measure(frame_from_battles(_battles(results)), by, quick=quick)
+    return _from_store(results, study, by, quick)
 
 
 def _is_store(path: Path) -> bool:
@@ -67,7 +72,9 @@ def _battles(path: Path) -> pd.DataFrame:
         raise ValueError(f"{path} is neither a store nor a CSV of battles: {error}") from error
 
 
-def _from_store(path: Path, study: str | None, by: Sequence[str]) -> dict[str, Any]:
+def _from_store(
+    path: Path, study: str | None, by: Sequence[str], quick: bool
+) -> dict[str, Any]:
     from studies.errors import EvenhandError
     from studies.store import Store
 
@@ -76,11 +83,13 @@ def _from_store(path: Path, study: str | None, by: Sequence[str]) -> dict[str, A
         frame = store.frame(study)
         name = study or str(frame["study"].iloc[0]) if len(frame) else study
         if name is None:
-            return measure(frame, by)
+            return measure(frame, by, quick=quick)
         spec = store.study(name)
         planned = store.counts(name)["planned"] or len(frame)
         combine, unreadable = cast(Combine, spec.combine), cast(Unreadable, spec.unreadable)
-        return measure(frame, by, planned=planned, combine=combine, unreadable=unreadable)
+        return measure(
+            frame, by, planned=planned, combine=combine, unreadable=unreadable, quick=quick
+        )
     except EvenhandError as error:
         raise ValueError(str(error)) from error
     finally:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 from scipy.special import betaln
 
-from metrics.intervals import Floats, unknown
+from metrics.intervals import Floats, item_sums, quantile, unknown
 from metrics.reliability import pearson, spearman
 from studies.records import Estimate
 
@@ -29,11 +29,37 @@ def expected_share(elo_gap: float) -> float:
     return 1 / (1 + 10 ** (-elo_gap / 400))
 
 
+def design_effect(per_item: float, correlation: float) -> float:
+    """How many verdicts count as one when an item holds `per_item` that correlate so: 1 + (m−1)ρ.
+
+    Both orders of all pairs by all judges are verdicts of one item. A negative ρ (orders that
+    cancel) goes below 1.
+    """
+    return max(1 + (per_item - 1) * correlation, 0.0)
+
+
+def item_correlation(successes: ArrayLike, items: ArrayLike) -> float | None:
+    """ρ of the verdicts so far, (deff − 1)/(m − 1), for planning the next ones.
+
+    m is the mean number per item. None where no item holds two, or where all verdicts are the same.
+    """
+    y, codes = np.asarray(successes, np.float64), np.asarray(items)
+    if len(y) == 0:
+        return None
+    _, sums = item_sums(np.stack([y, np.ones_like(y)], axis=1), codes)
+    groups, n, p = len(sums), len(y), float(y.mean())
+    if groups < 2 or n == groups or p * (1 - p) <= 0:
+        return None
+    spread = float(((sums[:, 0] - p * sums[:, 1]) ** 2).sum())
+    deff = groups / (groups - 1) * spread / (n * p * (1 - p))
+    return (deff - 1) / (n / groups - 1)
+
+
 def battles_needed(
     share: float,
     power: float = 0.8,
     alpha: float = 0.05,
-    design_effect: float = 1.0,
+    deff: float = 1.0,
     tie_rate: float = 0.0,
 ) -> int | None:
     """Battles to tell a true decisive win share from ½; None at exactly ½, which never shows.
@@ -44,36 +70,63 @@ def battles_needed(
     if share == 0.5 or tie_rate >= 1:
         return None
     half = _z(1 - alpha / 2) / 2 + _z(power) * math.sqrt(share * (1 - share))
-    return math.ceil((half / (share - 0.5)) ** 2 * design_effect / (1 - tie_rate) - 1e-9)
+    return _whole((half / (share - 0.5)) ** 2 * deff / (1 - tie_rate))
 
 
-def battles_for_half_width(elo: float, design_effect: float = 1.0, level: float = 0.95) -> int:
+def battles_for_half_width(
+    elo: float, deff: float = 1.0, tie_rate: float = 0.0, level: float = 0.95
+) -> int | None:
     """Battles for a two-contestant gap known to ± `elo`, near p = ½: SE = 2/√n logits."""
-    logits = elo / ELO_PER_LOGIT
-    n = 4 * (_z((1 + level) / 2) / logits) ** 2 * design_effect
-    return math.ceil(n - 1e-9)
-
-
-def half_width_after(estimate: Estimate, more: int) -> float | None:
-    """The half-width an estimate would have after `more` verdicts like those it rests on."""
-    if estimate.low is None or estimate.high is None or estimate.n == 0:
+    if elo <= 0 or tie_rate >= 1:
         return None
-    return (estimate.high - estimate.low) / 2 * math.sqrt(estimate.n / (estimate.n + more))
+    logits = elo / ELO_PER_LOGIT
+    return _whole(4 * (_z((1 + level) / 2) / logits) ** 2 * deff / (1 - tie_rate))
 
 
 def mcnemar_pairs(
-    discordance: float, primacy_share: float, power: float = 0.8, alpha: float = 0.05
+    discordance: float,
+    primacy_share: float,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    deff: float = 1.0,
 ) -> int | None:
     """Pairs in both orders needed to see a lean, given how many flip and where flips go.
 
-    Connor (1987): n = (z_{α/2}·√ψ + z_β·√(ψ − δ²))²/δ², ψ the share that flips, δ = ψ·(2p − 1).
+    Connor (1987): n = (z_{α/2}·√ψ + z_β·√(ψ − δ²))²/δ², ψ the share that flips, δ = ψ·(2p − 1);
+    times the design effect where an item holds several pairs.
     """
     lean = discordance * (2 * primacy_share - 1)
     if lean == 0:
         return None
     half = _z(1 - alpha / 2) * math.sqrt(discordance)
     half += _z(power) * math.sqrt(discordance - lean * lean)
-    return math.ceil((half / lean) ** 2 - 1e-9)
+    return _whole((half / lean) ** 2 * deff)
+
+
+def _whole(n: float) -> int:
+    return math.ceil(n - 1e-9)
+
+
+def half_width_after(
+    estimate: Estimate, more: int, correlation: float | None = None
+) -> float | None:
+    """The half-width an estimate would have after `more` verdicts like those it rests on.
+
+    By default they bring new items as those so far did: √(n/(n + more)), and Student's t of as many
+    items. With a `correlation` they are asked on the *same* items, where the variance goes with
+    (1 + (m−1)ρ)/n and cannot fall below ρ per item: more of the same teaches less and less.
+    """
+    if estimate.low is None or estimate.high is None or estimate.n == 0:
+        return None
+    half, after = (estimate.high - estimate.low) / 2, estimate.n + more
+    fewer = estimate.n / after
+    if correlation is not None and estimate.items:
+        now, then = (design_effect(n / estimate.items, correlation) for n in (estimate.n, after))
+        return half * math.sqrt(fewer * then / now) if now > 0 else half * math.sqrt(fewer)
+    shrink = 1.0
+    if estimate.items > 1:
+        shrink = float(quantile(round(estimate.items / fewer)) / quantile(estimate.items))
+    return half * math.sqrt(fewer) * shrink
 
 
 def sampling_weights(counts: ArrayLike, shares: ArrayLike) -> Floats:

@@ -27,6 +27,7 @@ from metrics.bradley_terry import leaderboard
 from metrics.choice import choice_model
 from metrics.contrasts import Contrast, contrasts
 from metrics.elo import elo_table
+from metrics.intervals import joined
 from metrics.measures import Cell, Evidence
 from metrics.position_term import position_term
 from studies.records import STATUSES, Estimate
@@ -35,8 +36,15 @@ SEED: Final = 7
 """Where no generator is given: the same records print the same numbers."""
 
 CONTRASTED: Final = (position.CONSISTENCY, position.FIRST_SHARE, position.ACCURACY)
+ELO_ORDERS: Final = 100
+ELO_ROUNDS: Final = ((20_000, 200), (math.inf, 100))
+"""Bootstrap rounds of online Elo up to so many verdicts: a pass is one step per battle, so beyond
+this half of them go. How many there were is said in the method of each rating."""
+
 MOST_CONTRASTS: Final = 60
 """A family beyond this is chosen by the reader on the page, not printed whole."""
+
+QUICK: Final = "quick: one pass in plan order, no band and no interval"
 
 Json = dict[str, Any]
 
@@ -48,29 +56,33 @@ def measure(
     planned: int | None = None,
     combine: wins.Combine = "pooled",
     unreadable: wins.Unreadable = "exclude",
+    quick: bool = False,
 ) -> Json:
     """All measures of a frame as plain data; with `by` the same again for every cell, nested.
 
     Judges and prompts are pooled, position and grade are by judge and prompt. Where the study names
-    a rule of its own for both orders or unreadable replies, `protocol` holds its numbers.
+    a rule of its own for both orders or unreadable replies, `protocol` holds its numbers. `quick`
+    plays online Elo once, in plan order: its band and interval are null, and a note says so.
     """
     rng = rng or np.random.default_rng(SEED)
-    result = _pooled(frame, rng, planned)
+    result = _pooled(frame, rng, planned, quick)
     if (combine, unreadable) != wins.DEFAULTS:
-        result["protocol"] = _protocol(frame, combine, unreadable, rng)
+        result["protocol"] = _protocol(frame, combine, unreadable, rng, quick)
     if by:
         evidence = Evidence(frame, by)
         cell = evidence.frame["cell"].to_numpy()
         nested: Json = {}
         for k, key in enumerate(evidence.cells if len(frame) else []):
-            _put(nested, key, _pooled(frame.loc[cell == k], rng, None))
+            _put(nested, key, _pooled(frame.loc[cell == k], rng, None, quick))
         result["by"] = nested
     return result
 
 
-def _pooled(frame: pd.DataFrame, rng: np.random.Generator, planned: int | None) -> Json:
+def _pooled(
+    frame: pd.DataFrame, rng: np.random.Generator, planned: int | None, quick: bool
+) -> Json:
     result: Json = {
-        "elo": _elo(frame, rng),
+        "elo": _elo(frame, rng, quick),
         "bradley_terry": plain(leaderboard(frame)),
         "win_rate": plain(wins.win_rate(frame)),
         "head_to_head": plain(wins.head_to_head(frame)),
@@ -87,11 +99,14 @@ def _pooled(frame: pd.DataFrame, rng: np.random.Generator, planned: int | None) 
     return result
 
 
-def _elo(frame: pd.DataFrame, rng: np.random.Generator) -> Json:
-    table = elo_table(frame, rng=rng)
+def _elo(frame: pd.DataFrame, rng: np.random.Generator, quick: bool) -> Json:
+    rounds = next(number for most, number in ELO_ROUNDS if len(frame) <= most)
+    orders = 0 if quick else ELO_ORDERS
+    table = elo_table(frame, rng=rng, orders=orders, rounds=0 if quick else rounds)
     return {
         name: {
             **plain(rating.estimate),
+            **({"note": joined(rating.estimate.note, QUICK)} if quick else {}),
             "order_low": plain(rating.order_low),
             "order_high": plain(rating.order_high),
             "matches": rating.matches,
@@ -105,12 +120,13 @@ def _protocol(
     combine: wins.Combine,
     unreadable: wins.Unreadable,
     rng: np.random.Generator,
+    quick: bool,
 ) -> Json:
     merged = wins.outcomes(frame, combine, unreadable)
     return {
         "combine": combine,
         "unreadable": unreadable,
-        "elo": _elo(merged, rng),
+        "elo": _elo(merged, rng, quick),
         "bradley_terry": plain(leaderboard(merged)),
         "win_rate": plain(wins.win_rate(frame, combine, unreadable)),
         "head_to_head": plain(wins.head_to_head(frame, combine, unreadable)),

@@ -41,6 +41,25 @@ def test_rows_in_pieces_end_where_rows_at_once_do(judged):
     assert view.picture().rows == total
 
 
+class AskedAgain(Dripping):
+    """The first ask is answered a second time, at the end."""
+
+    def narrow_rows(self, name: str, *, since: int = 0):
+        rows = super().narrow_rows(name)
+        again = (*rows[0][:-1], rows[-1][-1] + 1)
+        return [row for row in [*rows[1:], again] if row[-1] > since]
+
+
+def test_an_ask_that_is_answered_again_counts_once(judged):
+    total = len(judged.frame(NAME))
+    before, after = Dripping(judged), AskedAgain(judged)
+    before.upto = after.upto = total
+    view = LiveView(before, NAME)
+    view.picture()
+    view.store = after
+    assert view.picture().rows == total
+
+
 def test_nothing_new_is_the_same_picture(judged):
     views = LiveViews(judged)
     assert views.of(NAME).picture() is views.of(NAME).picture()

@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,30 +21,41 @@ RECORDS = Path(os.environ.get("EVENHAND_RECORDS", Path(__file__).parents[3] / "s
 
 
 def build(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """Rows with at least item, shown and pick; everything else has the plain value."""
+    """Rows with at least item, shown and pick; everything else has the plain value.
+
+    Column by column: laws build hundreds of frames, and a frame of dictionaries costs ten times as
+    much as the columns of one.
+    """
     table = [_row(row) for row in rows]
+
+    def column(name: str) -> list[Any]:
+        return [row[name] for row in table]
+
     width = max((len(row["shown"].split(SEP)) for row in table), default=2)
-    columns = [
-        "study", "item", "category", "judge", "prompt", "shown", "labels", "comparison", "options",
-        "orders", "repeat", "noise", "status", "pick", "margin", "truth", "first", "second",
-    ]  # fmt: skip
-    frame = pd.DataFrame(table, columns=[*columns, "scores", "p", "length", "family", "families"])
+    names = sorted({name for row in table for name in row["shown"].split(SEP)})
+    columns: dict[str, Any] = {}
     for name in ("study", "item", "category", "judge", "prompt", "shown", "labels", "comparison"):
-        frame[name] = frame[name].astype(str).astype("category")
-    names = sorted({name for shown in frame["shown"] for name in shown.split(SEP)})
-    frame["first"] = pd.Categorical(frame["first"], categories=names)
-    frame["second"] = pd.Categorical(frame["second"], categories=names)
-    frame["status"] = pd.Categorical(frame["status"], categories=list(STATUSES))
+        columns[name] = _categories([str(value) for value in column(name)])
     for name, dtype in (("options", np.int8), ("orders", np.int16), ("repeat", np.int16)):
-        frame[name] = frame[name].astype(dtype)
+        columns[name] = np.array(column(name), dtype)
+    columns["noise"] = np.array(column("noise"), bool)
+    columns["status"] = _categories(column("status"), list(STATUSES))
     for name in ("pick", "margin", "truth"):
-        frame[name] = frame[name].astype(np.int8)
-    frame["noise"] = frame["noise"].astype(bool)
-    _spread(frame, "scores", "score", width, np.nan, np.float32)
-    _spread(frame, "p", "p", width, np.nan, np.float32)
-    _spread(frame, "length", "length", width, -1, np.int32)
-    _families(frame, width)
-    return frame
+        columns[name] = np.array(column(name), np.int8)
+    for name in ("first", "second"):
+        columns[name] = _categories(column(name), names)
+    columns |= _spread(column("scores"), "score", width, np.nan, np.float32)
+    columns |= _spread(column("p"), "p", width, np.nan, np.float32)
+    columns |= _spread(column("length"), "length", width, -1, np.int32)
+    columns |= _families(column("family"), column("families"), width)
+    return pd.DataFrame(columns)
+
+
+def _categories(values: list[Any], known: list[str] | None = None) -> pd.Categorical:
+    known = sorted(set(values)) if known is None else known
+    place = {name: code for code, name in enumerate(known)}
+    codes = [-1 if value is None else place[value] for value in values]
+    return pd.Categorical.from_codes(np.array(codes, np.int64), known)
 
 
 def _row(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -65,26 +77,25 @@ def _row(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _spread(
-    frame: pd.DataFrame, name: str, prefix: str, width: int, blank: float, dtype: type
-) -> None:
-    lists = frame.pop(name)
-    if not lists.notna().any():
-        return
-    for slot in range(width):
-        values = [
-            x[slot] if isinstance(x, list | tuple) and len(x) > slot else blank for x in lists
-        ]
-        frame[f"{prefix}_{slot}"] = np.array(values, dtype)
+    lists: list[Any], prefix: str, width: int, blank: float, dtype: type
+) -> dict[str, np.ndarray]:
+    if all(values is None for values in lists):
+        return {}
+    return {
+        f"{prefix}_{slot}": np.array(
+            [x[slot] if x is not None and len(x) > slot else blank for x in lists], dtype
+        )
+        for slot in range(width)
+    }
 
 
-def _families(frame: pd.DataFrame, width: int) -> None:
-    judge, slots = frame.pop("family"), frame.pop("families")
-    if not judge.notna().any():
-        return
-    frame["family"] = judge.fillna("").astype("category")
+def _families(judge: list[Any], slots: list[Any], width: int) -> dict[str, pd.Categorical]:
+    if all(name is None for name in judge):
+        return {}
+    found = {"family": _categories([name or "" for name in judge])}
     for slot in range(width):
-        values = [x[slot] if isinstance(x, list | tuple) else "" for x in slots]
-        frame[f"family_{slot}"] = pd.Categorical(values)
+        found[f"family_{slot}"] = _categories(["" if x is None else x[slot] for x in slots])
+    return found
 
 
 def pair(item: str, first: Any, second: Any, **more: Any) -> list[dict[str, Any]]:
@@ -145,8 +156,10 @@ def _lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.decode().splitlines()]
 
 
+@cache
 def prd() -> pd.DataFrame:
-    """PRD: five judges, ten pairs, both orders, and the people's votes, truth = their majority."""
+    """PRD: five judges, ten pairs, both orders, and the people's votes. Read once; not to be
+    changed in place."""
     category = {p["prompt_id"]: p["category"] for p in _lines(records("prd", "prompts.jsonl"))}
     judged = [
         {"judge": row["judge"], **_prd(row), "category": category[row["prompt_id"]], "orders": 2}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 from frames import build, pair, rotated
 
@@ -150,18 +152,24 @@ EXPECTED = {
 }
 
 
+@cache
+def enumerated(n, **settings):
+    """All four parts come from one enumeration of Nᴺ outcomes."""
+    return g.expected_scores(g.canonical_judge(n, **settings))
+
+
 @pytest.mark.parametrize("part", EXPECTED)
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
 def test_canonical_judges_score_as_enumerated(part, n):
     rows = [[float(x) for x in line.split()] for line in EXPECTED[part].splitlines()]
     for (name, settings), row in zip(JUDGES.items(), rows, strict=True):
-        got = g.expected_scores(g.canonical_judge(n, **settings))[part]
+        got = enumerated(n, **settings)[part]
         assert got == pytest.approx(row[n - 2], abs=1e-6), name
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
 def test_the_table_of_chance_is_the_uniform_judge(n):
-    exact = g.expected_scores(g.canonical_judge(n, best=None))["grade"]
+    exact = enumerated(n, best=None)["grade"]
     assert g.G_RANDOM[n] == pytest.approx(exact, abs=1e-6)
 
 
@@ -174,7 +182,7 @@ def test_the_correction_does_not_make_different_n_comparable():
     # «last w.p. .5 else best» reads 0, −.048, .008, .081, .141 corrected at N = 2…6.
     got = []
     for n in (2, 3, 4, 5, 6):
-        value = g.expected_scores(g.canonical_judge(n, last=0.5))["grade"]
+        value = enumerated(n, last=0.5)["grade"]
         got.append((value - g.G_RANDOM[n]) / (1 - g.G_RANDOM[n]))
     assert got == pytest.approx([0, -0.048, 0.008, 0.081, 0.141], abs=6e-4)
 
