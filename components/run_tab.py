@@ -8,7 +8,7 @@ from typing import Any
 
 import gradio as gr
 
-from components.format import NARROW, count, dollars, duration, interval, share
+from components.format import NARROW, count, dollars, duration, interval, safe, share
 from components.header import Header, show_pill
 from components.live import LiveViews, Picture
 from components.panels import (
@@ -20,6 +20,7 @@ from components.panels import (
     last_replies,
     notice,
     progress_bar,
+    status_badge,
     wrap,
 )
 from components.plot import ClickableHTML, PlotlyView
@@ -180,7 +181,7 @@ def show(
         gr.Button(f"Run {count(pending)} asks", visible=not on and pending > 0),
         gr.Button("Resume" if snapshot and snapshot.state == "paused" else "Pause", visible=on),
         gr.Button(visible=on),
-        show_notices(snapshot),
+        show_notices(snapshot) + show_failures(store, name, counts),
         progress_bar({s: counts[s] for s in STATUSES if counts.get(s)}, counts["planned"]),
         show_kpis(snapshot, counts, picture),
         *_figures(picture),
@@ -217,6 +218,24 @@ def show_notices(snapshot: Snapshot | None) -> str:
     elif snapshot.state == "stopped" and snapshot.reason:
         parts.append(notice("calm", "Stopped.", f"{snapshot.reason}. What was answered is kept."))
     return "".join(parts)
+
+
+def show_failures(store: Store, name: str, counts: Any) -> str:
+    """Failures by kind: how many, what they do to the numbers, and the last of them as it came."""
+    kinds = [s for s in STATUSES if s not in EVIDENCE and counts.get(s)]
+    if not kinds:
+        return ""
+    latest = store.latest(name, 200, failures_only=True)
+    rows = []
+    for status in kinds:
+        example = next((j for j in latest if j.status == status), None)
+        told = ": ".join(filter(None, (example.detail, example.reply[-160:]))) if example else ""
+        rows.append(
+            f'<div class="eh-row">{status_badge(status, counts[status])}'
+            f'<span class="eh-small eh-mute">{safe(told[:240])}</span></div>'
+        )
+    lead = "<b>Kept and counted, never scored.</b> The last of each kind:"
+    return wrap(f'<div class="eh-notice calm"><div>{lead}{"".join(rows)}</div></div>')
 
 
 def show_kpis(snapshot: Snapshot | None, counts: Any, picture: Picture) -> str:

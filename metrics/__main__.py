@@ -72,9 +72,7 @@ def _battles(path: Path) -> pd.DataFrame:
         raise ValueError(f"{path} is neither a store nor a CSV of battles: {error}") from error
 
 
-def _from_store(
-    path: Path, study: str | None, by: Sequence[str], quick: bool
-) -> dict[str, Any]:
+def _from_store(path: Path, study: str | None, by: Sequence[str], quick: bool) -> dict[str, Any]:
     from studies.errors import EvenhandError
     from studies.store import Store
 

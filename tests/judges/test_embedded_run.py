@@ -18,7 +18,7 @@ from tests.judges.test_runs import until
 pytestmark = pytest.mark.embedded
 STUDY = {
     "name": "embedded",
-    "data": {"source": "probe", "count": 6},
+    "data": {"source": "probe", "count": 2},
     "judges": [{"name": "local", "model": "embedded"}],
     "prompts": ["brief-letters"],
     "pairing": "baseline",
@@ -47,7 +47,7 @@ def test_a_child_that_dies_in_the_middle_of_a_run_is_started_again(store, child)
     save_plan(plan, store)
     with engine() as made:
         run = made.start(plan, store)
-        until(lambda: run.snapshot().done >= 2, 60)
+        until(lambda: run.snapshot().done >= 1, 120)
         os.kill(child._process.pid, signal.SIGKILL)
         assert run.wait(120)
     assert run.state == "done"

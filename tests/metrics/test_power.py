@@ -124,9 +124,11 @@ def test_new_items_also_bring_a_smaller_t():
 
 
 def test_asking_the_same_items_again_teaches_less():
-    # 20 items of 10, ρ = .2: deff 2.8. Twice as many: deff 4.8, variance (4.8/400)/(2.8/200) = .857.
+    # 20 items of 10, ρ = .2: deff 2.8, of 20 4.8. Variance: (4.8/400)/(2.8/200) = .857 of it.
     now = Estimate(0.6, 0.5, 0.7, n=200, items=20)
-    assert w.half_width_after(now, 200, 0.2) == pytest.approx(0.1 * (4.8 / 400 / (2.8 / 200)) ** 0.5)
+    assert w.half_width_after(now, 200, 0.2) == pytest.approx(
+        0.1 * (4.8 / 400 / (2.8 / 200)) ** 0.5
+    )
     # For ever more it stops at ρ per item: √(.2·10/2.8) = .845 of what it was.
     assert w.half_width_after(now, 10**9, 0.2) == pytest.approx(0.0845, abs=1e-4)
     # Independent verdicts gain in full.
