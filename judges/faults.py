@@ -103,7 +103,7 @@ def _status_fault(error: openai.APIStatusError, endpoint: str) -> Fault:
     if code == 404:
         detail = f"{endpoint} knows no such model or path (404): {message}"
         return Fault("stop", "error", "not found", detail)
-    if code == 429 and "insufficient_quota" in _codes(error):
+    if code == 402 or (code == 429 and _QUOTA.search(f"{_codes(error)} {message}")):
         return Fault(
             "stop", "error", "no quota", f"the account at {endpoint} has no quota: {message}"
         )
@@ -122,6 +122,7 @@ def _status_fault(error: openai.APIStatusError, endpoint: str) -> Fault:
     return Fault("retry", "error", f"HTTP {code}", message, congestion=code == 503, wait=wait)
 
 
+_QUOTA: Final = re.compile(r"insufficient_quota|exceeded your current quota", re.IGNORECASE)
 _OVERFLOW: Final = re.compile(
     r"context[_ ]length|context size|context window|exceed_context|maximum context"
     r"|too (long|many tokens)|input is too large",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 from judges.errors import PlanError
 from judges.models.answers import Answer, Call, Model
@@ -24,9 +26,17 @@ class EmbeddedModel:
         self._server: EmbeddedServer | None = None
         self._endpoint: EndpointModel | None = None
         self._starting = asyncio.Lock()
+        self._last: list[dict[str, Any]] = []
 
     async def complete(self, call: Call) -> Answer:
-        return await (await self._running()).complete(call)
+        """A repeat is read afresh: continued from its own last token it would round differently,
+        and what flips without any swap must be the judge's doing, not the cache's."""
+        endpoint = await self._running()
+        repeat = call.messages == self._last
+        self._last = call.messages
+        if repeat:
+            call = replace(call, parameters={**call.parameters, "cache_prompt": False})
+        return await endpoint.complete(call)
 
     async def close(self) -> None:
         if self._endpoint is not None:

@@ -248,31 +248,33 @@ print(json.dumps(calls / (time.process_time() - cpu)))
 """
 
 
-def peer_python() -> Path | None:
-    """The peers' environment, made if it is not there; None if it cannot be."""
-    python = PEERS / "bin" / "python"
-    if python.exists() and _imports(python):
+def peer_python(package: str) -> Path | None:
+    """The peer's environment, made if it is not there; None if it cannot be. Each has its own:
+    they want different versions of openai."""
+    folder = PEERS / package
+    python = folder / "bin" / "python"
+    if python.exists() and _imports(python, package):
         return python
     try:
-        shutil.rmtree(PEERS, ignore_errors=True)
-        venv.create(PEERS, with_pip=True)
-        packages = ["inspect-ai", "litellm", "openai"]
-        command = [str(python), "-m", "pip", "install", "--quiet", *packages]
+        shutil.rmtree(folder, ignore_errors=True)
+        venv.create(folder, with_pip=True)
+        command = [str(python), "-m", "pip", "install", "--quiet", "--upgrade", package, "openai"]
         subprocess.run(command, check=True, timeout=600, capture_output=True)
     except (OSError, subprocess.SubprocessError) as error:
-        print(f"skip inspect-ai and litellm cannot be installed here: {error}")
+        print(f"skip {package} cannot be installed here: {error}")
         return None
     return python
 
 
-def _imports(python: Path) -> bool:
-    command = [str(python), "-c", "import inspect_ai, litellm"]
+def _imports(python: Path, package: str) -> bool:
+    command = [str(python), "-c", f"import {package.replace('-', '_')}, openai"]
     return subprocess.run(command, capture_output=True).returncode == 0
 
 
-def peer_line(
-    python: Path, name: str, script: str, bar: float, url: str, ours: float, body: str
-) -> Line | None:
+def peer_line(name: str, script: str, bar: float, url: str, ours: float, body: str) -> Line | None:
+    python = peer_python(name)
+    if python is None:
+        return None
     command = [str(python), "-c", script, url, str(PEER_CALLS), "64"]
     try:
         done = subprocess.run(
@@ -288,15 +290,12 @@ def peer_line(
 
 
 def against_peers(url: str, ours: float) -> list[Line]:
-    python = peer_python()
-    if python is None:
-        return []
     with tempfile.TemporaryDirectory() as folder:
         plan = plan_for(Path(folder), url, 1, 1)
         body = json.dumps(next(asks_of(plan)).call.messages)
     lines = [
-        peer_line(python, "inspect-ai", INSPECT, 3.0, url, ours, body),
-        peer_line(python, "litellm", LITELLM, 3.5, url, ours, body),
+        peer_line("inspect-ai", INSPECT, 3.0, url, ours, body),
+        peer_line("litellm", LITELLM, 3.5, url, ours, body),
     ]
     return [line for line in lines if line is not None]
 

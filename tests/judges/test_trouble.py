@@ -1,12 +1,14 @@
 """Kills, full disks, read-only files, other programs: nothing that was paid for is lost."""
 
 import contextlib
+import io
 import json
 import os
 import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +17,7 @@ from typing import Any
 import pytest
 
 from judges.plan import Plan, save_plan
+from judges.progress import follow
 from studies.database import connect
 from studies.errors import StoreUnusable
 from studies.journal import possibly_paid_twice
@@ -129,6 +132,23 @@ def test_a_run_on_a_full_disk_can_be_stopped_and_says_why(store, tmp_path):
     assert again.state == "done"
     assert 0 <= lost <= 8, "at most what was in flight is paid twice"
     assert stored >= 10
+
+
+def test_at_a_terminal_a_full_disk_is_told_and_the_run_goes_on_once_there_is_room(store, tmp_path):
+    told = io.StringIO()
+    with JudgeServer(latency=0.01) as server, engine() as made:
+        plan = study_plan(tmp_path, [endpoint(server.base_url)], items=200, concurrency=8)
+        disk = Disk(store)
+        save_plan(plan, store)
+        run = made.start(plan, store, settings=QUICK)
+        until(lambda: run.snapshot().done >= 10)
+        disk.fill()
+        until(lambda: run.snapshot().state == "paused")
+        threading.Timer(0.5, disk.repair).start()
+        snapshot = follow(run, told)
+    assert snapshot.state == "done"
+    assert told.getvalue().count("paused: the disk is full: free some space") == 1
+    assert store.counts("small") == {"planned": 200, "ok": 200}
 
 
 def test_a_store_that_is_read_only_from_the_start_is_refused_before_anything_is_asked(
