@@ -9,8 +9,9 @@ from typing import Final
 from judges.plan import Plan, make_plan
 from judges.prompt import load_prompt
 from studies.recorded import open_recorded
+from studies.rows import PromptText
 from studies.sources.load import ASSETS, load_items
-from studies.store import PromptText, Store
+from studies.store import Store
 from studies.study import DataSpec, Study, load
 
 FOLDER: Final = ASSETS / "demo"

@@ -14,7 +14,8 @@ from judges.models.answers import Call
 from judges.plan import Plan, call_for, identity_of, key_of, parameters_of
 from judges.prompt import Prompt, load_prompt, render
 from studies.records import Ask, Item, Judgement, JudgeSpec
-from studies.store import PromptText, Request, Store
+from studies.rows import PromptText, Request
+from studies.store import Store
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 import aiohttp
+import httpx2
 import openai
 
 from judges.models.embedded import EmbeddedUnavailable
@@ -60,13 +61,13 @@ def _sorted(error: BaseException, endpoint: str) -> Fault:
         return Fault("stop", "error", "not available", str(error))
     if (bad := _bad_reply(error)) is not None:
         return Fault("retry", "error", "bad reply", str(bad), maybe_billed=True)
-    if isinstance(error, (openai.APIConnectionError, TimeoutError)):
+    if isinstance(error, (httpx2.TransportError, TimeoutError)):
         return _connection_fault(error, endpoint)
     return Fault("retry", "error", type(error).__name__, str(error), maybe_billed=True)
 
 
 def _connection_fault(error: BaseException, endpoint: str) -> Fault:
-    """By what lies beneath: the client calls a refused connection and a reset one a timeout too.
+    """By what lies beneath: the client calls a refused connection and a reset one timeouts.
 
     A connection that was never made cost nothing; an answer that did not come may have.
     """

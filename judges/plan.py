@@ -27,8 +27,9 @@ from studies.comparisons import (
     unrelated_answer,
 )
 from studies.records import UNRELATED, Ask, Item, JudgeSpec, Price
+from studies.rows import PromptText, Request
 from studies.sources.load import load_items, source_path
-from studies.store import Changed, PromptText, Request, Store
+from studies.store import Changed, Store
 from studies.study import Study, dump
 
 CHARACTERS_PER_TOKEN: Final = 4.2

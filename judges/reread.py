@@ -12,7 +12,8 @@ from judges.models.answers import Answer
 from judges.prompt import Prompt, parse_prompt
 from judges.reading import read_reply
 from studies.records import Judgement
-from studies.store import Store, put_judgement
+from studies.rows import put_judgement
+from studies.store import Store
 
 READABLE_AGAIN: Final = frozenset({"ok", "extracted", "unreadable", "truncated"})
 """Statuses that came from reading text; the others never had any to read."""

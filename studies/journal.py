@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 from studies.errors import StoreUnusable
 from studies.owner import Owner, is_alive
 from studies.records import Judgement, Usage
-from studies.store import PromptText, Request, Store, put_judgement
+from studies.rows import PromptText, Request, put_judgement
+from studies.store import Store
 from studies.writer import Work
 
 

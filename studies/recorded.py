@@ -11,7 +11,8 @@ from typing import Any
 
 from studies.errors import SourceError
 from studies.records import STATUSES, Ask, Item, Judgement, Usage, Verdict
-from studies.store import PromptText, Store
+from studies.rows import PromptText
+from studies.store import Store
 from studies.study import Study
 
 

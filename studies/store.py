@@ -2,43 +2,37 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
 import threading
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any
 
 import pandas as pd
 
 from studies import database
 from studies.errors import StoreUnusable, StudyError
-from studies.frame import NO_PICK, SEP, TIE, frame_from_rows
+from studies.frame import frame_from_rows
 from studies.owner import is_alive
-from studies.records import Ask, Item, Judgement, Status, Usage, Verdict
-from studies.sources.native import item_from, item_to
-from studies.study import Study, dump, parse
+from studies.records import Ask, Item, Judgement
+from studies.rows import (
+    JUDGEMENT,
+    PLAN,
+    PromptText,
+    Request,
+    ask_of,
+    delete_orphaned_extractions,
+    judgement_of,
+    put_items,
+    put_plan,
+    put_recorded,
+    put_study,
+)
+from studies.sources.native import item_from
+from studies.study import Study, parse
 from studies.writer import Writer
-
-
-class Request(NamedTuple):
-    """What a key stands for, kept beside it so that a row explains itself."""
-
-    key: str
-    endpoint: str
-    model: str
-    prompt_sha: str
-    parameters: str
-
-
-class PromptText(NamedTuple):
-    sha: str
-    name: str
-    version: int
-    yaml: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +66,6 @@ class Changed:
     kept: int
     dropped: int
     added: int
-
-
-_PLAN: Final = "key, item, judge, prompt, shown, labels, repeat, noise, orders, unrelated_item"
-_JUDGEMENT: Final = (
-    "status, pick, margin, scores, probabilities, mass, rule, finish, prompt_tokens, "
-    "completion_tokens, cached_tokens, cache_write, cost, seconds, model, time"
-)
 
 
 class Store:
@@ -137,7 +124,7 @@ class Store:
         """Writes a study and its plan in one transaction; judgements already there stay."""
 
         def work(connection: sqlite3.Connection) -> Changed:
-            study_id = _put_study(connection, study, plan_sha, only_recorded)
+            study_id = put_study(connection, study, plan_sha, only_recorded)
             before = {
                 row[0]
                 for row in connection.execute(
@@ -145,10 +132,10 @@ class Store:
                 )
             }
             connection.execute("DELETE FROM plan WHERE study=?", (study_id,))
-            _put_items(connection, study_id, items)
+            put_items(connection, study_id, items)
             connection.executemany("INSERT OR IGNORE INTO prompts VALUES (?,?,?,?)", prompts)
-            after = _put_plan(connection, study_id, asks)
-            _put_recorded(connection, study_id, recorded, start=len(after))
+            after = put_plan(connection, study_id, asks)
+            put_recorded(connection, study_id, recorded, start=len(after))
             keys = set(after)
             return Changed(len(before & keys), len(before - keys), len(keys - before))
 
@@ -189,7 +176,7 @@ class Store:
                 f"DELETE FROM judgements WHERE {gone}", (name, name)
             ).rowcount
             connection.execute(f"DELETE FROM requests WHERE {gone}", (name, name))
-            _delete_orphaned_extractions(connection)
+            delete_orphaned_extractions(connection)
             connection.execute("DELETE FROM studies WHERE name=?", (name,))
             connection.execute("DELETE FROM items WHERE sha NOT IN (SELECT sha FROM study_items)")
             return count
@@ -241,10 +228,10 @@ class Store:
     def asks(self, name: str) -> Iterator[Ask]:
         """Every live ask of a study in plan order."""
         sql = (
-            f"SELECT {_PLAN} FROM plan WHERE study=(SELECT id FROM studies WHERE name=?) "
+            f"SELECT {PLAN} FROM plan WHERE study=(SELECT id FROM studies WHERE name=?) "
             "AND origin='live' ORDER BY position"
         )
-        return (_ask(row) for row in self.read(sql, (name,)))
+        return (ask_of(row) for row in self.read(sql, (name,)))
 
     def pending(
         self,
@@ -261,21 +248,21 @@ class Store:
         `again`: statuses that do not satisfy, unless written after the seq `began`.
         """
         rows = self.read(
-            f"SELECT position, {_PLAN} FROM plan p "
+            f"SELECT position, {PLAN} FROM plan p "
             "WHERE study=(SELECT id FROM studies WHERE name=?) AND judge=? AND position>? "
             "AND origin='live' AND NOT EXISTS (SELECT 1 FROM judgements j WHERE j.key=p.key "
             f"AND (j.status NOT IN ({','.join('?' * len(again))}) OR j.seq>?)) "
             "ORDER BY position LIMIT ?",
             (name, judge, after, *again, began, limit),
         )
-        return [(row[0], _ask(row[1:])) for row in rows]
+        return [(row[0], ask_of(row[1:])) for row in rows]
 
     def unextracted(
         self, name: str, prompts: Sequence[str], after: int, limit: int
     ) -> list[tuple[int, Judgement]]:
         """Unreadable judgements written after a seq whose reply no extraction has read yet."""
         rows = self.read(
-            f"SELECT j.seq, {_PLAN}, {_JUDGEMENT}, reply, reasoning, detail FROM judgements j "
+            f"SELECT j.seq, {PLAN}, {JUDGEMENT}, reply, reasoning, detail FROM judgements j "
             "JOIN plan p USING(key) JOIN replies r USING(key) "
             "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND j.seq>? AND p.origin='live' "
             f"AND j.status='unreadable' AND p.prompt IN ({','.join('?' * len(prompts))}) "
@@ -283,7 +270,7 @@ class Store:
             "WHERE e.reads=j.key AND x.status!='error') ORDER BY j.seq LIMIT ?",
             (name, after, *prompts, limit),
         )
-        return [(row[0], _judgement(row[1:])) for row in rows]
+        return [(row[0], judgement_of(row[1:])) for row in rows]
 
     def extraction_of(self, key: str) -> tuple[str, str, str] | None:
         """Key, reply and finish reason of the extraction that read an ask's reply."""
@@ -346,22 +333,22 @@ class Store:
     def judgements(self, name: str, *, after: int = 0, limit: int = 10**9) -> Iterator[Judgement]:
         """Judgements of a study with their texts, in plan order."""
         rows = self.read(
-            f"SELECT {_PLAN}, {_JUDGEMENT}, reply, reasoning, detail FROM plan p "
+            f"SELECT {PLAN}, {JUDGEMENT}, reply, reasoning, detail FROM plan p "
             "JOIN judgements j USING(key) JOIN replies r USING(key) "
             "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND p.position>=? "
             "ORDER BY p.position LIMIT ?",
             (name, after, limit),
         )
-        return (_judgement(row) for row in rows)
+        return (judgement_of(row) for row in rows)
 
     def judgement(self, name: str, key: str) -> Judgement | None:
         row = self.read(
-            f"SELECT {_PLAN}, {_JUDGEMENT}, reply, reasoning, detail FROM plan p "
+            f"SELECT {PLAN}, {JUDGEMENT}, reply, reasoning, detail FROM plan p "
             "JOIN judgements j USING(key) JOIN replies r USING(key) "
             "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND key=?",
             (name, key),
         ).fetchone()
-        return _judgement(row) if row else None
+        return judgement_of(row) if row else None
 
     def keys_at(self, seqs: Iterable[int]) -> dict[int, str]:
         """Keys by the frame's `seq`; one that was replaced since has gone."""
@@ -409,13 +396,13 @@ class Store:
         """The last replies as they came, newest first."""
         only = "AND j.status NOT IN ('ok','extracted')" if failures_only else ""
         rows = self.read(
-            f"SELECT {_PLAN}, {_JUDGEMENT}, reply, reasoning, detail FROM judgements j "
+            f"SELECT {PLAN}, {JUDGEMENT}, reply, reasoning, detail FROM judgements j "
             "JOIN plan p USING(key) JOIN replies r USING(key) "
             f"WHERE p.study=(SELECT id FROM studies WHERE name=?) {only} "
             "ORDER BY j.seq DESC LIMIT ?",
             (name, count),
         )
-        return [_judgement(row) for row in rows]
+        return [judgement_of(row) for row in rows]
 
     def version(self, name: str) -> tuple[str, int]:
         """Changes when the study's plan or any of its judgements does."""
@@ -470,182 +457,3 @@ def _past_run(row: Sequence[Any], owners: Path) -> PastRun:
         state = "interrupted"
         reason = "its process ended; start the study again to go on where it stopped"
     return PastRun(run_id, study, state, reason, started, ended)
-
-
-def _put_study(connection: sqlite3.Connection, study: Study, plan_sha: str, recorded: bool) -> int:
-    now = time.time()
-    connection.execute(
-        "INSERT INTO studies(name, yaml, plan_sha, recorded, created, updated) "
-        "VALUES (?,?,?,?,?,?) ON CONFLICT(name) DO UPDATE SET yaml=excluded.yaml, "
-        "plan_sha=excluded.plan_sha, recorded=excluded.recorded, updated=excluded.updated",
-        (study.name, dump(study), plan_sha, int(recorded), now, now),
-    )
-    row = connection.execute("SELECT id FROM studies WHERE name=?", (study.name,)).fetchone()
-    return int(row[0])
-
-
-def _delete_orphaned_extractions(connection: sqlite3.Connection) -> None:
-    """Extractions whose reply went with its study."""
-    gone = "SELECT key FROM extractions WHERE reads NOT IN (SELECT key FROM judgements)"
-    for table in ("judgements", "replies", "requests"):
-        connection.execute(f"DELETE FROM {table} WHERE key IN ({gone})")
-    connection.execute("DELETE FROM extractions WHERE reads NOT IN (SELECT key FROM judgements)")
-
-
-def _put_items(connection: sqlite3.Connection, study_id: int, items: Sequence[Item]) -> None:
-    connection.execute("DELETE FROM study_items WHERE study=?", (study_id,))
-    for position, item in enumerate(items):
-        text = json.dumps(item_to(item), ensure_ascii=False, sort_keys=True)
-        sha = hashlib.sha256(text.encode()).hexdigest()[:40]
-        connection.execute(
-            "INSERT OR IGNORE INTO items VALUES (?,?,?)", (sha, text, json.dumps(_narrow(item)))
-        )
-        connection.execute(
-            "INSERT INTO study_items VALUES (?,?,?,?)", (study_id, position, item.id, sha)
-        )
-
-
-def _narrow(item: Item) -> dict[str, Any]:
-    lengths = {name: len(text) for name, text in item.responses.items()}
-    if item.reference:
-        lengths["@reference"] = len(item.reference)
-    return {
-        "category": item.category,
-        "lengths": lengths,
-        "human": [
-            [p.judge, list(p.shown) if p.shown else None, p.picked, dict(p.ranks)]
-            for p in item.human
-        ],
-    }
-
-
-def _put_plan(
-    connection: sqlite3.Connection, study_id: int, asks: Iterable[tuple[Ask, Request]]
-) -> list[str]:
-    planned = list(asks)
-    _put_asks(connection, study_id, (ask for ask, _ in planned), 0, "live")
-    connection.executemany(
-        "INSERT OR IGNORE INTO requests VALUES (?,?,?,?,?)", (request for _, request in planned)
-    )
-    return [ask.key for ask, _ in planned]
-
-
-def _put_recorded(
-    connection: sqlite3.Connection, study_id: int, recorded: Iterable[Judgement], start: int
-) -> None:
-    judgements = list(recorded)
-    _put_asks(connection, study_id, (j.ask for j in judgements), start, "recorded")
-    for judgement in judgements:
-        put_judgement(connection, judgement)
-
-
-def _put_asks(
-    connection: sqlite3.Connection, study_id: int, asks: Iterable[Ask], start: int, origin: str
-) -> None:
-    connection.executemany(
-        "INSERT INTO plan VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
-        (
-            (
-                study_id, position, ask.key, ask.item, ask.judge, ask.prompt, SEP.join(ask.shown),
-                SEP.join(ask.labels), ask.repeat, int(ask.noise), ask.orders, ask.unrelated_item,
-                origin,
-            )
-            for position, ask in enumerate(asks, start)
-        ),
-    )  # fmt: skip
-
-
-def put_judgement(connection: sqlite3.Connection, judgement: Judgement) -> None:
-    """Inserts or replaces; a replaced row gets a new seq, so that live views see the change."""
-    verdict, usage = judgement.verdict, judgement.usage
-    pick = None if verdict is None or verdict.pick is None else verdict.pick
-    connection.execute(
-        "INSERT OR REPLACE INTO judgements(key, status, pick, margin, scores, probabilities, mass, "
-        "rule, finish, prompt_tokens, completion_tokens, cached_tokens, cache_write, cost, "
-        "seconds, model, time) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-        (
-            judgement.ask.key,
-            judgement.status,
-            TIE if pick == "tie" else pick,
-            None if verdict is None else verdict.margin,
-            json.dumps(verdict.scores) if verdict and verdict.scores else None,
-            json.dumps(verdict.label_probabilities)
-            if verdict and verdict.label_probabilities
-            else None,
-            None if verdict is None else verdict.label_mass,
-            judgement.rule,
-            judgement.finish,
-            usage.prompt,
-            usage.completion,
-            usage.cached,
-            usage.cache_write,
-            judgement.cost,
-            judgement.seconds,
-            judgement.model,
-            judgement.time,
-        ),
-    )
-    connection.execute(
-        "INSERT OR REPLACE INTO replies VALUES (?,?,?,?)",
-        (judgement.ask.key, judgement.reply, judgement.reasoning, judgement.detail),
-    )
-
-
-def _ask(row: Sequence[Any]) -> Ask:
-    key, item, judge, prompt, shown, labels, repeat, noise, orders, unrelated = row
-    return Ask(
-        key=key,
-        item=item,
-        judge=judge,
-        prompt=prompt,
-        shown=tuple(shown.split(SEP)),
-        labels=tuple(labels.split(SEP)),
-        repeat=repeat,
-        noise=bool(noise),
-        orders=orders,
-        unrelated_item=unrelated,
-    )
-
-
-def _judgement(row: Sequence[Any]) -> Judgement:
-    ask = _ask(row[:10])
-    (status, pick, margin, scores, probabilities, mass, rule, finish, prompt, completion, cached,
-     cache_write, cost, seconds, model, at, reply, reasoning, detail) = row[10:]  # fmt: skip
-    return Judgement(
-        ask=ask,
-        status=_status(status),
-        verdict=_verdict(status, pick, margin, scores, probabilities, mass),
-        rule=rule,
-        reply=reply,
-        reasoning=reasoning,
-        finish=finish,
-        usage=Usage(prompt, completion, cached, cache_write),
-        cost=cost,
-        seconds=seconds,
-        model=model,
-        time=at,
-        detail=detail,
-    )
-
-
-def _status(value: str) -> Status:
-    return value  # type: ignore[return-value]  # written by us, from the same list
-
-
-def _verdict(
-    status: str,
-    pick: int | None,
-    margin: int | None,
-    scores: str | None,
-    probabilities: str | None,
-    mass: float | None,
-) -> Verdict | None:
-    if status not in ("ok", "extracted") and mass is None:
-        return None
-    return Verdict(
-        pick="tie" if pick == TIE else None if pick in (None, NO_PICK) else pick,
-        margin=margin or 0,
-        scores=tuple(json.loads(scores)) if scores else (),
-        label_probabilities=tuple(json.loads(probabilities)) if probabilities else (),
-        label_mass=mass,
-    )

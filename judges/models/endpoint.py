@@ -1,7 +1,7 @@
-"""Any OpenAI-compatible endpoint, asked through the openai client on aiohttp.
+"""Any OpenAI-compatible endpoint, asked through the openai client's own connection on aiohttp.
 
-`post(..., cast_to=Response)` keeps the client's connection handling and errors but skips its
-typed models: half the CPU of a call, and the reply stays as it came.
+The request is put together here once per client instead of per call by the SDK, and the reply is
+read as it came: a third of the CPU of `chat.completions.create`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final
 
 import httpx2
-from openai import AsyncOpenAI, DefaultAioHttpClient
+import openai
+from openai import DefaultAioHttpClient
 
 from judges.faults import BadReply
 from judges.models.answers import Answer, Call
@@ -21,6 +22,9 @@ from studies.records import Usage
 LARGEST_REPLY: Final = 8 * 1024 * 1024
 LIMITS: Final = httpx2.Limits(max_connections=4096, max_keepalive_connections=4096)
 
+PATIENCE: Final = {"timeout": httpx2.Timeout(None, connect=10.0).as_dict()}
+"""The engine's deadline covers the whole attempt."""
+
 
 class EndpointModel:
     """One client per (endpoint, key), created in the loop that uses it and reused."""
@@ -28,23 +32,46 @@ class EndpointModel:
     def __init__(self, base_url: str, api_key: str, *, ceiling: int = 4096, gate: str = "") -> None:
         self.ceiling = ceiling
         self.gate = gate or base_url
-        self._client = AsyncOpenAI(
-            base_url=base_url,
-            api_key=api_key or "none",
-            max_retries=0,  # the engine owns retries; two owners multiply
-            timeout=httpx2.Timeout(None, connect=10.0),  # the engine's deadline covers the rest
-            http_client=DefaultAioHttpClient(
-                follow_redirects=False, limits=LIMITS, event_hooks={"response": [_cap]}
-            ),
+        self._http = DefaultAioHttpClient(
+            follow_redirects=False, limits=LIMITS, event_hooks={"response": [_cap]}
+        )
+        self._url = httpx2.URL(f"{base_url.rstrip('/')}/chat/completions")
+        self._headers = httpx2.Headers(
+            {
+                "Authorization": f"Bearer {api_key or 'none'}",
+                "Content-Type": "application/json",
+                "Accept": "application/json",
+                "User-Agent": "evenhand",
+            }
         )
 
     async def complete(self, call: Call) -> Answer:
         body = {"model": call.judge.model, "messages": call.messages, **call.parameters}
-        response = await self._client.post("/chat/completions", body=body, cast_to=httpx2.Response)
+        request = httpx2.Request(
+            "POST", self._url, headers=self._headers, content=_json(body), extensions=PATIENCE
+        )
+        response = await self._http.send(request)
+        if response.status_code >= 300:
+            raise _status_error(response)
         return read_answer(response.content)
 
     async def close(self) -> None:
-        await self._client.close()
+        await self._http.aclose()
+
+
+def _json(body: Mapping[str, Any]) -> bytes:
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _status_error(response: httpx2.Response) -> openai.APIStatusError:
+    """As the SDK raises it: `body` is what stands under "error", if anything does."""
+    try:
+        body = json.loads(response.content)
+    except ValueError:
+        body = None
+    inner = body.get("error", body) if isinstance(body, dict) else None
+    text = f"HTTP {response.status_code}: {response.text[:300]}"
+    return openai.APIStatusError(text, response=response, body=inner)
 
 
 async def _cap(response: httpx2.Response) -> None:

@@ -21,7 +21,8 @@ from judges.plan import Plan, asks_of, make_plan, save_plan
 from judges.reading import read_answer
 from metrics.position import MEASURES
 from studies.records import Ask, Item, Judgement, Preference, Verdict
-from studies.store import Store, put_judgement
+from studies.rows import put_judgement
+from studies.store import Store
 from studies.study import parse
 
 EVIL = """<img src=x onerror="alert(1)"><script>alert(2)</script>${alert(3)} {{value}} ' " </div>"""

@@ -12,7 +12,8 @@ from judges.attempts import Settings
 from judges.errors import PlanError
 from judges.reread import reread
 from studies.records import RETRYABLE
-from studies.store import Store, put_judgement
+from studies.rows import put_judgement
+from studies.store import Store
 from studies.study import dump
 from tests.judge_server import Asked, Fault, JudgeServer, Reply, always, say
 from tests.judges.small_studies import endpoint, judgements, run_through, study_plan

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from studies.records import Ask, Item, Judgement, Preference, Verdict
-from studies.store import Request
+from studies.rows import Request
 from studies.study import Study
 
 

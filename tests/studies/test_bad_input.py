@@ -16,7 +16,8 @@ from judges.__main__ import main as judges
 from judges.plan import asks_of, make_plan
 from studies.__main__ import main as studies
 from studies.comparisons import coverage
-from studies.store import Store, put_judgement
+from studies.rows import put_judgement
+from studies.store import Store
 from studies.study import Study, load
 
 STUDY = """

@@ -11,7 +11,8 @@ import pytest
 from small_items import ask, item, judged, planned
 
 from studies.__main__ import main
-from studies.store import Store, put_judgement
+from studies.rows import put_judgement
+from studies.store import Store
 from studies.study import Study, parse
 
 ROOT = Path(__file__).parents[2]

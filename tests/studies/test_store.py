@@ -19,7 +19,8 @@ from studies import database
 from studies.errors import NewerStore, SourceError, StoreUnusable, StudyError
 from studies.frame import SEP
 from studies.records import STATUSES, Judgement, Usage, Verdict
-from studies.store import Changed, PromptText, Store, put_judgement
+from studies.rows import PromptText, put_judgement
+from studies.store import Changed, Store
 from studies.study import Study, from_mapping
 
 NOBODY = 65534
