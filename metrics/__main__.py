@@ -149,6 +149,9 @@ def _lines(value: Any, path: tuple[str, ...]) -> Iterable[str]:
             return
         for key, one in value.items():
             yield from _lines(one, (*path, str(key)))
+    elif isinstance(value, list) and value and is_estimate(value[0]):
+        for place, one in enumerate(value, start=1):
+            yield from _lines(one, (*path, f"slot {place}"))
     elif isinstance(value, list) and value and isinstance(value[0], dict):
         for one in value:
             name = f"{one['measure']}: {one['left']} {MINUS} {one['right']}"

@@ -20,6 +20,11 @@ Statistic = Callable[[Floats], Floats]
 Z95: Final = float(stats.norm.ppf(0.975))
 """What is written 1.96 everywhere; the published Wilson examples use the exact quantile."""
 
+LEAST_DEFF = 1.0
+"""Verdicts of an item that cancel (both orders, say) never count as more than independent ones:
+STATISTICS.md 0. Where they do cancel, shares come out wider than 95 % needs; docs/coverage.md says
+by how much, and what ¼ would give."""
+
 WILSON: Final = "Wilson, effective n by items"
 CLUSTER_T: Final = "mean, item-cluster t"
 JACKKNIFE: Final = "item jackknife t"
@@ -104,7 +109,7 @@ def design_effects(
     inflation = np.nan_to_num(divided(items, items - 1), nan=1.0)
     ratio = divided(spread, np.nan_to_num(variance))
     certain = np.nan_to_num(divided(n, items), nan=1.0)
-    deff: Floats = np.where(np.isnan(ratio), certain, np.maximum(1, inflation * ratio))
+    deff: Floats = np.where(np.isnan(ratio), certain, np.maximum(LEAST_DEFF, inflation * ratio))
     return p, n, items, deff
 
 

@@ -25,8 +25,6 @@ EXACT_STATES: Final = 100_000
 MOST_ORDERS: Final = 6
 """Up to 720 arrangements of one order set are listed; more are drawn."""
 
-Histogram = tuple[int, ...]
-
 
 @dataclass(frozen=True)
 class Test:
@@ -208,15 +206,25 @@ def _histogram(slots: Ints, options: int) -> Floats:
 
 
 def _exact(sets: Arrangement, options: int) -> tuple[Floats, Floats] | None:
-    """All histograms of all arrangements with their probabilities, or None where too many."""
+    """All histograms of all arrangements with their probabilities, or None where too many.
+
+    A histogram is one number in base (verdicts + 1), so adding an item is adding numbers.
+    """
     if sets.choice.shape[1] > MOST_ORDERS:
         return None
-    total: dict[Histogram, float] = {(0,) * options: 1.0}
+    base = sets.choice.size + 1
+    if base**options > 2**62:
+        return None
+    place = base ** np.arange(options, dtype=np.int64)
+    keys: Ints = np.zeros(1, np.int64)
+    mass: Floats = np.ones(1)
     for histograms, weights in _each_set(sets, options):
-        total = _convolve(total, histograms, weights)
-        if len(total) > EXACT_STATES:
+        added = keys[:, None] + (histograms @ place)[None, :]
+        keys, code = np.unique(added.ravel(), return_inverse=True)
+        mass = np.asarray(np.bincount(code, np.outer(mass, weights).ravel()), np.float64)
+        if len(keys) > EXACT_STATES:
             return None
-    return np.array(list(total), np.float64), np.array(list(total.values()))
+    return (keys[:, None] // place % base).astype(np.float64), mass
 
 
 def _each_set(sets: Arrangement, options: int) -> Iterable[tuple[Ints, Floats]]:
@@ -227,20 +235,6 @@ def _each_set(sets: Arrangement, options: int) -> Iterable[tuple[Ints, Floats]]:
         counts = (slots[..., None] == np.arange(options)).sum(axis=1)
         distinct, times = np.unique(counts, axis=0, return_counts=True)
         yield distinct, times / len(lines)
-
-
-def _convolve(
-    total: dict[Histogram, float], histograms: Ints, weights: Floats
-) -> dict[Histogram, float]:
-    if len(histograms) == 1:
-        shift = histograms[0].tolist()
-        return {tuple(a + b for a, b in zip(h, shift, strict=True)): w for h, w in total.items()}
-    sums: dict[Histogram, float] = {}
-    for step, weight in zip(histograms.tolist(), weights.tolist(), strict=True):
-        for histogram, mass in total.items():
-            key = tuple(a + b for a, b in zip(histogram, step, strict=True))
-            sums[key] = sums.get(key, 0.0) + mass * weight
-    return sums
 
 
 def random_histograms(

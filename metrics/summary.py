@@ -27,9 +27,11 @@ from metrics.bradley_terry import leaderboard
 from metrics.choice import choice_model
 from metrics.contrasts import Contrast, contrasts
 from metrics.elo import elo_table
+from metrics.entropy import entropy_split
 from metrics.intervals import joined
 from metrics.measures import Cell, Evidence
 from metrics.position_term import position_term
+from metrics.rating_parts import rating_parts
 from studies.records import STATUSES, Estimate
 
 SEED: Final = 7
@@ -86,12 +88,13 @@ def _pooled(
         "bradley_terry": plain(leaderboard(frame)),
         "win_rate": plain(wins.win_rate(frame)),
         "head_to_head": plain(wins.head_to_head(frame)),
-        "position": _position(frame),
+        "position": _position(frame, rng),
     }
     for name, part in PARTS.items():
         value = part(frame)
         if value:
             result[name] = plain(value)
+    result |= {name: plain(value) for name, value in rating_parts(frame).items() if value}
     found = _contrasts(frame, rng)
     if found:
         result["contrasts"] = [_contrast(one) for one in found]
@@ -133,7 +136,7 @@ def _protocol(
     }
 
 
-def _position(frame: pd.DataFrame) -> Json:
+def _position(frame: pd.DataFrame, rng: np.random.Generator) -> Json:
     """judge -> prompt -> every position measure, with the position term and the tests."""
     cells = position.profile(frame, ["judge", "prompt"]) if len(frame) else {}
     evidence = Evidence(frame, ["judge", "prompt"])
@@ -144,10 +147,31 @@ def _position(frame: pd.DataFrame) -> Json:
         values = plain(cells[key])
         values["position_term"] = plain(position_term(rows))
         values["flips"] = position.flip_counts(rows)
-        values["tests"] = plain(order_tests.flip_tests(rows))
-        values |= plain(_crossed(rows))
+        values["tests"] = plain(order_tests.flip_tests(rows) | _option_tests(rows, rng))
+        values["slots"] = {str(n): position.slot_counts(rows, n) for n in _sizes(rows)}
+        values |= plain(_crossed(rows)) | plain(_split(rows))
         _put(nested, key, values)
     return nested
+
+
+def _sizes(rows: pd.DataFrame) -> list[int]:
+    """The numbers of options there are, from two on."""
+    return sorted({int(n) for n in rows["options"] if n > 1})
+
+
+def _option_tests(rows: pd.DataFrame, rng: np.random.Generator) -> dict[str, order_tests.Test]:
+    """The within-item permutation test for each N; for pairs the sign test is that test."""
+    return {
+        f"permutation_{n}": order_tests.permutation_test(rows, n, rng)
+        for n in _sizes(rows)
+        if n > 2
+    }
+
+
+def _split(rows: pd.DataFrame) -> dict[str, Estimate]:
+    """H(V) = E[H(V | order)] + I(V; order), where every order was repeated."""
+    parts = entropy_split(rows)
+    return {f"entropy_{name}": got for name, got in parts.items() if got.value is not None}
 
 
 def _crossed(rows: pd.DataFrame) -> dict[str, Estimate]:
@@ -180,6 +204,16 @@ def _grade(frame: pd.DataFrame) -> Json:
 
 def _strength(frame: pd.DataFrame) -> Mapping[str, Estimate]:
     return choice_model(frame, least=3).strength if (frame["options"] > 2).any() else {}
+
+
+def _places(frame: pd.DataFrame) -> Json:
+    """N -> effect of each place and each label, from the same conditional logit."""
+    if not (frame["options"] > 2).any():
+        return {}
+    model = choice_model(frame, least=3)
+    return {str(n): list(effects) for n, effects in model.slots.items()} | (
+        {"labels": model.labels} if model.labels else {}
+    )
 
 
 def _reward(frame: pd.DataFrame) -> Mapping[str, Estimate]:
@@ -263,6 +297,7 @@ def _bounds(frame: pd.DataFrame) -> Mapping[str, Estimate]:
 PARTS: Final[dict[str, Callable[[pd.DataFrame], Mapping[str, Any]]]] = {
     "grade": _grade,
     "strength": _strength,
+    "places": _places,
     "reward": _reward,
     "levels": _levels,
     "factuality": _factuality,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 Status = Literal[
     "ok",
@@ -18,18 +18,7 @@ Status = Literal[
     "unsupported",
     "error",
 ]
-STATUSES: Final[tuple[Status, ...]] = (
-    "ok",
-    "extracted",
-    "unreadable",
-    "empty",
-    "refusal",
-    "filtered",
-    "truncated",
-    "too_long",
-    "unsupported",
-    "error",
-)
+STATUSES: Final[tuple[Status, ...]] = get_args(Status)
 EVIDENCE: Final[frozenset[Status]] = frozenset({"ok", "extracted"})
 """Only these say something about the judge. All others are kept and counted, never scored."""
 

@@ -89,34 +89,39 @@ def test_a_judge_that_always_takes_the_first_has_grade_zero_and_every_n_says_so(
 
 
 def test_a_coin_flipping_judge_reads_its_chance_level_at_each_n():
-    rng = np.random.default_rng(4)
-    frame = judged(lambda shown, truth: int(rng.integers(len(shown))))
-    got = grade.grade(frame)
-    for n in (3, 4):
-        assert got[f"grade_{n}"].low <= grade.G_RANDOM[n] <= got[f"grade_{n}"].high
-    corrected = got["corrected"]
-    assert corrected.low <= 0 <= corrected.high
-    assert order_tests.permutation_test(frame, 4).p > 0.01
+    # Six judges: one corrected grade has a standard error of .048, six .020, so within .06 of 0.
+    draws = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        draws.append(
+            grade.grade(judged(lambda shown, truth, rng=rng: int(rng.integers(len(shown)))))
+        )
+    for n, margin in ((3, 0.05), (4, 0.08)):
+        mean = np.mean([got[f"grade_{n}"].value for got in draws])
+        assert mean == pytest.approx(grade.G_RANDOM[n], abs=margin)
+    assert np.mean([got["corrected"].value for got in draws]) == pytest.approx(0, abs=0.06)
+
+
+def drawn(shown: list[str], rng: np.random.Generator) -> int:
+    """Conditional logit: .8 less for each rank further down, 1 more for the first slot."""
+    pull = np.array([-0.8 * int(name[1:]) for name in shown])
+    pull[0] += 1.0
+    return int(np.argmax(pull + rng.gumbel(size=len(shown))))
 
 
 def test_the_choice_model_finds_the_place_and_the_order_that_people_gave():
-    # Conditional logit: the better a reply is ranked, the likelier; the first slot draws besides.
-    rng = np.random.default_rng(9)
-
-    def choose(shown, truth):
-        pull = np.array([-0.8 * int(name[1:]) for name in shown])
-        pull[0] += 1.0
-        return int(np.argmax(pull + rng.gumbel(size=len(shown))))
-
-    frame = judged(choose)
-    three = selection.rows_of(frame, frame["options"] == 3)
-    got = choice_model(three, least=3)
-    best, middle, worst = (got.strength[f"r{k}"].value for k in range(3))
-    assert best > middle > worst
-    assert best - worst == pytest.approx(1.6, abs=0.5)
-    places = [one.value for one in got.slots[3]]
+    # Six judges of 117 prompts: r0 − r2 is 1.6 with a standard error of .16/√6 = .07.
+    gaps, places = [], []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        frame = judged(lambda shown, truth, rng=rng: drawn(shown, rng))
+        got = choice_model(selection.rows_of(frame, frame["options"] == 3), least=3)
+        assert got.strength["r0"].value > got.strength["r1"].value > got.strength["r2"].value
+        gaps.append(got.strength["r0"].value - got.strength["r2"].value)
+        places.append([one.value for one in got.slots[3]])
+    assert np.mean(gaps) == pytest.approx(1.6, abs=0.21)
     # +1 for the first slot, centred: (2/3, −1/3, −1/3).
-    assert places == pytest.approx([2 / 3, -1 / 3, -1 / 3], abs=0.3)
+    assert np.mean(places, axis=0) == pytest.approx([2 / 3, -1 / 3, -1 / 3], abs=0.12)
 
 
 def test_the_whole_summary_of_mixed_n_is_plain_json():
@@ -157,8 +162,8 @@ def test_llmbar_agreement_of_the_two_orders_is_the_authors_kappa(run):
 
 @pytest.mark.parametrize("run", RUNS, ids="/".join)
 def test_llmbar_kappas_against_gold_are_of_labels_that_do_not_match(run):
-    # Their kappa_False and kappa_True compare gold labels 1, 2 with winners coded 1, 0: only label 1
-    # can ever agree, which is why 76 % right reads κ = .17. Reproduced as it stands; ours says .52.
+    # Their kappa_False and kappa_True compare gold labels 1, 2 with winners coded 1, 0: only label
+    # 1 can ever agree, so 76 % right reads κ = .17. Reproduced as it stands; matched, it is .52.
     frame = llmbar(*run)
     published = json.loads(records("llmbar", *run, "statistics.json").read_text())
     values = []
