@@ -27,6 +27,9 @@ MIGRATIONS: Final[list[Migration]] = [_extractions]
 """MIGRATIONS[k] brings a store from schema version k+1 to k+2; append, never edit."""
 
 VERSION: Final = 1 + len(MIGRATIONS)
+CHECKPOINT: Final = 8000
+"""Pages of log (32 MB) before they go into the file: keys are hashes, so a batch of rows dirties
+a thousand pages, and SQLite's default would write the file at every commit."""
 
 
 def default_path() -> Path:
@@ -48,6 +51,7 @@ def connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=10, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA foreign_keys=ON")
     connection.execute("PRAGMA synchronous=FULL")  # a committed judgement survives a power cut
+    connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT}")
     return connection
 
 
