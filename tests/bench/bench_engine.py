@@ -15,6 +15,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import venv
 from collections.abc import Callable, Iterator
@@ -161,17 +162,27 @@ def latency_bound(in_flight: int) -> Line:
         run = engine.start(plan, store, settings=Settings())
         while server.bill()["peak_in_flight"] < in_flight and not run.finished.is_set():
             time.sleep(0.1)
-        time.sleep(1.0)
-        seen = []
-        until = time.monotonic() + 5
-        while time.monotonic() < until:
-            seen.append(server.bill()["in_flight"])
-            time.sleep(0.04)
+        ours = in_hand(server) / in_flight
         run.stop()
         engine.close()
         store.close()
-    value = statistics.fmean(seen) / in_flight
-    return Line(f"rate / (C / latency) at 1 s, {in_flight} in flight", value, 0.95)
+        bodies = [planned.call.messages for planned in asks_of(plan)][: in_flight * 8]
+        bare = threading.Thread(target=bare_round, args=(server.base_url, bodies, in_flight))
+        bare.start()
+        theirs = in_hand(server) / in_flight
+        bare.join()
+    note = f"a bare AsyncOpenAI loop reaches {theirs:.2f} here and now"
+    return Line(f"rate / (C / latency) at 1 s, {in_flight} in flight", ours, 0.95, note=note)
+
+
+def in_hand(server: JudgeProcess, seconds: float = 5.0) -> float:
+    time.sleep(1.0)
+    seen = []
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        seen.append(server.bill()["in_flight"])
+        time.sleep(0.04)
+    return statistics.fmean(seen)
 
 
 def finished_again() -> Line:

@@ -21,6 +21,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
+import pytest
 from scipy.stats import norm
 
 from metrics import intervals
@@ -319,7 +320,7 @@ def test_intervals_cover_the_limit_of_the_estimator(setting, items, capsys):
 
 @pytest.mark.parametrize("setting", GRID, ids=lambda setting: setting.name)
 def test_the_limits_are_where_large_studies_go(setting):
-    # Forty studies of 2,000 items: the mean of each line lies within 5 standard errors of its limit.
+    # Forty studies of 2,000 items: the mean of each line is within 5 standard errors of its limit.
     truth, values = limits(setting), {name: [] for name in LINES}
     for start in range(0, 40, 4):
         part = range(start, start + 4)
