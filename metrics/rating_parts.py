@@ -66,8 +66,8 @@ def planning(frame: pd.DataFrame, boards: list[Leaderboard]) -> Json:
 
 def _neighbours(pairs: pd.DataFrame, board: Leaderboard, above: str, below: str) -> Json:
     gap, share = board.gap(above, below), board.predicted(above, below).value or 0.5
-    first, second = pairs["first"].astype(str), pairs["second"].astype(str)
-    met = selection.rows_of(pairs, first.isin([above, below]) & second.isin([above, below]))
+    both = [above, below]
+    met = selection.rows_of(pairs, pairs["first"].isin(both) & pairs["second"].isin(both))
     rows = selection.picked(met)
     tied = float((rows["pick"] == TIE).mean()) if len(rows) else 0.0
     points = _points(rows, above)
@@ -91,7 +91,7 @@ def _neighbours(pairs: pd.DataFrame, board: Leaderboard, above: str, below: str)
 
 def _points(rows: pd.DataFrame, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
     """What `name` took from each verdict."""
-    pick, mine = rows["pick"].to_numpy(), (rows["first"].astype(str) == name).to_numpy()
+    pick, mine = rows["pick"].to_numpy(), (rows["first"] == name).to_numpy()
     return np.where(pick == TIE, 0.5, (pick == 0) == mine).astype(np.float64)
 
 
