@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from components.charts import Figure, SharePoint, elo_curve, live_share, win_rates
+from components.marks import blank
 from metrics.elo import EloState, advance
 from metrics.position import first_share, slot_shares
 from metrics.wins import win_rate
@@ -119,8 +120,8 @@ class LiveView:
             len(self.frame),
             share,
             figure,
-            elo if self._curves else None,
-            win_rates(rates, height=250) if rates else None,
+            elo if self._curves else blank("Elo needs pairs of answers.", 250),
+            win_rates(rates, height=250) if rates else blank("No readable verdict yet.", 250),
         )
 
 

@@ -55,6 +55,16 @@ def layout_of(
     }
 
 
+def blank(text: str, height: int) -> Figure:
+    """A chart that has nothing to draw says why."""
+    words = {**note(text, "var(--ink-3)"), "xref": "paper", "yref": "paper", "x": 0.5, "y": 0.5}
+    hidden = {"visible": False, "fixedrange": True}
+    layout = layout_of(
+        height=height, revision="blank", annotations=[words], xaxis=hidden, yaxis=dict(hidden)
+    )
+    return figure_of([], layout, text)
+
+
 def axis(title: str = "", **more: Any) -> dict[str, Any]:
     made: dict[str, Any] = {
         "gridcolor": "var(--line)",

@@ -96,7 +96,7 @@ def build() -> StudyTab:
             ClickableHTML(heading("study.yaml", "the form writes it, Run reads it; edit either"))
             yaml = gr.Code(
                 study_yaml(START), language="yaml", show_label=False, interactive=True,
-                elem_id="eh-yaml", lines=12, max_lines=24,
+                elem_id="eh-yaml", lines=12, max_lines=24, show_line_numbers=False,
             )  # fmt: skip
             with gr.Row():
                 open_file = gr.UploadButton(

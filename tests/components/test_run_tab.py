@@ -51,7 +51,7 @@ def test_failures_are_shown_by_kind_with_an_example_and_are_no_evidence(tmp_path
     assert "would rather not choose" in html
     picture = LiveViews(store).of("mumbling").picture()
     assert picture.share.value is None
-    assert picture.wins_figure is None
+    assert picture.wins_figure["summary"] == "No readable verdict yet."
     kpis = run_tab.show_kpis(None, counts, picture)
     assert "12 unreadable" in kpis
 
