@@ -175,9 +175,11 @@ def study_file(folder: Path, plan: Plan) -> Path:
 
 def asking(study: Path, store: Path) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "judges", "run", str(study), "--store", str(store)]
+    # A test runner in the background of a shell hands down an ignored Ctrl-C: heed it again.
     return subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
-    )
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
 
 
 def judged(path: Path) -> int:

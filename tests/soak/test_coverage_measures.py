@@ -282,23 +282,22 @@ def coverage(setting: Setting, items: int, seeds: int) -> dict[str, Tally]:
 # -- what must hold ------------------------------------------------------------------------------
 
 CANCELLING = {
-    WIN_RATE.name: {"no item effects", "strong bias", "many ties", "two contestants"},
-    FIRST_SHARE.name: {"no bias", "sharp judge", "no item effects", "two contestants"},
-    ACCURACY.name: {"strong bias", "two contestants"},
+    WIN_RATE.name: {"strong bias", "many ties", "no item effects"},
+    FIRST_SHARE.name: {"no bias", "sharp judge", "two contestants, no item effects"},
+    ACCURACY.name: {"strong bias", "two contestants, no item effects"},
 }
-"""Settings (by how their name begins) in which verdicts of one item cancel so much that 64 items
-still cover more than 97 %: a judge that follows the place gives each answer one of two orders, one
-that follows content gives each place one. Their spread is below that of independent verdicts, and
-deff is held at 1 (STATISTICS.md 0)."""
+"""Settings in which verdicts of one item cancel so much that 64 items still cover more than 97 %: a
+judge that follows the place gives each answer one of two orders, one that follows content gives each
+place one. Their spread is below that of independent verdicts, and deff is held at 1 (STATISTICS.md
+0)."""
 
 
 def may_be_wide(setting: Setting, items: int, name: str) -> bool:
     """Lines that may cover more than 97 %, each for a reason that docs/coverage.md gives."""
-    if name == KAPPA.name:  # few different values, and a lower end that runs off where κ is near 0
-        return items < 64
-    if name in {measure.name for measure in SHARES} and items < 64:
-        return True  # Student's t stands on top of a deff that is never below 1
-    return setting.name.startswith(tuple(CANCELLING.get(name, {"none of them"})))
+    if name in {measure.name for measure in MEASURES} and items < 64:
+        # Student's t stands on top of a deff that is never below 1; κ has few different values.
+        return True
+    return items == 64 and setting.name in CANCELLING.get(name, set())
 
 
 @pytest.mark.parametrize("items", ITEMS)

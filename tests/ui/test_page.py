@@ -66,10 +66,10 @@ def test_results_of_the_recorded_demo_have_a_matrix_and_plots(visit):
     page.wait_for_selector("#eh-matrix td button")
     assert page.locator("#eh-matrix table.wide tbody tr").count() >= 4
     page.wait_for_selector("#eh-slots .main-svg")
-    page.get_by_text("Ranking", exact=True).click()
+    page.get_by_test_id("Ranking-radio-label").click()
     page.wait_for_selector("#eh-elo .main-svg")
     assert "precise" in page.locator("#eh-leaders").inner_text()
-    page.get_by_text("Win rates", exact=True).click()
+    page.get_by_test_id("Win rates-radio-label").click()
     page.wait_for_selector("#eh-rates .main-svg")
 
 
@@ -78,14 +78,14 @@ def test_a_click_on_a_cell_opens_the_judgements_behind_it(visit):
     page.wait_for_selector("#eh-matrix td button")
     page.locator("#eh-matrix table.wide tbody tr").first.locator("td button").first.click()
     page.wait_for_selector(".eh-inspect-open .eh")
-    wait_for(lambda: "judges item" in page.locator(".eh-inspect-open").inner_text())
+    wait_for(lambda: "judges item" in page.locator(".eh-inspect-open").first.inner_text())
     assert "tab=inspect" in page.url
     tab(page, "Results")
     page.wait_for_selector("#eh-flips .eh-btn")
     button = page.locator("#eh-flips .eh-btn").first
     flips = int(button.inner_text().replace("Open", "").replace(",", ""))
     button.click()
-    listed = page.locator(".eh-inspect-list")
+    listed = page.locator(".eh-inspect-list").first
     wait_for(lambda: f" of {flips:,}" in listed.inner_text() or f"{flips:,}" in listed.inner_text())
 
 
