@@ -417,7 +417,7 @@ def _window(points: Sequence[SharePoint], even: float) -> tuple[float, float]:
 
     Two fixed windows: an axis that follows the data would make every wobble look alike.
     """
-    settled = [p.value for p in points if p.n >= 20]
+    settled = [p.value for p in points if p.n >= 20 or p is points[-1]]
     if abs(even - 0.5) < 0.01 and all(0.28 < value < 0.72 for value in settled):
         return 0.25, 0.75
     return 0, 1

@@ -48,12 +48,7 @@ def show_note(store: Store, name: str) -> str:
         count(len(study.judges), "judge"),
         count(len(study.prompts), "prompt"),
     )
-    state = "recorded" if line.recorded else _done(line.judged, line.planned)
-    return wrap(f"{' × '.join(made_of)}, {state}")
-
-
-def _done(judged: int, planned: int) -> str:
-    return "all asked" if judged >= planned else f"{count(judged)} of {count(planned)} asked"
+    return wrap(" × ".join(made_of) + (", recorded" if line.recorded else ""))
 
 
 def show_pill(snapshot: Snapshot | None) -> str:
