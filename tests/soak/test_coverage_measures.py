@@ -286,10 +286,10 @@ CANCELLING = {
     FIRST_SHARE.name: {"no bias", "sharp judge", "two contestants, no item effects"},
     ACCURACY.name: {"strong bias", "two contestants, no item effects"},
 }
-"""Settings in which verdicts of one item cancel so much that 64 items still cover more than 97 %: a
-judge that follows the place gives each answer one of two orders, one that follows content gives
-each place one. Their spread is below that of independent verdicts, and deff is held at 1 (STATISTICS.md
-0)."""
+"""Settings in which verdicts of one item cancel so much that 64 items still cover more than 97 %:
+a judge that follows the place gives each answer one of two orders, one that follows content gives
+each place one. Their spread is below that of independent verdicts, and deff is held at 1
+(STATISTICS.md 0)."""
 
 
 def may_be_wide(setting: Setting, items: int, name: str) -> bool:
