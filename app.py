@@ -15,10 +15,11 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 import gradio as gr
 
 from components import demo, header, inspect_tab, results_tab, run_tab, study_tab
-from components.inspect_selection import Selection, selection_from
+from components.inspect_selection import selection_from
 from components.live import LiveViews
+from components.scene import Scene
 from components.theme import launch_look
-from judges.runs import Engine
+from judges.engine import Engine
 from studies.errors import EvenhandError
 from studies.store import Store
 
@@ -30,6 +31,8 @@ QUIET: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
 class Page:
     """The parts of the page, so that the front door can connect one to another."""
 
+    wanted: gr.State
+    """What the address asked for, until the study it names is shown."""
     header: header.Header
     tabs: gr.Tabs
     by_name: dict[str, gr.Tab]
@@ -55,6 +58,7 @@ def create_page(store: Store, engine: Engine) -> gr.Blocks:
 
 
 def build() -> Page:
+    wanted = gr.State({})
     top = header.build()
     with gr.Tabs(elem_id="eh-tabs", selected="study") as tabs:
         with gr.Tab("Study", id="study") as on_study:
@@ -66,27 +70,31 @@ def build() -> Page:
         with gr.Tab("Inspect", id="inspect") as on_inspect:
             inspect = inspect_tab.build()
     by_name = dict(zip(TABS, (on_study, on_run, on_results, on_inspect), strict=True))
-    return Page(top, tabs, by_name, study, run, results, inspect)
+    return Page(wanted, top, tabs, by_name, study, run, results, inspect)
 
 
 def bind_opening(blocks: gr.Blocks, page: Page, store: Store) -> None:
-    """The address carries study and tab: a link shows a collaborator exactly what you see."""
+    """The address carries the view: a link shows a collaborator exactly what you see."""
 
     def open_page(request: gr.Request) -> list[Any]:
         names = study_tab.study_names(store)
-        wanted = request.query_params.get("study", "")
-        if wanted and wanted not in names:
-            gr.Warning(f"There is no study named {wanted!r} here.")
-        chosen = wanted if wanted in names else demo.PAIRS if demo.PAIRS in names else None
-        tab = request.query_params.get("tab", "study")
+        wanted = dict(request.query_params)
+        name = wanted.get("study", "")
+        if name and name not in names:
+            gr.Warning(f"There is no study named {name!r} here.")
+        chosen = name if name in names else demo.PAIRS if demo.PAIRS in names else None
+        tab = wanted.get("tab", "study")
         return [
+            wanted,
             gr.Dropdown(choices=names, value=chosen),
             gr.Tabs(selected=tab if tab in TABS else "study"),
             *study_tab.show_first(store),
             *study_tab.show_start(store),
         ]
 
-    outputs = [page.header.study, page.tabs, *study_tab.opening_outputs(page.study)]
+    outputs = [
+        page.wanted, page.header.study, page.tabs, *study_tab.opening_outputs(page.study),
+    ]  # fmt: skip
     blocks.load(open_page, None, outputs, **QUIET)
 
 
@@ -97,44 +105,46 @@ def bind_view(page: Page, store: Store, engine: Engine, live: LiveViews) -> None
     def show_run(name: str) -> list[Any]:
         return [*run_tab.show(store, engine, live, name), run_tab.show_running(engine, name)]
 
-    def show_study(name: str, view: str, measure: str) -> list[Any]:
+    def show_study(name: str, wanted: dict[str, str]) -> list[Any]:
         if not name:
             return [gr.skip()] * len(outputs)
+        seen = wanted if wanted.get("study", name) == name else {}
+        inspected = seen if seen.get("tab") == "inspect" else {}
         return [
+            {},
             header.show_note(store, name),
-            *results_tab.show_filters(store, name),
-            *results_tab.show(store, name, view, results_tab.Filter(), measure),
+            *results_tab.settle(store, name, results, {} if inspected else seen),
             *show_run(name),
-            *inspect_tab.show(store, Selection(study=name)),
+            *inspect_tab.show(store, selection_from({**inspected, "study": name})),
         ]
 
+    def show_results(name: str, *values: Any) -> list[Any]:
+        return results_tab.show(store, name, results, values)
+
+    drawn = {"fn": show_results, "inputs": [top.study, *results.inputs], "outputs": results.outputs}
     run_outputs = [*run.outputs, top.pill]
     outputs = [
-        top.note, *results.filters, *results_tab.outputs(results), *run_outputs,
+        page.wanted, top.note, *results.inputs, *run_outputs,
         *inspect_tab.refresh_outputs(page.inspect),
     ]  # fmt: skip
-    top.study.change(show_study, [top.study, results.view, results.measure], outputs, **QUIET).then(
-        None, top.study, None, js="(study) => evenhand.remember({study})"
+    top.study.change(show_study, [top.study, page.wanted], outputs, **QUIET).then(
+        **drawn, **QUIET
+    ).then(None, top.study, None, js="(study) => evenhand.remember({study})").then(
+        None, results.inputs, None, js=results_tab.address_script(results)
     )
-
-    def show_results(name: str, view: str, *chosen: str) -> list[Any]:
-        *filters, measure = chosen
-        return results_tab.show(store, name, view, results_tab.Filter(*filters), measure)
-
     page.by_name["run"].select(show_run, top.study, run_outputs, **QUIET)
-    page.by_name["results"].select(
-        show_results, [top.study, results.view, *results.filters, results.measure],
-        results_tab.outputs(results), **QUIET,
-    )  # fmt: skip
+    page.by_name["results"].select(**drawn, **QUIET)
     top.share.click(None, None, None, js="() => evenhand.copyLink()")
 
 
 def bind_marks(page: Page, store: Store) -> None:
     """Every mark is one click from the replies behind it."""
+    results = page.results
 
-    def open_marked(name: str, judge: str, prompt: str, category: str, event: gr.EventData) -> Any:
-        chosen = results_tab.Filter(judge, prompt, category)
-        selection = results_tab.selection_of(store, name, chosen, event._data)
+    def open_marked(event: gr.EventData, name: str, *values: Any) -> Any:
+
+        _, chosen, _ = results_tab.read(results, values)
+        selection = results_tab.selection_of(Scene(store, name, chosen), event._data)
         return [gr.Tabs(selected="inspect"), *inspect_tab.show(store, selection)]
 
     def open_first(event: gr.EventData) -> Any:
@@ -147,8 +157,8 @@ def bind_marks(page: Page, store: Store) -> None:
 
     shown = [page.tabs, *inspect_tab.refresh_outputs(page.inspect)]
     remember = {"js": "() => evenhand.remember({tab: 'inspect'})"}
-    for mark in page.results.clickable:
-        mark.select(open_marked, [page.header.study, *page.results.filters], shown, **QUIET).then(
+    for mark in results.clickable:
+        mark.select(open_marked, [page.header.study, *results.inputs], shown, **QUIET).then(
             None, None, None, **remember
         )
     page.run.replies.select(open_reply, page.header.study, shown, **QUIET).then(

@@ -145,11 +145,24 @@
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
   document.addEventListener("click", (event) => { hide(); if (event.target.closest("#eh-theme")) toggleTheme(); });
 
-  // ---- the address carries the view: a link shows exactly what is seen
+  // ---- the address carries the view: a link shows exactly what is seen. Study and tab always; of the
+  // rest, what belongs to the tab in view: Results and Inspect both have a judge, and mean it differently.
+  const scopes = {}, ALWAYS = ["study", "tab", "__theme"];
+  const write = (url) => {
+    for (const name of [...url.searchParams.keys()]) if (!ALWAYS.includes(name)) url.searchParams.delete(name);
+    for (const [name, value] of Object.entries(scopes[url.searchParams.get("tab")] ?? {})) if (value) url.searchParams.set(name, value);
+    history.replaceState(history.state, "", url);
+  };
   const remember = (values) => {
     const url = new URL(location.href);
     for (const [name, value] of Object.entries(values)) value ? url.searchParams.set(name, value) : url.searchParams.delete(name);
-    history.replaceState(history.state, "", url);
+    write(url);
+  };
+  // What a tab shows: `names` with their `values`; what is as it starts is not written.
+  const scope = (tab, names, starts, values) => {
+    const text = (value) => Array.isArray(value) ? value.join(",") : `${value ?? ""}`;
+    scopes[tab] = Object.fromEntries(names.map((name, i) => [name, text(values[i]) === text(starts[i]) ? "" : text(values[i])]));
+    write(new URL(location.href));
   };
   const copyLink = async () => {
     const url = new URL(location.href);
@@ -165,7 +178,7 @@
     if (tab) remember({tab: tab.textContent.trim().toLowerCase()});
   });
 
-  window.evenhand = {plot, clicks, toggleTheme, remember, copyLink};
+  window.evenhand = {plot, clicks, toggleTheme, remember, scope, copyLink};
 })();
 
 // ---- Inspect: menus and search that filter, keys that step, a list that follows, a prompt that can be copied
@@ -202,6 +215,8 @@
       const panel = element.querySelector("[data-key]"), key = panel?.dataset.key ?? null;
       if (panel && last !== null && key !== last && panel.getBoundingClientRect().top < 0) panel.scrollIntoView({block: "start"});
       last = key ?? last;
+      const address = element.querySelector("[data-address]");
+      if (address) { const said = JSON.parse(address.dataset.address); evenhand.scope("inspect", Object.keys(said), [], Object.values(said)); }
     });
   };
 

@@ -146,9 +146,11 @@ def list_html(view: View) -> str:
     orders = max(len(line.marks) for line in view.lines)
     told = "slot picked: as asked, swapped" if orders == 2 else "slot picked, order by order"
     head = f'<div class="h"><span>{told}</span><span>{count(view.total)}</span></div>'
+    address = {k: v for k, v in view.selection.as_mapping().items() if k != "study"}
+    made = attributes({"class": "eh-list", "data-address": json.dumps(address)})
     return wrap(
-        '<section class="eh-list" aria-label="Comparisons in view">'
-        f"{head}<ol>{rows}</ol>{_foot(view)}</section>"
+        f'<section{made} aria-label="Comparisons in view">{head}<ol>{rows}</ol>{_foot(view)}'
+        "</section>"
     )
 
 

@@ -1,11 +1,12 @@
-"""Two components on gr.HTML: a plot that redraws without flicker, HTML whose buttons reach Python.
+"""A plot that redraws without flicker, HTML whose buttons reach Python, a segmented switch.
 
-Both are functions and not subclasses: Gradio writes a .pyi file beside every module that subclasses
+Functions and not subclasses: Gradio writes a .pyi file beside every module that subclasses
 one of its components. Their JavaScript is assets/page.js, which theme.head() puts into the page.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,20 @@ def ClickableHTML(
         js_on_load=_CLICK_SCRIPT,
         apply_default_css=False,
         elem_classes=_classes("eh-html", elem_classes),
+        **options,
+    )
+
+
+def Switch(names: Sequence[str], label: str, **options: Any) -> gr.Radio:
+    """A segmented control: one of a few words, all of them in view."""
+    return gr.Radio(
+        list(names),
+        value=names[0],
+        label=label,
+        show_label=False,
+        container=False,
+        interactive=True,
+        elem_classes="eh-seg",
         **options,
     )
 

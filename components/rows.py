@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
+import numpy as np
 import pandas as pd
 
+from studies.frame import SEP
 from studies.records import HUMAN_PREFIX
 
 ALL = "all"
+AS_STUDY: Final = "as the study says"
+RULES: Final[dict[str, tuple[str, str]]] = {
+    "each order counts": ("pooled", "exclude"),
+    "2–0 wins, else a tie": ("strict", "exclude"),
+    "majority of the orders": ("majority", "exclude"),
+    "2–0 wins, unreadable is a tie": ("strict", "tie"),
+}
+"""What a reader can choose -> (combine, unreadable), as in a study file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +29,9 @@ class Filter:
     judge: str = ALL
     prompt: str = ALL
     category: str = ALL
+    contestants: tuple[str, ...] = ()
+    """None: everyone. One: its battles. Several: battles among them."""
+    rule: str = AS_STUDY
 
     def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
         kept = pd.Series(True, index=frame.index)
@@ -25,10 +39,19 @@ class Filter:
             value = getattr(self, column)
             if value != ALL:
                 kept &= frame[column] == value
+        if self.contestants:
+            kept &= self._plays(frame)
         rows = frame[kept]
         for column in ("judge", "prompt", "category", "item"):
             rows = rows.assign(**{column: rows[column].cat.remove_unused_categories()})
         return rows
+
+    def _plays(self, frame: pd.DataFrame) -> np.ndarray:
+        chosen = set(self.contestants)
+        shown = frame["shown"].cat
+        sets = [set(str(text).split(SEP)) for text in shown.categories]
+        fits = [names >= chosen if len(chosen) == 1 else names <= chosen for names in sets]
+        return np.array([*fits, False])[shown.codes.to_numpy()]
 
 
 def machine_rows(frame: pd.DataFrame) -> pd.DataFrame:
@@ -53,3 +76,8 @@ def row_names(frame: pd.DataFrame) -> dict[tuple[str, str], str]:
 
 def choices(frame: pd.DataFrame, column: str) -> list[str]:
     return [ALL, *sorted(str(value) for value in frame[column].unique() if str(value))]
+
+
+def contestants_in(frame: pd.DataFrame) -> list[str]:
+    """Everyone who was shown to a judge."""
+    return sorted({name for text in frame["shown"].unique() for name in str(text).split(SEP)})

@@ -28,7 +28,8 @@ from judges.errors import PlanError
 from judges.models.embedded import EmbeddedUnavailable
 from judges.models.weights import WeightsMissing
 from judges.plan import stored_plan
-from judges.runs import Engine, Run, Snapshot
+from judges.engine import Engine
+from judges.runs import Run, Snapshot
 from studies.errors import EvenhandError
 from studies.records import EVIDENCE, STATUSES
 from studies.store import Store

@@ -35,7 +35,7 @@ from judges.check import check
 from judges.models.embedded import EmbeddedUnavailable
 from judges.models.weights import WeightsMissing
 from judges.plan import save_plan
-from judges.runs import Engine
+from judges.engine import Engine
 from studies.errors import EvenhandError, StudyError
 from studies.store import Store
 from studies.study import parse
