@@ -31,7 +31,7 @@ def build() -> Header:
         note = ClickableHTML("", elem_id="eh-note")
         pill = ClickableHTML("", elem_id="eh-pill")
         gr.Button("", elem_id="eh-theme")
-        share_button = gr.Button("Copy link", elem_id="eh-share")
+        share_button = gr.Button("Share", elem_id="eh-share")
     return Header(study, note, pill, share_button)
 
 

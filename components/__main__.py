@@ -1,0 +1,75 @@
+"""python -m components {report,freeze,publish}: a study as a file, a folder, a Space."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from components.report import write_report
+from components.space import freeze, publish, push
+from studies.errors import EvenhandError, StoreUnusable
+from studies.store import Store
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    try:
+        store = _existing(options.store)
+        options.command(store, options)
+        store.close()
+    except EvenhandError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _existing(path: Path | None) -> Store:
+    if path is not None and not path.exists():
+        raise StoreUnusable(f"there is no store at {path}; --store names the SQLite file")
+    return Store(path)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m components", description=__doc__)
+    commands = parser.add_subparsers(required=True)
+    for name, command, told, target in (
+        ("report", make_report, "one HTML file that opens offline", "the file to write"),
+        ("freeze", make_frozen, "a read-only page with its data, no judges", "the folder to make"),
+        ("publish", make_space, "a Space: front matter, app, the study", "the folder to make"),
+    ):
+        sub = commands.add_parser(name, help=told, description=told)
+        sub.add_argument("study", help="the study's name")
+        sub.add_argument("target", type=Path, help=target)
+        sub.add_argument("--store", type=Path, default=None, help="the SQLite file to use")
+        if name != "report":
+            sub.add_argument("--push", default="", help="owner/name of a Space to push it to")
+        sub.set_defaults(command=command)
+    return parser
+
+
+def make_report(store: Store, options: argparse.Namespace) -> None:
+    size = write_report(store, options.study, options.target)
+    print(f"{options.target}: {size / 1e6:.1f} MB, opens in any browser without a network")
+
+
+def make_frozen(store: Store, options: argparse.Namespace) -> None:
+    freeze(store, options.study, options.target)
+    print(f"{options.target}: pip install -r requirements.txt && python app.py")
+    _push(options)
+
+
+def make_space(store: Store, options: argparse.Namespace) -> None:
+    publish(store, options.study, options.target)
+    print(f"{options.target}: a Space, ready to push")
+    _push(options)
+
+
+def _push(options: argparse.Namespace) -> None:
+    if options.push:
+        print(push(options.target, options.push, token=os.environ.get("HF_TOKEN")))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

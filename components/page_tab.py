@@ -1,0 +1,196 @@
+"""The whole page: header, tabs, Share, and what connects one to another.
+
+A page that only shows (a frozen study) has no Study and no Run tab: they are not built, so nothing
+of them can be called either.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import gradio as gr
+
+from components import demo, header, inspect_tab, results_tab, run_tab, share_tab, study_tab
+from components.inspect_selection import selection_from
+from components.live import LiveViews
+from components.scene import Scene
+from judges.engine import Engine
+from studies.store import Store
+
+QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "private"}
+TO_INSPECT: Final[dict[str, Any]] = {"js": "() => evenhand.remember({tab: 'inspect'})"}
+
+
+@dataclass(frozen=True)
+class Asking:
+    """The tabs that ask judges."""
+
+    study: study_tab.StudyTab
+    run: run_tab.RunTab
+    on_run: gr.Tab
+    engine: Engine
+    live: LiveViews
+
+
+@dataclass(frozen=True)
+class Page:
+    """The parts of the page, so that one can be connected to another."""
+
+    wanted: gr.State
+    """What the address asked for, until the study it names is shown."""
+    header: header.Header
+    tabs: gr.Tabs
+    names: tuple[str, ...]
+    asking: Asking | None
+    results: results_tab.ResultsTab
+    on_results: gr.Tab
+    inspect: inspect_tab.InspectTab
+    share: share_tab.ShareTab
+
+
+def create_page(store: Store, engine: Engine | None) -> gr.Blocks:
+    """All tabs are built before any is bound, so that one may bind to another's components.
+
+    Without an engine the page shows and asks nobody.
+    """
+    with gr.Blocks(title="Evenhand", analytics_enabled=False) as blocks:
+        page = _build(store, engine)
+        if page.asking:
+            asking = page.asking
+            study_tab.bind(asking.study, page.header, page.tabs, store, asking.engine)
+            run_tab.bind(asking.run, page.header, store, asking.engine, asking.live)
+        results_tab.bind(page.results, page.header, store)
+        inspect_tab.bind(page.inspect, store)
+        _bind_opening(blocks, page, store)
+        _bind_view(page, store)
+        _bind_marks(page, store)
+        _bind_share(page, store)
+    return blocks
+
+
+def _build(store: Store, engine: Engine | None) -> Page:
+    wanted = gr.State({})
+    top = header.build()
+    share = share_tab.build()
+    asking = None
+    with gr.Tabs(elem_id="eh-tabs", selected="study" if engine else "results") as tabs:
+        if engine:
+            with gr.Tab("Study", id="study"):
+                study = study_tab.build()
+            with gr.Tab("Run", id="run") as on_run:
+                run = run_tab.build()
+            asking = Asking(study, run, on_run, engine, LiveViews(store))
+        with gr.Tab("Results", id="results") as on_results:
+            results = results_tab.build()
+        with gr.Tab("Inspect", id="inspect"):
+            inspect = inspect_tab.build()
+    names = ("study", "run", "results", "inspect") if engine else ("results", "inspect")
+    return Page(wanted, top, tabs, names, asking, results, on_results, inspect, share)
+
+
+def _bind_opening(blocks: gr.Blocks, page: Page, store: Store) -> None:
+    """The address carries the view: a link shows a collaborator exactly what you see."""
+    asking = page.asking
+
+    def open_page(request: gr.Request) -> list[Any]:
+        names = study_tab.study_names(store)
+        wanted = dict(request.query_params)
+        name = wanted.get("study", "")
+        if name and name not in names:
+            gr.Warning(f"There is no study named {name!r} here.")
+        start = demo.PAIRS if demo.PAIRS in names else names[0] if names else None
+        tab = wanted.get("tab", "")
+        first = [*study_tab.show_first(store), *study_tab.show_start(store)] if asking else []
+        return [
+            wanted,
+            gr.Dropdown(choices=names, value=name if name in names else start),
+            gr.Tabs(selected=tab if tab in page.names else page.names[0]),
+            *first,
+        ]
+
+    outputs = [page.wanted, page.header.study, page.tabs]
+    outputs += study_tab.opening_outputs(asking.study) if asking else []
+    blocks.load(open_page, None, outputs, **QUIET)
+
+
+def _bind_view(page: Page, store: Store) -> None:
+    """The study in the header is shown in every tab; a tab that is opened is brought up to date."""
+    top, asking, results = page.header, page.asking, page.results
+
+    def show_run(name: str) -> list[Any]:
+        if asking is None:
+            return []
+        engine = asking.engine
+        shown = run_tab.show(store, engine, asking.live, name)
+        return [*shown, run_tab.show_running(engine, name)]
+
+    def show_study(name: str, wanted: dict[str, str]) -> list[Any]:
+        if not name:
+            return [gr.skip()] * len(outputs)
+        seen = wanted if wanted.get("study", name) == name else {}
+        inspected = seen if seen.get("tab") == "inspect" else {}
+        return [
+            {},
+            header.show_note(store, name),
+            *results_tab.settle(store, name, results, {} if inspected else seen),
+            *show_run(name),
+            *inspect_tab.show(store, selection_from({**inspected, "study": name})),
+        ]
+
+    def show_results(name: str, *values: Any) -> list[Any]:
+        return results_tab.show(store, name, results, values)
+
+    drawn = {"fn": show_results, "inputs": [top.study, *results.inputs], "outputs": results.outputs}
+    run_outputs = [*asking.run.outputs, top.pill] if asking else []
+    outputs = [
+        page.wanted, top.note, *results.inputs, *run_outputs,
+        *inspect_tab.refresh_outputs(page.inspect),
+    ]  # fmt: skip
+    top.study.change(show_study, [top.study, page.wanted], outputs, **QUIET).then(
+        **drawn, **QUIET
+    ).then(None, top.study, None, js="(study) => evenhand.remember({study})").then(
+        None, results.inputs, None, js=results_tab.address_script(results)
+    )
+    page.on_results.select(**drawn, **QUIET)
+    if asking:
+        asking.on_run.select(show_run, top.study, run_outputs, **QUIET)
+
+
+def _bind_marks(page: Page, store: Store) -> None:
+    """Every mark is one click from the replies behind it."""
+    results, study = page.results, page.header.study
+
+    def open_marked(event: gr.EventData, name: str, *values: Any) -> Any:
+        _, chosen, _ = results_tab.read(results, values)
+        selection = results_tab.selection_of(Scene(store, name, chosen), event._data)
+        return [gr.Tabs(selected="inspect"), *inspect_tab.show(store, selection)]
+
+    def open_reply(name: str, event: gr.EventData) -> Any:
+        selection = selection_from({**event._data, "study": name})
+        return [gr.Tabs(selected="inspect"), *inspect_tab.show(store, selection)]
+
+    def open_first(event: gr.EventData) -> Any:
+        return [demo.PAIRS, *open_reply(demo.PAIRS, event)]
+
+    shown = [page.tabs, *inspect_tab.refresh_outputs(page.inspect)]
+    opened = [
+        mark.select(open_marked, [study, *results.inputs], shown, **QUIET)
+        for mark in results.clickable
+    ]
+    if page.asking:
+        replies, table = page.asking.run.replies, page.asking.study.table
+        opened.append(replies.select(open_reply, study, shown, **QUIET))
+        opened.append(table.select(open_first, None, [study, *shown], **QUIET))
+    for event in opened:
+        event.then(None, None, None, **TO_INSPECT)
+
+
+def _bind_share(page: Page, store: Store) -> None:
+    """Share speaks of what is in view: the study, seen through the filters of Results."""
+
+    def scene_of(name: str, *values: Any) -> Scene | None:
+        return Scene(store, name, results_tab.read(page.results, values)[1]) if name else None
+
+    inputs = [page.header.study, *page.results.inputs]
+    share_tab.bind(page.share, page.header.share, inputs, scene_of)

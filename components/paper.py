@@ -1,0 +1,254 @@
+"""For a paper: tables in LaTeX and Markdown, a methods paragraph, the command behind each number.
+
+Everything is generated from the study and its numbers: nothing here is typed in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from components.format import count, number, share
+from components.rows import ALL, row_names
+from components.scene import Scene
+from metrics.bradley_terry import leaderboards
+from metrics.position import profile
+from metrics.wins import win_rate
+from studies.records import EVIDENCE, HUMAN_PREFIX, Estimate
+
+_LATEX: Final = str.maketrans(
+    {
+        "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
+        "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+        "\u2212": "$-$", "\u202f": r"\,", "\u2013": "--", "≥": r"$\ge$",
+    }
+)  # fmt: skip
+NONE: Final = "–"
+NAMES: Final = ("Position bias", "Ranking", "Win rates")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What a table says, before any markup."""
+
+    name: str
+    caption: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def tables(scene: Scene) -> dict[str, Table]:
+    """The tables this study has numbers for, by name."""
+    made = (make(scene) for make in MAKERS)
+    return {table.name: table for table in made if table is not None and table.rows}
+
+
+def position_table(scene: Scene) -> Table | None:
+    """One line a judge and prompt: what the order of the answers does."""
+    frame = scene.machines
+    if frame.empty:
+        return None
+    found = profile(frame, ["judge", "prompt"])
+    rows = []
+    for key, name in row_names(frame).items():
+        cell = found[key]
+        rows.append(
+            (name, *_percent(cell["consistency"]), *_percent(cell["first_share"]),
+             _decimal(cell["entropy"]), *_percent(cell["noise_floor"]),
+             count(cell["consistency"].n))
+        )  # fmt: skip
+    caption = (
+        f"Position bias on {scene.name}: % of comparisons whose verdict survives a new order, % of "
+        "decisive verdicts for the answer shown first, entropy of the slot chosen (1 is even), % "
+        f"of verdicts that change without any swap (noise floor). {_slice(scene)} 95 % intervals "
+        "over items; n comparisons read in all orders."
+    )
+    head = ("Judge", "Consistency", "95 % CI", "First", "95 % CI", "Entropy", "Noise", "95 % CI",
+            "n")  # fmt: skip
+    return Table("Position bias", caption, head, tuple(rows))
+
+
+def ranking_table(scene: Scene) -> Table | None:
+    """Bradley–Terry on the Elo scale with ranks as ranges."""
+    pairs = scene.outcomes[scene.outcomes["options"] == 2]
+    if pairs.empty:
+        return None
+    rates = win_rate(scene.machines, *scene.rule)
+    rows = []
+    for board in leaderboards(pairs):
+        for place, name in enumerate(board.names):
+            rank, rating = board.ranks[name], board.ratings[name]
+            rows.append(
+                (_range(rank.low, rank.high), name, number(rating.value), _bounds(rating, 1, 0),
+                 *_percent(rates[name]), count(int(board.matches[place])))
+            )  # fmt: skip
+    combine, unreadable = scene.rule
+    caption = (
+        f"Ranking on {scene.name}: Bradley–Terry on the Elo scale with 95 % intervals over items, "
+        "ranks as the ranges that the intervals of differences allow, and win rates (ties as "
+        f"half). Rule for both orders: {combine}; unreadable replies: {unreadable}. {_slice(scene)}"
+    )
+    head = ("Rank", "Model", "Rating", "95 % CI", "Win rate", "95 % CI", "Battles")
+    return Table("Ranking", caption, head, tuple(rows))
+
+
+def wins_table(scene: Scene) -> Table | None:
+    """Win rates by contestant, for options too."""
+    if scene.machines.empty:
+        return None
+    rates = win_rate(scene.machines, *scene.rule)
+    rows = tuple((name, *_percent(e), count(e.n)) for name, e in rates.items() if e.n)
+    caption = (
+        f"Win rates on {scene.name}: (wins + ties/2) / readable verdicts, 95 % Wilson intervals at "
+        f"the effective n. {_slice(scene)}"
+    )
+    return Table("Win rates", caption, ("Model", "Win rate", "95 % CI", "n"), rows)
+
+
+MAKERS: Final[tuple[Callable[[Scene], Table | None], ...]] = (
+    position_table,
+    ranking_table,
+    wins_table,
+)
+
+
+def latex(table: Table) -> str:
+    """A booktabs table, its caption under it."""
+    columns = "".join("r" if numeric else "l" for numeric in _numeric(table))
+    lines = [r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{{columns}}}", r"\toprule"]
+    lines += [_latex_row(table.head), r"\midrule"]
+    lines += [_latex_row(row) for row in table.rows]
+    lines += [r"\bottomrule", r"\end{tabular}", rf"\caption{{{_latex(table.caption)}}}"]
+    return "\n".join([*lines, r"\end{table}"])
+
+
+def markdown(table: Table) -> str:
+    """A pipe table; numbers to the right."""
+    rule = ["---:" if numeric else "---" for numeric in _numeric(table)]
+    lines = [_pipes(table.head), "|" + "|".join(rule) + "|", *(_pipes(row) for row in table.rows)]
+    return "\n".join([*lines, "", table.caption])
+
+
+def _numeric(table: Table) -> list[bool]:
+    """Which columns hold numbers: those stand to the right."""
+    plain = str.maketrans("", "", "0123456789.,[]–\u2212 ")
+    return [all(not row[i].translate(plain) for row in table.rows) for i in range(len(table.head))]
+
+
+def _pipes(cells: Sequence[str]) -> str:
+    safe = (cell.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ") for cell in cells)
+    return "| " + " | ".join(safe) + " |"
+
+
+def _latex_row(cells: Sequence[str]) -> str:
+    return " & ".join(_latex(cell) for cell in cells) + r" \\"
+
+
+def _latex(text: str) -> str:
+    return text.translate(_LATEX).replace("\n", " ")
+
+
+# ---------------------------------------------------------------------------------- in words
+
+
+def methods(scene: Scene) -> str:
+    """A methods paragraph: what was asked of whom, what was not read, how intervals were made."""
+    study, frame = scene.study, scene.machines
+    judges = sorted(str(name) for name in frame["judge"].unique())
+    prompts = sorted(str(name) for name in frame["prompt"].unique())
+    readable = int(frame["status"].isin(list(EVIDENCE)).sum())
+    parts = [
+        f"{_listed(judges, 'judge')} {'was' if len(judges) == 1 else 'were'} asked with "
+        f"{_listed(prompts, 'prompt')} about {count(frame['item'].nunique(), 'item')} of "
+        f"{study.data.source}{_sample(scene)}.",
+        f"{_orders(scene)} {count(len(frame), 'reply')} came back, {count(readable)} of them "
+        f"readable{_failures(scene)}; a reply without a readable verdict is no evidence and was "
+        f"{'counted as a tie' if scene.rule[1] == 'tie' else 'left out, never counted as a tie'}.",
+        _combination(scene),
+        "Intervals are 95 % and treat items as clusters: Wilson intervals at the effective sample "
+        "size for shares, an item sandwich for Bradley–Terry ratings and the position term.",
+    ]
+    simulated = [judge.name for judge in study.judges if judge.kind == "simulated"]
+    if simulated:
+        parts.append(f"{_listed(simulated, 'judge')}: simulated, with known parameters.")
+    return " ".join(part for part in parts if part)
+
+
+def command(scene: Scene, store_name: str = "evenhand.db") -> str:
+    """What prints the same numbers again, with every seed in it."""
+    return f"python -m metrics {store_name} --study {_quoted(scene.name)} --json"
+
+
+def _quoted(name: str) -> str:
+    return "'" + name.replace("'", "'\\''") + "'"
+
+
+def _sample(scene: Scene) -> str:
+    data = scene.study.data
+    return f" (a seeded sample, seed {data.seed})" if data.count or data.per else ""
+
+
+def _orders(scene: Scene) -> str:
+    options = int(scene.machines["options"].max()) if len(scene.machines) else 2
+    study = scene.study
+    floor = ""
+    if study.noise_floor:
+        floor = f" {share(study.noise_floor, 0)} of the asks were repeated in the same order."
+    if options > 2:
+        return f"Options were shown in {study.option_orders}.{floor}"
+    shown = "both orders" if study.pair_orders == "both" else "one seeded order"
+    crossed = ", labels crossed with places" if study.labels == "crossed" else ""
+    return f"Each pair of answers was shown in {shown}{crossed}.{floor}"
+
+
+def _failures(scene: Scene) -> str:
+    counts = scene.machines["status"].value_counts()
+    bad = [f"{n} {s}" for s, n in counts.items() if n and s not in EVIDENCE]
+    return f" ({', '.join(bad)})" if bad else ""
+
+
+def _combination(scene: Scene) -> str:
+    told = {
+        "pooled": "Every readable verdict of each order counts.",
+        "strict": "A comparison is won if both orders name the same answer, else it is a tie.",
+        "majority": "A comparison is won by a win and a tie, or two wins, over its orders.",
+    }
+    return told[scene.rule[0]]
+
+
+def _slice(scene: Scene) -> str:
+    """What the filters leave, said in the caption so that a table cannot be misread."""
+    chosen = [v for v in (scene.filter.judge, scene.filter.prompt, scene.filter.category)
+              if v != ALL]  # fmt: skip
+    chosen += list(scene.filter.contestants)
+    items = count(scene.frame["item"].nunique(), "item")
+    return f"{items}{', ' + ', '.join(chosen) + ' only' if chosen else ''}."
+
+
+def _listed(names: Sequence[str], noun: str) -> str:
+    shown = [name.removeprefix(HUMAN_PREFIX) for name in names]
+    if len(shown) > 6:
+        return count(len(shown), noun)
+    return f"{count(len(shown), noun)} ({', '.join(shown)})"
+
+
+def _percent(estimate: Estimate) -> tuple[str, str]:
+    if estimate.value is None:
+        return NONE, ""
+    return number(100 * estimate.value, 1), _bounds(estimate, 100, 1)
+
+
+def _decimal(estimate: Estimate) -> str:
+    return NONE if estimate.value is None else number(estimate.value, 2)
+
+
+def _bounds(estimate: Estimate, scale: float, decimals: int) -> str:
+    if estimate.low is None or estimate.high is None:
+        return ""
+    low, high = (number(scale * bound, decimals) for bound in (estimate.low, estimate.high))
+    return f"[{low}, {high}]"
+
+
+def _range(low: int, high: int) -> str:
+    return str(low) if low == high else f"{low}–{high}"

@@ -1,0 +1,279 @@
+"""A study as one HTML file that opens without a server or a network: findings, charts, method.
+
+The charts are the page's own figures drawn by the page's own script; the numbers are those of
+`python -m metrics`, which stand in the file as JSON too.
+"""
+
+from __future__ import annotations
+
+import base64
+import importlib.util
+import json
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import plotly
+
+from components import bias_view, paper, ranking_view, report_facts
+from components.charts import Figure
+from components.format import count, dollars, duration, safe, tokens
+from components.panels import brand, data_line, finding, notice, panel, wrap
+from components.scene import Scene
+from metrics.summary import measure
+from studies.records import EVIDENCE
+from studies.store import Store
+from studies.study import dump
+
+ASSETS: Final = Path(__file__).resolve().parent.parent / "assets"
+_POLICY: Final = (
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+    "img-src data: blob:; font-src data:"
+)
+"""The file may load nothing: what it shows is in it."""
+
+_DRAW: Final = """
+for (const box of document.querySelectorAll('[data-figure]')) {
+  const value = JSON.parse(document.getElementById(box.dataset.figure).textContent);
+  evenhand.plot(box, {value}, () => {}, () => {}, '');
+}
+for (const mark of document.querySelectorAll('[data-select]')) mark.setAttribute('tabindex', '-1');
+"""
+
+
+def write_report(store: Store, study: str, path: Path) -> int:
+    """Writes the report; returns its size in bytes."""
+    html = report_html(store, study)
+    half = path.with_name(path.name + ".part")
+    half.write_text(html, encoding="utf-8")
+    half.replace(path)
+    return path.stat().st_size
+
+
+def report_html(store: Store, study: str) -> str:
+    """The whole file."""
+    scene = Scene(store, study)
+    page = _Page()
+    body = "".join(section(scene, page) for section in SECTIONS)
+    plotly_js = (Path(plotly.__path__[0]) / "package_data" / "plotly.min.js").read_text("utf-8")
+    return (
+        "<!DOCTYPE html>\n"
+        f'<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{safe(study)} · Evenhand</title><style>{_read('style.css')}</style>"
+        f"<style>{_fonts()}{_STYLE}</style><script>{plotly_js}</script></head>"
+        f'<body class="gradio-container eh-report"><main>{body}</main>'
+        f"{page.figures_html()}{_json_tag('metrics', numbers(scene))}"
+        f"<script>{_read('page.js')}{_DRAW}</script></body></html>\n"
+    )
+
+
+def numbers(scene: Scene) -> dict[str, Any]:
+    """What `python -m metrics --json` prints for this study."""
+    combine, unreadable = scene.rule
+    planned = scene.store.counts(scene.name, recorded=True).get("planned")
+    return measure(scene.whole, planned=planned, combine=combine, unreadable=unreadable)
+
+
+class _Page:
+    """Collects the figures, so that each is one JSON block that the script draws."""
+
+    def __init__(self) -> None:
+        self.figures: list[Figure] = []
+
+    def plot(self, figure: Figure | None) -> str:
+        if figure is None:
+            return wrap('<p class="eh-small eh-mute">No verdicts to draw.</p>')
+        self.figures.append(figure)
+        return (
+            f'<div data-figure="figure-{len(self.figures)}">'
+            '<div class="eh-plot" role="img"></div></div>'
+        )
+
+    def figures_html(self) -> str:
+        return "".join(_json_tag(f"figure-{i}", f) for i, f in enumerate(self.figures, 1))
+
+
+def _json_tag(name: str, value: Any) -> str:
+    """JSON in a page: "<" is written as an escape, so that no text can close the tag."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = text.replace("<", "\\u003c")
+    return f'<script type="application/json" id="{name}">{text}</script>'
+
+
+# ----------------------------------------------------------------------------------- sections
+
+
+def _top(scene: Scene, page: _Page) -> str:
+    first, last = report_facts.dates(scene.store, scene.name)
+    made = time.strftime("%Y-%m-%d", time.gmtime())
+    when = first if first == last else f"{first} to {last}"
+    line = f"Replies of {when}. Report made {made}."
+    title, lead = bias_view.show_finding(scene.frame)
+    failed = int((~scene.machines["status"].isin(list(EVIDENCE))).sum())
+    return (
+        f'<header class="eh-report-top">{brand()}<p class="eh-small eh-mute">{safe(line)}</p>'
+        f"</header><h1>{safe(scene.name)}</h1>"
+        + finding(title, lead)
+        + bias_view.show_kpis(scene.frame, failed, len(scene.machines))
+    )
+
+
+def _bias(scene: Scene, page: _Page) -> str:
+    frame = scene.frame
+    return (
+        panel("Consistency by prompt and category", bias_view.SUBTITLES["Consistency"],
+               bias_view.show_matrix(frame, "Consistency"))
+        + panel("Which slot is chosen", "% of decisive verdicts, 95 % CI",
+                 page.plot(bias_view.show_slots(frame)))
+        + panel("Which way verdicts flip", "pairs whose verdict changed with the order",
+                 bias_view.show_flips(frame))
+    )  # fmt: skip
+
+
+def _ranking(scene: Scene, page: _Page) -> str:
+    rows = scene.outcomes
+    if not (rows["options"] == 2).any():
+        return ""
+    return (
+        finding(*ranking_view.show_ranking_finding(rows))
+        + panel("Leaderboard", "Bradley–Terry on the Elo scale, ties as half a win; 95 % CI",
+                 ranking_view.show_leaderboard(rows))
+        + panel("Elo as battles come in", "one order; band: 95 % of 100 shuffled orders; K 4",
+                 page.plot(ranking_view.show_elo(rows)))
+        + panel("Head-to-head", "row beats column, %, ties as half",
+                 ranking_view.show_head_to_head(rows))
+    )  # fmt: skip
+
+
+def _tables(scene: Scene, page: _Page) -> str:
+    made = []
+    for table in paper.tables(scene).values():
+        head = "".join(f"<th>{safe(cell)}</th>" for cell in table.head)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{safe(cell)}</td>" for cell in row) + "</tr>"
+            for row in table.rows
+        )
+        grid = (
+            f'<div class="eh-tbl-box"><table class="eh-tbl plain"><thead><tr>{head}</tr></thead>'
+            f"<tbody>{body}</tbody></table></div>"
+        )
+        copies = _drawer("LaTeX", paper.latex(table)) + _drawer("Markdown", paper.markdown(table))
+        made.append(panel(table.name, table.caption, wrap(grid) + copies))
+    return "".join(made)
+
+
+def _method(scene: Scene, page: _Page) -> str:
+    text = wrap(f"<p>{safe(paper.methods(scene))}</p>")
+    again = _drawer("The same numbers again", paper.command(scene))
+    return panel("Method", "generated from the study and its replies", text + again)
+
+
+def _replies(scene: Scene, page: _Page) -> str:
+    """What failed, what it cost: on paper as on screen."""
+    store, name = scene.store, scene.name
+    bad = report_facts.failures(store, name)
+    lost = _grid(
+        ("Status", "Judge", "n", "For example"),
+        [(f.status, f.judge, count(f.n), f.example) for f in bad],
+    )
+    models = report_facts.models(store, name)
+    cost = _grid(
+        ("Judge", "Model as reported", "Replies", "Tokens in", "Tokens out", "Dollars", "Time"),
+        [
+            (s.judge, ", ".join(models.get(s.judge, [])), count(s.replies),
+             tokens(s.prompt_tokens), tokens(s.completion_tokens),
+             "not known" if s.dollars is None else dollars(s.dollars), duration(s.seconds))
+            for s in report_facts.spends(store, name)
+        ],
+    )  # fmt: skip
+    none = notice("calm", "Every reply could be read.")
+    return panel("Replies that are no evidence", "kept and counted, never scored",
+                  lost if bad else none) + panel("What it cost", "", cost)  # fmt: skip
+
+
+def _study(scene: Scene, page: _Page) -> str:
+    drawers = [_drawer("study.yaml", dump(scene.study))]
+    for prompt in report_facts.prompts(scene.store, scene.name):
+        told = f"{prompt.name}, version {prompt.version}, sha {prompt.sha[:12]}"
+        text = prompt.yaml or "The words of this prompt were not recorded."
+        drawers.append(_drawer(told if prompt.yaml else prompt.name, text))
+    made_with = ", ".join(f"{name} {text}" for name, text in report_facts.versions().items())
+    drawers.append(_drawer("Versions", made_with))
+    return panel("Study file, prompts, versions", "what to keep beside the numbers",
+                  "".join(drawers))  # fmt: skip
+
+
+def _data(scene: Scene, page: _Page) -> str:
+    simulated = [judge.name for judge in scene.study.judges if judge.kind == "simulated"]
+    told = f"{len(scene.frame):,} judgements of {scene.name}."
+    if simulated:
+        told += f" Simulated judges, with known parameters: {', '.join(simulated)}."
+    return data_line(told)
+
+
+SECTIONS: Final[tuple[Callable[[Scene, _Page], str], ...]] = (
+    _top, _bias, _ranking, _tables, _method, _replies, _study, _data,
+)  # fmt: skip
+
+
+def _drawer(title: str, text: str) -> str:
+    return wrap(
+        f'<details class="eh-how"><summary>{safe(title)}</summary><pre>{safe(text)}</pre></details>'
+    )
+
+
+def _grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    heads = "".join(f"<th>{safe(cell)}</th>" for cell in head)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{safe(cell)}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    return wrap(
+        f'<div class="eh-tbl-box"><table class="eh-tbl plain"><thead><tr>{heads}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def _fonts() -> str:
+    """Plex as Gradio ships it, inside the file; where it is not there, the reader's own font."""
+    found = importlib.util.find_spec("gradio")
+    folders = (found.submodule_search_locations or []) if found else []
+    faces = []
+    for folder in folders:
+        for family, weight, name in _FACES:
+            font = Path(folder) / "templates/frontend/static/fonts" / name
+            if font.is_file():
+                data = base64.b64encode(font.read_bytes()).decode()
+                faces.append(
+                    f'@font-face{{font-family:"{family}";font-weight:{weight};'
+                    f'src:url("data:font/woff2;base64,{data}") format("woff2")}}'
+                )
+    return "".join(faces)
+
+
+_FACES: Final = (
+    ("IBM Plex Sans", 400, "IBMPlexSans/IBMPlexSans-Regular.woff2"),
+    ("IBM Plex Sans", 700, "IBMPlexSans/IBMPlexSans-Bold.woff2"),
+    ("IBM Plex Mono", 400, "IBMPlexMono/IBMPlexMono-Regular.woff2"),
+)
+
+
+def _read(name: str) -> str:
+    return (ASSETS / name).read_text(encoding="utf-8")
+
+
+_STYLE: Final = """
+.eh-report { background: var(--page); color: var(--ink); font: 16px/1.5 var(--sans); margin: 0; }
+.eh-report main { max-width: 1100px; margin: 0 auto; padding: 24px 16px 48px; }
+.eh-report .eh-panel { margin: 16px 0; }
+.eh-report .eh-tbl-box { overflow-x: auto; }
+.eh-report-top { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: center; gap: 16px; }
+.eh-report h1 { font-size: 28px; margin: 16px 0; }
+.eh-report pre { white-space: pre-wrap; overflow-wrap: anywhere; font: 14px/1.5 var(--mono); }
+.eh-report .op { display: none; }
+.eh-report [data-select] { cursor: default; pointer-events: none; }
+.eh-report [data-select][data-tip] { pointer-events: auto; }
+@media print { .eh-report details > * { display: block; } .eh-panel { break-inside: avoid; } }
+"""

@@ -1,0 +1,112 @@
+"""A study as a folder that runs by itself: frozen (read-only, no judges) or as a whole Space."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from studies.errors import EvenhandError, StudyError
+from studies.store import Store
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+FROZEN: Final = "frozen.db"
+SEED: Final = "seed.db"
+"""Beside app.py: the page then shows this store read-only, or begins with a copy of it."""
+
+PACKAGES: Final = ("components", "judges", "metrics", "studies", "assets")
+_NOT_NEEDED: Final = shutil.ignore_patterns("__pycache__", "*.pyc", "screenshots")
+_EMBEDDED: Final = ("xllamacpp",)
+
+
+class PublishFailed(EvenhandError):
+    """The Hub did not take the Space."""
+
+
+def freeze(store: Store, study: str, folder: Path) -> None:
+    """The page with the data of one study: it shows, it asks nobody."""
+    _write(store, study, folder, FROZEN, embedded=False)
+
+
+def publish(store: Store, study: str, folder: Path) -> None:
+    """The whole app as a Space, which begins with this study."""
+    _write(store, study, folder, SEED, embedded=True)
+
+
+def _write(store: Store, study: str, folder: Path, name: str, *, embedded: bool) -> None:
+    store.study(study)
+    if folder.exists() and any(folder.iterdir()):
+        raise StudyError(f"{folder} is not empty; name a new folder, nothing is written over")
+    folder.mkdir(parents=True, exist_ok=True)
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, folder / package, ignore=_NOT_NEEDED)
+    for file in ("app.py", "LICENSE"):
+        shutil.copyfile(ROOT / file, folder / file)
+    (folder / "requirements.txt").write_text(_requirements(embedded), encoding="utf-8")
+    (folder / "README.md").write_text(_readme(study, frozen=name == FROZEN), encoding="utf-8")
+    copy_study(store, study, folder / name)
+
+
+def copy_study(store: Store, study: str, path: Path) -> None:
+    """A store that holds this study alone, with the requests and prompts behind its rows."""
+    source = sqlite3.connect(f"file:{store.path}?mode=ro", uri=True)
+    target = sqlite3.connect(path)
+    with source, target:
+        source.backup(target)
+    source.close()
+    target.close()
+    copied = Store(path)
+    for line in copied.studies():
+        if line.name != study:
+            copied.delete_study(line.name)
+    copied.close()
+    compact = sqlite3.connect(path)
+    compact.execute("DELETE FROM prompts WHERE sha NOT IN (SELECT prompt_sha FROM requests) "
+                    "AND name NOT IN (SELECT prompt FROM plan)")  # fmt: skip
+    compact.commit()
+    compact.execute("PRAGMA journal_mode=DELETE")  # one file, no -wal beside it
+    compact.execute("VACUUM")
+    compact.close()
+
+
+def _requirements(embedded: bool) -> str:
+    lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines(keepends=True)
+    return "".join(line for line in lines if embedded or not line.startswith(_EMBEDDED))
+
+
+def _readme(study: str, *, frozen: bool) -> str:
+    """The front matter of our own Space, with this study's name."""
+    _, front, _ = (ROOT / "README.md").read_text(encoding="utf-8").split("---\n", 2)
+    values: dict[str, Any] = yaml.safe_load(front)
+    values["title"] = study[:60]
+    if frozen:
+        values.pop("preload_from_hub", None)  # weights: nobody is asked here
+    told = (
+        "A finished study, shown read-only: every number with its interval, every mark one click "
+        "from the replies behind it. No judge can be asked here."
+        if frozen
+        else "The whole dashboard, which begins with this study."
+    )
+    front = yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
+    run = "pip install -r requirements.txt && python app.py"
+    return f"---\n{front}---\n\n# {study}\n\n{told}\n\nMade with Evenhand. To run it: `{run}`\n"
+
+
+def push(folder: Path, repo: str, token: str | None) -> str:
+    """Uploads the folder as a Space; returns its address. The token is the user's own."""
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import HfHubHTTPError
+
+    if not token:
+        raise PublishFailed("pushing needs your own token in HF_TOKEN (write access)")
+    try:
+        api = HfApi(token=token)
+        api.create_repo(repo, repo_type="space", space_sdk="gradio", exist_ok=True)
+        api.upload_folder(repo_id=repo, repo_type="space", folder_path=folder)
+    except (HfHubHTTPError, OSError, ValueError) as error:
+        said = " ".join(str(error).replace(token, "…").split())[:300]
+        raise PublishFailed(f"the Hub did not take {repo}: {said}") from None
+    return f"{api.endpoint}/spaces/{repo}"

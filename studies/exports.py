@@ -1,0 +1,335 @@
+"""Data out: the judgements of a study in our own lossless formats, and in those of others.
+
+Lossless: `jsonl`, `parquet` (read back by studies.recorded), `items`, `yaml`. The others keep what
+their format can hold: an order where it records one, and never a verdict that was not read.
+"""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final, TextIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from studies.errors import StudyError
+from studies.records import (
+    EVIDENCE,
+    HUMAN_PREFIX,
+    REFERENCE,
+    Ask,
+    Item,
+    Judgement,
+    Usage,
+    Verdict,
+)
+from studies.sources.native import item_to
+from studies.store import Store
+from studies.study import dump
+
+_ROWS_AT_ONCE: Final = 5_000
+_RISKY: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One way out: how its file ends, what it holds, who writes it."""
+
+    suffix: str
+    told: str
+    write: Callable[[Store, str, Path], int]
+    """(store, study, path) -> how many records were written."""
+
+
+def export(store: Store, study: str, name: str, path: Path) -> int:
+    """Writes a study to a file; returns how many records are in it. Never half a file: the new
+    one takes the old one's place when it is whole."""
+    if name not in FORMATS:
+        raise StudyError(f"no export format {name!r}; known: {', '.join(FORMATS)}")
+    store.study(study)
+    half = path.with_name(path.name + ".part")
+    try:
+        written = FORMATS[name].write(store, study, half)
+        half.replace(path)
+    except OSError as error:
+        raise StudyError(f"cannot write {path}: {error.strerror}") from None
+    finally:
+        half.unlink(missing_ok=True)
+    return written
+
+
+def formula_safe(value: object) -> object:
+    """A spreadsheet runs a text that begins like a formula: an apostrophe makes it text again."""
+    if isinstance(value, str) and value.startswith(_RISKY):
+        return "'" + value
+    return value
+
+
+# ------------------------------------------------------------------------------------- lossless
+
+
+def write_lines(judgements: Iterable[Judgement], out: TextIO) -> int:
+    """One JSON object a line."""
+    written = 0
+    for judgement in judgements:
+        out.write(json.dumps(asdict(judgement), ensure_ascii=False) + "\n")
+        written += 1
+    return written
+
+
+def _jsonl(store: Store, study: str, path: Path) -> int:
+    with path.open("w", encoding="utf-8") as out:
+        return write_lines(store.judgements(study), out)
+
+
+def _parquet(store: Store, study: str, path: Path) -> int:
+    """The same nesting as the JSON lines. A pick is text: "0", "1", "tie"."""
+    written = 0
+    with pq.ParquetWriter(path, SCHEMA, compression="zstd") as writer:
+        for batch in _batched(store.judgements(study), _ROWS_AT_ONCE):
+            rows = [_parquet_row(judgement) for judgement in batch]
+            writer.write_table(pa.Table.from_pylist(rows, schema=SCHEMA))
+            written += len(rows)
+    return written
+
+
+def _parquet_row(judgement: Judgement) -> dict[str, Any]:
+    row = asdict(judgement)
+    if row["verdict"] is not None and row["verdict"]["pick"] is not None:
+        row["verdict"]["pick"] = str(row["verdict"]["pick"])
+    return row
+
+
+_TEXTS: Final = pa.list_(pa.string())
+_NUMBERS: Final = pa.list_(pa.float64())
+_TYPES: Final[dict[str, Any]] = {
+    "shown": _TEXTS, "labels": _TEXTS, "scores": _NUMBERS, "label_probabilities": _NUMBERS,
+    "repeat": pa.int64(), "noise": pa.bool_(), "orders": pa.int64(), "margin": pa.int64(),
+    "label_mass": pa.float64(), "cached": pa.int64(),
+    "cache_write": pa.int64(), "completion": pa.int64(), "cost": pa.float64(),
+    "seconds": pa.float64(), "time": pa.float64(),
+}  # fmt: skip
+
+
+def _schema() -> pa.Schema:
+    """From the types themselves, so that a field added to them is exported."""
+
+    def struct(kind: type, **own: Any) -> Any:
+        fields = kind.__dataclass_fields__  # type: ignore[attr-defined]
+        return pa.struct(
+            [(name, own.get(name) or _TYPES.get(name, pa.string())) for name in fields]
+        )
+
+    nested = {
+        "ask": struct(Ask),
+        "verdict": struct(Verdict, pick=pa.string()),
+        "usage": struct(Usage, prompt=pa.int64()),
+    }
+    names = Judgement.__dataclass_fields__
+    return pa.schema([(n, nested.get(n) or _TYPES.get(n, pa.string())) for n in names])
+
+
+SCHEMA: Final = _schema()
+
+
+def _items(store: Store, study: str, path: Path) -> int:
+    items = store.items(study).values()
+    with path.open("w", encoding="utf-8") as out:
+        for item in items:
+            out.write(json.dumps(item_to(item), ensure_ascii=False) + "\n")
+    return len(items)
+
+
+def _yaml(store: Store, study: str, path: Path) -> int:
+    path.write_text(dump(store.study(study)), encoding="utf-8")
+    return 1
+
+
+# ----------------------------------------------------------------------------------- for others
+
+
+def _csv(store: Store, study: str, path: Path) -> int:
+    """One flat row a judgement, safe to open in a spreadsheet."""
+    return _write_csv(path, (_flat(judgement) for judgement in store.judgements(study)))
+
+
+def _flat(judgement: Judgement) -> dict[str, object]:
+    ask, verdict = judgement.ask, judgement.verdict
+    picked = _picked(judgement)
+    return {
+        "item": ask.item, "judge": ask.judge, "prompt": ask.prompt,
+        "shown": " | ".join(ask.shown), "labels": " | ".join(ask.labels),
+        "repeat": ask.repeat, "noise": int(ask.noise), "status": judgement.status,
+        "picked": picked, "slot": "" if verdict is None or verdict.pick is None else verdict.pick,
+        "margin": "" if verdict is None else verdict.margin,
+        "scores": "" if verdict is None else " | ".join(str(s) for s in verdict.scores),
+        "rule": judgement.rule, "prompt_tokens": judgement.usage.prompt,
+        "completion_tokens": judgement.usage.completion, "cost": judgement.cost,
+        "seconds": judgement.seconds, "model": judgement.model, "reply": judgement.reply,
+        "detail": judgement.detail, "key": ask.key,
+    }  # fmt: skip
+
+
+def _picked(judgement: Judgement) -> str:
+    """A contestant, "tie", or nothing."""
+    verdict = judgement.verdict
+    if verdict is None or verdict.pick is None or judgement.status not in EVIDENCE:
+        return ""
+    return "tie" if verdict.pick == "tie" else judgement.ask.shown[verdict.pick]
+
+
+def _write_csv(path: Path, rows: Iterable[dict[str, object]]) -> int:
+    written = 0
+    with path.open("w", encoding="utf-8", newline="") as out:
+        writer: csv.DictWriter[str] | None = None
+        for row in rows:
+            if writer is None:
+                writer = csv.DictWriter(out, list(row))
+                writer.writeheader()
+            writer.writerow({name: formula_safe(value) for name, value in row.items()})
+            written += 1
+    return written
+
+
+def _arena(store: Store, study: str, path: Path) -> int:
+    """Battles: `model_a` is the answer shown first. Only verdicts that were read."""
+    categories = {name: item.category for name, item in store.items(study).items()}
+
+    def rows() -> Iterator[dict[str, object]]:
+        for judgement in _pairs(store, study):
+            verdict = judgement.verdict
+            if verdict is None or verdict.pick is None or judgement.ask.noise:
+                continue
+            ask = judgement.ask
+            winner = "tie" if verdict.pick == "tie" else ("model_a", "model_b")[verdict.pick]
+            yield {
+                "question_id": ask.item, "model_a": ask.shown[0], "model_b": ask.shown[1],
+                "winner": winner, "judge": ask.judge, "prompt": ask.prompt, "item": ask.item,
+                "category": categories.get(ask.item, ""), "tstamp": judgement.time,
+            }  # fmt: skip
+
+    return _write_csv(path, rows())
+
+
+def _pairs(store: Store, study: str) -> Iterator[Judgement]:
+    for judgement in store.judgements(study):
+        if len(judgement.ask.shown) == 2 and judgement.status in EVIDENCE:
+            yield judgement
+
+
+def _mt_bench(store: Store, study: str, path: Path) -> int:
+    """Pair files: one line a pair, judge and prompt; game 2 is written un-swapped, as theirs are.
+
+    A game that was not read is `error`, never a tie.
+    """
+    games: dict[tuple[Any, ...], dict[tuple[str, ...], Judgement]] = defaultdict(dict)
+    for judgement in store.judgements(study):
+        ask = judgement.ask
+        if len(ask.shown) == 2 and not ask.noise:
+            pair = tuple(sorted(ask.shown))
+            games[ask.item, pair, ask.judge, ask.prompt, ask.repeat][ask.shown] = judgement
+    with path.open("w", encoding="utf-8") as out:
+        for (item, pair, judge, prompt, _), played in games.items():
+            line: dict[str, Any] = {
+                "question_id": item, "model_1": pair[0], "model_2": pair[1],
+                "judge": [judge, prompt], "turn": 1, "tstamp": 0.0,
+            }  # fmt: skip
+            for game, shown in (("g1", pair), ("g2", pair[::-1])):
+                played_here = played.get(shown)
+                line[f"{game}_winner"] = _game_winner(played_here, pair)
+                line[f"{game}_judgment"] = played_here.reply if played_here else ""
+                line["tstamp"] = played_here.time if played_here else line["tstamp"]
+            out.write(json.dumps(line, ensure_ascii=False) + "\n")
+    return len(games)
+
+
+def _game_winner(judgement: Judgement | None, pair: tuple[str, ...]) -> str:
+    picked = "" if judgement is None else _picked(judgement)
+    if not picked:
+        return "error"
+    return "tie" if picked == "tie" else "model_1" if picked == pair[0] else "model_2"
+
+
+def _comparator(store: Store, study: str, path: Path) -> int:
+    """LLM Comparator reads one pair a file: this is the pair that met most often."""
+    met = Counter(tuple(sorted(j.ask.shown)) for j in _pairs(store, study))
+    if not met:
+        raise StudyError(f"{study!r} has no pair that was read: LLM Comparator shows pairs")
+    return write_comparator(store, study, max(met, key=lambda pair: (met[pair], pair)), path)
+
+
+def write_comparator(store: Store, study: str, pair: tuple[str, ...], path: Path) -> int:
+    """Scores run from -1.5 to 1.5, positive for A, and are written un-flipped, as theirs are."""
+    ratings: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for judgement in _pairs(store, study):
+        if tuple(sorted(judgement.ask.shown)) == pair and not judgement.ask.noise:
+            ratings[judgement.ask.item].append(_rating(judgement, pair))
+    items = store.items(study)
+    examples = [
+        {
+            "input_text": items[name].instruction,
+            "tags": [items[name].category] if items[name].category else [],
+            "output_text_a": _answer(items[name], pair[0]),
+            "output_text_b": _answer(items[name], pair[1]),
+            "score": sum(r["score"] for r in rated) / len(rated),
+            "individual_rater_scores": rated,
+        }
+        for name, rated in ratings.items()
+    ]
+    whole = {
+        "metadata": {"source_path": study, "custom_fields_schema": []},
+        "models": [{"name": pair[0]}, {"name": pair[1]}],
+        "examples": examples,
+    }
+    path.write_text(json.dumps(whole, ensure_ascii=False, indent=1), encoding="utf-8")
+    return len(examples)
+
+
+def _answer(item: Item, contestant: str) -> str:
+    known = contestant == REFERENCE or contestant in item.responses
+    return item.answer(contestant) if known else ""
+
+
+def _rating(judgement: Judgement, pair: tuple[str, ...]) -> dict[str, Any]:
+    picked = _picked(judgement)
+    margin = judgement.verdict.margin if judgement.verdict else 1
+    size = 1.5 if margin >= 2 else 1.0
+    score = 0.0 if picked == "tie" else size if picked == pair[0] else -size
+    return {
+        "is_flipped": judgement.ask.shown != pair,
+        "score": score,
+        "rating_label": picked,
+        "rationale": judgement.reply,
+        "rater": judgement.ask.judge,
+    }
+
+
+def _votes(store: Store, study: str, path: Path) -> int:
+    """People's votes alone, as `_csv`."""
+    people = (j for j in store.judgements(study) if j.ask.judge.startswith(HUMAN_PREFIX))
+    return _write_csv(path, (_flat(judgement) for judgement in people))
+
+
+def _batched(values: Iterable[Judgement], size: int) -> Iterator[list[Judgement]]:
+    run = iter(values)
+    while batch := list(itertools.islice(run, size)):
+        yield batch
+
+
+FORMATS: Final[dict[str, Format]] = {
+    "jsonl": Format(".jsonl", "every judgement with its reply, one a line; lossless", _jsonl),
+    "parquet": Format(".parquet", "the same as Parquet; lossless", _parquet),
+    "csv": Format(".csv", "one flat row a judgement, safe in a spreadsheet", _csv),
+    "arena": Format(".csv", "battles as Chatbot Arena has them", _arena),
+    "mt-bench": Format(".jsonl", "MT-Bench pair judgements, both games", _mt_bench),
+    "llm-comparator": Format(".json", "opens in LLM Comparator, one pair", _comparator),
+    "votes": Format(".csv", "people's votes alone", _votes),
+    "items": Format(".jsonl", "the questions and answers that were judged", _items),
+    "yaml": Format(".yaml", "the study file", _yaml),
+}

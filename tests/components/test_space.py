@@ -1,0 +1,216 @@
+"""A study as a folder: the frozen page shows it and asks nobody; the Hub stand-in takes a Space."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+import yaml
+from gradio_client import Client
+
+from app import open_store
+from components.space import PublishFailed, copy_study, freeze, publish, push
+from studies.errors import StudyError
+from studies.records import Item
+from studies.store import Store
+from studies.study import Study
+
+NAME = "two judges"
+
+
+@pytest.fixture(scope="module")
+def frozen(judged: Store, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("space") / "frozen"
+    freeze(judged, NAME, folder)
+    return folder
+
+
+def test_a_copied_study_is_the_same_and_alone(judged: Store, tmp_path: Path) -> None:
+    judged.save_study(Study("another"), [Item("q", "why?", {"x": "a", "y": "b"})], (), ())
+    copy_study(judged, NAME, tmp_path / "copy.db")
+    judged.delete_study("another")
+    copied = Store(tmp_path / "copy.db")
+    assert [line.name for line in copied.studies()] == [NAME]
+    assert list(copied.judgements(NAME)) == list(judged.judgements(NAME))
+    assert copied.prompt_of(NAME, "brief-letters") == judged.prompt_of(NAME, "brief-letters")
+    copied.close()
+
+
+def test_a_frozen_folder_holds_what_it_needs_and_no_judge(frozen: Path) -> None:
+    requirements = (frozen / "requirements.txt").read_text("utf-8")
+    assert "gradio==" in requirements
+    assert "xllamacpp" not in requirements
+    front = yaml.safe_load((frozen / "README.md").read_text("utf-8").split("---\n")[1])
+    assert front["title"] == NAME
+    assert front["sdk"] == "gradio"
+    assert "preload_from_hub" not in front
+    assert sorted(path.name for path in frozen.glob("*.db*")) == ["frozen.db"]
+
+
+def test_nothing_is_written_over(judged: Store, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("kept", encoding="utf-8")
+    with pytest.raises(StudyError, match="is not empty"):
+        freeze(judged, NAME, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_a_seed_is_used_once(judged: Store, tmp_path: Path) -> None:
+    here = tmp_path / "space"
+    publish(judged, NAME, here)
+    target = tmp_path / "data" / "evenhand.db"
+    store, only_shown = open_store(target, here)
+    assert not only_shown
+    assert NAME in [line.name for line in store.studies()]
+    store.delete_study(NAME)
+    store.close()
+    store, _ = open_store(target, here)
+    assert NAME not in [line.name for line in store.studies()]
+    store.close()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def test_a_frozen_page_starts_and_has_nothing_that_asks(frozen: Path) -> None:
+    port = free_port()
+    before = (frozen / "frozen.db").read_bytes()
+    app = subprocess.Popen(
+        [sys.executable, "app.py", "--port", str(port)], cwd=frozen,
+        env=os.environ | {"PYTHONPATH": ""}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    try:
+        page = wait_for(f"http://127.0.0.1:{port}/")
+        assert '"Results"' in page
+        assert '"Inspect"' in page
+        for word in ('"Study", "id"', "eh-run", "eh-again", "eh-test"):
+            assert word not in page
+        client = Client(f"http://127.0.0.1:{port}/", verbose=False)
+        assert not [name for name in client.view_api(return_format="dict")["named_endpoints"]
+                    if "run" in name]  # fmt: skip
+    finally:
+        app.terminate()
+        app.wait(20)
+    assert (frozen / "frozen.db").read_bytes() == before
+
+
+def wait_for(url: str, seconds: float = 60) -> str:
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            with urllib.request.urlopen(url, timeout=5) as answer:
+                return str(answer.read().decode())
+        except OSError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.3)
+
+
+class Hub(ThreadingHTTPServer):
+    """Speaks as much of the Hub's API as creating a repository and committing files needs."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), HubRequest)
+        self.created: list[dict[str, object]] = []
+        self.files: dict[str, bytes] = {}
+        self.refused = False
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+
+class HubRequest(BaseHTTPRequestHandler):
+    server: Hub
+
+    def do_GET(self) -> None:
+        self._say({"id": "me/space", "sha": "0" * 40, "siblings": [], "type": "user"})
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if self.server.refused:
+            self._say({"error": "You have no rights here"}, 403)
+        elif self.path == "/api/repos/create":
+            self.server.created.append(json.loads(body))
+            self._say({"url": f"{self.server.url}/spaces/me/space"})
+        elif "/preupload/" in self.path:
+            files = json.loads(body)["files"]
+            said = [{"path": f["path"], "uploadMode": "regular", "shouldIgnore": False, "oid": None}
+                    for f in files]  # fmt: skip
+            self._say({"files": said})
+        elif "/commit/" in self.path:
+            for line in body.decode().splitlines():
+                entry = json.loads(line)
+                if entry["key"] == "file":
+                    content = base64.b64decode(entry["value"]["content"])
+                    self.server.files[entry["value"]["path"]] = content
+            said = {
+                "commitUrl": f"{self.server.url}/spaces/me/space/commit/1",
+                "commitOid": "1" * 40,
+                "success": True,
+            }
+            self._say(said)
+        else:
+            self._say({})
+
+    def _say(self, value: object, status: int = 200) -> None:
+        text = json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def log_message(self, *args: object) -> None:
+        """Quiet."""
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    server = Hub()
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", server.url)
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_push_makes_a_gradio_space_with_every_file(hub: Hub, frozen: Path) -> None:
+    address = push(frozen, "me/space", token="hf_" + "x" * 30)
+    assert hub.created[0]["sdk"] == "gradio"
+    assert hub.created[0]["type"] == "space"
+    sent = {path for path in hub.files if path != ".gitattributes"}
+    there = {p.relative_to(frozen).as_posix() for p in frozen.rglob("*") if p.is_file()}
+    there = {path for path in there if "__pycache__" not in path}
+    assert there <= sent
+    assert hub.files["app.py"] == (frozen / "app.py").read_bytes()
+    assert re.fullmatch(rf"{re.escape(hub.url)}/spaces/me/space", address)
+
+
+def test_a_refused_push_says_so_without_the_token(hub: Hub, frozen: Path) -> None:
+    hub.refused = True
+    token = "hf_" + "secret" * 6
+    with pytest.raises(PublishFailed) as failed:
+        push(frozen, "me/space", token=token)
+    assert "did not take me/space" in str(failed.value)
+    assert token not in str(failed.value)
+
+
+def test_no_token_is_said_before_anything_is_sent(hub: Hub, frozen: Path) -> None:
+    with pytest.raises(PublishFailed, match="HF_TOKEN"):
+        push(frozen, "me/space", token=None)
+    assert hub.created == []
