@@ -8,6 +8,7 @@ import shutil
 import socket
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from components.page_tab import create_page
 from components.space import FROZEN, SEED
 from components.theme import launch_look
 from judges.engine import Engine
+from studies import snapshot
 from studies.database import default_path
 from studies.errors import EvenhandError
 from studies.store import Store
@@ -41,6 +43,9 @@ def options(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--host", default="0.0.0.0" if on_space else "127.0.0.1")
     parser.add_argument("--port", type=int, default=int(os.environ.get("PORT", "7860")))
     parser.add_argument("--store", type=Path, default=None, help="the SQLite file to use")
+    parser.add_argument(
+        "--mcp", action="store_true", help="offer the API to models too (requirements-mcp.txt)"
+    )
     return parser.parse_args(arguments)
 
 
@@ -55,6 +60,8 @@ def open_store(path: Path | None, here: Path = HERE) -> tuple[Store, bool]:
         shutil.copyfile(here / FROZEN, copy)
         return Store(copy), True
     target = path or default_path()
+    if kept := snapshot.settings():
+        snapshot.restore(target, *kept)
     if (here / SEED).is_file() and not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(here / SEED, target)
@@ -78,14 +85,23 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     engine = None if frozen else Engine()
+    kept = None if frozen else snapshot.settings()
+    keeper = snapshot.Keeper(store, *kept) if kept else None
     blocks = create_page(store, engine)
     blocks.queue(default_concurrency_limit=16)
     settings: dict[str, Any] = {"server_name": chosen.host, "server_port": chosen.port}
+    if chosen.mcp:
+        if find_spec("mcp") is None:
+            print("error: --mcp needs: pip install -r requirements-mcp.txt", file=sys.stderr)
+            return 2
+        settings["mcp_server"] = True
     try:
         blocks.launch(**settings, show_error=False, state_session_capacity=200, **launch_look())
     finally:
         if engine:
             engine.close()
+        if keeper:
+            keeper.close()
         store.close()
     return 0
 

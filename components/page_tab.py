@@ -11,7 +11,16 @@ from typing import Any, Final
 
 import gradio as gr
 
-from components import demo, header, inspect_tab, results_tab, run_tab, share_tab, study_tab
+from components import (
+    api_tab,
+    demo,
+    header,
+    inspect_tab,
+    results_tab,
+    run_tab,
+    share_tab,
+    study_tab,
+)
 from components.inspect_selection import selection_from
 from components.live import LiveViews
 from components.scene import Scene
@@ -59,13 +68,16 @@ def create_page(store: Store, engine: Engine | None) -> gr.Blocks:
         if page.asking:
             asking = page.asking
             study_tab.bind(asking.study, page.header, page.tabs, store, asking.engine)
-            run_tab.bind(asking.run, page.header, store, asking.engine, asking.live)
+            run_tab.bind(
+                asking.run, page.header, store, asking.engine, asking.live, asking.on_run
+            )
         results_tab.bind(page.results, page.header, store)
         inspect_tab.bind(page.inspect, store)
         _bind_opening(blocks, page, store)
         _bind_view(page, store)
         _bind_marks(page, store)
         _bind_share(page, store)
+        api_tab.build(store, engine)
     return blocks
 
 
@@ -179,8 +191,8 @@ def _bind_marks(page: Page, store: Store) -> None:
         for mark in results.clickable
     ]
     if page.asking:
-        replies, table = page.asking.run.replies, page.asking.study.table
-        opened.append(replies.select(open_reply, study, shown, **QUIET))
+        marks, table = page.asking.run.marks, page.asking.study.table
+        opened += [mark.select(open_reply, study, shown, **QUIET) for mark in marks]
         opened.append(table.select(open_first, None, [study, *shown], **QUIET))
     for event in opened:
         event.then(None, None, None, **TO_INSPECT)

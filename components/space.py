@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import yaml
+from huggingface_hub.errors import HfHubHTTPError
 
 from studies.errors import EvenhandError, StudyError
+from studies.snapshot import hub
 from studies.store import Store
 
 ROOT: Final = Path(__file__).resolve().parent.parent
@@ -97,13 +99,10 @@ def _readme(study: str, *, frozen: bool) -> str:
 
 def push(folder: Path, repo: str, token: str | None) -> str:
     """Uploads the folder as a Space; returns its address. The token is the user's own."""
-    from huggingface_hub import HfApi
-    from huggingface_hub.errors import HfHubHTTPError
-
     if not token:
         raise PublishFailed("pushing needs your own token in HF_TOKEN (write access)")
     try:
-        api = HfApi(token=token)
+        api = hub(token)
         api.create_repo(repo, repo_type="space", space_sdk="gradio", exist_ok=True)
         api.upload_folder(repo_id=repo, repo_type="space", folder_path=folder)
     except (HfHubHTTPError, OSError, ValueError) as error:

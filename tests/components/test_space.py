@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import re
 import socket
 import subprocess
 import sys
-import threading
 import time
 import urllib.request
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -26,8 +22,10 @@ from studies.errors import StudyError
 from studies.records import Item
 from studies.store import Store
 from studies.study import Study
+from tests.hub_stand_in import Hub, hub
 
 NAME = "two judges"
+__all__ = ["hub"]
 
 
 @pytest.fixture(scope="module")
@@ -94,11 +92,13 @@ def test_a_frozen_page_starts_and_has_nothing_that_asks(frozen: Path) -> None:
         env=os.environ | {"PYTHONPATH": ""}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
     try:
-        page = wait_for(f"http://127.0.0.1:{port}/")
-        assert '"Results"' in page
-        assert '"Inspect"' in page
-        for word in ('"Study", "id"', "eh-run", "eh-again", "eh-test"):
-            assert word not in page
+        parts = json.loads(wait_for(f"http://127.0.0.1:{port}/config"))["components"]
+        tabs = [p["props"].get("label") for p in parts if p["type"] == "tabitem"]
+        assert {"Results", "Inspect"} <= set(tabs)
+        assert not {"Study", "Run"} & set(tabs)
+        ids = {p["props"].get("elem_id") for p in parts}
+        assert "eh-matrix" in ids
+        assert not {"eh-run", "eh-again", "eh-test"} & ids
         client = Client(f"http://127.0.0.1:{port}/", verbose=False)
         assert not [name for name in client.view_api(return_format="dict")["named_endpoints"]
                     if "run" in name]  # fmt: skip
@@ -118,75 +118,6 @@ def wait_for(url: str, seconds: float = 60) -> str:
             if time.monotonic() > end:
                 raise
             time.sleep(0.3)
-
-
-class Hub(ThreadingHTTPServer):
-    """Speaks as much of the Hub's API as creating a repository and committing files needs."""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), HubRequest)
-        self.created: list[dict[str, object]] = []
-        self.files: dict[str, bytes] = {}
-        self.refused = False
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
-
-
-class HubRequest(BaseHTTPRequestHandler):
-    server: Hub
-
-    def do_GET(self) -> None:
-        self._say({"id": "me/space", "sha": "0" * 40, "siblings": [], "type": "user"})
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        if self.server.refused:
-            self._say({"error": "You have no rights here"}, 403)
-        elif self.path == "/api/repos/create":
-            self.server.created.append(json.loads(body))
-            self._say({"url": f"{self.server.url}/spaces/me/space"})
-        elif "/preupload/" in self.path:
-            files = json.loads(body)["files"]
-            said = [{"path": f["path"], "uploadMode": "regular", "shouldIgnore": False, "oid": None}
-                    for f in files]  # fmt: skip
-            self._say({"files": said})
-        elif "/commit/" in self.path:
-            for line in body.decode().splitlines():
-                entry = json.loads(line)
-                if entry["key"] == "file":
-                    content = base64.b64decode(entry["value"]["content"])
-                    self.server.files[entry["value"]["path"]] = content
-            said = {
-                "commitUrl": f"{self.server.url}/spaces/me/space/commit/1",
-                "commitOid": "1" * 40,
-                "success": True,
-            }
-            self._say(said)
-        else:
-            self._say({})
-
-    def _say(self, value: object, status: int = 200) -> None:
-        text = json.dumps(value).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text)
-
-    def log_message(self, *args: object) -> None:
-        """Quiet."""
-
-
-@pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    server = Hub()
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", server.url)
-    yield server
-    server.shutdown()
-    server.server_close()
 
 
 def test_a_push_makes_a_gradio_space_with_every_file(hub: Hub, frozen: Path) -> None:

@@ -1,0 +1,156 @@
+"""The page's useful functions for programs: gradio_client, plain HTTP, or MCP with `--mcp`.
+
+Each has a docstring, since that is what a client and a model that calls it are shown. Keys are not
+taken here: a judge's key comes from the variable that its study names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import wraps
+from typing import Any
+
+import gradio as gr
+
+from components.study_form import planned
+from judges.engine import Engine
+from judges.errors import PlanError
+from judges.models.embedded import EmbeddedUnavailable
+from judges.models.weights import WeightsMissing
+from judges.plan import forecast, save_plan
+from metrics.summary import measure
+from studies.errors import EvenhandError
+from studies.store import Store
+
+_TOLD = (EvenhandError, PlanError, WeightsMissing, EmbeddedUnavailable)
+
+
+def build(store: Store, engine: Engine | None) -> None:
+    """Inside the Blocks of the page. Without an engine nothing that asks is offered."""
+    for function in looking(store):
+        gr.api(_told(function), api_name=function.__name__)
+    for function in asking(store, engine) if engine else ():
+        gr.api(_told(function), api_name=function.__name__)
+
+
+def looking(store: Store) -> tuple[Callable[..., Any], ...]:
+    """What can be asked of a page that only shows."""
+
+    def list_studies() -> list[dict]:
+        """Lists the studies of this page: name, how many asks are planned and judged, whether it
+        was recorded elsewhere."""
+        return [
+            {"name": line.name, "planned": line.planned, "judged": line.judged,
+             "recorded": line.recorded}
+            for line in store.studies()
+        ]  # fmt: skip
+
+    def study_metrics(study: str, by: str = "") -> dict:
+        """Measures a study: Elo, Bradley-Terry, win rates, position bias, agreement and more, each
+        number with its interval, n and method.
+
+        Parameters:
+            study: the study's name, as list_studies gives it
+            by: none, or some of judge, prompt, category, with commas, to have every number again
+                for each of them
+        """
+        spec = store.study(study)
+        counts = store.counts(study, recorded=True)
+        wanted = [name.strip() for name in by.split(",") if name.strip()]
+        unknown = set(wanted) - {"judge", "prompt", "category"}
+        if unknown:
+            raise gr.Error(f"by: {', '.join(sorted(unknown))} is none of judge, prompt, category")
+        return measure(
+            store.frame(study), wanted, planned=counts.get("planned"),
+            combine=spec.combine, unreadable=spec.unreadable, quick=len(wanted) > 0,  # type: ignore[arg-type]
+        )  # fmt: skip
+
+    def judgements(study: str, first: int = 0, count: int = 20) -> list[dict]:
+        """Gives judgements of a study in plan order, replies included: who was asked what, in which
+        order the answers were shown, what came back, how it was read.
+
+        Parameters:
+            study: the study's name
+            first: where to begin, from 0
+            count: how many, at most 200
+        """
+        store.study(study)
+        rows = store.judgements(study, after=max(0, int(first)), limit=min(max(1, int(count)), 200))
+        return [asdict(judgement) for judgement in rows]
+
+    return list_studies, study_metrics, judgements
+
+
+def asking(store: Store, engine: Engine) -> tuple[Callable[..., Any], ...]:
+    """What asks judges, or says what asking would cost."""
+
+    def plan_study(study_yaml: str) -> dict:
+        """Plans a study without asking anybody: how many asks, tokens, dollars and seconds.
+
+        Parameters:
+            study_yaml: the text of a study file
+        """
+        told = forecast(planned(study_yaml, store.path.parent), store=store)
+        return {
+            "asks": told.asks, "noise": told.noise, "prompt_tokens": told.prompt_tokens,
+            "completion_tokens": told.completion_tokens, "dollars": told.dollars,
+            "seconds": told.seconds,
+        }  # fmt: skip
+
+    def run_study(study_yaml: str) -> dict:
+        """Runs a study, or goes on with it: only what is missing is asked. Answers at once; ask
+        run_status for how far it is. Judges' keys come from the variables their study names.
+
+        Parameters:
+            study_yaml: the text of a study file
+        """
+        plan = planned(study_yaml, store.path.parent)
+        save_plan(plan, store)
+        running = engine.running(plan.study.name)
+        run = running or engine.start(plan, store)
+        return {"run": run.id, **run_status(plan.study.name)}
+
+    def run_status(study: str) -> dict:
+        """Says how far the latest run of a study is: state, counts by status, spend, what it waits
+        for.
+
+        Parameters:
+            study: the study's name
+        """
+        run = engine.latest(study)
+        if run is None:
+            return {"study": study, "state": "not started", "counts": store.counts(study)}
+        seen = run.snapshot()
+        return {
+            "study": study, "state": seen.state, "reason": seen.reason,
+            "counts": dict(seen.counts), "spent_usd": seen.spent, "eta_seconds": seen.eta,
+            "waiting": list(seen.waiting),
+        }  # fmt: skip
+
+    def stop_run(study: str) -> dict:
+        """Stops the run of a study; what it has is kept, and run_study goes on from there.
+
+        Parameters:
+            study: the study's name
+        """
+        run = engine.running(study)
+        if run is not None:
+            run.stop()
+            run.wait(10)
+        return run_status(study)
+
+    return plan_study, run_study, run_status, stop_run
+
+
+def _told(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Our own errors reach the caller in their words; others stay in the log."""
+
+    @wraps(function)
+    def call(*values: Any, **named: Any) -> Any:
+        try:
+            return function(*values, **named)
+        except _TOLD as error:
+            raise gr.Error(str(error)) from None
+
+    return call

@@ -1,0 +1,145 @@
+"""The store on a disk that forgets: kept as a file in a Hub dataset, fetched again at start.
+
+A Space's disk is emptied with every restart. `EVENHAND_SNAPSHOT=owner/name` names a (private)
+dataset of yours; the token is the secret HF_TOKEN. One file, one commit: a snapshot is whole or it
+is not there.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+import tempfile
+import threading
+from pathlib import Path
+from typing import Final
+
+from huggingface_hub import HfApi
+from huggingface_hub.errors import (
+    EntryNotFoundError,
+    HfHubHTTPError,
+    LocalEntryNotFoundError,
+    RepositoryNotFoundError,
+)
+
+from studies.errors import StoreUnusable
+from studies.store import Store
+
+FILE: Final = "evenhand.db"
+EVERY: Final = 600.0
+"""Seconds between two looks whether something is new."""
+
+_log: Final = logging.getLogger(__name__)
+
+
+def hub(token: str | None) -> HfApi:
+    """The Hub, or what HF_ENDPOINT names in its place."""
+    return HfApi(endpoint=os.environ.get("HF_ENDPOINT") or None, token=token)
+
+
+def restore(path: Path, repo: str, token: str | None) -> bool:
+    """Fetches the last snapshot to a place where no store is yet; False if there is none.
+
+    An unreachable Hub is an error and not an empty store: beginning anew would pay for all again.
+    """
+    if path.exists():
+        return False
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            found = hub(token).hf_hub_download(repo, FILE, repo_type="dataset", local_dir=folder)
+            _check(Path(found), repo)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            half = path.with_name(path.name + ".part")
+            half.write_bytes(Path(found).read_bytes())
+            half.replace(path)
+    except LocalEntryNotFoundError as error:  # not reached, though its parent says "not there"
+        raise _unfetched(repo, error, token) from None
+    except (EntryNotFoundError, RepositoryNotFoundError):
+        return False
+    except (HfHubHTTPError, OSError, ValueError) as error:
+        raise _unfetched(repo, error, token) from None
+    return True
+
+
+def _unfetched(repo: str, error: Exception, token: str | None) -> StoreUnusable:
+    return StoreUnusable(
+        f"the snapshot {repo} cannot be fetched: {_scrubbed(error, token)}. Start again when it "
+        "can, or unset EVENHAND_SNAPSHOT to begin with an empty store"
+    )
+
+
+def _check(path: Path, repo: str) -> None:
+    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    try:
+        (said,) = connection.execute("PRAGMA quick_check").fetchone()
+    except sqlite3.DatabaseError as error:
+        said = str(error)
+    finally:
+        connection.close()
+    if said != "ok":
+        raise ValueError(f"{FILE} in {repo} is no whole store ({said})")
+
+
+def save(store: Store, repo: str, token: str | None) -> None:
+    """Puts the store as it is now into the dataset, in one commit."""
+
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / FILE
+        source = sqlite3.connect(f"file:{store.path}?mode=ro", uri=True)
+        target = sqlite3.connect(copy)
+        source.backup(target)  # consistent while judgements are being written
+        target.execute("PRAGMA journal_mode=DELETE")
+        target.close()
+        source.close()
+        api = hub(token)
+        api.create_repo(repo, repo_type="dataset", private=True, exist_ok=True)
+        api.upload_file(
+            path_or_fileobj=copy, path_in_repo=FILE, repo_id=repo, repo_type="dataset",
+            commit_message="The store as it is now",
+        )  # fmt: skip
+
+
+class Keeper:
+    """Saves when something is new, and once more at the end. A failure is logged, never raised:
+    judging goes on, and the next look tries again."""
+
+    def __init__(self, store: Store, repo: str, token: str | None, every: float = EVERY) -> None:
+        self._store, self._repo, self._token, self._every = store, repo, token, every
+        self._seen = self._state()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._keep, name="snapshot", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._stop.set()
+        self._thread.join(60)
+
+    def _keep(self) -> None:
+        while not self._stop.wait(self._every):
+            self._save_if_new()
+        self._save_if_new()
+
+    def _save_if_new(self) -> None:
+        try:
+            state = self._state()
+            if state != self._seen:
+                save(self._store, self._repo, self._token)
+                self._seen = state
+        except Exception as error:  # whatever it is, a lost snapshot must not end the page
+            _log.warning("no snapshot to %s: %s", self._repo, _scrubbed(error, self._token))
+
+    def _state(self) -> tuple[object, ...]:
+        sql = "SELECT (SELECT max(seq) FROM judgements), (SELECT max(updated) FROM studies), "
+        return tuple(self._store.read(sql + "(SELECT count(*) FROM studies)").fetchone())
+
+
+def settings() -> tuple[str, str | None] | None:
+    """(dataset, token) as the environment says; None where nothing is to be kept."""
+    repo = os.environ.get("EVENHAND_SNAPSHOT", "")
+    return (repo, os.environ.get("HF_TOKEN")) if repo else None
+
+
+def _scrubbed(error: Exception, token: str | None) -> str:
+    said = " ".join(str(error).split())[:300]
+    return said.replace(token, "…") if token else said
