@@ -1,0 +1,273 @@
+"""Asks as OpenAI Batch files and back: what is pending goes out, what comes back is stored once.
+
+Nothing of ours schedules a batch: the provider does, or `vllm run-batch` on one's own machines. A
+line carries the ask's key, so that lines may come back in any order, twice, or never: a key is
+stored once, and what is missing stays pending.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+import httpx2
+
+from judges.cost import cost_of, price_of
+from judges.errors import PlanError
+from judges.faults import BadReply, Fault, fault_of
+from judges.models.answers import Call
+from judges.models.endpoint import read_answer, status_error
+from judges.plan import Plan, call_for
+from judges.reading import read_answer as read_verdict
+from studies.errors import SourceError
+from studies.records import Ask, Item, Judgement, Usage
+from studies.rows import put_judgement
+from studies.store import Store
+
+URL: Final = "/v1/chat/completions"
+MOST_LINES: Final = 50_000
+MOST_BYTES: Final = 200 * 1000 * 1000
+"""The provider's limits on one file."""
+PRICE_FACTOR: Final = 0.5
+"""What a batch costs of the price of live calls, where the provider says nothing else."""
+LONGEST_LINE: Final = 16 * 1024 * 1024
+_AT_ONCE: Final = 500
+OWNER: Final = "batch"
+MANIFEST: Final = "batch.json"
+"""Which judge each file is for."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchFile:
+    path: Path
+    judge: str
+    lines: int
+    bytes: int
+
+
+def export_batch(
+    plan: Plan,
+    store: Store,
+    folder: Path,
+    *,
+    most_lines: int = MOST_LINES,
+    most_bytes: int = MOST_BYTES,
+) -> list[BatchFile]:
+    """Writes what endpoints still have to answer, one judge a file, none over an old one."""
+    judges = [judge for judge in plan.study.judges if judge.kind == "endpoint"]
+    if not judges:
+        raise PlanError("no judge of this study is an endpoint: batch files are for those")
+    folder.mkdir(parents=True, exist_ok=True)
+    items = {item.id: item for item in plan.items}
+    written: list[BatchFile] = []
+    for judge in judges:
+        lines = (line_of(call_for(plan, ask, items)) for ask in _pending(store, plan, judge.name))
+        name = re.sub(r"[^A-Za-z0-9.-]+", "-", judge.name).strip("-") or "judge"
+        for number, part in enumerate(_parts(lines, most_lines, most_bytes), 1):
+            path = folder / f"{name}-{number:04d}.jsonl"
+            if path.exists():
+                raise PlanError(f"{path} is there already; name a new folder")
+            half = path.with_name(path.name + ".part")
+            with half.open("wb") as out:
+                out.writelines(part)
+            half.replace(path)
+            size = sum(len(line) for line in part)
+            written.append(BatchFile(path, judge.name, len(part), size))
+    files = {file.path.name: file.judge for file in written}
+    manifest = {"study": plan.study.name, "files": files}
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
+    return written
+
+
+def files_of(folder: Path) -> dict[str, list[Path]]:
+    """The files of a folder by judge, as export_batch wrote them."""
+    try:
+        files = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["files"]
+        found: dict[str, list[Path]] = {}
+        for name, judge in files.items():
+            found.setdefault(judge, []).append(folder / Path(name).name)
+    except OSError:
+        raise PlanError(f"no {MANIFEST} in {folder}: export-batch comes first") from None
+    except (ValueError, KeyError, AttributeError, TypeError):
+        raise PlanError(f"{folder / MANIFEST} is not what export-batch wrote") from None
+    return found
+
+
+def line_of(call: Call) -> bytes:
+    body = {"model": call.judge.model, "messages": call.messages, **call.parameters}
+    entry = {"custom_id": call.key, "method": "POST", "url": URL, "body": body}
+    return json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def _pending(store: Store, plan: Plan, judge: str) -> Iterator[Ask]:
+    after = -1
+    while page := store.pending(plan.study.name, judge, after, _AT_ONCE):
+        after = page[-1][0]
+        yield from (ask for _, ask in page)
+
+
+def _parts(lines: Iterable[bytes], most_lines: int, most_bytes: int) -> Iterator[list[bytes]]:
+    part: list[bytes] = []
+    size = 0
+    for line in lines:
+        if len(line) > most_bytes:
+            raise PlanError(
+                f"an ask of {len(line) / 1e6:.0f} MB does not fit into a batch file of "
+                f"{most_bytes / 1e6:.0f} MB: send smaller images, or ask it live"
+            )
+        if part and (len(part) == most_lines or size + len(line) > most_bytes):
+            yield part
+            part, size = [], 0
+        part.append(line)
+        size += len(line)
+    if part:
+        yield part
+
+
+# ------------------------------------------------------------------------------------------ back
+
+
+@dataclass(slots=True)
+class Imported:
+    """What became of the lines of some files."""
+
+    stored: int = 0
+    by_status: Counter[str] = field(default_factory=Counter)
+    already: int = 0
+    """Lines for asks that were answered before, in another file or live."""
+    unknown: int = 0
+    """Lines whose key is no ask of this study."""
+    pending: Counter[str] = field(default_factory=Counter)
+    """Lines that say nothing final (expired, rate limit, a server's fault): still to be asked."""
+    broken: list[str] = field(default_factory=list)
+    """file:line of what could not be read."""
+    dollars: float | None = 0.0
+    """None as soon as one price is not known."""
+
+
+def import_batch(
+    plan: Plan, store: Store, paths: Iterable[Path], *, price_factor: float = PRICE_FACTOR
+) -> Imported:
+    """Reads output and error files of a batch; whatever their order, a key is stored once."""
+    reader = _Reader(plan, store, price_factor)
+    for path in paths:
+        for where, text in _lines(path):
+            reader.take(where, text)
+            if len(reader.ready) >= _AT_ONCE:
+                reader.flush()
+    reader.flush()
+    return reader.found
+
+
+def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
+    try:
+        with path.open("rb") as lines:
+            number = 0
+            while text := lines.readline(LONGEST_LINE + 1):
+                number += 1
+                if len(text) > LONGEST_LINE:
+                    limit = LONGEST_LINE // 2**20
+                    raise SourceError(f"{path.name}, line {number}: longer than {limit} MB")
+                if text.strip():
+                    yield f"{path.name}:{number}", text
+    except OSError as error:
+        raise SourceError(f"cannot read {path}: {error.strerror}") from None
+
+
+class _Reader:
+    def __init__(self, plan: Plan, store: Store, price_factor: float) -> None:
+        self.plan, self.store, self.factor = plan, store, price_factor
+        self.asks: dict[str, Ask] = {ask.key: ask for ask in store.asks(plan.study.name)}
+        self.items: dict[str, Item] = {item.id: item for item in plan.items}
+        self.found = Imported()
+        self.ready: dict[str, tuple[Judgement, Usage, float | None]] = {}
+
+    def take(self, where: str, text: bytes) -> None:
+        try:
+            entry = json.loads(text)
+            key = entry["custom_id"]
+            response, error = entry.get("response"), entry.get("error")
+        except (ValueError, KeyError, TypeError, AttributeError):
+            self.found.broken.append(where)
+            return
+        ask = self.asks.get(key)
+        if ask is None:
+            self.found.unknown += 1
+        elif key in self.ready:
+            self.found.already += 1
+        else:
+            self._answer(ask, response, error)
+
+    def _answer(self, ask: Ask, response: Any, error: Any) -> None:
+        if not isinstance(response, dict):
+            code = error.get("code") if isinstance(error, dict) else None
+            self.found.pending[str(code or "no response")] += 1
+            return
+        call = call_for(self.plan, ask, self.items)
+        content = json.dumps(response.get("body")).encode()
+        status = response.get("status_code", 200)
+        try:
+            if not isinstance(status, int) or status >= 300:
+                sent = httpx2.Request("POST", call.judge.endpoint)
+                raise status_error(httpx2.Response(int(status), content=content, request=sent))
+            answer = read_answer(content)
+        except Exception as failed:
+            self._failed(ask, call, failed)
+            return
+        read = read_verdict(call, answer, self.plan.study.reading)
+        price = price_of(call.judge)
+        cost = cost_of(answer.usage, price)
+        cost = None if cost is None else cost * self.factor
+        judgement = replace(read.judgement(ask, answer), cost=cost, time=time.time())
+        self.ready[ask.key] = (judgement, answer.usage, cost)
+
+    def _failed(self, ask: Ask, call: Call, error: Exception) -> None:
+        """What an endpoint refuses for good is an outcome; all else may still be answered."""
+        fault: Fault = fault_of(error, call.judge.endpoint)
+        if fault.action == "settle" and not isinstance(error, BadReply):
+            judgement = Judgement(
+                ask, fault.status, rule=fault.reason, detail=fault.detail, time=time.time()
+            )
+            self.ready[ask.key] = (judgement, Usage(), None)
+        else:
+            self.found.pending[fault.reason] += 1
+
+    def flush(self) -> None:
+        ready, self.ready = list(self.ready.values()), {}
+        stored = self.store.writer.run(lambda connection: _put_new(connection, ready))
+        self.found.stored += len(stored)
+        self.found.already += len(ready) - len(stored)
+        for judgement, _, cost in stored:
+            self.found.by_status[judgement.status] += 1
+            if judgement.usage.prompt is None and cost is None:
+                continue  # refused: nothing was used, nothing is owed
+            known = self.found.dollars is not None and cost is not None
+            self.found.dollars = (self.found.dollars or 0.0) + (cost or 0.0) if known else None
+
+
+def _put_new(
+    connection: sqlite3.Connection, ready: list[tuple[Judgement, Usage, float | None]]
+) -> list[tuple[Judgement, Usage, float | None]]:
+    """Insert or ignore: an ask that has an answer keeps it. An `error` is no answer."""
+    stored = []
+    for judgement, usage, cost in ready:
+        key = judgement.ask.key
+        there = connection.execute("SELECT status FROM judgements WHERE key=?", (key,)).fetchone()
+        if there is not None and there[0] != "error":
+            continue
+        put_judgement(connection, judgement)
+        connection.execute(
+            "INSERT INTO attempts(key, owner, started, ended, outcome, prompt_tokens, "
+            "completion_tokens, cached_tokens, cache_write, cost) VALUES (?,?,?,?,?,?,?,?,?,?)",
+            (key, OWNER, judgement.time, judgement.time, judgement.status, usage.prompt,
+             usage.completion, usage.cached, usage.cache_write, cost),
+        )  # fmt: skip
+        stored.append((judgement, usage, cost))
+    return stored
