@@ -10,6 +10,7 @@ from components.format import count, share
 from components.panels import brand, run_pill, wrap
 from components.plot import ClickableHTML
 from judges.runs import Snapshot
+from studies.records import HUMAN_PREFIX
 from studies.store import Store
 
 
@@ -30,24 +31,25 @@ def build() -> Header:
         )  # fmt: skip
         note = ClickableHTML("", elem_id="eh-note")
         pill = ClickableHTML("", elem_id="eh-pill")
-        gr.Button("", elem_id="eh-theme")
+        gr.Button("Light or dark", elem_id="eh-theme")
         share_button = gr.Button("Share", elem_id="eh-share")
     return Header(study, note, pill, share_button)
 
 
 def show_note(store: Store, name: str) -> str:
     """What the study is made of, in a line."""
-    study = store.study(name)
     line = next(line for line in store.studies() if line.name == name)
-    items = store.read(
-        "SELECT count(*) FROM study_items WHERE study=(SELECT id FROM studies WHERE name=?)",
-        (name,),
-    ).fetchone()[0]
-    made_of = (
-        count(items, "item"),
-        count(len(study.judges), "judge"),
-        count(len(study.prompts), "prompt"),
-    )
+    items, judges, people, prompts = store.read(
+        "WITH s(id) AS (SELECT id FROM studies WHERE name=?1) SELECT "
+        "(SELECT count(*) FROM study_items WHERE study=s.id), "
+        "(SELECT count(DISTINCT judge) FROM plan WHERE study=s.id AND judge NOT LIKE ?2), "
+        "(SELECT count(DISTINCT judge) FROM plan WHERE study=s.id AND judge LIKE ?2), "
+        "(SELECT count(DISTINCT prompt) FROM plan WHERE study=s.id AND judge NOT LIKE ?2) FROM s",
+        (name, f"{HUMAN_PREFIX}%"),
+    ).fetchone()
+    made_of = [count(items, "item")]
+    made_of += [count(judges, "judge"), count(prompts, "prompt")] if judges else []
+    made_of += [f"{count(people)} {'person' if people == 1 else 'people'}"] if people else []
     return wrap(" × ".join(made_of) + (", recorded" if line.recorded else ""))
 
 
@@ -58,4 +60,6 @@ def show_pill(snapshot: Snapshot | None) -> str:
     done = share(snapshot.done / planned, 0)
     if snapshot.state == "paused":
         return run_pill(f"Paused {done}", "waiting")
-    return run_pill(f"Running {done}", "waiting" if snapshot.waiting else "running")
+    if seconds := max((wait.seconds for wait in snapshot.waits), default=0.0):
+        return run_pill(f"Waiting {max(1, round(seconds))} s {done}", "waiting")
+    return run_pill(f"Running {done}", "waiting" if snapshot.waits else "running")

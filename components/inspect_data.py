@@ -29,7 +29,7 @@ from judges.verdict import marker_span
 from studies.comparisons import unrelated_answer
 from studies.errors import EvenhandError
 from studies.records import REFERENCE, UNRELATED, Ask, Item, Judgement
-from studies.sources.load import source_path
+from studies.sources.load import image_folder, source_path
 from studies.store import Store
 from studies.study import Study
 
@@ -230,7 +230,7 @@ def _sent(
     request = store.request(ask.key)
     if request is None or prompt is None:
         return Sent(note=NOT_RECORDED)
-    plan = Plan(study, tuple(items.values()), (prompt,), _folder(study))
+    plan = Plan(study, tuple(items.values()), (prompt,), _folder(study) or Path())
     try:
         call = call_for(plan, ask, items)
     except (EvenhandError, KeyError, StopIteration) as error:
@@ -265,14 +265,17 @@ def _answer(item: Item | None, who: str, other: Item | None) -> str | None:
     return item.reference if who == REFERENCE else item.responses.get(who)
 
 
-def _folder(study: Study) -> Path:
-    """What image paths are relative to; a store does not keep where a study file lay."""
-    return source_path(study.data, study.folder).parent
+def _folder(study: Study) -> Path | None:
+    """What image paths are relative to; None where the records are no longer at hand."""
+    try:
+        path = source_path(study.data, study.folder)
+        return image_folder(study.data, study.folder) if path.exists() else None
+    except EvenhandError:
+        return None
 
 
 def _pictures(study: Study, item: Item | None) -> tuple[Picture, ...]:
-    at_hand = source_path(study.data, study.folder).is_file()
-    folder = _folder(study) if at_hand else None
+    folder = _folder(study)
     return tuple(picture(path, folder) for path in (item.images if item else ()))
 
 

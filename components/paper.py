@@ -5,6 +5,7 @@ Everything is generated from the study and its numbers: nothing here is typed in
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -161,7 +162,7 @@ def methods(scene: Scene) -> str:
     parts = [
         f"{_listed(judges, 'judge')} {'was' if len(judges) == 1 else 'were'} asked with "
         f"{_listed(prompts, 'prompt')} about {count(frame['item'].nunique(), 'item')} of "
-        f"{study.data.source}{_sample(scene)}.",
+        f"{source_name(study.data.source)}{_sample(scene)}.",
         f"{_orders(scene)} {count(len(frame), 'reply')} came back, {count(readable)} of them "
         f"readable{_failures(scene)}; a reply without a readable verdict is no evidence and was "
         f"{'counted as a tie' if scene.rule[1] == 'tie' else 'left out, never counted as a tie'}.",
@@ -182,6 +183,11 @@ def command(scene: Scene, store_name: str = "evenhand.db") -> str:
 
 def _quoted(name: str) -> str:
     return "'" + name.replace("'", "'\\''") + "'"
+
+
+def source_name(source: str) -> str:
+    """What a reader may know of where the records lay: a set's name or a file's, never a folder."""
+    return source if source.startswith("hub:") else re.split(r"[/\\\\]", source.rstrip("/"))[-1]
 
 
 def _sample(scene: Scene) -> str:

@@ -22,7 +22,7 @@ from components.format import count, dollars, duration, safe, tokens
 from components.panels import brand, data_line, finding, notice, panel, wrap
 from components.scene import Scene
 from metrics.summary import measure
-from studies.records import EVIDENCE
+from studies.records import EVIDENCE, HUMAN_PREFIX
 from studies.store import Store
 from studies.study import dump
 
@@ -110,7 +110,8 @@ def _top(scene: Scene, page: _Page) -> str:
     first, last = report_facts.dates(scene.store, scene.name)
     made = time.strftime("%Y-%m-%d", time.gmtime())
     when = first if first == last else f"{first} to {last}"
-    line = f"Replies of {when}. Report made {made}."
+    line = f"Replies of {when}. " if first else "When the replies came was not recorded. "
+    line += f"Report made {made}."
     title, lead = bias_view.show_finding(scene.frame)
     failed = int((~scene.machines["status"].isin(list(EVIDENCE))).sum())
     return (
@@ -184,14 +185,20 @@ def _replies(scene: Scene, page: _Page) -> str:
         ("Judge", "Model as reported", "Replies", "Tokens in", "Tokens out", "Dollars", "Time"),
         [
             (s.judge, ", ".join(models.get(s.judge, [])), count(s.replies),
-             tokens(s.prompt_tokens), tokens(s.completion_tokens),
-             "not known" if s.dollars is None else dollars(s.dollars), duration(s.seconds))
+             _told(s.prompt_tokens, tokens), _told(s.completion_tokens, tokens),
+             "not recorded" if s.dollars is None else dollars(s.dollars),
+             _told(s.seconds, duration))
             for s in report_facts.spends(store, name)
+            if not s.judge.startswith(HUMAN_PREFIX)
         ],
     )  # fmt: skip
     none = notice("calm", "Every reply could be read.")
     return panel("Replies that are no evidence", "kept and counted, never scored",
                   lost if bad else none) + panel("What it cost", "", cost)  # fmt: skip
+
+
+def _told(value: float, words: Callable[[float], str]) -> str:
+    return words(value) if value else "not recorded"
 
 
 def _study(scene: Scene, page: _Page) -> str:
@@ -269,7 +276,8 @@ _STYLE: Final = """
 .eh-report main { max-width: 1100px; margin: 0 auto; padding: 24px 16px 48px; }
 .eh-report .eh-panel { margin: 16px 0; }
 .eh-report .eh-tbl-box { overflow-x: auto; }
-.eh-report-top { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: center; gap: 16px; }
+.eh-report-top { display: flex; flex-wrap: wrap; gap: 16px; }
+.eh-report-top { justify-content: space-between; align-items: center; }
 .eh-report h1 { font-size: 28px; margin: 16px 0; }
 .eh-report pre { white-space: pre-wrap; overflow-wrap: anywhere; font: 14px/1.5 var(--mono); }
 .eh-report .op { display: none; }

@@ -94,7 +94,7 @@ def _recorded_words(store: Store, name: str) -> str | None:
 
 
 def dates(store: Store, study: str) -> tuple[str, str]:
-    """When the first and the last reply came."""
+    """The days of the first and the last reply; empty where no time was recorded."""
     first, last = store.read(
         "SELECT min(nullif(j.time, 0)), max(j.time) FROM plan p JOIN judgements j USING(key) "
         f"WHERE {_OF_STUDY}",
@@ -128,4 +128,4 @@ def versions() -> dict[str, str]:
 
 
 def _day(at: float | None) -> str:
-    return time.strftime("%Y-%m-%d", time.gmtime(at)) if at else "not recorded"
+    return time.strftime("%Y-%m-%d", time.gmtime(at)) if at else ""
