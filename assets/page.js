@@ -16,10 +16,11 @@
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", settle);
 
   // ---- plots
-  let loading = null;
-  const library = (path) => window.Plotly ? Promise.resolve() : loading ||= new Promise((done, failed) => {
+  let loading = null, source = "";
+  const library = (path = source) => window.Plotly ? Promise.resolve() : loading ||= new Promise((done, failed) => {
     const script = document.createElement("script");
     // Relative to the base, as Gradio's own files: works behind a proxy that adds a prefix.
+    source = path;
     script.src = new URL("gradio_api/file=" + encodeURI(path), document.baseURI).href;
     script.onload = done;
     script.onerror = () => { loading = null; failed(new Error("plotly.min.js did not load")); };
@@ -36,7 +37,7 @@
         return faded ? hexToRgba(read(faded[1]), faded[2]) : part.replace(VARIABLE, (_, name) => read(name));
       }
       if (Array.isArray(part)) return typeof part[0] === "number" ? part.slice() : part.map(walk);
-      if (part && typeof part === "object") return Object.fromEntries(Object.entries(part).map(([key, value]) => [key, key === "customdata" || key === "meta" ? value : walk(value)]));
+      if (part && typeof part === "object") return Object.fromEntries(Object.entries(part).map(([key, value]) => [key, ["customdata", "meta", "table"].includes(key) ? value : walk(value)]));
       return part;
     };
     return walk(node);
@@ -64,7 +65,7 @@
   const plot = (element, props, trigger, watch, path) => {
     const node = element.querySelector(".eh-plot");
     let frame = 0, busy = false, again = false, bound = false, last = "";
-    const clear = () => { if (node.data) window.Plotly.purge(node); node.replaceChildren(); node.removeAttribute("aria-label"); bound = false; last = ""; };
+    const clear = () => { if (node.data) window.Plotly.purge(node); node.replaceChildren(); node.removeAttribute("aria-label"); node.removeAttribute("role"); node.figure = null; evenhand.replay(node, null); bound = false; last = ""; };
     const draw = async () => {
       const figure = props.value;
       if (!figure || !figure.data) return clear();
@@ -76,10 +77,13 @@
       const {data, layout, config = {}, narrow, summary = ""} = coloured(figure, getComputedStyle(node));
       if (width < 480) override(layout, narrow);
       node.style.height = `${layout.height}px`;
+      node.setAttribute("role", "img");
       node.setAttribute("aria-label", summary);
       if (matchMedia("(pointer: coarse)").matches) layout.dragmode = false;   // a finger scrolls the page
       await window.Plotly.react(node, data, {...layout, width, autosize: false}, {displayModeBar: false, showTips: false, ...config});
       last = state;
+      node.figure = figure;
+      evenhand.replay(node, figure);
       if (bound) return;
       bound = true;
       node.on("plotly_click", (click) => {
@@ -164,21 +168,12 @@
     scopes[tab] = Object.fromEntries(names.map((name, i) => [name, text(values[i]) === text(starts[i]) ? "" : text(values[i])]));
     write(new URL(location.href));
   };
-  const copyLink = async () => {
-    const url = new URL(location.href);
-    url.searchParams.delete("__theme");
-    try { await navigator.clipboard.writeText(url.href); } catch { window.prompt("Copy this link", url.href); return; }
-    const button = document.querySelector("#eh-share");
-    const before = button.textContent;
-    button.textContent = "Copied";
-    setTimeout(() => { button.textContent = before; }, 1500);
-  };
   document.addEventListener("click", (event) => {
     const tab = event.target.closest("#eh-tabs > .tab-wrapper button[role=tab]");
     if (tab) remember({tab: tab.textContent.trim().toLowerCase()});
   });
 
-  window.evenhand = {plot, clicks, toggleTheme, remember, scope, copyLink};
+  const evenhand = window.evenhand = {plot, coloured, library, clicks, toggleTheme, remember, scope};
 })();
 
 // ---- Inspect: menus and search that filter, keys that step, a list that follows, a prompt that can be copied
@@ -244,3 +239,379 @@
     setTimeout(() => { button.textContent = "Copy"; }, 1500);
   });
 })();
+
+// ---- Study: the form is a view of the study file. What a reader changes is numbered and sent until the server has seen it.
+(() => {
+  const {evenhand} = window;
+  if (evenhand.form) return;
+  const keys = {};                              // judge -> key: here, and in the requests of a run or a test; nowhere else
+  const boxes = new Set(), lines = {};          // the pieces of the form; the invisible components that carry values to the server
+  let waiting = [], number = 0, typed = 0, focused = "";
+
+  // Gradio repeats the first event of a burst, not the last: so the changes travel as a value, which is read when it is sent.
+  evenhand.wire = (name, props, trigger) => { lines[name] = {props, trigger}; };
+  const send = () => { lines.edits.props.value = JSON.stringify(waiting); lines.edits.trigger("select", {}); };
+  const say = (entry) => {
+    waiting = waiting.filter(old => !entry.set || old.set !== entry.set);
+    waiting.push({n: ++number, ...entry});
+    send();
+  };
+  const tell = () => { lines.keys.props.value = JSON.stringify(keys); boxes.forEach(mark); };
+  const mark = (box) => box.querySelectorAll("[data-key-of]").forEach(node => { node.textContent = keys[node.dataset.keyOf] ? "key set" : node.dataset.none; });
+
+  // One errand (a test, a description) at a time: the others wait until it is back.
+  let running = false;
+  const rest = (on) => { running = on; boxes.forEach(box => box.querySelectorAll("[data-errand]").forEach(node => { node.disabled = on; })); };
+  evenhand.idle = () => { rest(false); evenhand.rememberTab(); };
+  // A tab that was opened by the server, not by a click, stands in the address too.
+  evenhand.rememberTab = () => {
+    const tab = document.querySelector("#eh-tabs > .tab-wrapper [role=tab][aria-selected=true]");
+    if (tab) evenhand.remember({tab: tab.textContent.trim().toLowerCase()});
+  };
+
+  const valueOf = (node) => {
+    if ("many" in node.dataset) return [...node.closest(".eh-form").querySelectorAll("[data-field]")].filter(other => other.dataset.field === node.dataset.field && other.checked).map(other => other.value);
+    return node.type === "checkbox" ? node.checked : node.value;
+  };
+  const commit = (node) => {
+    clearTimeout(typed);
+    typed = 0;
+    if ("slow" in node.dataset) boxes.forEach(box => box.classList.add("eh-busy"));   // until the form is drawn again
+    say({set: node.dataset.field, to: valueOf(node)});
+  };
+  const busy = (node) => waiting.some(entry => entry.set === node.dataset.field) || (typed && node === document.activeElement);
+  // Gradio changes attributes; what a reader chose or typed is a property and would stay.
+  const settle = (node) => {
+    if (busy(node)) return;
+    if (node.type === "checkbox" || node.type === "radio") node.checked = node.hasAttribute("checked");
+    else if (node.tagName === "SELECT") node.value = node.querySelector("option[selected]")?.value ?? "";
+    else if (node.tagName === "TEXTAREA") node.value = node.textContent.replace(/^\n/, "");
+    else node.value = node.getAttribute("value") ?? "";
+    if (node.type === "range") slide(node);
+  };
+  const slide = (node) => {
+    node.style.setProperty("--at", `${100 * (node.value - node.min) / (node.max - node.min)}%`);
+    const told = node.parentElement.querySelector("output");
+    if (told) told.textContent = node.value;
+  };
+
+  evenhand.form = (element, trigger, watch) => {
+    boxes.add(element);
+    element.addEventListener("input", ({target}) => {
+      if (target.dataset.key !== undefined) { keys[target.dataset.key] = target.value; return tell(); }
+      if (target.type === "range") slide(target);
+      if (!target.dataset.field || target.matches("select, [type=checkbox], [type=radio], [data-slow]")) return;
+      clearTimeout(typed);
+      typed = setTimeout(() => commit(target), 600);
+    });
+    element.addEventListener("change", ({target}) => {
+      if (!target.dataset.field) return;
+      const was = target.dataset.renames;
+      if (was !== undefined && keys[was]) { keys[target.value] = keys[was]; delete keys[was]; tell(); }
+      commit(target);
+    });
+    element.addEventListener("focusin", ({target}) => { focused = target.dataset.field ?? ""; });
+    element.addEventListener("click", (event) => {
+      const node = event.target.closest("[data-do], [data-errand], [data-step], [data-press]");
+      if (!node || node.disabled) return;
+      const {do: act, errand, step, press, goto} = node.dataset;
+      if (act) say(JSON.parse(act));
+      if (errand) { rest(true); lines.errand.props.value = errand; lines.errand.trigger("select", {}); }
+      if (goto) document.querySelector(goto)?.scrollIntoView({block: "start"});
+      if (step) { const input = node.parentElement.querySelector("input"); step > 0 ? input.stepUp() : input.stepDown(); commit(input); }
+      if (press) document.querySelector(press)?.click();
+    });
+    const update = () => {
+      const seen = +(element.querySelector("[data-seen]")?.dataset.seen ?? 0);
+      waiting = waiting.filter(entry => entry.n > seen);
+      const active = document.activeElement, inside = element.contains(active) && active.dataset?.field;
+      if (inside && focused && active.dataset.field !== focused) [...element.querySelectorAll("[data-field]")].find(node => node.dataset.field === focused)?.focus();
+      element.querySelectorAll("[data-field]").forEach(settle);
+      element.querySelectorAll("[data-key]").forEach(node => { if (node !== document.activeElement) node.value = keys[node.dataset.key] ?? ""; });
+      element.classList.remove("eh-busy");
+      if (running) rest(true);
+      mark(element);
+    };
+    watch("value", update);
+    update();
+  };
+})();
+
+// ---- Share: a drawer over the page, its link, files that come when they are made
+(() => {
+  const {evenhand} = window;
+  if (evenhand.openDrawer) return;
+  const drawer = () => document.querySelector("#eh-share-drawer"), close = () => document.querySelector("#eh-share-close")?.click();
+  const link = () => {
+    const url = new URL(location.href), all = document.querySelector("#eh-link-filters")?.checked ?? true;
+    for (const name of [...url.searchParams.keys()]) if (name === "__theme" || (!all && !["study", "tab", "view"].includes(name))) url.searchParams.delete(name);
+    return url.href;
+  };
+  const fill = () => { const node = document.querySelector("#eh-link"); if (node) node.textContent = link(); };
+  evenhand.openDrawer = () => { fill(); document.querySelector("#eh-share-close")?.focus(); };
+  // The button appears with its file; Gradio makes the link when it is pressed.
+  evenhand.download = (selector) => setTimeout(() => { const node = document.querySelector(selector); (node?.querySelector("a, button") ?? node)?.click(); }, 50);
+  document.addEventListener("change", ({target}) => { if (target.id === "eh-link-filters") fill(); });
+  document.addEventListener("keydown", (event) => { if (event.key === "Escape" && drawer()?.getClientRects().length) close(); });
+  document.addEventListener("click", async ({target}) => {
+    if (target.id !== "eh-copy-link") return;
+    try { await navigator.clipboard.writeText(link()); target.textContent = "Copied"; } catch { window.prompt("Copy this link", link()); return; }
+    setTimeout(() => { target.textContent = "Copy link"; }, 1500);
+  });
+})();
+
+// ---- Run: the title of the browser's tab tells how far it is; P pauses and goes on
+(() => {
+  const {evenhand} = window;
+  if (evenhand.title) return;
+  evenhand.title = (pill) => {
+    const done = /(\d+)\s?%/.exec(`${pill ?? ""}`.replace(/<[^>]*>/g, " "));
+    document.title = done ? `${done[1]}\u202f% · Evenhand` : "Evenhand";
+  };
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "p" || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.isContentEditable || event.target.matches?.("input, textarea, select")) return;
+    const button = document.querySelector("#eh-pause");
+    if (button?.getClientRects().length) button.click();
+  });
+})();
+
+// ---- Replay: a scrubber under a figure that asks for one, on the figure's own data
+(() => {
+  const {evenhand} = window;
+  if (evenhand.replay) return;
+  const still = matchMedia("(prefers-reduced-motion: reduce)"), SECONDS = 6;
+  const count = (value) => Math.round(value).toLocaleString("en-US").replace("-", "\u2212");
+  const bold = (text) => { const made = document.createElement("b"); made.textContent = text; return made; };
+  // The value of a line at x: that of the last point which is not later.
+  const valueAt = ({x, y}, at) => {
+    let low = 0, high = x.length - 1;
+    while (low < high) { const middle = (low + high + 1) >> 1; x[middle] <= at ? low = middle : high = middle - 1; }
+    return y[low];
+  };
+
+  const build = (node) => {
+    const root = document.createElement("div"), bar = document.createElement("div"), said = document.createElement("p"), veil = document.createElement("div");
+    const button = document.createElement("button"), range = document.createElement("input");
+    root.className = "eh eh-replay";
+    bar.className = "bar";
+    veil.className = "eh-veil";
+    said.className = "eh-small";
+    button.type = "button";
+    button.className = "eh-btn";
+    Object.assign(range, {type: "range", min: 0, step: 1});
+    bar.append(button, range);
+    root.append(bar, said);
+    node.after(root);
+    const part = {root, veil, end: 0, lines: [], unit: "", frame: 0};
+
+    const tell = () => {
+      const at = Number(range.value), words = [`After `, bold(count(at)), ` ${part.unit}: `];
+      const values = part.lines.map(line => [line.meta.contestant, valueAt(line, at)]).sort((a, b) => b[1] - a[1]);
+      values.forEach(([name, value], i) => { if (i) words.push(" \u00b7 "); const each = document.createElement("span"); each.className = "eh-nw"; each.append(bold(count(value)), ` ${name}`); words.push(each); });
+      said.replaceChildren(...words);
+      range.setAttribute("aria-valuetext", said.textContent);
+      range.style.setProperty("--range_progress", `${part.end ? 100 * at / part.end : 100}%`);
+      part.place();
+    };
+    // What is still to come is veiled; the line is where we are.
+    part.place = () => {
+      const axes = node._fullLayout, at = Number(range.value);
+      if (!axes?.xaxis) return;
+      if (veil.parentNode !== node) node.append(veil);
+      const {xaxis, yaxis} = axes, left = xaxis._offset + xaxis.l2p(at), right = xaxis._offset + xaxis._length;
+      veil.hidden = at >= part.end;
+      Object.assign(veil.style, {left: `${left}px`, width: `${Math.max(0, right - left)}px`, top: `${yaxis._offset}px`, height: `${yaxis._length}px`});
+    };
+    const stop = () => { cancelAnimationFrame(part.frame); part.frame = 0; label(); };
+    const label = () => { button.textContent = part.frame ? "\u275a\u275a" : "\u25b6"; button.setAttribute("aria-label", part.frame ? "Pause the replay" : "Replay the run"); };
+    const play = () => {
+      if (part.frame) return stop();
+      if (Number(range.value) >= part.end) range.value = 0;
+      if (still.matches) { range.value = Math.min(part.end, Number(range.value) + Math.ceil(part.end / 10)); return tell(); }   // a step a press
+      let from = Number(range.value), began = null;
+      const step = (now) => {
+        if (!root.isConnected) return;
+        began ??= now;
+        range.value = Math.min(part.end, Math.round(from + part.end * (now - began) / (1000 * SECONDS)));
+        tell();
+        Number(range.value) >= part.end ? stop() : part.frame = requestAnimationFrame(step);
+      };
+      part.frame = requestAnimationFrame(step);
+      label();
+    };
+    button.addEventListener("click", play);
+    range.addEventListener("input", () => { if (part.frame) stop(); tell(); });
+    label();
+
+    part.show = (figure) => {
+      const before = Number(range.value), ended = before >= part.end;
+      part.lines = figure.data.filter(trace => trace.meta?.contestant !== undefined && trace.x?.length);
+      part.unit = figure.replay;
+      part.end = Math.max(0, ...part.lines.map(({x}) => x[x.length - 1]));
+      range.max = part.end;
+      range.value = ended ? part.end : Math.min(before, part.end);
+      range.setAttribute("aria-label", `${part.unit} so far`);
+      tell();
+    };
+    part.remove = () => { stop(); root.remove(); veil.remove(); };
+    return part;
+  };
+
+  const parts = new WeakMap();
+  evenhand.replay = (node, figure) => {
+    const part = parts.get(node);
+    if (!figure?.replay) { if (part) { part.remove(); parts.delete(node); } return; }
+    if (!part) parts.set(node, build(node));
+    parts.get(node).show(figure);
+  };
+})();
+
+// ---- Downloads: a small menu in the corner of every panel that holds a chart, a matrix or a table. Nothing leaves the browser.
+(() => {
+  const {evenhand} = window;
+  if (evenhand.save) return;
+  const SCALES = {b: ["--bias-0", "--bias-1", "--bias-2", "--bias-3", "--bias-4", "--bias-5"], f: ["--second", "--second-mid", "--surface", "--first-mid", "--first"], w: ["--surface", "--win-soft", "--win"]};
+  const escaped = (text) => `${text}`.replace(/[&<>${]/g, mark => `&#${mark.charCodeAt(0)};`);   // Plotly reads a little HTML
+
+  // ---- CSV: text that a spreadsheet would take for a formula gets an apostrophe in front
+  const cell = (value) => {
+    if (value === null || value === undefined) return "";
+    if (typeof value === "number") return `${value}`;
+    const text = /^[=+\-@\t\r\n|]/.test(`${value}`) ? `'${value}` : `${value}`;
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  const csv = ({columns, rows}) => [columns, ...rows].map(row => row.map(cell).join(",")).join("\r\n") + "\r\n";
+  const plain = (text) => `${text ?? ""}`.replace(/<br\s*\/?>/g, ", ").replace(/<[^>]+>/g, "");
+  // A figure without a table of its own: its points as they are drawn.
+  const points = ({data}) => ({columns: ["series", "x", "y"], rows: data.flatMap((trace, i) => (trace.y ?? []).map((y, k) => [plain(trace.name ?? i + 1), trace.x?.[k] ?? k, y]))});
+  const tableOf = (table) => {
+    if (table.dataset.table) return JSON.parse(table.dataset.table);
+    const texts = (row) => [...row.cells].map(each => [...each.querySelectorAll(".eh-badge, .eh-sw")].reduce((text, part) => text.replace(part.textContent, ""), each.textContent).replace(/\s+/g, " ").trim());
+    const heads = [...table.querySelectorAll("thead tr")].map(texts)[0] ?? [];
+    const rows = [...table.querySelectorAll("tbody tr")].map(texts), kept = heads.map((_, i) => rows.some(row => row[i]));   // a column of marks has no text
+    return {columns: heads.filter((_, i) => kept[i]), rows: rows.map(row => row.filter((_, i) => kept[i]))};
+  };
+  const heatTable = ({name, keys, cells}) => ({columns: [keys[0], keys[1], "measure", "value", "low", "high", "n", "items"], rows: cells.map(([row, column, value, low, high, n, items]) => [row, column, name, value, low, high, n, items])});
+
+  // ---- a matrix as a heatmap of the same numbers
+  const channels = (hex) => [1, 3, 5].map(i => parseInt(hex.slice(i, i + 2), 16));
+  const light = (rgb) => { const [r, g, b] = rgb.map(v => v / 255).map(v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4); return .2126 * r + .7152 * g + .0722 * b; };
+  const blend = (stops, ink) => {
+    const at = ink * (stops.length - 1), low = Math.min(Math.floor(at), stops.length - 2);
+    return channels(stops[low]).map((v, i) => Math.round(v + (at - low) * (channels(stops[low + 1])[i] - v)));
+  };
+  const heatmap = (heat, style) => {
+    const read = (name) => style.getPropertyValue(name).trim(), stops = SCALES[heat.kind].map(read), ink = read("--ink");
+    const {rows, columns, cells} = heat, z = rows.map(() => columns.map(() => null)), notes = [], boxes = [], edge = {color: read("--line"), width: 1};
+    for (const [row, column, , , , , , shade, text, below] of cells) {
+      const y = rows.indexOf(row), x = columns.indexOf(column), rgb = shade === null ? channels(read("--surface")) : blend(stops, shade);
+      z[y][x] = shade;
+      boxes.push({type: "rect", x0: x - .48, x1: x + .48, y0: y - .46, y1: y + .46, line: edge});
+      const dark = light(rgb) < .179, colour = shade === null ? read("--ink-2") : dark ? "#FFFFFF" : "#000000";
+      notes.push({x, y, showarrow: false, text: `<b>${escaped(text)}</b><br><span style="font-size:11px">${escaped(below)}</span>`, font: {size: 16, color: colour}});
+    }
+    const longest = Math.max(...rows.map(row => row.length), 4), left = 24 + 8 * longest;
+    const axis = {tickfont: {size: 14, color: ink}, showgrid: false, zeroline: false, ticks: "", fixedrange: true, tickangle: 0};
+    return {
+      data: [{type: "heatmap", z, zmin: 0, zmax: 1, showscale: false, xgap: 3, ygap: 3, hoverinfo: "skip", colorscale: stops.map((colour, i) => [i / (stops.length - 1), colour])}],
+      layout: {
+        width: Math.max(560, left + 40 + 84 * columns.length), height: 70 + 56 * rows.length, margin: {l: left, r: 24, t: 44, b: 24}, annotations: notes, shapes: boxes, plot_bgcolor: "rgba(0,0,0,0)",
+        font: {family: read("--sans"), size: 14, color: ink},
+        xaxis: {...axis, side: "top", tickvals: columns.map((_, i) => i), ticktext: columns.map(name => name.length > 9 ? escaped(name).replace(/[ _-]/, match => match + "<br>") : escaped(name))},
+        yaxis: {...axis, autorange: "reversed", tickvals: rows.map((_, i) => i), ticktext: rows.map(escaped)},
+      },
+    };
+  };
+
+  // ---- pictures: with title, unit and a ground of their own, so that they stand alone
+  const HEAD = 62;
+  const titled = ({data, layout}, {title, subtitle}, style) => {
+    const margin = {l: 48, r: 24, t: 8, b: 44, ...layout.margin}, read = (name) => style.getPropertyValue(name).trim();
+    return {data, layout: {
+      ...layout, height: layout.height + HEAD, margin: {...margin, t: margin.t + HEAD}, paper_bgcolor: read("--surface"),
+      title: {text: `<b>${escaped(title)}</b>`, x: 0, xref: "container", xanchor: "left", y: 1, yref: "container", yanchor: "top", pad: {l: 20, t: 16}, font: {size: 18, color: read("--ink")}, subtitle: {text: escaped(subtitle), font: {size: 13, color: read("--ink-3")}}},
+    }};
+  };
+  const blobOf = async (figure, format) => {
+    await evenhand.library();
+    const {width, height} = figure.layout, url = await window.Plotly.toImage({...figure, config: {staticPlot: true}}, {format, width, height, scale: format === "png" ? 2 : 1});
+    if (format === "svg") return new Blob([decodeURIComponent(url.slice(url.indexOf(",") + 1))], {type: "image/svg+xml"});
+    return (await fetch(url)).blob();
+  };
+
+  // ---- what a panel holds
+  const words = (node, panel) => {
+    const box = node.closest(".eh-panel") ?? panel, text = (selector) => box.querySelector(selector)?.textContent.trim() ?? "";
+    return {title: text(".eh-head h2") || text("h2") || "Evenhand", subtitle: text(".eh-head p")};
+  };
+  const visible = (node) => node.getClientRects().length > 0;
+  const sources = (panel) => [
+    ...[...panel.querySelectorAll(".eh-plot")].filter(node => node.figure && visible(node)).map(node => ({kind: "Chart", node,
+      table: () => node.figure.table ?? points(node.figure),
+      picture: () => { const {data, layout} = evenhand.coloured(node.figure, getComputedStyle(node)); return {data, layout: {...layout, width: Math.max(node.clientWidth, 720)}}; }})),
+    ...[...panel.querySelectorAll(".eh-heat-box[data-heat]")].filter(visible).map(node => { const heat = JSON.parse(node.dataset.heat); return {kind: "Matrix", node, table: () => heatTable(heat), picture: () => heatmap(heat, getComputedStyle(node))}; }),
+    ...[...panel.querySelectorAll("table.eh-tbl")].filter(visible).map(node => ({kind: "Table", node, table: () => tableOf(node)})),
+  ];
+  const fileName = (title, kind, end) => {
+    const study = new URL(location.href).searchParams.get("study") ?? "", slug = [study, title].join(" ").toLowerCase().normalize("NFKD").replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 80);
+    return `${slug || kind.toLowerCase()}.${end}`;
+  };
+  const hand = (blob, name) => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(blob);
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  };
+  const save = async (source, format) => {
+    const {title, subtitle} = words(source.node), style = getComputedStyle(source.node);
+    const blob = format === "csv" ? new Blob([csv(source.table())], {type: "text/csv;charset=utf-8"}) : await blobOf(titled(source.picture(), {title, subtitle}, style), format);
+    hand(blob, fileName(title, source.kind, format));
+  };
+
+  // ---- the menu: closed it is one quiet button; what it lists is looked up when it opens
+  const fill = (menu, panel) => {
+    const found = sources(panel);
+    menu.replaceChildren(...found.map(source => {
+      const line = document.createElement("div"), label = document.createElement("span");
+      label.textContent = source.kind;
+      line.append(label, ...(source.picture ? ["png", "svg", "csv"] : ["csv"]).map(format => {
+        const button = document.createElement("button");
+        button.type = "button";
+        button.textContent = format.toUpperCase();
+        button.setAttribute("aria-label", `Save this ${source.kind.toLowerCase()} as ${format.toUpperCase()}`);
+        button.addEventListener("click", async () => {
+          button.disabled = true;
+          try { await save(source, format); } catch (error) { console.error("Evenhand download:", error); button.textContent = "Failed"; }
+          button.disabled = false;
+        });
+        return button;
+      }));
+      return line;
+    }));
+  };
+  const equip = (panel) => {
+    const drawer = document.createElement("details"), summary = document.createElement("summary"), menu = document.createElement("div");
+    drawer.className = "eh-save";
+    summary.setAttribute("aria-label", `Save ${words(panel, panel).title}`);
+    summary.title = "Save as PNG, SVG or CSV";
+    menu.className = "list";
+    drawer.append(summary, menu);
+    drawer.addEventListener("toggle", () => { if (drawer.open) fill(menu, panel); });
+    drawer.addEventListener("keydown", (event) => { if (event.key === "Escape" && drawer.open) { drawer.open = false; summary.focus(); event.stopPropagation(); } });
+    panel.append(drawer);
+  };
+  document.addEventListener("click", ({target}) => document.querySelectorAll("details.eh-save[open]").forEach(drawer => { if (!drawer.contains(target)) drawer.open = false; }));
+
+  let waiting = 0;
+  const look = () => {
+    waiting = 0;
+    const panels = new Set([...document.querySelectorAll(".eh-plot, .eh-heat-box[data-heat], table.eh-tbl")].map(node => node.closest(".eh-panel")));
+    panels.delete(null);
+    panels.forEach(panel => { if (!panel.querySelector(":scope > details.eh-save")) equip(panel); });
+  };
+  new MutationObserver(() => { waiting ||= setTimeout(look, 300); }).observe(document.body, {childList: true, subtree: true});
+  evenhand.save = {csv, heatmap, sources};
+})();
+// ---- end of replay and downloads

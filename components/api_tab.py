@@ -13,7 +13,7 @@ from typing import Any
 
 import gradio as gr
 
-from components.study_form import planned
+from components.study_bench import planned
 from judges.engine import Engine
 from judges.errors import PlanError
 from judges.models.embedded import EmbeddedUnavailable

@@ -1,232 +1,233 @@
-"""Position bias in numbers and words: what the bias panels show. No gradio here."""
+"""Position bias in numbers and words: what the bias panels show. No gradio here.
+
+Functions of a frame draw what is in it; those that end in `_of` draw from counts made before.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import pandas as pd
 
-from components import matrix as heat
+from components.bias_counts import ROW, Bias, bias_of
+from components.bias_matrix import BY_CATEGORY, MEASURES, SUBTITLES, matrix_of
+from components.bias_words import Lean, finding_of, flip_sentence, leans_of, rows_are
 from components.charts import Figure
-from components.format import NARROW, count, interval, share
+from components.format import count, interval, number, share
 from components.panels import FirstVisitRow, FlipRow, Kpi, empty, flips_table, kpi_strip
-from components.rows import machine_rows, row_names
+from components.rows import machine_rows
 from components.slots import SlotRow, slot_histogram
+from metrics.grade import G_RANDOM
 from metrics.labels import slot_and_label
-from metrics.order_tests import sign
-from metrics.position import flip_counts, profile, slot_shares, tie_rate
+from metrics.measures import Cell
+from metrics.position import profile
 from studies.frame import SEP
 from studies.records import Estimate
 
-MEASURES: Final = {
-    "Consistency": ("consistency", heat.CONSISTENCY),
-    "Entropy": ("entropy", heat.ENTROPY),
-    "First-slot share": ("first_share", heat.FIRST_SHARE),
-    "Accuracy": ("accuracy", heat.ACCURACY),
-}
-SUBTITLES: Final = {
-    "Consistency": f"% of comparisons whose verdict survives a new order; 95{NARROW}% CI",
-    "Entropy": f"of the slot chosen, 1 = no slot preferred; 95{NARROW}% CI",
-    "First-slot share": f"% of decisive verdicts for the answer shown first; 95{NARROW}% CI",
-    "Accuracy": f"% right where the better answer is known; 95{NARROW}% CI",
-}
-SURE: Final = 0.05
-"""A slot is called preferred below this p, Holm-adjusted over the rows shown."""
+MOST_SLOT_ROWS: Final = 6
+"""So many rows of N bars, N above two, stand one under the other before prompts are pooled."""
 
-
-@dataclass(frozen=True, slots=True)
-class Lean:
-    """Which way one row's flips go, and whether that is more than chance."""
-
-    name: str
-    judge: str
-    prompt: str
-    pairs: int
-    flips: int
-    first: int
-    second: int
-    p: float
-
-    @property
-    def toward(self) -> str:
-        return "first" if self.first > self.second else "second"
+__all__ = [
+    "MEASURES",
+    "SUBTITLES",
+    "Lean",
+    "first_visit_rows",
+    "flip_sentence",
+    "flips_of",
+    "kpis_of",
+    "leans",
+    "pools_prompts",
+    "show_finding",
+    "show_flips",
+    "show_kpis",
+    "show_matrix",
+    "show_slots",
+    "slots_of",
+    "strip_of",
+]
 
 
 def leans(frame: pd.DataFrame) -> list[Lean]:
     """One for each judge and prompt, p-values adjusted by Holm's step-down."""
-    found = []
-    for (judge, prompt), name in row_names(frame).items():
-        rows = frame[(frame["judge"] == judge) & (frame["prompt"] == prompt)]
-        flips = flip_counts(rows)
-        first, second = flips["toward_first"], flips["toward_second"]
-        p = sign(first, second).p
-        found.append(Lean(name, judge, prompt, flips["pairs"], flips["flips"], first, second, p))
-    return _holm(found)
+    return leans_of(bias_of(frame))
 
 
-def _holm(found: list[Lean]) -> list[Lean]:
-    order = sorted(range(len(found)), key=lambda i: found[i].p)
-    adjusted, floor = {}, 0.0
-    for step, i in enumerate(order):
-        floor = max(floor, min(1.0, found[i].p * (len(found) - step)))
-        adjusted[i] = floor
-    return [
-        Lean(r.name, r.judge, r.prompt, r.pairs, r.flips, r.first, r.second, adjusted[i])
-        for i, r in enumerate(found)
-    ]
-
-
-def show_matrix(frame: pd.DataFrame, measure: str) -> str:
+def show_matrix(frame: pd.DataFrame, measure: str, layout: str = BY_CATEGORY) -> str:
     """Judges and prompts by category; the whole slice first, set apart."""
-    frame = machine_rows(frame)
-    if frame.empty:
-        return empty("Nothing to show yet.", "No judgement of this selection has been stored.")
-    name, scale = MEASURES[measure]
-    names = row_names(frame)
-    whole = profile(frame, ["judge", "prompt"])
-    by_category = profile(frame, ["judge", "prompt", "category"])
-    cells: dict[tuple[str, str], Estimate | None] = {}
-    for (judge, prompt), row in names.items():
-        cells[row, "All"] = whole[judge, prompt][name]
-        for (j, p, category), measures in by_category.items():
-            if (j, p) == (judge, prompt) and category:
-                cells[row, str(category)] = measures[name]
-    rows = sorted(names.values(), key=lambda row: -_value(cells[row, "All"]))
-    columns = [heat.Column("All", count(frame["item"].nunique(), "item")), *_categories(frame)]
-    return heat.matrix(
-        rows, columns, cells, scale, total=True, keys=("row", "category"), label_width=168
-    )
-
-
-def _categories(frame: pd.DataFrame) -> list[heat.Column]:
-    sizes = frame.groupby("category", observed=True)["item"].nunique()
-    return [heat.Column(str(name), str(size)) for name, size in sizes.items() if str(name)]
-
-
-def _value(estimate: Estimate | None) -> float:
-    return -1.0 if estimate is None or estimate.value is None else estimate.value
+    return matrix_of(bias_of(frame), measure, layout, machine_rows(frame))
 
 
 def show_slots(frame: pd.DataFrame) -> Figure | None:
     """How often each slot is chosen, against 1/N."""
-    frame = machine_rows(frame)
-    if frame.empty:
-        return None
-    options = int(frame["options"].max())
-    rows = []
-    for (judge, prompt), name in row_names(frame).items():
-        part = frame[(frame["judge"] == judge) & (frame["prompt"] == prompt)]
-        ties = tie_rate(part) if options == 2 else None
-        select = {"judge": judge, "prompt": prompt}
-        two_lines = name.replace(", ", "\n")
-        rows.append(SlotRow(two_lines, slot_shares(part, options), ties, select))
-    return slot_histogram(rows if options == 2 else rows[:1])
+    return slots_of(bias_of(frame))
 
 
 def show_flips(frame: pd.DataFrame) -> str:
     """Diverging bars with a sentence each."""
-    pairs = machine_rows(frame)
-    pairs = pairs[pairs["options"] == 2]
-    if pairs.empty:
+    return flips_of(bias_of(frame))
+
+
+def show_finding(frame: pd.DataFrame, recorded: bool = False) -> tuple[str, str]:
+    """The headline and its lead: subject, direction and size."""
+    return finding_of(bias_of(frame))
+
+
+def show_kpis(frame: pd.DataFrame, failures: int, planned: int) -> str:
+    """The usual strip of a results view."""
+    return strip_of(bias_of(frame), failures, planned)
+
+
+# --------------------------------------------------------------------------- panels
+
+
+def slots_of(bias: Bias) -> Figure | None:
+    """One row a judge and prompt; ties in a column of their own where there are pairs.
+
+    Among N options many rows of N bars cannot be read: then prompts are pooled, and a filter shows
+    one judge's prompts.
+    """
+    if not bias.asked:
+        return None
+    if pools_prompts(bias):
+        each, names = bias.by_judge, {(judge,): judge for judge, _ in bias.names}
+    else:
+        each, names = bias.each, {row: name.replace(", ", "\n") for row, name in bias.names.items()}
+    shares = [each(f"slot {slot}") for slot in range(bias.options)]
+    ties = each("tie_rate") if bias.options == 2 else {}
+    rows = [
+        SlotRow(name, [one[row] for one in shares], ties.get(row), _row_select(row))
+        for row, name in names.items()
+    ]
+    return slot_histogram(rows)
+
+
+def pools_prompts(bias: Bias) -> bool:
+    return bias.options > 2 and len(bias.names) > MOST_SLOT_ROWS
+
+
+def _row_select(row: Cell) -> dict[str, str]:
+    return dict(zip(ROW, row, strict=False))
+
+
+def flips_of(bias: Bias) -> str:
+    """Which way verdicts flip, judge by judge."""
+    if bias.options != 2 or not bias.tables:
         return empty("No pairs here.", "Flips toward a side need pairs asked in both orders.")
     rows = [
         FlipRow(
             row.name, row.first, row.second, flip_sentence(row),
             {"judge": row.judge, "prompt": row.prompt, "flipped": True},
         )
-        for row in sorted(leans(pairs), key=lambda row: row.flips)
+        for row in sorted(leans_of(bias), key=lambda row: row.flips)
     ]  # fmt: skip
     return flips_table(rows)
 
 
-def flip_sentence(row: Lean) -> str:
-    """'Prefers' only when the test says so."""
-    if not row.pairs:
-        return "No pair was read in both orders."
-    if not row.flips:
-        return f"All {count(row.pairs)} pairs keep their verdict."
-    rate = share(row.flips / row.pairs, 0)
-    if row.p >= SURE:
-        return f"**No side preferred**; {rate} of pairs still flip."
-    most, least = max(row.first, row.second), min(row.first, row.second)
-    if row.flips > row.pairs / 2:
-        share_of = f"{count(most)} of {count(row.flips)}"
-        return f"Decides **by position**: {share_of} flips go to the {row.toward} answer."
-    versus = f"{count(most)} flips against {count(least)}"
-    return f"Wavers **toward the answer shown {row.toward}**: {versus}."
+# ----------------------------------------------------------------------------- KPIs
 
 
-def show_finding(frame: pd.DataFrame, recorded: bool = False) -> tuple[str, str]:
-    """The headline and its lead: subject, direction and size."""
-    frame = machine_rows(frame)
-    if frame.empty:
-        return "Nothing has been judged yet.", "Run the study; this page fills while it runs."
-    if int(frame["options"].max()) > 2:
-        return _option_finding(frame)
-    rows = leans(frame[frame["options"] == 2])
-    sure = [row for row in rows if row.p < SURE]
-    flips, pairs = sum(r.flips for r in rows), sum(r.pairs for r in rows)
-    if not pairs:
-        return "No pair has been read in both orders yet.", "Position bias needs both orders."
-    lead = (
-        "Swap two answers, and an even-handed judge mirrors its verdict. "
-        "Blank is even-handed; more ink is more bias."
-    )
-    what = _rows_are(rows)
-    rate = share(flips / pairs, 0)
-    if len(rows) == 1:
-        return f"Swap two answers, and {rows[0].judge} changes its mind on {rate} of pairs.", lead
-    head = f"No {what} prefers a side for sure"
-    if sure:
-        head = f"{len(sure)} of {len(rows)} {what}s prefer a side"
-    return f"{head}; swapping the answers changes {rate} of verdicts.", lead
-
-
-def _rows_are(rows: list[Lean]) -> str:
-    """What a row stands for, so that the finding counts the right thing."""
-    if len({row.judge for row in rows}) == 1:
-        return "prompt"
-    return "judge" if len({row.prompt for row in rows}) == 1 else "judge-prompt pair"
-
-
-def _option_finding(frame: pd.DataFrame) -> tuple[str, str]:
-    options = int(frame["options"].max())
-    shares = slot_shares(frame, options)
-    best = max(range(options), key=lambda slot: _value(shares[slot]))
-    words = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
-    value = shares[best].value
-    if value is None:
-        return "No item has been read in all rotations yet.", "Slots are compared within items."
-    lead = (
-        f"Each answer stood in each of {options} places once: a judge that goes by what it reads "
-        f"picks every place in {share(1 / options, 0)} of trials."
-    )
-    return f"Of {options} places, the {words[best]} wins {share(value, 0)} of the time.", lead
-
-
-def show_kpis(frame: pd.DataFrame, failures: int, planned: int) -> str:
-    """Five numbers at most; failures are always one of them."""
-    frame = machine_rows(frame)
-    if frame.empty:
+def strip_of(bias: Bias, failures: int | None = None, planned: int | None = None) -> str:
+    """The usual strip: five numbers, failures always one of them."""
+    if not bias.asked:
         return ""
-    whole = profile(frame)[()]
-    consistent = whole["consistency"]
     kpis = [
-        _kpi("Verdicts that survive a new order", consistent, after=f"; coin {_coin(frame)}"),
-        _kpi("Shown first wins", whole["first_share"]),
-        _kpi("Flips without any swap", whole["noise_floor"], before="noise floor; "),
-        _kpi("Right on known pairs", whole["accuracy"]),
-        Kpi(
-            "Not evidence", count(failures), f"of {count(planned)}",
-            "unreadable, empty or failed; never counted as ties",
-        ),
+        _kpi("Verdicts that survive a new order", bias.whole("consistency"),
+             after=f"; coin {_coin(bias.options)}"),
+        _kpi("Shown first wins", bias.whole("first_share")),
+        _kpi("Flips without any swap", bias.whole("noise_floor"), before="noise floor; "),
+        _kpi("Right on known pairs", bias.whole("accuracy")),
+        _failures(bias.failures if failures is None else failures,
+                  bias.asked if planned is None else planned),
     ]  # fmt: skip
     return kpi_strip(kpis)
 
 
-def _coin(frame: pd.DataFrame) -> str:
-    options = int(frame["options"].max())
+def kpis_of(bias: Bias) -> str:
+    """The strip of the bias view: what survives, who leans most, how many prefer a slot."""
+    if not bias.asked:
+        return ""
+    return kpi_strip(_option_kpis(bias) if bias.options > 2 else _pair_kpis(bias))
+
+
+def _pair_kpis(bias: Bias) -> list[Kpi]:
+    rows = [row for row in leans_of(bias) if row.pairs]
+    noise = bias.whole("noise_floor")
+    fourth = _kpi("Flips without any swap", noise, before="noise floor; ")
+    if noise.value is None and len(rows) > 1:
+        fourth = _steadiest(bias)
+    return [
+        _kpi("Verdicts that survive the swap", bias.whole("consistency"),
+             after=f"; coin {_coin(2)}"),
+        _strongest(bias, rows),
+        _preferring(rows) if len(rows) > 1 else _right(bias),
+        fourth,
+        _failures(bias.failures, bias.asked),
+    ]  # fmt: skip
+
+
+def _strongest(bias: Bias, rows: list[Lean]) -> Kpi:
+    """The row that leans most, as a share of its pairs."""
+    label = "Strongest lean" if len(rows) > 1 else "Lean of its flips"
+    if not rows:
+        return Kpi(label, "–", note="no pair was read in both orders")
+    fairness = bias.each("fairness")
+    most = max(rows, key=lambda row: abs(fairness[row.judge, row.prompt].value or 0.0))
+    lean = fairness[most.judge, most.prompt]
+    value = None if lean.value is None else -lean.value
+    unit = "" if not value else "to first" if value > 0 else "to second"
+    turned = Estimate(value, None if lean.high is None else -lean.high,
+                      None if lean.low is None else -lean.low)  # fmt: skip
+    name = f"{most.name} " if len(rows) > 1 else ""
+    note = f"{name}{interval(turned, 0, scale=100)}, {count(most.pairs, 'pair')}"
+    return Kpi(label, share(value, 0, signed=True), unit, note)
+
+
+def _right(bias: Bias) -> Kpi:
+    return _kpi("Right on known pairs", bias.whole("accuracy"), after=f"; coin {_coin(2)}")
+
+
+def _preferring(rows: list[Lean]) -> Kpi:
+    sure = sum(row.sure for row in rows)
+    what = rows_are([(row.judge, row.prompt) for row in rows])
+    label = f"{what.capitalize()}s that prefer a slot"
+    return Kpi(label, count(sure), f"of {count(len(rows))}", "sign test on flips, p < .05, Holm")
+
+
+def _steadiest(bias: Bias) -> Kpi:
+    each = bias.each("consistency")
+    best = max(each, key=lambda row: _value(each[row]))
+    note = f"{bias.names[best[0], best[1]]} {interval(each[best], 1, scale=100)}"
+    return Kpi("Most consistent", share(each[best].value, 1), note=note)
+
+
+def _option_kpis(bias: Bias) -> list[Kpi]:
+    grades = bias.each("grade")
+    best = max(grades, key=lambda row: _value(grades[row]))
+    top, coin = grades[best], G_RANDOM.get(bias.options)
+    slots = [bias.whole(f"slot {slot}") for slot in range(bias.options)]
+    place = max(range(bias.options), key=lambda slot: _value(slots[slot]))
+    name = bias.names[best[0], best[1]]
+    coin_note = f"; coin {coin:.2f}" if coin is not None else ""
+    return [
+        Kpi("Best grade", number(top.value, 2), note=f"{name} {interval(top, 2)}{coin_note}"),
+        _kpi("Items that keep one choice", bias.whole("consistency"),
+             after=f"; coin {_coin(bias.options)}"),
+        _kpi(f"Place {place + 1}, chosen most", slots[place],
+             after=f"; even {share(1 / bias.options, 0)}"),
+        _kpi("Right", bias.whole("accuracy"), after=f"; coin {share(1 / bias.options, 0)}"),
+        _failures(bias.failures, bias.asked),
+    ]  # fmt: skip
+
+
+def _failures(failures: int, planned: int) -> Kpi:
+    return Kpi(
+        "Not evidence", count(failures), f"of {count(planned)}",
+        "unreadable, empty or failed; never counted as ties",
+        link="open them" if failures else "", select={"status": "failures"} if failures else None,
+    )  # fmt: skip
+
+
+def _coin(options: int) -> str:
     return share((1 / options) ** (options - 1), 0)
 
 
@@ -239,6 +240,13 @@ def _note(estimate: Estimate) -> str:
     if estimate.value is None:
         return estimate.note or "not asked"
     return f"{interval(estimate, 1, scale=100)}, n {count(estimate.n)}"
+
+
+def _value(estimate: Estimate | None) -> float:
+    return -1.0 if estimate is None or estimate.value is None else estimate.value
+
+
+# ---------------------------------------------------------------------- first visit
 
 
 def first_visit_rows(frame: pd.DataFrame) -> list[FirstVisitRow]:
@@ -279,7 +287,12 @@ def meaning(frame: pd.DataFrame, measures: dict[str, Estimate]) -> str:
 def blame(frame: pd.DataFrame) -> str:
     """Slot or label: told apart only where labels were crossed."""
     effects = slot_and_label(frame)
-    slot, label = effects["slot"], effects["label"]
+    names = sorted({n for text in frame["labels"].unique() for n in str(text).split(SEP)})
+    return blamed(effects["slot"], effects["label"], names)
+
+
+def blamed(slot: Estimate, label: Estimate, names: list[str]) -> str:
+    """The same from finished numbers."""
     if slot.value is None or label.value is None:
         return ""
     pulls = (abs(slot.value - 0.5), abs(label.value - 0.5))
@@ -288,5 +301,4 @@ def blame(frame: pd.DataFrame) -> str:
     if pulls[0] >= pulls[1]:
         side = "first" if slot.value > 0.5 else "second"
         return f"It goes by **place**: the {side}."
-    names = sorted({n for text in frame["labels"].unique() for n in str(text).split(SEP)})
     return f"It goes by **label**: {names[0] if label.value > 0.5 else names[-1]}."

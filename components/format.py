@@ -79,6 +79,13 @@ def interval(estimate: Estimate, decimals: int = 1, *, scale: float = 1) -> str:
     return f"[{', '.join(ends)}]"
 
 
+def _one_sided(estimate: Estimate) -> str:
+    """ "≥ " or "≤ " before a number that is the one end of an interval without the other."""
+    if known(estimate.low) == known(estimate.high):
+        return ""
+    return f"≥{NARROW}" if known(estimate.low) else f"≤{NARROW}"
+
+
 def _with_interval(value: str, bounds: str, n: int | None) -> str:
     if value == NONE:
         return NONE
@@ -87,14 +94,14 @@ def _with_interval(value: str, bounds: str, n: int | None) -> str:
 
 def percent(estimate: Estimate, decimals: int = 1, *, n: bool = True, signed: bool = False) -> str:
     """ "69.1 % [65.5, 72.9], n 800"."""
-    value = share(estimate.value, decimals, signed=signed)
+    value = _one_sided(estimate) + share(estimate.value, decimals, signed=signed)
     bounds = interval(estimate, decimals, scale=100)
     return _with_interval(value, bounds, estimate.n if n else None)
 
 
 def decimal(estimate: Estimate, decimals: int = 2, *, n: bool = True) -> str:
     """ "0.96 [0.94, 0.97], n 800": entropy, kappa, grades."""
-    value = number(estimate.value, decimals)
+    value = _one_sided(estimate) + number(estimate.value, decimals)
     return _with_interval(value, interval(estimate, decimals), estimate.n if n else None)
 
 
@@ -134,6 +141,12 @@ def tokens(value: float | None) -> str:
     if value >= 999_500:
         return f"{value / 1e6:,.2f} million"
     return count(round(value, -3)) if value >= 20_000 else count(round(value))  # type: ignore[arg-type]
+
+
+def about(value: int) -> str:
+    """1,200 for 1,234: two digits are enough for a forecast."""
+    step = 10 ** max(len(str(value)) - 2, 0)
+    return count(round(value / step) * step)
 
 
 def attributes(values: Mapping[str, object]) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from components.inspect_selection import FAILURES, Selection
+from components.inspect_unlike import differing
 from metrics.measures import order_sets
 from metrics.selection import (
     COMPARISON,
@@ -186,6 +187,8 @@ def _base(all_of: Comparisons, selection: Selection, matching: Collection[int] |
             mask &= _showing(firsts["comparison"], name)
     if selection.slot is not None:
         mask &= all_of.holding((all_of.frame["pick"] == selection.slot).to_numpy())
+    if selection.unlike:
+        mask &= differing(all_of.frame, all_of.of_row, len(all_of), selection.unlike)
     if matching is not None:
         mask &= all_of.holding(np.isin(all_of.frame["seq"].to_numpy(), list(matching)))
     return mask

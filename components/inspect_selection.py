@@ -34,6 +34,8 @@ class Selection:
     """The same order, asked again, got another verdict."""
     slot: int | None = None
     """Picked in some order; from 0, a tie is -1."""
+    unlike: str = ""
+    """Some order got another verdict than this voice's: a row of the results, or "people"."""
     text: str = ""
     """In the question or in a reply."""
     page: int = 0

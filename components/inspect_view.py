@@ -58,6 +58,8 @@ def _pills(selection: Selection, counts: Mapping[str, int]) -> Iterable[str]:
     if selection.slot is not None:
         which = "tie" if selection.slot < 0 else f"slot {selection.slot + 1}"
         yield _pill(f"Picked {which}", None, {"slot": None}, True)
+    if selection.unlike:
+        yield _pill(f"Unlike {selection.unlike}", None, {"unlike": ""}, True)
     if selection.item:
         yield _pill(f"Item {selection.item}", None, {"item": ""}, True)
 

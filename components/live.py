@@ -11,6 +11,7 @@ import pandas as pd
 
 from components.charts import Figure, SharePoint, elo_curve, live_share, win_rates
 from components.marks import blank
+from components.run_facts import Quotes
 from metrics.elo import EloState, advance
 from metrics.position import first_share, slot_shares
 from metrics.wins import win_rate
@@ -27,6 +28,8 @@ class Picture:
 
     rows: int
     share: Estimate
+    options: int
+    """Answers shown at once: even is one in so many."""
     share_figure: Figure | None
     elo_figure: Figure | None
     wins_figure: Figure | None
@@ -105,7 +108,8 @@ class LiveView:
 
     def _drawn(self) -> Picture:
         if self.frame is None:
-            return Picture(0, Estimate(None, note="nothing asked yet"), None, None, None)
+            none = blank("It moves while judges answer.", 250)
+            return Picture(0, Estimate(None, note="nothing asked yet"), 2, none, none, none)
         options = int(self.frame["options"].max())
         share = _first_slot(self.frame)
         figure = live_share(self._points, even=1 / options) if self._points else None
@@ -119,6 +123,7 @@ class LiveView:
         return Picture(
             len(self.frame),
             share,
+            options,
             figure,
             elo if self._curves else blank("Elo needs pairs of answers.", 250),
             win_rates(rates, height=250) if rates else blank("No readable verdict yet.", 250),
@@ -129,6 +134,7 @@ class LiveViews:
     """The views that are open: kept by the page's server, not by a visitor's session."""
 
     def __init__(self, store: Store) -> None:
+        self.quotes = Quotes(store)
         self._store = store
         self._views: dict[tuple[str, str], LiveView] = {}
         self._lock = threading.Lock()

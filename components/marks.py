@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
+from components.data_table import Table
 from components.format import known, safe_plot
 from studies.records import Estimate
 
@@ -21,9 +22,15 @@ _INK: Final = {"family": "var(--sans)", "size": 14, "color": "var(--ink)"}
 
 
 def figure_of(
-    data: list[dict[str, Any]], layout: dict[str, Any], summary: str, narrow: Any = None
+    data: list[dict[str, Any]],
+    layout: dict[str, Any],
+    summary: str,
+    narrow: Any = None,
+    table: Table | None = None,
 ) -> Figure:
-    return {"data": data, "layout": layout, "narrow": narrow or {}, "summary": summary}
+    """`table` is what the page's download menu writes as CSV."""
+    figure = {"data": data, "layout": layout, "narrow": narrow or {}, "summary": summary}
+    return {**figure, "table": table} if table else figure
 
 
 def layout_of(

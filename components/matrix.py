@@ -9,12 +9,47 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final
 
-from components.format import NONE, attributes, count, interval, known, number, safe
+from components.format import NONE, attributes, count, interval, known, safe
+from components.scales import (
+    ACCURACY,
+    BINS,
+    CHOICE,
+    CONSISTENCY,
+    ENTROPY,
+    FIRST_SHARE,
+    GRADE,
+    KAPPA,
+    LEAN,
+    POSITION_TERM,
+    RIGHT,
+    WINS,
+    Scale,
+    even_share,
+)
 from studies.records import Estimate
 
-BINS: Final = 20
+__all__ = [
+    "ACCURACY",
+    "BINS",
+    "CHOICE",
+    "CONSISTENCY",
+    "ENTROPY",
+    "FIRST_SHARE",
+    "GRADE",
+    "KAPPA",
+    "LEAN",
+    "POSITION_TERM",
+    "RIGHT",
+    "WINS",
+    "Cells",
+    "Column",
+    "Scale",
+    "even_share",
+    "matrix",
+]
+
 FEW_ITEMS: Final = 5
 """Below: hatched and uncoloured. From here to THIN_ITEMS: coloured, with a grey number."""
 THIN_ITEMS: Final = 10
@@ -28,58 +63,6 @@ _SYLLABLE: Final = re.compile(
     r"(?<=[aeiouy][^\Waeiouy])(?=[^\Waeiouy][aeiouy]\w{2,})", re.IGNORECASE
 )
 """Between the consonants of vowel, consonant, consonant, vowel; at least four letters follow."""
-
-
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """How a value becomes ink. Domains are fixed, never fitted to the data.
-
-    `blank` is the value without ink and `full` the one with most; a diverging scale (`f`) has its
-    blank in the middle, `full` at the first-slot end and the mirror image at the other.
-    """
-
-    name: str
-    kind: Literal["b", "f", "w"]
-    blank: float
-    full: float
-    ends: tuple[str, str]
-    decimals: int = 0
-    times: float = 100
-    unit: str = "%"
-    signed: bool = False
-
-    def bin(self, value: float) -> str:
-        """The CSS class of a value: b0 … b20, f0 (second) … f20 (first), w0 … w20."""
-        ink = (value - self.blank) / (self.full - self.blank)
-        if self.kind == "f":
-            ink = (ink + 1) / 2
-        return f"{self.kind}{round(BINS * min(max(ink, 0.0), 1.0))}"
-
-    def text(self, value: float | None) -> str:
-        if value is None:
-            return NONE
-        return number(self.times * value, self.decimals, signed=self.signed)
-
-    def bounds(self, estimate: Estimate) -> str:
-        """66–73; signed values keep their brackets, since −18–8 cannot be read."""
-        if estimate.low is None or estimate.high is None or not known(estimate.high - estimate.low):
-            return ""
-        if self.signed:
-            return interval(estimate, self.decimals, scale=self.times)
-        ends = (number(self.times * end, self.decimals) for end in (estimate.low, estimate.high))
-        return "\u2013".join(ends)
-
-
-CONSISTENCY: Final = Scale("Consistency", "b", 1, 0.25, ("100 % even-handed", "25 %"))
-ENTROPY: Final = Scale("Entropy", "b", 1, 0.4, ("1.00 even", "0.40"), 2, 1, "of 1")
-GRADE: Final = Scale("Grade", "b", 1, 0.4, ("1.00 even-handed", "0.40"), 2, 1, "of 1")
-KAPPA: Final = Scale("Kappa", "b", 1, 0, ("1 full agreement", "0"), 2, 1, "")
-ACCURACY: Final = Scale("Agreement", "b", 1, 0.28, ("100 % full agreement", "28 %"))
-FIRST_SHARE: Final = Scale("First-slot share", "f", 0.5, 1, ("always second", "always first"))
-LEAN: Final = Scale(
-    "Lean", "f", 0, 1, ("\u2212100 toward second", "+100 toward first"), signed=True
-)
-WINS: Final = Scale("Wins", "w", 0.5, 1, ("50 %", "100 % for the row; losses stay blank"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,26 +88,36 @@ def matrix(
     label_width: int = 132,
     turns: bool | None = None,
     click: str = "Click to read them",
+    select: Mapping[tuple[str, str], Any] | None = None,
+    more: Mapping[tuple[str, str], Sequence[str]] | None = None,
+    beside: Mapping[tuple[str, str], str] | None = None,
+    least: int = 0,
+    aside: str = "",
 ) -> str:
     """The matrix with its scale strip.
 
     `cells[row, column]` is an Estimate; None or absent is "not asked": a dash. `total` sets the
     first column apart. A click sends {keys[0]: row, keys[1]: column}. `flags` fold corners (1, 2).
     On a phone rows and columns change places, unless they mean different things ("row beats
-    column") or are too many.
+    column") or are too many. `select` is what a click on a cell sends instead; `more` adds lines
+    to its hover card, `beside` a small line in it that stays where intervals go; a cell of fewer
+    than `least` verdicts is hatched too. `aside` stands at the end of the scale strip.
     """
     heads = [column if isinstance(column, Column) else Column(column) for column in columns]
-    view = _View(cells, scale, keys, flags or {}, click)
+    view = _View(
+        cells, scale, keys, flags or {}, click, select or {}, more or {}, beside or {}, least
+    )
     if turns is None:
         turns = scale.kind != "w" and len(rows) <= _TURNS_UP_TO
     tables = _wide(rows, heads, view, total, turns)
     if turns:
         tables += _tall(rows, heads, view, total)
     style = attributes({"style": f"--lab: {label_width}px"})
-    hatched = any(e and e.value is not None and 0 < e.items < FEW_ITEMS for e in cells.values())
+    data = attributes({"data-heat": json.dumps(_data(rows, heads, view))})
+    hatched = any(e is not None and view.few(e) for e in cells.values())
     return (
-        f'<div class="eh"><div class="eh-heat-box"{style}>{tables}</div>'
-        f"{_strip(scale, hatched)}</div>"
+        f'<div class="eh"><div class="eh-heat-box"{style}{data}>{tables}</div>'
+        f"{_strip(scale, hatched, aside)}</div>"
     )
 
 
@@ -135,6 +128,49 @@ class _View:
     keys: tuple[str, str]
     flags: Mapping[tuple[str, str], int]
     click: str
+    select: Mapping[tuple[str, str], Any]
+    more: Mapping[tuple[str, str], Sequence[str]]
+    beside: Mapping[tuple[str, str], str]
+    least: int
+
+    def few(self, estimate: Estimate) -> bool:
+        """Too little to colour: under five items, or under as many verdicts as it takes."""
+        if estimate.value is None:
+            return False
+        return 0 < estimate.items < FEW_ITEMS or 0 < estimate.n < self.least
+
+
+def _data(rows: Sequence[str], columns: Sequence[Column], view: _View) -> dict[str, Any]:
+    """The same numbers for the page's downloads: a heatmap as PNG or SVG, a table as CSV."""
+    scale = view.scale
+    cells = []
+    for row in rows:
+        for column in columns:
+            estimate = view.cells.get((row, column.name))
+            if estimate is not None and known(estimate.value):
+                cells.append(_numbers(row, column.name, estimate, view))
+    return {
+        "name": scale.name, "kind": scale.kind, "unit": scale.unit, "keys": view.keys,
+        "rows": list(rows), "columns": [column.name for column in columns], "cells": cells,
+    }  # fmt: skip
+
+
+def _numbers(row: str, column: str, estimate: Estimate, view: _View) -> list[Any]:
+    """Row, column, value, low, high, n, items, ink from 0 to 1 (none where hatched), two lines."""
+    scale = view.scale
+    ink = None if view.few(estimate) else int(scale.bin(estimate.value or 0.0)[1:]) / BINS
+    return [
+        row, column, estimate.value, estimate.low, estimate.high, estimate.n, estimate.items, ink,
+        scale.text(estimate.value), _below(estimate, view),
+    ]  # fmt: skip
+
+
+def _below(estimate: Estimate, view: _View) -> str:
+    if not view.few(estimate):
+        return view.scale.bounds(estimate)
+    if 0 < estimate.items < FEW_ITEMS:
+        return count(estimate.items, "item")
+    return count(estimate.n, "verdict")
 
 
 def _wide(
@@ -197,24 +233,27 @@ def _cell(row: str, column: str, view: _View) -> str:
     if estimate is None or not known(estimate.value):
         why = attributes(_unknown(row, column, estimate))
         return f'<td class="none"><span{why}>{NONE}</span></td>'
-    few = 0 < estimate.items < FEW_ITEMS
-    thin = FEW_ITEMS <= estimate.items < THIN_ITEMS
+    few = view.few(estimate)
+    thin = not few and FEW_ITEMS <= estimate.items < THIN_ITEMS
     flag = view.flags.get((row, column), 0)
     classes = [name for name, on in (("few", few), ("thin", thin), ("flag", flag)) if on]
     classes += ["flag2"] if flag > 1 else []
-    below = count(estimate.items, "item") if few else view.scale.bounds(estimate)
+    below = _below(estimate, view)
+    also = view.beside.get((row, column), "")
+    third = f'<small class="also">{safe(also)}</small>' if also else ""
+    own = {view.keys[0]: row, view.keys[1]: column}
     button = attributes(
         {
             "type": "button",
             "class": None if few else view.scale.bin(estimate.value or 0.0),
-            "data-select": json.dumps({view.keys[0]: row, view.keys[1]: column}),
+            "data-select": json.dumps(view.select.get((row, column)) or own),
             "data-tip": "\n".join(_card(row, column, estimate, view)),
             "aria-label": ". ".join(_card(row, column, estimate, view)),
         }
     )
     box = attributes({"class": " ".join(classes) or None})
     value = view.scale.text(estimate.value)
-    return f"<td{box}><button{button}><b>{value}</b><small>{below}</small></button></td>"
+    return f"<td{box}><button{button}><b>{value}</b><small>{below}</small>{third}</button></td>"
 
 
 def _unknown(row: str, column: str, estimate: Estimate | None) -> dict[str, object]:
@@ -231,16 +270,15 @@ def _card(row: str, column: str, estimate: Estimate, view: _View) -> list[str]:
     if estimate.items:
         where = f"{count(estimate.items, 'item')}, {where}"
     lines = [value, f"{view.scale.name}: {row}, {column}", where]
+    lines += view.more.get((row, column), ())
     return [*lines, estimate.note, view.click] if estimate.note else [*lines, view.click]
 
 
-def _strip(scale: Scale, hatched: bool) -> str:
-    few = (
-        f'<span class="eh-grow"></span><span class="hatch"></span>'
-        f"<span>fewer than {FEW_ITEMS} items: not coloured</span>"
-        if hatched
-        else ""
-    )
+def _strip(scale: Scale, hatched: bool, aside: str = "") -> str:
+    few = f'<span class="eh-grow"></span><span>{safe(aside)}</span>' if aside else ""
+    if hatched:
+        few += '<span class="eh-grow"></span>' if not aside else ""
+        few += f'<span class="hatch"></span><span>fewer than {FEW_ITEMS} items: not coloured</span>'
     ends = [safe(end).replace(" %", "\u202f%") for end in scale.ends]
     return (
         f'<div class="eh-scale"><span>{ends[0]}</span><i class="{scale.kind}"></i>'

@@ -153,6 +153,10 @@ def _bind_view(page: Page, store: Store) -> None:
     def show_results(name: str, *values: Any) -> list[Any]:
         return results_tab.show(store, name, results, values)
 
+    def show_opened(wanted: dict[str, str], name: str, *values: Any) -> list[Any]:
+        """Not while an address waits to be settled: its controls would be drawn as they start."""
+        return [gr.skip()] * len(results.outputs) if wanted else show_results(name, *values)
+
     drawn = {"fn": show_results, "inputs": [top.study, *results.inputs], "outputs": results.outputs}
     run_outputs = [*asking.run.outputs, top.pill] if asking else []
     outputs = [
@@ -164,7 +168,9 @@ def _bind_view(page: Page, store: Store) -> None:
     ).then(None, top.study, None, js="(study) => evenhand.remember({study})").then(
         None, results.inputs, None, js=results_tab.address_script(results)
     )
-    page.on_results.select(**drawn, **QUIET)
+    page.on_results.select(
+        show_opened, [page.wanted, top.study, *results.inputs], results.outputs, **QUIET
+    )
     if asking:
         asking.on_run.select(show_run, top.study, run_outputs, **QUIET)
 

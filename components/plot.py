@@ -16,7 +16,7 @@ import plotly
 
 from components.charts import Figure
 
-_PLOT_TEMPLATE = '<div class="eh-plot" role="img" style="height:{height}px"></div>'
+_PLOT_TEMPLATE = '<div class="eh-plot" style="height:{height}px"></div>'
 # The template does not mention the value, so Gradio never touches what Plotly drew. No template
 # may hold {{value}}: Gradio runs what is rendered as JavaScript, and data could hold ${…}.
 _PLOT_SCRIPT = "evenhand.plot(element, props, trigger, watch, {path!r}); /* triggers 'select' */"

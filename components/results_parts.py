@@ -4,10 +4,11 @@ A view is a module `<name>_tab.py` with
 
     NAME                            the word on the switch
     build() -> Parts                lays out its panels, inside the Results tab
-    tell(scene) -> (title, lead)    the finding as a sentence
+    tell(scene) -> (title, lead)    the finding as a sentence; empty: the view tells it itself
     show(scene, **controls) -> []   one value for each of Parts.shown, in their order
     settle(scene, wanted) -> {}     optional: each control as a new study or an address wants it
     kpis(scene) -> str              optional: its own strip of numbers instead of the usual one
+    bind(parts)                     optional: connects what only this view knows (an upload)
 
 and stands in results_tab.VIEWS.
 """
@@ -31,6 +32,8 @@ class Parts:
     """The view's own settings, by the name that the address and show() know them by."""
     alone: dict[str, tuple[list[Any], Callable[..., list[Any]]]] = field(default_factory=dict)
     """A control whose change redraws only these, by this function of (scene, **controls)."""
+    own: dict[str, Any] = field(default_factory=dict)
+    """What only the view's own bind() needs."""
 
 
 def pick(wanted: str | None, known: Sequence[str], default: str | None = None) -> str | None:

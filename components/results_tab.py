@@ -9,19 +9,42 @@ from typing import Any, Final
 
 import gradio as gr
 
-from components import bias_view, position_tab, ranking_tab, wins_tab
+from components import (
+    agreement_tab,
+    bias_view,
+    cards_tab,
+    contrasts_tab,
+    position_tab,
+    protocol_tab,
+    ranking_tab,
+    wins_tab,
+)
+from components.bias_counts import bias_in
 from components.header import Header
 from components.inspect_selection import Selection, selection_from
 from components.panels import data_line, finding
 from components.plot import ClickableHTML, Switch
 from components.results_parts import Parts, pick
-from components.rows import ALL, AS_STUDY, RULES, Filter, choices, contestants_in, row_names
+from components.rows import (
+    ALL,
+    AS_STUDY,
+    RULES,
+    Filter,
+    choices,
+    contestants_in,
+    machine_rows,
+    row_names,
+)
 from components.scene import Scene
-from studies.records import EVIDENCE
+from metrics.concord import PEOPLE
 from studies.store import Store
 
 VIEWS: Final[dict[str, Any]] = {
-    module.NAME: module for module in (position_tab, ranking_tab, wins_tab)
+    module.NAME: module
+    for module in (
+        position_tab, ranking_tab, wins_tab, agreement_tab, contrasts_tab, cards_tab,
+        protocol_tab,
+    )
 }
 QUIET: Final[dict[str, Any]] = {
     "show_progress": "hidden", "trigger_mode": "always_last", "api_visibility": "private",
@@ -43,7 +66,8 @@ class ResultsTab:
     @property
     def clickable(self) -> list[gr.HTML]:
         """What a click turns into a selection of judgements."""
-        return [mark for parts in self.parts.values() for mark in parts.clickable]
+        marks = [mark for parts in self.parts.values() for mark in parts.clickable]
+        return [self.kpis, *marks]
 
     @property
     def controls(self) -> dict[str, Any]:
@@ -106,6 +130,8 @@ def bind(tab: ResultsTab, header: Header, store: Store) -> None:
     for name, parts in tab.parts.items():
         for control_name in parts.controls:
             _bind_control(tab, header, store, name, control_name)
+        if hasattr(VIEWS[name], "bind"):
+            VIEWS[name].bind(parts)
 
 
 def _bind_control(
@@ -121,7 +147,9 @@ def _bind_control(
             list(draw(Scene(store, name, chosen), **mine)) if name else [gr.skip()] * len(outputs)
         )
 
-    parts.controls[control_name].input(redraw, [header.study, *tab.inputs], outputs, **QUIET).then(
+    control = parts.controls[control_name]
+    listen = control.input if hasattr(control, "input") else control.change  # a gr.State
+    listen(redraw, [header.study, *tab.inputs], outputs, **QUIET).then(
         None, tab.inputs, None, js=address_script(tab)
     )
 
@@ -154,15 +182,15 @@ def show(store: Store, name: str, tab: ResultsTab, values: tuple[Any, ...]) -> l
             VIEWS[other].show(scene, **mine) if other == view else [gr.skip()] * len(parts.shown)
         )
     kpis = getattr(VIEWS[view], "kpis", show_kpis)
+    told = VIEWS[view].tell(scene)  # a view whose finding depends on its controls tells it itself
     return [
-        gr.Tabs(selected=view), finding(*VIEWS[view].tell(scene)), kpis(scene), *drawn,
+        gr.Tabs(selected=view), finding(*told) if told[0] else "", kpis(scene), *drawn,
         show_data(scene),
     ]  # fmt: skip
 
 
 def show_kpis(scene: Scene) -> str:
-    failures = int((~scene.machines["status"].isin(list(EVIDENCE))).sum())
-    return bias_view.show_kpis(scene.frame, failures, len(scene.machines))
+    return bias_view.strip_of(bias_in(scene))
 
 
 def selection_of(scene: Scene, mark: Any) -> Selection:
@@ -173,8 +201,11 @@ def selection_of(scene: Scene, mark: Any) -> Selection:
     if len(scene.filter.contestants) == 1:
         values["contestant"] = scene.filter.contestants[0]
     values |= {k: v for k, v in said.items() if v != "All"} if isinstance(said, dict) else {}
+    if values.get("row") == PEOPLE:  # people against a judge is that judge against people
+        values["row"], values["unlike"] = values.get("unlike", ""), PEOPLE
     if "row" in values:
-        by_row = {row: cell for cell, row in row_names(scene.whole).items()}
+        seen = (machine_rows(scene.whole), scene.machines)
+        by_row = {row: cell for rows in seen for cell, row in row_names(rows).items()}
         judge_and_prompt = by_row.get(str(values.pop("row")), ("", ""))
         values["judge"], values["prompt"] = judge_and_prompt
     if "opponent" in values:

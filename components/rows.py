@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -56,13 +57,18 @@ class Filter:
 
 def machine_rows(frame: pd.DataFrame) -> pd.DataFrame:
     """People are judges too, but not in these panels."""
-    names = frame["judge"].astype(str)
-    return frame[~names.str.startswith(HUMAN_PREFIX)]
+    judge = frame["judge"].cat
+    human = np.array([str(name).startswith(HUMAN_PREFIX) for name in judge.categories], bool)
+    return frame[~human[judge.codes.to_numpy()]] if human.any() else frame
 
 
 def row_names(frame: pd.DataFrame) -> dict[tuple[str, str], str]:
     """(judge, prompt) -> the shortest name that tells it from the others."""
-    cells = frame.groupby(["judge", "prompt"], observed=True).size().index
+    return names_of(list(frame.groupby(["judge", "prompt"], observed=True).size().index))
+
+
+def names_of(cells: Sequence[tuple[str, ...]]) -> dict[tuple[str, str], str]:
+    """The same from the judges and prompts themselves."""
     judges = {judge for judge, _ in cells}
     prompts = {prompt for _, prompt in cells}
     named = {}

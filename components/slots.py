@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from components.data_table import Cell, Table, of_estimates
 from components.format import count, known, number, percent, share
 from components.marks import (
     Figure,
@@ -72,7 +73,7 @@ def _paired_slots(rows: Sequence[SlotRow], slots: int, chance: float, height: in
         notes.append({**side_note(1, "ties", "var(--ink-3)"), "yref": "paper", "yshift": 12})
     room, notes, narrow = with_names([row.name for row in rows], notes)
     layout = layout_of(
-        height=height or 55 * max(len(rows), 1) + 22 + 30,
+        height=height or (55 if slots == 2 else 19 * slots) * max(len(rows), 1) + 22 + 30,
         left=room,
         right=52,
         top=22,
@@ -92,7 +93,7 @@ def _paired_slots(rows: Sequence[SlotRow], slots: int, chance: float, height: in
         ),
         yaxis=hidden_rows(len(rows)),
     )
-    return figure_of(data, layout, _slot_summary(rows), narrow)
+    return figure_of(data, layout, _slot_summary(rows), narrow, _slot_table(rows))
 
 
 def _slot_bars(
@@ -178,7 +179,16 @@ def _upright_slots(row: SlotRow, chance: float, height: int) -> Figure:
             fixedrange=True,
         ),
     )
-    return figure_of([bars], layout, _slot_summary([row]))
+    return figure_of([bars], layout, _slot_summary([row]), None, _slot_table([row]))
+
+
+def _slot_table(rows: Sequence[SlotRow]) -> Table:
+    entries: list[tuple[list[Cell], Estimate | None]] = []
+    for row in rows:
+        name = row.name.replace("\n", ", ")
+        entries += [([name, slot_name(slot)], one) for slot, one in enumerate(row.shares)]
+        entries.append(([name, "tie"], row.ties))
+    return of_estimates(["row", "slot"], entries)
 
 
 def _slot(row: SlotRow, slot: int) -> Estimate:

@@ -26,6 +26,11 @@ DATA_ORDER: Final = (
     "count", "per", "seed",
 )  # fmt: skip
 
+SOURCE_KEYS: Final = (
+    "format", "files", "join", "mapping", "split", "where", "options", "categories", "per",
+)  # fmt: skip
+"""What is said about one source and means nothing for another."""
+
 WIDTH: Final = 96
 
 Path = tuple[str, ...]
@@ -64,6 +69,13 @@ def put(text: str, path: Path, value: Any) -> str:
     return dump(wanted)
 
 
+def other_source(text: str, source: str) -> str:
+    """The study on other records: all their contestants, none of the old filters."""
+    for key in SOURCE_KEYS:
+        text = put(text, ("data", key), None)
+    return put(put(text, ("contestants",), None), ("data", "source"), source)
+
+
 def dump(values: Mapping[str, Any]) -> str:
     """A whole file: a line a key, short lists and judges in one line, as people write them."""
     return "".join(_entry(key, value) for key, value in values.items())
@@ -100,7 +112,9 @@ def _changed(values: dict[str, Any], path: Path, value: Any) -> dict[str, Any]:
     parent = made
     for key in path[:-1]:
         inner = parent.get(key)
-        parent[key] = inner if isinstance(inner, dict) else {}
+        if inner is not None and not isinstance(inner, dict):
+            raise ValueError(f"{key}: expected key: value lines, found {inner!r}; mend it first")
+        parent[key] = inner or {}
         parent = parent[key]
     if value is None:
         parent.pop(path[-1], None)

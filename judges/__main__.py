@@ -1,21 +1,26 @@
-"""python -m judges {run,plan,check,reread,retry}: a study file asked from the command line."""
+"""python -m judges {run,plan,check,reread,retry,describe,import-prompts}: asks from a terminal."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from pathlib import Path
+from typing import Any
 
 from judges.accounts import accounts
 from judges.attempts import Settings
 from judges.check import check
+from judges.describe import describe
+from judges.engine import Engine
 from judges.errors import PlanError
 from judges.models.embedded import EmbeddedUnavailable
 from judges.models.weights import WeightsMissing
 from judges.plan import Plan, forecast, make_plan, save_plan, stored_plan
 from judges.progress import duration, follow, summary
+from judges.prompt_import import import_judge_prompts
+from judges.prompt_library import path_of, save_prompt
 from judges.reread import reread
-from judges.runs import Engine
+from judges.suits import skipped
 from studies.errors import EvenhandError
 from studies.records import RETRYABLE
 from studies.store import Changed, Store
@@ -50,7 +55,28 @@ def _parser() -> argparse.ArgumentParser:
             sub.add_argument("--study", dest="name", help="the name of a study in the store")
         sub.add_argument("--store", type=Path, default=None, help="the SQLite file to use")
         sub.set_defaults(command=command)
+    told = "write the prompts of MT-Bench's judge_prompts.jsonl into a folder of prompt files"
+    sub = commands.add_parser("import-prompts", help=told, description=told)
+    sub.add_argument("file", type=Path, help="judge_prompts.jsonl")
+    sub.add_argument("folder", type=Path, help="where the .yaml files go; none is overwritten")
+    sub.set_defaults(command=import_prompts)
+    _describe_parser(commands)
     return parser
+
+
+def _describe_parser(commands: Any) -> None:
+    told = "let a judge that sees describe the images, and write the items with their descriptions"
+    sub = commands.add_parser("describe", help=told, description=told)
+    sub.add_argument("study", type=Path, help="a study file (YAML)")
+    sub.add_argument("--judge", required=True, help="a judge of the study with vision: true")
+    sub.add_argument("--prompt", default="creation-describe", help="a prompt of the kind describe")
+    sub.add_argument("--aspects-judge", default="", help="who names aspects; default: the judge")
+    sub.add_argument("--out", type=Path, required=True, help="the new items file (.jsonl)")
+    sub.add_argument("--store", type=Path, default=None,
+                     help="where replies are kept, so that nothing is asked twice; "
+                     "default: beside the new file")  # fmt: skip
+    sub.add_argument("--retry", action="store_true", help="ask again what failed before")
+    sub.set_defaults(command=describe_images)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -94,6 +120,8 @@ def reread_replies(options: argparse.Namespace) -> int:
     print(f"{study.name}: {done.read:,} replies read again, {changed:,} changed")
     for what, count in done.changed.most_common():
         print(f"  {what} {count:,}")
+    if done.kept:
+        print(f"  {done.kept:,} left as they are: their log-probabilities were not kept then")
     store.close()
     return 0
 
@@ -111,6 +139,8 @@ def plan(options: argparse.Namespace) -> int:
           f"{len(made.prompts)} prompts")  # fmt: skip
     print(f"  asks     {whole.asks:,}, of which noise floor {whole.noise:,}")
     print(f"  tokens   about {whole.prompt_tokens:,} in, {whole.completion_tokens:,} out")
+    for left in skipped(made.prompts, made.items):
+        print(f"  skipped  {left.items:,} items with {left.prompt}: {left.why}")
     print(f"  dollars  {_dollars(whole.dollars)}")
     print(f"  time     about {duration(whole.seconds or 0)}")
     return 0
@@ -125,6 +155,35 @@ def check_judges(options: argparse.Namespace) -> int:
         print(f"  reply    {result.reply!r}")
         print(f"  reading  {read.status}, rule {read.rule}: {read.verdict or read.detail}")
     return 0 if all(result.read.status == "ok" for result in results) else 1
+
+
+def import_prompts(options: argparse.Namespace) -> int:
+    """1 if no line of the file became a prompt."""
+    found = import_judge_prompts(options.file)
+    for prompt in found.prompts:
+        saved = save_prompt(prompt.yaml, options.folder)
+        path = path_of(saved, options.folder)
+        print(f"{saved.name}, version {saved.version}: {saved.protocol}, {saved.verdict}, {path}")
+    for name, why in found.refused:
+        print(f"not imported: {name}: {why}", file=sys.stderr)
+    return 0 if found.prompts else 1
+
+
+def describe_images(options: argparse.Namespace) -> int:
+    """0 only if every image of the slice has a description."""
+    store = Store(options.store or options.out.with_name(f"{options.out.name}.db"))
+    again = frozenset(RETRYABLE) if options.retry else Settings().again
+    done = describe(
+        load(options.study), options.judge, options.prompt, options.out, store,
+        aspects_judge=options.aspects_judge, settings=Settings(again=again), watch=follow,
+    )  # fmt: skip
+    store.close()
+    print(f"{done.described:,} items described, {done.without_images:,} have no images, "
+          f"{len(done.failed):,} failed; ${done.dollars:.4f} spent")  # fmt: skip
+    for item, why in done.failed.items():
+        print(f"  {item}: {why}", file=sys.stderr)
+    print(f"written: {done.out}" if done.out else f"nothing written: {done.reason}")
+    return 1 if done.failed else 0
 
 
 def _tell(changed: Changed) -> None:

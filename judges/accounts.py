@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from collections.abc import Collection
+from typing import Final, NamedTuple, Protocol
 
 from judges.plan import Plan
+from studies.records import EVIDENCE
 from studies.store import Store
 
 
@@ -41,6 +43,13 @@ class Account(NamedTuple):
     """Calls whose cost is not known: no price, or no usage told."""
 
 
+UNTOLD: Final = (
+    "sum(a.cost IS NULL AND (a.outcome IS NULL OR NOT (a.outcome LIKE 'HTTP %' OR a.outcome LIKE "
+    "'no %' OR a.outcome IN ('rate limit', 'unreachable', 'too_long', 'unsupported', 'stopped'))))"
+)
+"""Calls that may have been billed without telling; what an endpoint refuses it does not bill."""
+
+
 def note_run(store: Store, run: Noted) -> None:
     values = (
         run.id, run.plan.study.name, run.owner, run.state, run.reason, run.started, run.ended,
@@ -67,6 +76,42 @@ def accounts(store: Store, study: str) -> list[Account]:
     return [Account(*row) for row in rows]
 
 
+def accounts_of_run(store: Store, owner: str, study: str) -> list[Account]:
+    """What one run did: its attempts by judge and outcome. `owner`: see PastRun."""
+    rows = store.read(
+        "WITH mine(key, judge) AS ("
+        "SELECT DISTINCT key, judge FROM plan "
+        "WHERE study=(SELECT id FROM studies WHERE name=?2) "
+        "UNION SELECT e.key, e.judge FROM extractions e JOIN plan p ON p.key=e.reads "
+        "WHERE p.study=(SELECT id FROM studies WHERE name=?2)) "
+        "SELECT COALESCE(mine.judge, ''), COALESCE(a.outcome, 'unknown'), count(*), "
+        "COALESCE(sum(a.prompt_tokens), 0), COALESCE(sum(a.completion_tokens), 0), "
+        f"COALESCE(sum(a.cached_tokens), 0), COALESCE(sum(a.cost), 0.0), {UNTOLD} "
+        "FROM attempts a LEFT JOIN mine USING(key) WHERE a.owner=?1 GROUP BY 1, 2 ORDER BY 1, 2",
+        (owner, study),
+    )
+    return [Account(*row) for row in rows]
+
+
+class Spent(NamedTuple):
+    """One run in a list."""
+
+    calls: int
+    cost: float
+    unknown: int
+
+
+def spent_by_owner(store: Store, owners: Collection[str]) -> dict[str, Spent]:
+    """Calls and dollars of some runs, in one look."""
+    marks = ",".join("?" * len(owners))
+    rows = store.read(
+        f"SELECT owner, count(*), COALESCE(sum(cost), 0.0), {UNTOLD} FROM attempts a "
+        f"WHERE owner IN ({marks}) GROUP BY owner",
+        list(owners),
+    )
+    return {owner: Spent(*rest) for owner, *rest in rows}
+
+
 def spent_by(store: Store, study: str) -> float:
     """Dollars that the runs of a study have spent; what another study paid for is not in it."""
     row = store.read(
@@ -75,3 +120,24 @@ def spent_by(store: Store, study: str) -> float:
         (study,),
     ).fetchone()
     return float(row[0])
+
+
+class Failed(NamedTuple):
+    """Judgements of one run that are no evidence, of one kind."""
+
+    status: str
+    asks: int
+    key: str
+    """The last of them: an example."""
+
+
+def failures_of_run(store: Store, owner: str) -> list[Failed]:
+    """As they stand now: what was asked again since and read is not among them."""
+    marks = ",".join("?" * len(EVIDENCE))
+    rows = store.read(
+        "SELECT j.status, count(DISTINCT j.key), j.key, max(j.seq) FROM attempts a "
+        "JOIN judgements j ON j.key=a.key AND j.status=a.outcome "
+        f"WHERE a.owner=? AND j.status NOT IN ({marks}) GROUP BY j.status",
+        (owner, *EVIDENCE),
+    )
+    return [Failed(*row[:3]) for row in rows]

@@ -10,11 +10,13 @@ from typing import Final
 from judges.cost import CAPS, cap_of
 from judges.desk import Desk as Desk
 from judges.desk import JudgeState as JudgeState
+from judges.desk import Retry
 from judges.desk import Settings as Settings
 from judges.errors import JudgeStopped
 from judges.faults import Fault, fault_of
 from judges.models.answers import Answer, Call
 from judges.reading import read_answer
+from studies.journal import NotOurs
 from studies.records import NO_USAGE, Ask, Judgement, Usage
 
 LONGEST_BACKOFF: Final = 30.0
@@ -29,8 +31,14 @@ class Attempts:
     desk: Desk
     state: JudgeState
     call: Call
-    attempt: int
-    """The id of the intent on disk."""
+    after: asyncio.Task[None] | None = None
+    """The write of this worker's last judgement. It shares a commit with the intent of the next
+    call, and that call waits for both: a worker never has two results at stake."""
+    attempt: int | None = None
+    """The id of the intent on disk, from right before a call to its outcome."""
+    leased: bool = False
+    """The ask is ours until it is settled, or until a pause."""
+    not_ours: NotOurs | None = None
     usage: Usage = NO_USAGE
     cost: float | None = None
     total: float | None = None
@@ -45,13 +53,14 @@ class Attempts:
             self._drop(parameter)
 
     async def run(self) -> Answer | Fault | None:
-        """An answer, the fault that settles the ask, or None if no call could be made."""
+        """An answer, the fault that settles the ask, or None if no call could be made: the run was
+        stopped, or the ask is not ours."""
         try:
             while (outcome := await self._once()) is not None:
                 why = self._again(outcome)
                 if not why:
                     return self._settling(outcome)
-                await self._next_attempt(why)
+                await self._end(why)
                 if isinstance(outcome, Fault) and outcome.action == "retry" and not outcome.limited:
                     await self.desk.sleep(self.state, self._backoff())
         finally:
@@ -71,19 +80,21 @@ class Attempts:
         return replace(settled, cost=self.total, seconds=self.seconds, time=now)
 
     async def _once(self) -> Answer | Fault | None:
-        """One call behind the gate, within its deadline, its worst case reserved."""
+        """One call behind the gate, within its deadline, its worst case reserved, its intent on
+        disk."""
         ready = await self._ready()
         if ready is None:
             return None
         began, reserved = ready
         self.tried += 1
-        self.desk.journal.calling.add(self.attempt)
+        self.state.retrying.pop(self.call.key, None)
+        sent = time.monotonic()
         try:
             outcome = await self._ask()
         except BaseException:  # cancelled: the gate is shared with other runs
             self.state.gate.leave(began, neutral=True)
             raise
-        self.seconds = time.monotonic() - began
+        self.seconds = time.monotonic() - sent
         fault = outcome if isinstance(outcome, Fault) else None
         if fault is None:
             self.state.gate.leave(began)
@@ -97,23 +108,72 @@ class Attempts:
         return outcome
 
     async def _ready(self) -> tuple[float, float] | None:
-        """Waits until a call may be made: neither paused nor stopped, a place behind the gate, and
-        the worst case within the budget, all at one moment. None: never again in this run."""
-        desk, state, ledger = self.desk, self.state, self.desk.ledger
-        while await desk.may_go_on(state):
-            began = await state.gate.enter(lambda: desk.closed(state))
-            if began is None:
+        """Waits until a call may be made: neither paused nor stopped, a place behind the gate, the
+        worst case within the budget, and the ask ours, all at one moment. None: not by us."""
+        while await self._may_go_on():
+            place = await self._place()
+            if place is None:
                 continue
-            reserved = ledger.reserve(self.call, state.price)
-            if reserved is not None:
-                return began, reserved
-            state.gate.leave(began, neutral=True)
-            if ledger.idle:
-                state.broke = True
-                state.halt()
-            else:  # a call in flight may cost less than its worst case
-                await ledger.changed()
+            try:
+                begun = await self._begin()
+            except BaseException:
+                self._give_back(*place)
+                raise
+            if begun:
+                return place
+            self._give_back(*place)
+            if self.not_ours:
+                break
         return None
+
+    async def _may_go_on(self) -> bool:
+        """A pause gives the lease back: whoever else wants the ask need not wait for us."""
+        if self.leased and self.desk.paused and not self.desk.stop:
+            self.leased = False
+            await self.desk.journal.release(self.call.key)
+        return await self.desk.may_go_on(self.state)
+
+    async def _place(self) -> tuple[float, float] | None:
+        """A place behind the gate and the worst case of the call set aside."""
+        desk, state, ledger = self.desk, self.state, self.desk.ledger
+        began = await state.gate.enter(lambda: desk.closed(state))
+        if began is None:
+            return None
+        reserved = ledger.reserve(self.call, state.price)
+        if reserved is not None:
+            return began, reserved
+        state.gate.leave(began, neutral=True)
+        if ledger.idle:
+            state.broke = True
+            state.halt()
+        else:  # a call in flight may cost less than its worst case
+            await ledger.changed()
+        return None
+
+    async def _begin(self) -> bool:
+        """Writes that the call is about to be sent; a pause or a cool-down that came meanwhile
+        takes it back."""
+        journal = self.desk.journal
+        begun = await journal.begin(self.call.key, leased=self.leased)
+        if self.after is not None:
+            await self.after
+            self.after = None
+        if not isinstance(begun, int):
+            self.not_ours = begun
+            return False
+        if self.desk.closed(self.state) or self.state.gate.cooling:
+            self.leased = False
+            await journal.withdraw(self.call.key, begun)
+            return False
+        self.attempt, self.leased = begun, True
+        return True
+
+    def _give_back(self, began: float, reserved: float) -> None:
+        """No call was made: the gate learns nothing, the ledger books nothing."""
+        self.state.gate.leave(began, neutral=True)
+        self.desk.ledger.settle(
+            self.state.name, reserved, NO_USAGE, self.state.price, maybe_billed=False
+        )
 
     async def _ask(self) -> Answer | Fault:
         try:
@@ -136,10 +196,10 @@ class Attempts:
         if self.cost is not None:
             self.total = (self.total or 0.0) + self.cost
 
-    async def _next_attempt(self, why: str) -> None:
-        journal = self.desk.journal
-        self.attempt = await journal.again(self.call.key, self.attempt, why, self.usage, self.cost)
-        self.usage, self.cost = NO_USAGE, None
+    async def _end(self, why: str) -> None:
+        assert self.attempt is not None
+        await self.desk.journal.end(self.attempt, why, self.usage, self.cost)
+        self.attempt, self.usage, self.cost = None, NO_USAGE, None
 
     def _again(self, outcome: Answer | Fault) -> str:
         """Why to try again, empty if the ask is settled; prepares the next call."""
@@ -174,8 +234,7 @@ class Attempts:
         if fault.action != "retry" or self.tried >= most:
             self._count_failure(fault)
             return ""
-        told = f"retry {self.tried} of {most - 1}: {fault.reason}"
-        self.state.retrying[self.call.key] = told
+        self.state.retrying[self.call.key] = Retry(self.tried, most, fault.reason)
         return fault.reason
 
     def _maybe_stop(self, fault: Fault) -> None:

@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from judges.cost import Ledger
 from judges.faults import Fault
@@ -33,6 +34,17 @@ class Settings:
     """For stamps only: no wait and no lease depends on the wall clock."""
 
 
+class Retry(NamedTuple):
+    """An ask between two attempts."""
+
+    tried: int
+    most: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"retry {self.tried} of {self.most - 1}: {self.reason}"
+
+
 @dataclass(slots=True)
 class Mishap:
     """One kind of fault of one judge: how often in this run, and the last example."""
@@ -52,8 +64,11 @@ class JudgeState:
     workers: int = 1
     secret: str = field(default="", repr=False)
     waiting: str = ""
-    retrying: dict[str, str] = field(default_factory=dict)
+    retrying: dict[str, Retry] = field(default_factory=dict)
+    """By key: asks that failed and go again."""
     stopped: str = ""
+    left_out: bool = False
+    """Somebody chose to go on without this judge."""
     broke: bool = False
     """The budget is too small for one more call of this judge."""
     successes: int = 0
@@ -62,7 +77,8 @@ class JudgeState:
     dropped: set[str] = field(default_factory=set)
     """Parameters this endpoint refused once: not sent again."""
     mishaps: dict[str, Mishap] = field(default_factory=dict)
-    halted: asyncio.Event = field(default_factory=asyncio.Event)
+    held: asyncio.Event = field(default_factory=asyncio.Event)
+    """No call may begin: the run is paused or stopped, or this judge is. Wakes who sleeps."""
 
     def note(self, fault: Fault) -> None:
         mishap = self.mishaps.setdefault(fault.reason, Mishap())
@@ -72,7 +88,7 @@ class JudgeState:
     def halt(self, reason: str = "") -> None:
         """No further call; whoever waits in a backoff or at the gate goes home."""
         self.stopped = self.stopped or reason
-        self.halted.set()
+        self.held.set()
         self.gate.recheck()
 
 
@@ -98,9 +114,6 @@ class Desk:
 
     def steered(self) -> None:
         """Called in the loop after `paused` or `stop` was set."""
-        if self.stop:
-            for state in self.judges.values():
-                state.halted.set()
         if self.paused and not self.stop:
             self.go.clear()
         else:
@@ -108,6 +121,10 @@ class Desk:
             self.go.set()
         self.ledger.recheck()
         for state in self.judges.values():
+            if self.closed(state):
+                state.held.set()
+            else:
+                state.held.clear()
             state.gate.recheck()
 
     def closed(self, state: JudgeState) -> bool:
@@ -122,10 +139,10 @@ class Desk:
         return not self.closed(state)
 
     async def sleep(self, state: JudgeState, seconds: float) -> None:
-        """Sleeps unless the run or the judge is stopped meanwhile."""
+        """Sleeps unless the run is paused or stopped meanwhile, or the judge is."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await state.halted.wait()
+                await state.held.wait()
 
     async def repaired(self, error: Exception, submitted: float) -> bool:
         """The store refused a write: pause, say why, and wait for somebody to resume the run.

@@ -222,4 +222,9 @@ def _codes(error: openai.APIStatusError) -> str:
 def _message(error: openai.APIStatusError) -> str:
     body = _body(error)
     text = body.get("message") or (json.dumps(body) if body else str(error))
-    return " ".join(str(text).split())
+    return whole(" ".join(str(text).split()))
+
+
+def whole(text: str) -> str:
+    """JSON may hold half of a surrogate pair, which is no text: no file and no store takes it."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

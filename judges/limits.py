@@ -16,6 +16,8 @@ LONGEST_WAIT: Final = 30.0
 WINDOW: Final = 10
 ENOUGH: Final = 5
 """Calls that must have passed before their rate means anything."""
+CALM: Final = 30.0
+"""Seconds without a refusal after which the last one says little."""
 SLOWEST: Final = 0.05
 FASTEST: Final = 1000.0
 """A pace of so many calls a second holds nobody back: it is forgotten."""
@@ -26,7 +28,8 @@ class Pace:
 
     A number in flight alone cannot keep a limit of 10 a second when a call takes 20 ms. After the
     first refusal the pace doubles per window until the next; from then on it grows by 10 % a
-    window, and by 1 % just below the pace that was refused.
+    window, and by 1 % just below the pace that was refused. After half a minute without a refusal
+    it doubles again: what was refused then may have been somebody else's rush.
     """
 
     def __init__(self) -> None:
@@ -41,11 +44,11 @@ class Pace:
         if self._since < 0:
             self._since = now
 
-    def success(self) -> None:
+    def success(self, now: float) -> None:
         self._passed += 1
         if self.rate is None:
             return
-        self.rate *= 1 + self._growth() / max(WINDOW, self.rate)
+        self.rate *= 1 + self._growth(now) / max(WINDOW, self.rate)
         if self.rate > FASTEST:
             self.rate, self._confirmed = None, False
 
@@ -58,10 +61,10 @@ class Pace:
         self.rate = max(SLOWEST, SLOW_DOWN * self._refused_at)
         self._since, self._passed = resume_at, 0
 
-    def _growth(self) -> float:
+    def _growth(self, now: float) -> float:
         assert self.rate is not None
         times = self.rate / self._refused_at
-        if not self._confirmed or times > 1.5:
+        if not self._confirmed or times > 1.5 or now - self._since > CALM:
             return 1.0
         return 0.01 if 0.9 < times < 1.1 else 0.1
 
@@ -92,6 +95,12 @@ class Gate:
         """Seconds until the endpoint may be called again."""
         return max(0.0, self._cool_until - self._clock())
 
+    @property
+    def paced(self) -> float | None:
+        """Calls a second while only the pace keeps others in the line waiting."""
+        held = bool(self._waiters) and self.in_flight < int(self.limit)
+        return self.pace.rate if held else None
+
     async def enter(self, closed: Callable[[], bool]) -> float | None:
         """Waits for a place; returns when the call began, to be handed back to `leave`.
 
@@ -108,6 +117,12 @@ class Gate:
         """Another run shares this gate and may have more in flight."""
         self.ceiling = max(self.ceiling, ceiling)
         self.limit = max(self.limit, float(min(START, self.ceiling))) if self._steep else self.limit
+
+    def lower(self, ceiling: int) -> None:
+        """Somebody wants fewer calls at once than the endpoint would take; the next run that
+        shares this gate may want more again."""
+        self.ceiling = max(1, min(self.ceiling, ceiling))
+        self.limit = min(self.limit, float(self.ceiling))
 
     def leave(
         self,
@@ -158,7 +173,7 @@ class Gate:
     def _success(self) -> None:
         self._clean += 1
         self._refusals = 0
-        self.pace.success()
+        self.pace.success(self._clock())
         if self._clean >= self.limit and self.limit < self.ceiling:
             self._clean = 0
             self.limit = min(self.ceiling, self.limit * 2 if self._steep else self.limit + 1)

@@ -5,24 +5,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from judges.attempts import Attempts
 from judges.desk import Desk, JudgeState
 from judges.errors import JudgeStopped
 from judges.models.answers import Call
-from studies.journal import Claim
 from studies.records import Ask, Judgement
 
-CLAIM: Final = 64
-"""Leases and intents are written ahead, so many at once: a worker does not wait for a commit."""
+PAGE: Final = 64
+"""Asks read from the plan at once. Nothing is claimed by that: a lease comes with its call."""
 
 LOOK_AGAIN: Final = 0.2
 """Seconds between looks at asks that another process is making."""
-
-Work = tuple[Ask, Claim]
 
 
 @dataclass(slots=True)
@@ -33,11 +30,13 @@ class Seat:
     page: Callable[[int], list[Ask]]
     """The next asks, at most so many; empty when there are none now."""
     call_for: Callable[[Ask], Call]
-    settle: Callable[[Judgement, Attempts], Awaitable[None]]
+    settle: Callable[[Judgement, Attempts], Coroutine[Any, Any, None]]
     more: asyncio.Event | None = None
     """Set when asks may have come up: for a seat whose asks depend on others' replies."""
     feeds: list[Seat] = field(default_factory=list)
     """The seats whose replies this one waits for."""
+    elsewhere: deque[Ask] = field(default_factory=deque)
+    """Asks that somebody else is making: looked at until they are settled."""
     done: bool = False
 
 
@@ -54,48 +53,46 @@ class Panel:
                 seats.create_task(self._occupy(seat))
 
     async def _occupy(self, seat: Seat) -> None:
-        """A feeder that claims ahead, and a fixed pool of workers."""
+        """A feeder that reads ahead, and a fixed pool of workers."""
         workers = seat.state.workers
-        queue: asyncio.Queue[Work | None] = asyncio.Queue(maxsize=workers)
+        queue: asyncio.Queue[Ask | None] = asyncio.Queue(maxsize=workers)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._feed(seat, queue, workers))
             for _ in range(workers):
-                tasks.create_task(self._worker(seat, queue))
+                tasks.create_task(self._worker(seat, queue, tasks))
         seat.done = True
         for other in self.seats:
             if other.more is not None:
                 other.more.set()
 
-    async def _feed(self, seat: Seat, queue: asyncio.Queue[Work | None], workers: int) -> None:
-        async for work in self._claims(seat, min(CLAIM, workers)):
-            await queue.put(work)
+    async def _feed(self, seat: Seat, queue: asyncio.Queue[Ask | None], workers: int) -> None:
+        """All that is pending; what others are making is looked at until it is settled."""
+        while await self.desk.may_go_on(seat.state):
+            if page := seat.page(min(PAGE, workers)):
+                await self._put(seat, queue, page)
+            elif seat.elsewhere:
+                await self._look_again(seat, queue, workers)
+            else:
+                await queue.join()  # a worker may still find its ask made elsewhere
+                if not seat.elsewhere and not await self._more(seat):
+                    break
         for _ in range(workers):
             await queue.put(None)
 
-    async def _claims(self, seat: Seat, ahead: int) -> AsyncIterator[Work]:
-        """Pending asks with their leases; those leased elsewhere are looked at until settled."""
-        elsewhere: deque[Ask] = deque()
-        while await self.desk.may_go_on(seat.state):
-            page = seat.page(ahead)
-            if not page and elsewhere:
-                page = await self._look_again(seat, elsewhere, ahead)
-            elif not page:
-                if not await self._more(seat):
-                    return
-                continue
-            by_key = {ask.key: ask for ask in page}
-            claimed = await self.desk.journal.claim(list(by_key))
-            elsewhere.extend(by_key[key] for key in claimed.elsewhere)
-            for claim in claimed.ours:
-                seat.state.waiting = ""
-                yield by_key[claim.key], claim
+    async def _put(self, seat: Seat, queue: asyncio.Queue[Ask | None], page: list[Ask]) -> None:
+        made = self.desk.journal.being_made([ask.key for ask in page])
+        seat.elsewhere.extend(ask for ask in page if ask.key in made)
+        for ask in page:
+            if ask.key not in made:
+                await queue.put(ask)
 
-    async def _look_again(self, seat: Seat, elsewhere: deque[Ask], ahead: int) -> list[Ask]:
+    async def _look_again(self, seat: Seat, queue: asyncio.Queue[Ask | None], most: int) -> None:
         self.desk.shared = True
-        seat.state.waiting = f"{len(elsewhere)} being asked by another run"
+        seat.state.waiting = f"{len(seat.elsewhere)} being asked by another run"
         await self.desk.sleep(seat.state, LOOK_AGAIN)
         seat.state.waiting = ""
-        return [elsewhere.popleft() for _ in range(min(ahead, len(elsewhere)))]
+        some = min(PAGE, most, len(seat.elsewhere))
+        await self._put(seat, queue, [seat.elsewhere.popleft() for _ in range(some)])
 
     async def _more(self, seat: Seat) -> bool:
         """Waits for asks that others' replies may bring; False when none can come any more."""
@@ -107,26 +104,36 @@ class Panel:
                 await seat.more.wait()
         return True
 
-    async def _worker(self, seat: Seat, queue: asyncio.Queue[Work | None]) -> None:
-        while (work := await queue.get()) is not None:
-            ask, claim = work
+    async def _worker(
+        self, seat: Seat, queue: asyncio.Queue[Ask | None], tasks: asyncio.TaskGroup
+    ) -> None:
+        """One ask after the other. The write of a judgement goes on while the next ask is made
+        ready, so that both share a commit; the next call is not sent before it is through."""
+        settling: asyncio.Task[None] | None = None
+        while (ask := await queue.get()) is not None:
             if await self.desk.may_go_on(seat.state):
-                await self._make(seat, ask, claim)
-            else:
-                await self.desk.journal.release([claim])
+                attempts = Attempts(self.desk, seat.state, seat.call_for(ask), settling)
+                if (judgement := await self._make(seat, ask, attempts)) is not None:
+                    settling = tasks.create_task(seat.settle(judgement, attempts))
+                    await asyncio.sleep(0)  # its write is queued before that of the next intent
+            queue.task_done()
 
-    async def _make(self, seat: Seat, ask: Ask, claim: Claim) -> None:
+    async def _make(self, seat: Seat, ask: Ask, attempts: Attempts) -> Judgement | None:
+        """The ask's typed outcome; None if it was not made, or its judge was stopped over it."""
         journal = self.desk.journal
-        attempts = Attempts(self.desk, seat.state, seat.call_for(ask), claim.attempt)
         try:
             outcome = await attempts.run()
         except JudgeStopped as stop:
+            assert attempts.attempt is not None
             seat.state.halt(str(stop))
             await journal.give_up(
                 ask.key, attempts.attempt, "stopped", attempts.usage, attempts.cost
             )
-            return
-        if outcome is None:
-            await journal.release([Claim(ask.key, attempts.attempt)])
-        else:
-            await seat.settle(attempts.judgement(ask, outcome), attempts)
+            return None
+        if outcome is not None:
+            return attempts.judgement(ask, outcome)
+        if attempts.not_ours == "elsewhere":
+            seat.elsewhere.append(ask)
+        elif attempts.leased:
+            await journal.release(ask.key)
+        return None

@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import mimetypes
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 from judges.cost import price_of
-from judges.errors import PlanError
+from judges.images import image_url as image_url
+from judges.images import without_image_bytes
 from judges.models.answers import Call
-from judges.models.simulated import SPEAKS
 from judges.models.weights import find, sha256_of
+from judges.plan_checks import check_plan, showings_for
 from judges.prompt import Prompt, Scene, canonical, load_prompt, parse_prompt, render
-from studies.comparisons import (
-    Showing,
-    option_showings,
-    pair_showings,
-    reference_plays,
-    single_showings,
-    unrelated_answer,
-)
-from studies.records import UNRELATED, Ask, Item, JudgeSpec, Price
+from judges.suits import unsuited
+from studies.comparisons import Showing, unrelated_answer
+from studies.recorded import beside_asks
+from studies.records import UNRELATED, Ask, Item, Judgement, JudgeSpec, Price
 from studies.rows import PromptText, Request
-from studies.sources.load import load_items, source_path
+from studies.sources.load import image_folder, load_source
 from studies.store import Changed, Store
 from studies.study import Study, dump
+from studies.votes import has_votes
 
 CHARACTERS_PER_TOKEN: Final = 4.2
 REPLY_TOKENS: Final = 250
@@ -38,10 +32,8 @@ REPLY_TOKENS: Final = 250
 
 IMAGE_TOKENS: Final = 765
 """What a provider counts for a picture of about a megapixel; its bytes are no text."""
-PLAN_VERSION: Final = 1
+PLAN_VERSION: Final = 2
 """Raise it when draws or rendering change: plans of older versions are then made again."""
-
-_PAIR_PROTOCOLS: Final = ("pairwise", "five-level", "factuality")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +45,10 @@ class Plan:
     prompts: tuple[Prompt, ...]
     images: Path
     """The folder that image paths are relative to."""
+    aspects: Mapping[str, str] = field(default_factory=dict)
+    """By item, what a query-specific description is to attend to; only describe plans have any."""
+    recorded: tuple[Judgement, ...] = ()
+    """Verdicts that come with the data: kept beside those that are asked for."""
 
     def judge(self, name: str) -> JudgeSpec:
         return next(judge for judge in self.study.judges if judge.name == name)
@@ -72,13 +68,15 @@ class Planned:
 
 def make_plan(study: Study) -> Plan:
     """Loads data and prompts, and refuses early what cannot be asked."""
-    items = tuple(load_items(study.data, study.folder))
+    loaded = load_source(study.data, study.folder).cut(study.data)
+    study = replace(study, data=loaded.pinned(study.data))
+    items = tuple(loaded.items)
     prompts = tuple(load_prompt(name, study.folder) for name in study.prompts)
     if study.protocol:
         prompts = tuple(p for p in prompts if p.protocol == study.protocol)
-    plan = Plan(study, items, prompts, source_path(study.data, study.folder).parent)
-    _check(plan)
-    return plan
+    check_plan(study, items, prompts)
+    images = image_folder(study.data, study.folder)
+    return Plan(study, items, prompts, images, recorded=tuple(loaded.judgements))
 
 
 def asks_of(plan: Plan) -> Iterator[Planned]:
@@ -86,14 +84,17 @@ def asks_of(plan: Plan) -> Iterator[Planned]:
     so that what has come so far is a fair sample and a rating of all judges mixes them."""
     items = list(plan.items)
     random.Random(f"plan:{plan.study.data.seed}").shuffle(items)
-    kinds = dict.fromkeys(_showings(prompt) for prompt in plan.prompts)
+    kinds = dict.fromkeys(showings_for(prompt) for prompt in plan.prompts)
     showings = {kind: _by_item(kind(plan.study, items)) for kind in kinds}  # alike for every judge
     identities = {j.name: identity_of(j, plan.study.families) for j in plan.study.judges}
+    suited = {
+        item.id: [p for p in plan.prompts if not unsuited(p, item, plan.prompts)] for item in items
+    }
     parameters: dict[tuple[str, str, int], dict[str, Any]] = {}
     for item in items:
         for judge in plan.study.judges:
-            for prompt in plan.prompts:
-                for showing in showings[_showings(prompt)].get(item.id, ()):
+            for prompt in suited[item.id]:
+                for showing in showings[showings_for(prompt)].get(item.id, ()):
                     at = (judge.name, prompt.name, len(showing.shown))
                     if at not in parameters:
                         parameters[at] = parameters_of(judge, prompt, len(showing.shown))
@@ -124,18 +125,24 @@ def save_plan(plan: Plan, store: Store) -> Changed:
         return Changed(planned, 0, 0)
     asks = [(planned.ask, planned.request) for planned in asks_of(plan)]
     texts = [PromptText(p.sha, p.name, p.version, p.yaml) for p in plan.prompts]
-    return store.save_study(plan.study, plan.items, asks, texts, plan_sha=sha)
+    recorded = beside_asks(
+        store, plan.study, plan.items, plan.recorded, tuple(ask for ask, _ in asks)
+    )
+    return store.save_study(plan.study, plan.items, asks, texts, plan_sha=sha, recorded=recorded)
 
 
 def plan_sha(plan: Plan) -> str:
     """Changes with the study, its data, its prompts or the weights of the embedded judge."""
     parts = [
         str(PLAN_VERSION),
-        dump(plan.study),
+        dump(replace(plan.study, preset="")),  # what a preset says may change with a release
         *(repr(item) for item in plan.items),
         *(prompt.sha for prompt in plan.prompts),
         *(repr(prompt.format) for prompt in plan.prompts),  # its closing words are sent too
         *(identity_of(judge) for judge in plan.study.judges),
+        *(repr((j.ask, j.status, j.verdict)) for j in plan.recorded),
+        *([canonical(dict(plan.aspects))] if plan.aspects else []),
+        *(["votes"] if has_votes(plan.items) else []),
     ]
     return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
 
@@ -214,8 +221,7 @@ def tokens_of(call: Call) -> tuple[int, int]:
         parts = [{"text": content}] if isinstance(content, str) else content
         texts += sum(len(part.get("text", "")) for part in parts)
         images += sum("image_url" in part for part in parts)
-    short = call.parameters.get("max_tokens") == 1
-    out = 1 if short else min(REPLY_TOKENS, call.judge.max_tokens)
+    out = min(REPLY_TOKENS, call.parameters.get("max_tokens", call.judge.max_tokens))
     return round(texts / CHARACTERS_PER_TOKEN) + IMAGE_TOKENS * images, out
 
 
@@ -235,12 +241,6 @@ def _seconds(
     if judge.kind == "embedded":
         return tokens / (pace[0] if pace else 85.0)
     return (1 / pace[1] if pace else 3.0) / concurrency
-
-
-def _showings(prompt: Prompt) -> Callable[[Study, Sequence[Item]], Iterator[Showing]]:
-    if prompt.protocol in _PAIR_PROTOCOLS:
-        return pair_showings
-    return option_showings if prompt.protocol == "choice" else single_showings
 
 
 def _planned(
@@ -283,7 +283,7 @@ def key_of(identity: str, call: Call, repeat: int, *, reads: str | None = None) 
     request = {
         "endpoint": identity,
         "model": call.judge.model,
-        "messages": _without_image_bytes(call.messages) if call.scene.images else call.messages,
+        "messages": without_image_bytes(call.messages) if call.scene.images else call.messages,
         "parameters": dict(call.parameters),
         "shown": call.scene.shown,
         "labels": call.scene.labels,
@@ -303,13 +303,14 @@ def _scene(
     labels: tuple[str, ...],
     other: Item | None,
 ) -> Scene:
+    shown = tuple(name for name in shown if name)  # a description is of nobody's answer
     answers = tuple(
         unrelated_answer(item, other) if name == UNRELATED and other else item.answer(name)
         for name in shown
     )
     sees = plan.study.judge_sees == "images" and judge.vision
     images = tuple(image_url(path, plan.images) for path in item.images) if sees else ()
-    return Scene(item, shown, answers, labels, images)
+    return Scene(item, shown, answers, labels, images, aspects=plan.aspects.get(item.id, ""))
 
 
 def _call(
@@ -319,110 +320,16 @@ def _call(
     return Call(key, judge, prompt, scene, render(prompt, scene, prefilled=prefilled), parameters)
 
 
-@lru_cache(maxsize=256)
-def image_url(path: str, folder: Path) -> str:
-    """A data URL of a local image; addresses are passed on as they are, never fetched by us."""
-    if path.startswith(("https://", "data:")):
-        return path
-    kind = mimetypes.guess_type(path)[0] or "image/png"
-    try:
-        content = (folder / path).read_bytes()
-    except OSError as error:
-        raise PlanError(f"image {path!r} cannot be read: {error.strerror}") from None
-    return f"data:{kind};base64,{base64.b64encode(content).decode()}"
-
-
-def _without_image_bytes(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Images by their hash: a key need not hash megabytes of base64 as JSON."""
-    out = []
-    for message in messages:
-        content = message["content"]
-        if isinstance(content, list):
-            content = [_image_sha(part) for part in content]
-        out.append({"role": message["role"], "content": content})
-    return out
-
-
-def _image_sha(part: dict[str, Any]) -> dict[str, Any]:
-    if part.get("type") != "image_url":
-        return part
-    return {"type": "image", "sha": hashlib.sha256(part["image_url"]["url"].encode()).hexdigest()}
-
-
-def _check(plan: Plan) -> None:
-    study = plan.study
-    if not study.judges:
-        raise PlanError("the study names no judge; add one under 'judges'")
-    if not plan.prompts and study.prompts:
-        raise PlanError(f"protocol: {study.protocol} leaves none of the study's prompts")
-    if not plan.prompts:
-        raise PlanError("the study names no prompt; add one under 'prompts'")
-    names = [prompt.name for prompt in plan.prompts]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise PlanError(f"two prompts are named {twice[0]!r}; give each file its own 'name'")
-    _check_images(plan)
-    for prompt in plan.prompts:
-        if prompt.protocol in ("describe", "extraction"):
-            raise PlanError(
-                f"prompt {prompt.name!r} has the protocol {prompt.protocol}: it judges nothing"
-            )
-        if study.labels == "crossed" and not prompt.crossable:
-            raise PlanError(
-                "labels: crossed needs $first, $second, $label_first and $label_second; prompt "
-                f"{prompt.name!r} does not use them all"
-            )
-        if "reference" in prompt.variables and reference_plays(study):
-            raise PlanError(
-                f"prompt {prompt.name!r} gives the judge the reference, but @reference plays: it "
-                "would be compared with itself"
-            )
-        for judge in study.judges:
-            _check_reading(judge, prompt)
-        if next(_showings(prompt)(study, plan.items), None) is None:
-            wanted = "one of" if _showings(prompt) is single_showings else "two of"
-            raise PlanError(
-                f"nothing to ask with prompt {prompt.name!r}: no item of this slice has answers "
-                f"by {wanted} the contestants"
-            )
-
-
-def _check_images(plan: Plan) -> None:
-    """Who is to see must be able to, and must be shown something."""
-    if plan.study.judge_sees != "images":
-        return
-    if not any(judge.vision for judge in plan.study.judges):
-        raise PlanError("judge_sees: images, but no judge has vision: true")
-    if not any("images" in prompt.variables for prompt in plan.prompts):
-        raise PlanError("judge_sees: images, but no prompt of the study shows $images")
-
-
-def _check_reading(judge: JudgeSpec, prompt: Prompt) -> None:
-    if judge.read == "probabilities" and not prompt.format.prefill:
-        if judge.kind == "embedded" and prompt.format.grammar:
-            return
-        raise PlanError(
-            f"judge {judge.name!r} reads label probabilities, but the verdict format "
-            f"{prompt.verdict!r} of prompt {prompt.name!r} has no single-token labels"
-        )
-    if judge.kind == "simulated" and prompt.verdict not in SPEAKS:
-        raise PlanError(
-            f"judge {judge.name!r} is simulated and cannot answer in the verdict format "
-            f"{prompt.verdict!r} of prompt {prompt.name!r}; it knows {', '.join(SPEAKS)}"
-        )
-    if judge.kind == "simulated" and judge.simulation.get("tie_rate") and not prompt.format.ties:
-        raise PlanError(
-            f"judge {judge.name!r} has a tie_rate, but prompt {prompt.name!r} offers no tie"
-        )
-
-
 def stored_plan(store: Store, name: str) -> Plan:
     """A study as it was saved: its items and prompts from the store, so no file is needed."""
     study = store.study(name)
     items = tuple(store.items(name).values())
-    prompts = tuple(_stored_prompt(store, name, prompt) for prompt in study.prompts)
-    return Plan(study, items, prompts, source_path(study.data, store.path.parent).parent)
-
-
-def _stored_prompt(store: Store, study: str, name: str) -> Prompt:
-    stored = store.prompt_of(study, Path(name).stem)
-    return parse_prompt(stored, name) if stored else load_prompt(name)
+    texts = store.read(
+        "SELECT t.yaml FROM prompts t JOIN (SELECT r.prompt_sha, min(p.position) AS place "
+        "FROM plan p JOIN requests r USING(key) WHERE p.origin='live' AND "
+        "p.study=(SELECT id FROM studies WHERE name=?) GROUP BY 1) ON sha=prompt_sha "
+        "ORDER BY place",
+        (name,),
+    )
+    prompts = tuple(parse_prompt(text, name) for (text,) in texts)
+    return Plan(study, items, prompts, image_folder(study.data, store.path.parent))

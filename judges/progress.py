@@ -104,8 +104,8 @@ def summary(snapshot: Snapshot, tokens: tuple[int, int], ledger: Sequence[Accoun
     ]
     if snapshot.possibly_paid_twice:
         rows.append(
-            f"  possibly paid twice: at most {snapshot.possibly_paid_twice:,} calls that a killed "
-            "process had begun"
+            f"  possibly paid twice: {snapshot.possibly_paid_twice:,} calls in flight when their "
+            "process was killed"
         )
     return "\n".join([*rows, *_judge_lines(ledger)])
 

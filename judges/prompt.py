@@ -1,13 +1,9 @@
-"""Judge prompts: YAML data, versioned, hashed on load, rendered in one pass.
-
-One pass matters: judged text may hold `$closing` or `{question}`; it must never expand.
-"""
+"""Judge prompts: YAML data, versioned, hashed on load, rendered in one pass."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,6 +12,8 @@ from typing import Any, Final
 
 from judges.errors import PromptError
 from judges.formats import Format, format_named
+from judges.query import context_text, query, query_text
+from judges.template import VARIABLES, fill, nearest, pieces, unknown_variables, variables_in
 from studies.errors import StudyError
 from studies.fields import Fields, load_yaml
 from studies.records import Item
@@ -23,26 +21,24 @@ from studies.study import PROTOCOLS
 
 FOLDER: Final = Path(__file__).with_name("prompts")
 ROLES: Final = ("system", "user", "assistant")
-VARIABLES: Final = (
-    "instruction", "context", "reference", "ground_truth", "criteria_subjective",
-    "criteria_factuality", "response_a", "response_b", "first", "second", "label_first",
-    "label_second", "labels", "options", "reply", "images", "n_images", "aspects", "closing",
-    "fence", "task",
-)  # fmt: skip
-ALIASES: Final = {
-    "question": "instruction",
-    "prompt": "instruction",
-    "answer_a": "response_a",
-    "answer_b": "response_b",
-    "output_1": "response_a",
-    "output_2": "response_b",
-    "ref_answer_1": "reference",
-}
-"""Names that other people's prompts use, written {question} or {{question}}."""
+SPEAKS_IN: Final[Mapping[str, tuple[str, ...]]] = {
+    "pairwise": ("overall-response", "mt-bench", "label", "selection-option", "final-answer",
+                 "json-winner", "rating-pair"),
+    "choice": ("selection-option", "label", "final-answer", "overall-response", "mt-bench",
+               "json-winner"),
+    "five-level": ("five-level", "arena-hard"),
+    "factuality": ("factuality",),
+    "single": ("rating", "result-n", "grade-letter"),
+    "describe": ("none",),
+    "extraction": ("final-answer", "overall-response", "label", "mt-bench", "json-winner",
+                   "selection-option"),
+}  # fmt: skip
+"""The verdict formats that each protocol can be asked in, the usual one first."""
 
-_PLACE: Final = re.compile(
-    r"\$(?P<dollar>[a-z_]+)|\{\{\s*(?P<double>[a-z_0-9]+)\s*\}\}|\{(?P<single>[a-z_0-9]+)\}"
-)
+
+SHOWS_IMAGES: Final = frozenset({"images", "query"})
+"""The variables that stand for images, where the judge sees, and for their description elsewhere.
+The images go first in the message that names one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +59,16 @@ class Prompt:
 
     @property
     def variables(self) -> frozenset[str]:
-        return _variables(self.messages)
+        return variables_in(tuple(text for _, text in self.messages))
+
+    @property
+    def shows_images(self) -> bool:
+        return not SHOWS_IMAGES.isdisjoint(self.variables)
+
+    @property
+    def asks_for_grades(self) -> bool:
+        """Whether it asks for `Grading:` lines before the selection, as grade-points does."""
+        return self.verdict == "selection-option" and any("Grading:" in t for _, t in self.messages)
 
     @property
     def crossable(self) -> bool:
@@ -88,7 +93,7 @@ class Scene:
 
 
 def known_prompts() -> dict[str, Path]:
-    return {path.stem: path for path in sorted(FOLDER.glob("*.yaml"))}
+    return {path.stem: path for path in sorted(FOLDER.glob("*.yaml"), key=lambda path: path.stem)}
 
 
 def load_prompt(name: str, folder: Path | None = None) -> Prompt:
@@ -133,8 +138,7 @@ def _parsed(text: str, where: str) -> Prompt:
     read.done()
     if not name or not messages:
         raise PromptError(f"{where}: a prompt needs a name and messages")
-    if format_named(verdict).name == "none" and protocol != "describe":
-        raise PromptError(f"{where}: a {protocol} prompt needs a verdict format under 'verdict'")
+    _check_verdict(protocol, verdict, where)
     sha = _sha([name, version, protocol, messages, verdict, extraction])
     prompt = Prompt(name, version, source, protocol, messages, verdict, extraction, sha, text)
     _check_variables(prompt, where)
@@ -153,28 +157,6 @@ def render(prompt: Prompt, scene: Scene, *, prefilled: bool = False) -> list[dic
     return messages
 
 
-def fill(text: str, values: Mapping[str, str]) -> str:
-    """Puts values into a template in one pass; what is no variable stays as it is."""
-    return "".join([values[name] if is_variable else name for name, is_variable in _pieces(text)])
-
-
-@lru_cache(maxsize=1024)
-def _pieces(text: str) -> tuple[tuple[str, bool], ...]:
-    """A template cut once: (its own text, False) and (a variable's name, True) in turn."""
-    pieces, end = [], 0
-    for match in _PLACE.finditer(text):
-        if (name := _variable(match)) is not None:
-            pieces += [(text[end : match.start()], False), (name, True)]
-            end = match.end()
-    return (*pieces, (text[end:], False))
-
-
-@lru_cache(maxsize=1024)
-def _variables(messages: tuple[tuple[str, str], ...]) -> frozenset[str]:
-    return frozenset(name for _, text in messages for name, is_variable in _pieces(text)
-                     if is_variable)  # fmt: skip
-
-
 def fence(prompt: Prompt, scene: Scene) -> str:
     """A delimiter no answer can know; derived, so that the same ask is the same bytes."""
     return _sha([prompt.sha, scene.item.id, scene.shown])[:8]
@@ -191,18 +173,25 @@ def _message(entry: object, where: str) -> tuple[str, str]:
 
 def _check_variables(prompt: Prompt, where: str) -> None:
     for _, text in prompt.messages:
-        for match in _PLACE.finditer(text):
-            name = match["dollar"]
-            if name and name not in VARIABLES:
-                known = ", ".join("$" + variable for variable in VARIABLES)
-                raise PromptError(f"{where}: unknown variable ${name}. Known: {known}")
+        for written in unknown_variables(text):
+            known = ["$" + variable for variable in VARIABLES]
+            near = nearest(written, known)
+            hint = f" (did you mean {near}?)" if near else ""
+            raise PromptError(f"{where}: unknown variable {written}{hint}. "
+                              f"Known: {', '.join(known)}")  # fmt: skip
 
 
-def _variable(match: re.Match[str]) -> str | None:
-    if match["dollar"]:
-        return match["dollar"] if match["dollar"] in VARIABLES else None
-    name = match["double"] or match["single"]
-    return ALIASES.get(name, name if name in VARIABLES else None)
+def _check_verdict(protocol: str, verdict: str, where: str) -> None:
+    """A rating is no comparison: a format that its protocol cannot use is refused on loading."""
+    name, fitting = format_named(verdict).name, SPEAKS_IN[protocol]
+    if name == "none" and protocol != "describe":
+        raise PromptError(f"{where}: a {protocol} prompt needs a verdict format under 'verdict'; "
+                          f"one of {', '.join(fitting)}")  # fmt: skip
+    if name not in fitting:
+        others = [other for other, formats in SPEAKS_IN.items() if name in formats]
+        raise PromptError(f"{where}: verdict: {name} does not go with protocol: {protocol}, which "
+                          f"takes {', '.join(fitting)}; {name} is for protocol: "
+                          f"{' or '.join(others)}")  # fmt: skip
 
 
 def _in_label_order(labels: tuple[str, ...]) -> tuple[str, ...]:
@@ -251,15 +240,10 @@ _VALUES: Final[Mapping[str, Callable[[Prompt, Scene], str]]] = {
     "closing": lambda _, __: "",  # depends on how the verdict is read: render puts it in
     "fence": lambda prompt, scene: fence(prompt, scene),
     "task": lambda _, scene: task_text(scene.item, scene.images),
+    "query": lambda _, scene: query(scene.item, context_text(scene.item), sees=bool(scene.images)),
+    "query_text": lambda _, scene: query_text(scene.item),
 }
 """What each variable stands for: only those a prompt names are worked out."""
-
-
-def context_text(item: Item) -> str:
-    """The description of an item's images; several are listed."""
-    if isinstance(item.context, str):
-        return item.context
-    return "\n".join(f"Image {k}: {text}" for k, text in enumerate(item.context, 1))
 
 
 def task_text(item: Item, images: tuple[str, ...]) -> str:
@@ -277,7 +261,8 @@ def _listed(labels: Sequence[str]) -> str:
 def _rendered(
     role: str, text: str, values: Mapping[str, str], images: tuple[str, ...]
 ) -> dict[str, Any]:
-    if images and ("images", True) in _pieces(text):
+    if images and not SHOWS_IMAGES.isdisjoint(name for name, is_variable in pieces(text)
+                                              if is_variable):  # fmt: skip
         parts: list[dict[str, Any]] = [
             {"type": "image_url", "image_url": {"url": url}} for url in images
         ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from judges.models.answers import Answer, Call
+from judges.models.answers import Answer, Call, top_as_text
 from judges.prompt import Prompt
 from judges.verdict import Reading, read, read_probabilities
 from studies.records import Ask, Judgement, Status, Verdict
@@ -32,13 +32,14 @@ class Read:
             usage=answer.usage,
             model=answer.model,
             detail=self.detail,
+            top_logprobs=top_as_text(answer.top_logprobs),
         )
 
 
 def read_answer(call: Call, answer: Answer, rule: str = "default") -> Read:
     """The outcome of a call: by label probabilities if they were asked for, else by its words."""
-    if call.parameters.get("logprobs") and not _no_words(answer):
-        return _by_probabilities(call, answer)
+    if call.parameters.get("logprobs"):
+        return read_labels(call.prompt, call.scene.labels, answer)
     return read_reply(call.prompt, call.scene.labels, answer, rule)
 
 
@@ -50,6 +51,9 @@ def read_reply(prompt: Prompt, labels: Sequence[str], answer: Answer, rule: str)
         cut = answer.finish == "length"
         detail = "the reply ended before any text" if cut else "the reply is empty"
         return Read("truncated" if cut else "empty", None, "empty", detail)
+    if prompt.verdict == "none":  # a description: its words are all there is to it
+        cut = answer.finish == "length"
+        return Read("truncated" if cut else "ok", None, "none", "cut off" if cut else "")
     return _typed(read(prompt.verdict, answer.text, len(labels), rule), labels, answer)
 
 
@@ -69,18 +73,21 @@ def _typed(reading: Reading, labels: Sequence[str], answer: Answer) -> Read:
     return Read("unreadable", None, reading.rule, reading.reason)
 
 
-def _by_probabilities(call: Call, answer: Answer) -> Read:
-    if not answer.token_probabilities:
+def read_labels(prompt: Prompt, labels: Sequence[str], answer: Answer) -> Read:
+    """By what the judge was about to say: the labels' probabilities at its last token."""
+    if (told := _no_words(answer)) is not None:
+        return told
+    if not answer.top_logprobs:
         empty = not answer.text.strip()
         detail = "the reply is empty" if empty else "the judge told no label probabilities"
         return Read("empty" if empty else "unsupported", None, "probabilities", detail)
-    labels = sorted(call.scene.labels, key=lambda label: (len(label), label))
-    reading = read_probabilities(labels, answer.token_probabilities, call.prompt.format.ties)
+    order = sorted(labels, key=lambda label: (len(label), label))
+    reading = read_probabilities(order, answer.token_probabilities, prompt.format.ties)
     if reading.verdict is None:
         shares = Verdict(label_mass=reading.mass)
         detail = reading.reason or "the labels were unlikely"
         return Read("unreadable", shares, reading.rule, detail)
-    return Read("ok", in_slots(reading.verdict, call.scene.labels), reading.rule)
+    return Read("ok", in_slots(reading.verdict, labels), reading.rule)
 
 
 def in_slots(verdict: Verdict, labels: Sequence[str]) -> Verdict:

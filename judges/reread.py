@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, NamedTuple
 
-from judges.models.answers import Answer
+from judges.models.answers import Answer, top_from_text
 from judges.prompt import Prompt, parse_prompt
-from judges.reading import read_reply
+from judges.reading import Read, read_labels, read_reply
 from studies.records import Judgement
 from studies.rows import put_judgement
 from studies.store import Store
 
 READABLE_AGAIN: Final = frozenset({"ok", "extracted", "unreadable", "truncated"})
-"""Statuses that came from reading text; the others never had any to read."""
+"""Statuses that came from reading; the others never had anything to read."""
 BATCH: Final = 500
+WITHOUT: Final = "asked without "
+"""How a judgement tells which parameters its endpoint refused: true whatever is read in it."""
 
 
 @dataclass(slots=True)
@@ -27,22 +30,45 @@ class Reread:
     read: int = 0
     changed: Counter[str] = field(default_factory=Counter)
     """By "unreadable -> ok", or "ok, another verdict"."""
+    kept: int = 0
+    """Label probabilities of a store that did not keep what they were read from: left alone."""
+
+
+class Asked(NamedTuple):
+    """What stands behind a key, as it was when it was asked."""
+
+    prompt: Prompt
+    by_labels: bool
+
+    def read(self, judgement: Judgement, rule: str) -> Read:
+        top = top_from_text(judgement.top_logprobs)
+        answer = Answer(judgement.reply, finish=judgement.finish, top_logprobs=top)
+        labels = judgement.ask.labels
+        if self.by_labels:
+            return read_labels(self.prompt, labels, answer)
+        return read_reply(self.prompt, labels, answer, rule)
+
+
+AskedWith = Callable[[str], Asked | None]
 
 
 def reread(store: Store, study: str, rule: str | None = None) -> Reread:
     """Parses the replies of a study again and keeps what now reads differently."""
     rule = rule or store.study(study).reading
-    prompt_of = _prompts(store)
+    asked_with = _asked_with(store)
     done = Reread()
     changed: list[Judgement] = []
     for judgement in store.judgements(study):
-        if judgement.status not in READABLE_AGAIN or judgement.rule == "probabilities":
+        if judgement.status not in READABLE_AGAIN:
             continue
-        prompt = prompt_of(judgement.ask.key)
-        if prompt is None:  # recorded elsewhere: its words are not ours to read
+        asked = asked_with(judgement.ask.key)
+        if asked is None:  # recorded elsewhere: its words are not ours to read
+            continue
+        if asked.by_labels and not judgement.top_logprobs:
+            done.kept += 1
             continue
         done.read += 1
-        now = _read_again(store, judgement, prompt, rule, prompt_of)
+        now = _read_again(store, judgement, asked, rule, asked_with)
         if (told := _difference(judgement, now)) is not None:
             done.changed[told] += 1
             changed.append(now)
@@ -52,30 +78,27 @@ def reread(store: Store, study: str, rule: str | None = None) -> Reread:
 
 
 def _read_again(
-    store: Store,
-    judgement: Judgement,
-    prompt: Prompt,
-    rule: str,
-    prompt_of: Callable[[str], Prompt | None],
+    store: Store, judgement: Judgement, asked: Asked, rule: str, asked_with: AskedWith
 ) -> Judgement:
-    now = _parsed(judgement, prompt, rule)
+    now = _with(judgement, asked.read(judgement, rule))
     if now.status != "unreadable" or judgement.status != "extracted":
         return now
     extraction = store.extraction_of(judgement.ask.key)
-    if extraction is None or (reader := prompt_of(extraction[0])) is None:
+    if extraction is None or (reader := asked_with(extraction[0])) is None:
         return now
-    _, reply, finish = extraction
-    again = _parsed(replace(judgement, reply=reply, finish=finish), reader, "default")
-    if again.status != "ok":
-        return now
-    return replace(judgement, verdict=again.verdict)
+    _, reply, finish, top = extraction
+    if reader.by_labels and not top:
+        return judgement  # what the extraction was read from was not kept
+    words = replace(judgement, reply=reply, finish=finish, top_logprobs=top)
+    again = reader.read(words, "default")
+    return replace(judgement, verdict=again.verdict) if again.status == "ok" else now
 
 
-def _parsed(judgement: Judgement, prompt: Prompt, rule: str) -> Judgement:
-    answer = Answer(judgement.reply, finish=judgement.finish)
-    read = read_reply(prompt, judgement.ask.labels, answer, rule)
+def _with(judgement: Judgement, read: Read) -> Judgement:
+    without = [part for part in judgement.detail.split("; ") if part.startswith(WITHOUT)]
+    detail = "; ".join(filter(None, (read.detail, *without)))
     return replace(
-        judgement, status=read.status, verdict=read.verdict, rule=read.rule, detail=read.detail
+        judgement, status=read.status, verdict=read.verdict, rule=read.rule, detail=detail
     )
 
 
@@ -95,17 +118,19 @@ def _put(store: Store, changed: list[Judgement]) -> None:
     store.writer.run(work)
 
 
-def _prompts(store: Store) -> Callable[[str], Prompt | None]:
-    """The prompt behind a key, as it was when it was asked."""
-    parsed: dict[str, Prompt | None] = {}
+def _asked_with(store: Store) -> AskedWith:
+    prompts: dict[str, Prompt | None] = {}
 
-    def prompt_of(key: str) -> Prompt | None:
-        row = store.read("SELECT prompt_sha FROM requests WHERE key=?", (key,)).fetchone()
-        if row is None:
+    def asked_with(key: str) -> Asked | None:
+        request = store.request(key)
+        if request is None:
             return None
-        if row[0] not in parsed:
-            text = store.prompt_yaml(row[0])
-            parsed[row[0]] = parse_prompt(text) if text else None
-        return parsed[row[0]]
+        sha = request.prompt_sha
+        if sha not in prompts:
+            text = store.prompt_yaml(sha)
+            prompts[sha] = parse_prompt(text) if text else None
+        if (prompt := prompts[sha]) is None:
+            return None
+        return Asked(prompt, bool(json.loads(request.parameters).get("logprobs")))
 
-    return prompt_of
+    return asked_with

@@ -1,45 +1,40 @@
-"""Runs that outlive a browser tab: start, pause, resume, stop, look.
+"""Runs that outlive a browser tab: pause, resume, stop, look. judges/engine.py starts them.
 
-One engine a process, in its own thread with its own event loop. The page holds only a run's id; it
-polls a snapshot. Two runs at one endpoint share its gate, so a cool-down holds for both.
+The page holds only a run's id; it polls a snapshot.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import secrets
 import threading
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final
 
 from judges.accounts import note_run, spent_by
-from judges.attempts import Attempts, Settings
-from judges.cost import Ledger, price_of
-from judges.desk import Desk, JudgeState
-from judges.errors import PlanError
+from judges.attempts import Attempts
+from judges.cost import Ledger
+from judges.desk import Desk, JudgeState, Settings
 from judges.extraction import Extraction, extracted
 from judges.faults import scrub
-from judges.limits import Gate
-from judges.models.answers import Model
 from judges.panel import Panel, Seat
+from judges.pending import Pages, counted, left_by_judge
 from judges.plan import Plan, call_for
-from judges.roster import api_key, model_for
 from judges.snapshot import Snapshot as Snapshot
 from judges.snapshot import State as State
-from judges.snapshot import Tally, failures, waiting
+from judges.snapshot import Tally, failures, waits
 from studies.errors import EvenhandError, StoreError
 from studies.journal import Journal, possibly_paid_twice
 from studies.records import Ask, Judgement, JudgeSpec
 from studies.store import Store
 
+if TYPE_CHECKING:
+    from judges.engine import Engine
+
 RECOUNT: Final = 2.0
 """Seconds between counts of what another process has settled of our asks."""
-KEPT: Final = 200
-"""Ended runs that can still be looked at by their id; older ones are in the store."""
 
 
 class Run:
@@ -60,10 +55,12 @@ class Run:
         self._ledger = Ledger(plan.study.budget_usd, spent_by(store, plan.study.name))
         self._doubtful = len(possibly_paid_twice(store, plan.study.name))
         self._tally = Tally(
-            _counted(store, plan.study.name, settings), _left(store, plan.study.name, settings)
+            counted(store, plan.study.name, settings),
+            left_by_judge(store, plan.study.name, settings),
         )
         self._journal = Journal(store, again=settings.again, wall=settings.wall)
         self._desk: Desk | None = None
+        self._noting: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._paused = self._stopping = False
         self._lock = threading.Lock()
@@ -94,6 +91,25 @@ class Run:
         """Final: what is in flight is stored, the rest stays pending for another run."""
         self._steer(stop=True)
 
+    def at_most(self, judge: str, in_flight: int) -> None:
+        """From now on so many calls to this judge's endpoint at once, whatever it would take."""
+        self._tell(judge, lambda state: state.gate.lower(in_flight))
+
+    def leave_out(self, judge: str) -> None:
+        """The others go on; its asks stay pending for another run."""
+
+        def leave(state: JudgeState) -> None:
+            state.left_out = True
+            state.halt("left out by you")
+
+        self._tell(judge, leave)
+
+    def _tell(self, judge: str, act: Callable[[JudgeState], None]) -> None:
+        with self._lock:
+            state = self._desk.judges.get(judge) if self._desk is not None else None
+            if state is not None and self._loop is not None and not self.finished.is_set():
+                self._loop.call_soon_threadsafe(act, state)
+
     def wait(self, timeout: float | None = None) -> bool:
         return self.finished.wait(timeout)
 
@@ -109,7 +125,7 @@ class Run:
             rate=tally.rate() if running else 0.0,
             eta=tally.eta(_stopped(desk)) if running else None,
             in_flight=len(self._journal.calling),
-            waiting=waiting(desk) if self.ended is None else (),
+            waits=waits(desk) if self.ended is None else (),
             spent=ledger.total,
             unpriced=sum(ledger.unpriced.values()),
             budget=self.plan.study.budget_usd,
@@ -120,6 +136,7 @@ class Run:
             expected=tally.expected(),
             extractions=tally.extractions,
             failures=failures(desk),
+            judges=tuple(judge.name for judge in self.judges),
             possibly_paid_twice=self._doubtful,
         )
 
@@ -133,7 +150,17 @@ class Run:
             desk = self._desk
             if desk is not None and self._loop is not None:
                 desk.paused, desk.stop = paused, stop  # seen by the next call, at once
-                self._loop.call_soon_threadsafe(desk.steered)
+                self._loop.call_soon_threadsafe(self._steered, desk)
+
+    def _steered(self, desk: Desk) -> None:
+        desk.steered()
+        if not desk.stop:  # its end is noted anyway
+            self._noting = asyncio.create_task(asyncio.to_thread(self._note))
+
+    def _note(self) -> None:
+        """For whoever looks from another process; in a thread, for the store may be slow."""
+        with contextlib.suppress(StoreError):
+            note_run(self.store, self)
 
     def _troubled(self, reason: str) -> None:
         """The store refuses to be written: paused until somebody resumes or stops the run."""
@@ -155,10 +182,14 @@ class Run:
             cause = _first(errors)
             reason = f"{type(cause).__name__}: {cause}"
         finally:
-            await asyncio.to_thread(self._end, state, self._scrubbed(reason))
-            await engine.let_go(self)
-            self._keys.clear()
-            self.finished.set()
+            try:
+                if self._noting is not None:
+                    await self._noting
+                await asyncio.to_thread(self._end, state, self._scrubbed(reason))
+                await engine.let_go(self)
+            finally:  # whoever waits for the end must not wait for ever
+                self._keys.clear()
+                self.finished.set()
 
     async def _ask(self, engine: Engine) -> tuple[State, str]:
         study = self.plan.study
@@ -170,7 +201,7 @@ class Run:
         with self._lock:
             self._loop, self._desk = asyncio.get_running_loop(), desk
             desk.paused, desk.stop = self._paused, self._stopping
-            desk.steered()
+            (self._steered if self._paused else Desk.steered)(desk)
         recounting = asyncio.create_task(self._recount(desk))
         try:
             await Panel(desk, self._seats(desk)).run()
@@ -193,10 +224,11 @@ class Run:
             seats.append(self._extraction_seat(desk, self.extraction, seats))
         return seats
 
-    def _pages(self, judge: str) -> _Pages:
-        return _Pages(self.store, self.plan.study.name, judge, self._journal)
+    def _pages(self, judge: str) -> Pages:
+        return Pages(self.store, self.plan.study.name, judge, self._journal)
 
     async def _settle(self, judgement: Judgement, attempts: Attempts) -> None:
+        assert attempts.attempt is not None
         await self._journal.settle(judgement, attempts.attempt, attempts.usage, attempts.cost)
         self._tally.count(judgement)
 
@@ -217,6 +249,7 @@ class Run:
             return asks
 
         async def settle(judgement: Judgement, attempts: Attempts) -> None:
+            assert attempts.attempt is not None
             found = extracted(read.pop(judgement.ask.key), judgement)
             await self._journal.settle_extraction(
                 judgement, found, extraction.stamps(attempts.call),
@@ -240,7 +273,7 @@ class Run:
 
     def _counts_now(self) -> Counter[str]:
         """As stored; an error of an earlier run is pending until this one has tried again."""
-        return _counted(self.store, self.plan.study.name, self._settings, self._journal.began)
+        return counted(self.store, self.plan.study.name, self._settings, self._journal.began)
 
     def _end(self, state: State, reason: str) -> None:
         """In a thread of its own: it reads and writes the store, which may take a while."""
@@ -252,145 +285,12 @@ class Run:
             self._journal.close()
         with self._lock:
             self.state, self.reason, self.ended = state, reason, self._settings.wall()
-        with contextlib.suppress(StoreError):
-            note_run(self.store, self)
+        self._note()
 
     def _scrubbed(self, text: str) -> str:
         for key in self._keys.values():
             text = scrub(text, key)
         return scrub(text)
-
-
-class _Pages:
-    """The asks of one judge that nothing stored satisfies, in plan order."""
-
-    def __init__(self, store: Store, study: str, judge: str, journal: Journal) -> None:
-        self._store, self._study, self._judge, self._journal = store, study, judge, journal
-        self._after = -1
-
-    def __call__(self, limit: int) -> list[Ask]:
-        page = self._store.pending(
-            self._study, self._judge, self._after, limit,
-            again=self._journal.again_if, began=self._journal.began,
-        )  # fmt: skip
-        if page:
-            self._after = page[-1][0]
-        return [ask for _, ask in page]
-
-
-At = tuple[str, str]
-"""An endpoint and a hash of the key used there: clients, gates and cool-downs are per pair."""
-
-
-@dataclass(slots=True)
-class _Hired:
-    model: Model
-    runs: set[str]
-
-
-class Engine:
-    """The thread in which all runs of this process ask."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="engine", daemon=True)
-        self._thread.start()
-        self._hired: dict[At, _Hired] = {}
-        self._gates: dict[At, Gate] = {}
-        self._runs: dict[str, Run] = {}
-
-    def start(
-        self,
-        plan: Plan,
-        store: Store,
-        *,
-        keys: Mapping[str, str] | None = None,
-        settings: Settings | None = None,
-    ) -> Run:
-        """Begins a run and returns at once; a missing key is an error before anything is asked."""
-        run = Run(plan, store, keys or {}, settings or Settings())
-        try:
-            _check(run, keys or {})
-            note_run(store, run)
-        except BaseException:
-            run._journal.owner.close()
-            raise
-        self._forget_old()
-        self._runs[run.id] = run
-        asyncio.run_coroutine_threadsafe(run.run(self), self._loop)
-        return run
-
-    def run(self, run_id: str) -> Run | None:
-        return self._runs.get(run_id)
-
-    def latest(self, study: str) -> Run | None:
-        """The last run of a study that this process started, on or ended."""
-        mine = [run for run in list(self._runs.values()) if run.plan.study.name == study]
-        return mine[-1] if mine else None
-
-    def running(self, study: str) -> Run | None:
-        """The live run of a study in this process, if there is one."""
-        live = [r for r in list(self._runs.values()) if r.plan.study.name == study]
-        return next((r for r in reversed(live) if not r.finished.is_set()), None)
-
-    def close(self) -> None:
-        """Stops all runs and waits for what is in flight to be stored."""
-        for run in self._runs.values():
-            run.stop()
-        for run in self._runs.values():
-            run.wait(10)
-        asyncio.run_coroutine_threadsafe(self._close_models(), self._loop).result(5)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(5)
-
-    def hire(
-        self, run: Run, judge: JudgeSpec, typed: Mapping[str, str], settings: Settings
-    ) -> JudgeState:
-        """Called inside the loop: clients belong to the loop that uses them."""
-        key = api_key(judge, typed) if judge.kind == "endpoint" else ""
-        at = (judge.endpoint or judge.kind, hashlib.sha256(key.encode()).hexdigest())
-        if judge.kind == "simulated":  # knows the families of its study
-            model = model_for(judge, key, run.plan.study.families)
-        else:
-            if at not in self._hired:
-                self._hired[at] = _Hired(model_for(judge, key, {}), set())
-            self._hired[at].runs.add(run.id)
-            model = self._hired[at].model
-        workers = min(settings.concurrency or run.plan.study.concurrency, model.ceiling)
-        gate = self._gates.setdefault(at, Gate(workers))
-        gate.raise_ceiling(workers)
-        return JudgeState(judge.name, model, price_of(judge), gate, workers, secret=key)
-
-    async def let_go(self, run: Run) -> None:
-        """Clients that no run uses are closed: they hold a key."""
-        for at, hired in list(self._hired.items()):
-            hired.runs.discard(run.id)
-            if not hired.runs:
-                del self._hired[at]
-                with contextlib.suppress(Exception):
-                    await hired.model.close()
-
-    def _forget_old(self) -> None:
-        ended = [run_id for run_id, run in self._runs.items() if run.finished.is_set()]
-        for run_id in ended[: max(0, len(ended) - KEPT)]:
-            del self._runs[run_id]
-
-    async def _close_models(self) -> None:
-        for hired in self._hired.values():
-            await hired.model.close()
-
-
-def _check(run: Run, typed: Mapping[str, str]) -> None:
-    """What would stop the run anyway is said before anything is asked."""
-    budget = run.plan.study.budget_usd
-    for judge in run.judges:
-        if judge.kind == "endpoint":
-            api_key(judge, typed)
-        if budget is not None and price_of(judge) is None:
-            raise PlanError(
-                f"judge {judge.name!r}: its price is not known, so a budget of ${budget:g} cannot "
-                "be kept; give it a price, or leave out budget_usd"
-            )
 
 
 def _stopped(desk: Desk | None) -> set[str]:
@@ -400,45 +300,17 @@ def _stopped(desk: Desk | None) -> set[str]:
 
 
 def _verdict(desk: Desk) -> tuple[State, str]:
-    stopped = [f"{s.name}: {s.stopped}" for s in desk.judges.values() if s.stopped]
+    halted = [state for state in desk.judges.values() if state.stopped]
+    stopped = [f"{state.name}: {state.stopped}" for state in halted]
     ledger = desk.ledger
     if any(state.broke for state in desk.judges.values()):
         spent = ledger.before + ledger.total
         reached = f"budget reached: ${spent:.4f} of ${ledger.budget or 0:.2f} spent, and one more "
         return "stopped", "; ".join([reached + "call might exceed it", *stopped])
-    if stopped:
-        return "failed", "; ".join(stopped)
+    if halted:
+        state: State = "stopped" if all(judge.left_out for judge in halted) else "failed"
+        return state, "; ".join(stopped)
     return ("stopped", "stopped by you") if desk.stop else ("done", "")
-
-
-def _counted(
-    store: Store, study: str, settings: Settings, began: int | None = None
-) -> Counter[str]:
-    """Counts from the store; what this run asks again is pending until it has."""
-    counts = Counter({"pending": 0} | store.counts(study))
-    marks = ",".join("?" * len(settings.again))
-    waiting = store.read(
-        "SELECT j.status, count(*) FROM plan p JOIN judgements j USING(key) "
-        "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND p.origin='live' "
-        f"AND j.status IN ({marks}) AND j.seq<=? GROUP BY 1",
-        (study, *settings.again, 2**62 if began is None else began),
-    )
-    for status, count in waiting:
-        counts[status] -= count
-        counts["pending"] += count
-    return counts
-
-
-def _left(store: Store, study: str, settings: Settings) -> dict[str, int]:
-    """How many asks of each judge this run has to make."""
-    marks = ",".join("?" * len(settings.again))
-    rows = store.read(
-        "SELECT judge, count(*) FROM plan p WHERE study=(SELECT id FROM studies WHERE name=?) "
-        "AND origin='live' AND NOT EXISTS (SELECT 1 FROM judgements j WHERE j.key=p.key "
-        f"AND j.status NOT IN ({marks})) GROUP BY judge",
-        (study, *settings.again),
-    )
-    return dict(rows.fetchall())
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:

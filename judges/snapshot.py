@@ -28,6 +28,23 @@ class Failure(NamedTuple):
     example: str
 
 
+class Wait(NamedTuple):
+    """Why one judge is not being asked right now, or not as fast as it might be."""
+
+    judge: str
+    kind: Literal["stopped", "budget", "cooling", "paced", "retry", "elsewhere"]
+    why: str
+    """In few words: "cooling down 12 s: rate limit", "retry 3 of 5: HTTP 500"."""
+    asks: int = 0
+    """Asks that failed and go again."""
+    tries: int = 0
+    """Attempts that the unluckiest of them has behind it."""
+    seconds: float = 0.0
+    at_once: int = 0
+    """Calls that will be in flight at most, after what the endpoint has shown."""
+    ceiling: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """A run as the page sees it at one moment."""
@@ -41,7 +58,7 @@ class Snapshot:
     rate: float
     eta: float | None
     in_flight: int
-    waiting: tuple[str, ...]
+    waits: tuple[Wait, ...]
     spent: float
     """Dollars of this run."""
     unpriced: int
@@ -58,8 +75,13 @@ class Snapshot:
     extractions: int = 0
     """Asks of the extraction judge in this run."""
     failures: tuple[Failure, ...] = ()
+    judges: tuple[str, ...] = ()
     possibly_paid_twice: int = 0
-    """Calls that a killed process had begun, or was about to begin, for this study."""
+    """Calls for this study that were in flight when their process was killed."""
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        return tuple(f"{wait.judge}: {wait.why}" for wait in self.waits)
 
     @property
     def done(self) -> int:
@@ -127,25 +149,35 @@ def rate_of(times: deque[float] | tuple[()], now: float) -> float:
     return (len(recent) - 1) / max(now - recent[0], 1e-3)
 
 
-def waiting(desk: Desk | None) -> tuple[str, ...]:
-    """Why a judge is not being asked right now, or not as fast as it might be."""
+def waits(desk: Desk | None) -> tuple[Wait, ...]:
+    """The reason for waiting, judge by judge; nothing for a judge that is asked at full pace."""
     if desk is None:
         return ()
-    told = ((state.name, _why(state)) for state in desk.judges.values())
-    return tuple(f"{name}: {why}" for name, why in told if why)
+    found = (_wait(state) for state in desk.judges.values())
+    return tuple(wait for wait in found if wait is not None)
 
 
-def _why(state: JudgeState) -> str:
+def _wait(state: JudgeState) -> Wait | None:
+    name, retrying = state.name, list(state.retrying.values())
     if state.stopped:
-        return f"stopped: {state.stopped}"
+        return Wait(name, "stopped", f"stopped: {state.stopped}")
     if state.broke:
-        return "budget reached"
+        return Wait(name, "budget", "budget reached")
     if (seconds := state.gate.cooling) > 0:
-        return f"cooling down {max(1, round(seconds))} s: rate limit"
-    if retrying := list(state.retrying.values()):
+        why = f"cooling down {max(1, round(seconds))} s: rate limit"
+        at_once = min(int(state.gate.limit), state.workers)
+        return Wait(
+            name, "cooling", why, len(retrying), seconds=seconds, at_once=at_once,
+            ceiling=state.workers,
+        )  # fmt: skip
+    if (rate := state.gate.paced) is not None:
+        why = f"at most {rate:.2g} calls a second after a rate limit, more while none is refused"
+        return Wait(name, "paced", why, len(retrying))
+    if retrying:
+        worst = max(retrying)
         others = f" ({len(retrying)} asks)" if len(retrying) > 1 else ""
-        return f"{retrying[-1]}{others}"
-    return state.waiting
+        return Wait(name, "retry", f"{worst}{others}", len(retrying), worst.tried)
+    return Wait(name, "elsewhere", state.waiting) if state.waiting else None
 
 
 def failures(desk: Desk | None) -> tuple[Failure, ...]:

@@ -104,10 +104,17 @@ def number(got: dict[str, Any]) -> str:
     if got["value"] is None:
         return f"– ({got['note']})" if got["note"] else "–"
     digits = 0 if got["unit"] == "Elo" else 3
-    shown = _signed(got["value"], digits)
-    if got["low"] is not None:
+    shown = _end(got) + _signed(got["value"], digits)
+    if got["low"] is not None and got["high"] is not None:
         shown += f" [{_signed(got['low'], digits)}, {_signed(got['high'], digits)}]"
     return f"{shown}  n {got['n']:,}" + (f"  ({got['note']})" if got["note"] else "")
+
+
+def _end(got: dict[str, Any]) -> str:
+    """≥ or ≤ where the number is the one end of an interval that has no other."""
+    if (got["low"] is None) == (got["high"] is None):
+        return ""
+    return "≥ " if got["high"] is None else "≤ "
 
 
 def _signed(value: float, digits: int) -> str:

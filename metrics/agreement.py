@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 
 from metrics import selection
-from metrics.intervals import Floats, Ints, divided, mean, proportion, unknown
+from metrics.intervals import Floats, Ints, divided, proportion
 from metrics.measures import Cell, Evidence, Measure, Tally, tallied
-from metrics.preference import signed
 from studies.frame import TIE
 from studies.records import Estimate
 
@@ -192,80 +191,3 @@ def _grid(rows: pd.DataFrame) -> tuple[Ints, Ints, list[str]]:
     grid[line, ask] = rows["pick"]
     items = selection.item_codes(rows)[selection.first_rows(ask, asks)]
     return grid, items, judges
-
-
-# -- scores in −2…2 ------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Alignment:
-    """MAE and Consistency (share within 1) of a judge's scores with the mean of the people's."""
-
-    mae: Estimate
-    consistency: Estimate
-
-
-def _case_scores(frame: pd.DataFrame) -> tuple[pd.DataFrame, Ints, int, Floats]:
-    """Picks on pairs with their case and the score −2…2 of the contestant that sorts first."""
-    rows = selection.pairs(selection.picked(frame))
-    case, count = selection.group_codes(rows, CASE)
-    names = selection.contestants(rows) if len(rows) else []
-    _, _, score = signed(rows, names)
-    turned = (rows["first"].astype(str) > rows["second"].astype(str)).to_numpy()
-    return rows, case, count, np.where(turned, -score[: len(rows)], score[: len(rows)])
-
-
-def alignment(frame: pd.DataFrame, judge: str, dual: bool = True) -> Alignment:
-    """How far a judge's score is from the people's mean (Creation-MMBench F.2).
-
-    dual: the mean of its two signed scores, both orders read, else left out; otherwise each verdict
-    by itself. A person is held against the mean of the *other* people (leave one out).
-    """
-    rows, case, count, score = _case_scores(frame)
-    mine = (rows["judge"] == judge).to_numpy()
-    others = selection.people(rows) & ~mine
-    total = np.bincount(case[others], score[others], minlength=count)
-    people = divided(total, np.bincount(case[others], minlength=count))
-    j, about, items = _judge_scores(rows.loc[mine], case[mine], score[mine], dual)
-    known = np.isfinite(people[about])
-    gap = np.abs(j[known] - people[about][known])
-    return _alignment(gap, items[known])
-
-
-def _judge_scores(
-    rows: pd.DataFrame, case: Ints, score: Floats, dual: bool
-) -> tuple[Floats, Ints, Ints]:
-    """(score, case, item) of a judge: one per verdict, or the mean of both orders per case."""
-    item = selection.item_codes(rows)
-    if not dual:
-        return score, case, item
-    whole = selection.in_complete_set(rows) | (rows["orders"] <= 1).to_numpy()
-    present, code = np.unique(case[whole], return_inverse=True)
-    first = np.unique(case[whole], return_index=True)[1]
-    each = np.bincount(code, score[whole]) / np.maximum(np.bincount(code), 1)
-    return each, present, item[whole][first]
-
-
-def _alignment(gap: Floats, items: Ints) -> Alignment:
-    if len(gap) == 0:
-        return Alignment(unknown(NO_PEOPLE, "score"), unknown(NO_PEOPLE, "share"))
-    return Alignment(mean(gap, items, "score", (0, 4)), proportion(gap <= 1 + 1e-9, items))
-
-
-def always_tie(frame: pd.DataFrame) -> Alignment:
-    """What a judge that always says «equal» would score against the same people."""
-    rows, case, count, score = _case_scores(frame.loc[selection.people(frame)])
-    total = np.bincount(case, score, minlength=count)
-    people = np.abs(divided(total, np.bincount(case, minlength=count)))
-    first = selection.first_rows(case, count)
-    return _alignment(people, selection.item_codes(rows)[first])
-
-
-def people_among_themselves(frame: pd.DataFrame) -> Alignment:
-    """Every person against the mean of the others, all verdicts pooled."""
-    rows, case, count, score = _case_scores(frame.loc[selection.people(frame)])
-    total = np.bincount(case, score, minlength=count)[case] - score
-    others = np.bincount(case, minlength=count)[case] - 1
-    gap = np.abs(score - divided(total, others))
-    known = np.isfinite(gap)
-    return _alignment(gap[known], selection.item_codes(rows)[known])

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metrics.selection import picked
+from metrics.selection import Outcome, picked, soft_points
 from studies.frame import NO_PICK, TIE
 
 Ints = npt.NDArray[np.int64]
@@ -27,8 +27,8 @@ _COLUMNS: Final = ["item", "judge", "status", "noise", "pick", "margin", "first"
 class Battles:
     """One row per readable pairwise verdict, in frame order; contestants and items are codes.
 
-    `outcome` is the first shown's: 1 won, 0 lost, .5 tie. `names` also holds contestants whose
-    verdicts could not be read: they have no battles, and a table can say so.
+    `outcome` is the first shown's: 1 won, 0 lost, .5 tie, or a probability. `names` also holds
+    contestants whose verdicts could not be read: they have no battles, and a table can say so.
     """
 
     names: tuple[str, ...]
@@ -51,15 +51,21 @@ class Battles:
         return np.bincount(each, minlength=len(self.names))
 
 
-def battles(frame: pd.DataFrame, *, weighting: Weighting = "sign") -> Battles:
+def battles(
+    frame: pd.DataFrame, *, weighting: Weighting = "sign", outcome: Outcome = "verdict"
+) -> Battles:
     """The evidence for pairwise ratings: readable verdicts on two different contestants.
 
     Every readable verdict of every order and repeat is one battle, a tie is half a win for each.
-    Noise-floor repeats, unreadable replies and formats that only score are left out.
+    Noise-floor repeats, unreadable replies and formats that only score are left out. With
+    `outcome="probability"` a verdict read off label probabilities counts by them.
     """
     if weighting not in ("sign", "arena-hard"):
         raise ValueError(f"No weighting named {weighting!r}. Known: sign, arena-hard")
-    pairs = frame.loc[(frame["options"] == 2) & ~frame["noise"], _COLUMNS]
+    if outcome not in ("verdict", "probability"):
+        raise ValueError(f"No outcome named {outcome!r}. Known: verdict, probability")
+    soft = [name for name in ("p_0", "p_1") if name in frame and outcome == "probability"]
+    pairs = frame.loc[(frame["options"] == 2) & ~frame["noise"], _COLUMNS + soft]
     names = observed(pairs["first"], pairs["second"])
     rows = picked(pairs)
     rows = rows[rows["first"].cat.codes.to_numpy() != rows["second"].cat.codes.to_numpy()]
@@ -71,7 +77,7 @@ def battles(frame: pd.DataFrame, *, weighting: Weighting = "sign") -> Battles:
         judges=judges,
         first=recode(rows["first"], names),
         second=recode(rows["second"], names),
-        outcome=_first_outcome(rows["pick"].to_numpy()),
+        outcome=_outcomes(rows, outcome),
         item=item,
         judge=recode(rows["judge"], judges),
         weight=np.where(strong, STRONG_WINS, 1),
@@ -118,6 +124,14 @@ def picks_of(winner: pd.Series) -> npt.NDArray[np.int8]:
             f"row {row + 1}: winner is {winner.iloc[row]!r}; known: {', '.join(_PICKS)}"
         )
     return pick
+
+
+def _outcomes(rows: pd.DataFrame, outcome: Outcome) -> Floats:
+    hard = _first_outcome(rows["pick"].to_numpy())
+    if outcome == "verdict" or len(rows) == 0:
+        return hard
+    soft = soft_points(rows.assign(options=2))[:, 0]
+    return np.where(np.isfinite(soft), soft, hard)
 
 
 def _first_outcome(pick: npt.NDArray[np.int8]) -> Floats:
@@ -198,6 +212,8 @@ def pair_counts(data: Battles) -> PairCounts:
     weight = data.weight.astype(np.float64)
     won = share * weight
     cell = (pair * 3 + (2 * share).astype(np.int64)) * (STRONG_WINS + 1) + data.weight
+    if (2 * share % 1).any():  # fractions: no two battles are the same one
+        cell = np.arange(len(data))
     kept, kind, multiplicity = item_kinds(data.item, data.items, cell)
     return PairCounts(
         names=data.names,

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from metrics import bt_fit
+from metrics import bt_fit, separable
 from metrics.battles import (
     Battles,
     Floats,
@@ -22,9 +22,11 @@ from metrics.battles import (
     dense,
     pair_counts,
 )
+from metrics.bt_errors import gap_errors
 from metrics.bt_fit import PSEUDO_COUNT, Resampled
 from metrics.intervals import joined, unknown
 from metrics.logit import t_quantile
+from metrics.selection import Outcome
 from studies.records import Estimate
 
 START: Final = 1000.0
@@ -37,6 +39,12 @@ NO_SPREAD: Final = "all items agree exactly: no interval can be had from them"
 SEPARABLE: Final = (
     f"one side won every battle: no finite fit; shown with {PSEUDO_COUNT:g} wins added each way"
 )
+AT_LEAST: Final = "at least: one side won every battle that tells them apart, no upper end"
+AT_MOST: Final = "at most: one side lost every battle that tells them apart, no lower end"
+APART: Final = "no chain of battles tells which of the two is above"
+LIMIT: Final = "Bradley–Terry, exact limit, items"
+MOST_LIMITS: Final = 400
+"""Pairs without an upper end up to which ranks look for who is surely above."""
 RANK_METHOD: Final = "pairwise 95 % intervals of differences"
 
 
@@ -115,17 +123,30 @@ class Leaderboard:
     def gap(self, above: str, below: str) -> Estimate:
         """How far one contestant is above another, in Elo, with the interval of the difference.
 
-        Where wins between the two go one way only the gap has no upper limit: the value is the
-        regularised one and there is no interval.
+        Where wins between the two go one way only, the gap has no upper end (turned round: no
+        lower). Then the value is the end there is, and the other one is None.
         """
         i, j = self.names.index(above), self.names.index(below)
-        value = ELO_PER_LOGIT * float(self.theta[i] - self.theta[j])
         if i == j:
             return Estimate(0.0, 0.0, 0.0, int(self.matches[i]), self.items, "Elo")
-        apart = bool(self.strong[i] != self.strong[j])
-        error = None if apart or self._errors is None else float(self._errors[i, j])
         n = int(self.matches[i] + self.matches[j] - self._met(i, j))
-        return self._estimate(value, error, n, apart=apart)
+        if self.strong[i] != self.strong[j]:
+            return self._limit(i, j, n)
+        value = ELO_PER_LOGIT * float(self.theta[i] - self.theta[j])
+        error = None if self._errors is None else float(self._errors[i, j])
+        return self._estimate(value, error, n, apart=False)
+
+    def _limit(self, i: int, j: int, n: int) -> Estimate:
+        """A gap without end by its one end; unknown where no chain of wins leads either way."""
+        limit = separable.least_gap(self.counts, i, j)
+        if limit is not None:
+            least = ELO_PER_LOGIT * limit
+            return Estimate(least, least, None, n, self.items, "Elo", 0.95, LIMIT, AT_LEAST)
+        limit = separable.least_gap(self.counts, j, i)
+        if limit is not None:
+            most = -ELO_PER_LOGIT * limit
+            return Estimate(most, None, most, n, self.items, "Elo", 0.95, LIMIT, AT_MOST)
+        return Estimate(None, None, None, n, self.items, "Elo", 0.95, LIMIT, APART)
 
     def _met(self, i: int, j: int) -> int:
         """Verdicts on this very pair: counted once among those with either of the two."""
@@ -144,14 +165,14 @@ class Leaderboard:
             None if x is None else float(expit(x / ELO_PER_LOGIT))
             for x in (gap.value, gap.low, gap.high)
         )
-        return Estimate(value, low, high, gap.n, gap.items, "share", 0.95, self.method, gap.note)
+        return Estimate(value, low, high, gap.n, gap.items, "share", 0.95, gap.method, gap.note)
 
     @property
     def ranks(self) -> dict[str, Rank]:
         """Place and the range of places: who is surely above, who is surely below.
 
-        Surely: the 95 % interval of the difference leaves out zero. Without intervals, and across
-        contestants that never lost to each other, everything in between stays possible.
+        Surely: the 95 % interval of the difference leaves out zero, or so does the lower end of one
+        that has no upper. Without intervals everything in between stays possible.
         """
         above = self._surely_above
         size = len(self.names)
@@ -168,7 +189,12 @@ class Leaderboard:
             return np.zeros((size, size))
         gap = self.theta[:, None] - self.theta[None, :]
         sure = (gap > self._errors * t_quantile(self.items)) & (self._errors > 1e-9)
-        return np.asarray(sure & (self.strong[:, None] == self.strong[None, :]), np.float64)
+        apart = self.strong[:, None] != self.strong[None, :]
+        sure &= ~apart
+        pairs = np.argwhere(apart & separable.beaten_by(self.counts))
+        for i, j in pairs if len(pairs) <= MOST_LIMITS else pairs[:0]:
+            sure[i, j] = separable.surely_positive(self.counts, int(i), int(j))
+        return np.asarray(sure, np.float64)
 
     def resample(self, *, rng: np.random.Generator, rounds: int = 1000) -> Resampled:
         """θ over the item bootstrap, columns in the order of `names`; slower than the sandwich."""
@@ -196,13 +222,16 @@ class Leaderboard:
         )
 
 
-def leaderboards(frame: pd.DataFrame, *, weighting: Weighting = "sign") -> list[Leaderboard]:
+def leaderboards(
+    frame: pd.DataFrame, *, weighting: Weighting = "sign", outcome: Outcome = "verdict"
+) -> list[Leaderboard]:
     """One leaderboard per group of contestants linked by battles, the largest first.
 
     Every readable verdict of every order is one battle, ties half. Groups that never met are never
-    ranked against each other. A contestant without a readable verdict is in no group.
+    ranked against each other. A contestant without a readable verdict is in no group. With
+    `outcome="probability"` a battle is won in part: intervals are by items, so they still hold.
     """
-    return leaderboards_of(battles(frame, weighting=weighting))
+    return leaderboards_of(battles(frame, weighting=weighting, outcome=outcome))
 
 
 def leaderboards_of(data: Battles) -> list[Leaderboard]:
@@ -217,12 +246,14 @@ def leaderboards_of(data: Battles) -> list[Leaderboard]:
     return sorted(boards, key=lambda board: (-len(board.names), -board.matches.sum(), board.names))
 
 
-def leaderboard(frame: pd.DataFrame, *, weighting: Weighting = "sign") -> dict[str, Estimate]:
+def leaderboard(
+    frame: pd.DataFrame, *, weighting: Weighting = "sign", outcome: Outcome = "verdict"
+) -> dict[str, Estimate]:
     """Every contestant's rating, best first in its group; unlinked ones are unknown, with a note.
 
     Each group has its own mean of 1000, so a note says so where there are several.
     """
-    data = battles(frame, weighting=weighting)
+    data = battles(frame, weighting=weighting, outcome=outcome)
     boards = leaderboards_of(data)
     table = {}
     for number, board in enumerate(boards, start=1):
@@ -232,41 +263,6 @@ def leaderboard(frame: pd.DataFrame, *, weighting: Weighting = "sign") -> dict[s
     for name in data.names:
         table.setdefault(name, unknown(NO_BATTLES, "Elo"))
     return table
-
-
-@dataclass(frozen=True, eq=False)
-class ModelErrors:
-    """What the model alone says of its precision, as if battles were independent: not shown."""
-
-    laplacian: Floats
-    gap: Floats
-
-
-def model_errors(board: Leaderboard) -> ModelErrors:
-    """Standard errors of all gaps, in logits, from the inverse Hessian."""
-    matrix = bt_fit.laplacian(board.counts, board.theta, board.pseudo)
-    return ModelErrors(matrix, gap_errors(bt_fit.inverse(matrix)))
-
-
-def battle_errors(board: Leaderboard, data: Battles) -> Floats:
-    """Chatbot Arena's sandwich, battle by battle: only to compare with others, ours is by item."""
-    place = {name: code for code, name in enumerate(board.names)}
-    code = np.array([place.get(name, -1) for name in data.names])
-    first, second = code[data.first], code[data.second]
-    here = first >= 0
-    first, second, outcome = first[here], second[here], data.outcome[here]
-    residual = outcome - expit(board.theta[first] - board.theta[second])
-    size = len(board.names)
-    squares = np.bincount(first * size + second, residual**2, size * size).reshape(size, size)
-    squares = squares + squares.T
-    bread = bt_fit.inverse(bt_fit.laplacian(board.counts, board.theta, board.pseudo))
-    return gap_errors(bread @ (np.diag(squares.sum(axis=1)) - squares) @ bread)
-
-
-def gap_errors(covariance: Floats) -> Floats:
-    """Standard errors of all differences."""
-    own = np.diag(covariance)
-    return np.sqrt(np.maximum(own[:, None] + own[None, :] - 2 * covariance, 0.0))
 
 
 def _noted(estimate: Estimate, note: str) -> Estimate:

@@ -23,7 +23,8 @@ from metrics.logit import (
     by_value,
     t_quantile,
 )
-from metrics.selection import ABSENT, contestants, picked, slots
+from metrics.measures import ORDER_UNKNOWN
+from metrics.selection import ABSENT, contestants, ordered, picked, slots
 from studies.frame import SEP
 from studies.records import Estimate
 
@@ -59,8 +60,9 @@ class ChoiceModel:
 def choice_model(frame: pd.DataFrame, *, least: int = 2) -> ChoiceModel:
     """Fit the choices among `least` or more options; pool judges and prompts, or filter before.
 
-    Every readable pick of every order counts once. Options that were shown together share one
-    scale of strengths; places have their own effects for each number of options.
+    Every readable pick of every order counts once; picks whose order is not known are left out,
+    unless there are no others: then there are strengths and no places. Options that were shown
+    together share one scale of strengths; places have their own effects for each number of options.
     """
     rows = picked(frame.loc[(frame["options"] >= max(least, 2)).to_numpy()])
     single = (rows["pick"] >= 0).to_numpy()
@@ -68,7 +70,10 @@ def choice_model(frame: pd.DataFrame, *, least: int = 2) -> ChoiceModel:
     rows = rows.loc[single]
     if not len(rows):
         return ChoiceModel(note=joined(NO_CHOICES, left_out))
-    table = _Table(rows)
+    known = ordered(rows)
+    if not len(known):
+        return _model(_Layout(_Table(rows), ()), joined(ORDER_UNKNOWN, left_out))
+    table = _Table(known)
     crossed = table.labels and not table.open("label")
     layout = _Layout(table, ("slot", "label") if crossed else ("slot",))
     note = "" if crossed or not table.labels else NOT_CROSSED

@@ -15,9 +15,11 @@ from metrics.intervals import (
     Floats,
     Ints,
     Statistic,
-    item_weights,
     jackknife,
+    left_out,
+    like_t,
     max_t,
+    quantile,
     unknown,
 )
 from metrics.measures import Cell, Evidence, Measure, cell_sums
@@ -82,7 +84,7 @@ def contrasts(
     family = [one for measure in measures for one in _paired(evidence, measure, chosen)]
     raws = [_raw(one) for one in family]
     sure = [one for one, raw in zip(family, raws, strict=True) if raw.low is not None]
-    critical = _critical(sure, rng, rounds) if sure else math.nan
+    critical = _critical(sure, rng, rounds) if sure else Z95
     return [_contrast(one, raw, critical) for one, raw in zip(family, raws, strict=True)]
 
 
@@ -121,20 +123,17 @@ def _raw(one: _Paired) -> Estimate:
 def _critical(family: list[_Paired], rng: np.random.Generator, rounds: int) -> float:
     """Every member sees the same draws of items, so that what they share stays shared."""
     union = np.unique(np.concatenate([one.items for one in family]))
-    weights = item_weights(len(union), rounds, rng)
-    draws = [
-        one.statistic(weights[:, np.searchsorted(union, one.items)] @ one.sums) for one in family
-    ]
-    values = np.array([float(one.statistic(one.sums.sum(axis=0))) for one in family])
-    return max_t(values, np.stack(draws, axis=1))[1]
+    moved = np.zeros((len(union), len(family)))
+    for member, one in enumerate(family):
+        moved[np.searchsorted(union, one.items), member] = left_out(one.sums, one.statistic)
+    return max_t(moved, rng, rounds)
 
 
 def _contrast(one: _Paired, raw: Estimate, critical: float) -> Contrast:
     adjusted = replace(raw, method=ADJUSTED)
-    if raw.value is not None and raw.low is not None and math.isfinite(critical):
-        # The bootstrap's critical value knows nothing of how few items there are: t's tails do,
-        # so it is applied as a factor on the t interval.
-        wider = (raw.value - raw.low) * max(critical / Z95, 1.0)
+    if raw.value is not None and raw.low is not None:
+        wider = raw.value - raw.low
+        wider *= float(like_t(critical, raw.items) / quantile(raw.items))
         adjusted = replace(adjusted, low=raw.value - wider, high=raw.value + wider)
     left, right = _sides(one)
     return Contrast(one.measure.name, one.left, one.right, raw, adjusted, left, right)

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
+from scipy.special import stdtrit
 
 from studies.records import Estimate
 
@@ -20,10 +21,14 @@ Statistic = Callable[[Floats], Floats]
 Z95: Final = float(stats.norm.ppf(0.975))
 """What is written 1.96 everywhere; the published Wilson examples use the exact quantile."""
 
-LEAST_DEFF = 1.0
-"""Verdicts of an item that cancel (both orders, say) never count as more than independent ones:
-STATISTICS.md 0. Where they do cancel, shares come out wider than 95 % needs; docs/coverage.md says
-by how much, and what ¼ would give."""
+LEAST_DEFF: Final = 0.3
+"""Both orders of an item often cancel, so that its verdicts tell *more* than independent ones. How
+much more is never known well from few items: no verdict counts for more than 1/.3 of them."""
+
+FEW: Final = 5
+"""Below so many items the interval of a share is wider than its level says (docs/coverage.md): the
+page hatches such cells."""
+FEW_ITEMS: Final = "few items"
 
 WILSON: Final = "Wilson, effective n by items"
 CLUSTER_T: Final = "mean, item-cluster t"
@@ -84,8 +89,8 @@ def proportion(
 ) -> Estimate:
     """Mean of 0/1 outcomes (ties may be ½), Wilson at the effective n of their items.
 
-    n_eff = n/deff·(1.96/t)², deff = max(1, G/(G−1)·Σ_items(Σ(y−p))²/(n·p(1−p))); a share of 0 or 1
-    has deff = n/G; one item has no interval (STATISTICS.md 0).
+    With one verdict per item this is plain Wilson; `effective_n` says what several do to it. A
+    share of 0 or 1 counts its items, not its verdicts; one item has no interval.
     """
     y, codes = np.asarray(successes, np.float64), np.asarray(items)
     if len(y) == 0:
@@ -94,23 +99,40 @@ def proportion(
     return proportions(sums[:, 0], sums[:, 1], np.zeros(len(sums), np.int64), 1, unit, note)[0]
 
 
-def design_effects(
+def effective_n(
     successes: Floats, counts: Floats, group: Ints, groups: int
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """(p, n, G, deff) of each group from its items' sums; p is nan where n is 0."""
+    """(p, n, G, effective n) of each group from its items' sums; p is nan where n is 0.
+
+    n_eff = n/deff·(1.96/t)², as STATISTICS.md 0 has it, with what few items need:
+    - deff is the variance by items over that of independent verdicts. Each item's residual is from
+      the share of the *others* (delete-one, which is G/(G−1) where all items are equally large),
+      and p(1−p) is too small by the variance of p itself: deff = a/(1 + a/n). At least LEAST_DEFF.
+    - t has n²/Σn_i² − 1 degrees of freedom (G − 1 where all are equally large), times m/(m−1): of m
+      0/1 verdicts an item holds, one's variance follows from p. With m = 1 it is the normal's, and
+      nothing is estimated but p. Items with fractional totals (ties, means) count as estimated.
+    - p 0 or 1: deff = n/G.
+    """
     filled = counts > 0
     successes, counts, group = successes[filled], counts[filled], group[filled]
-    n = np.asarray(np.bincount(group, counts, minlength=groups), np.float64)
-    total = np.bincount(group, successes, minlength=groups)
-    items = np.bincount(group, minlength=groups).astype(np.float64)
-    p = divided(total, n)
-    spread = np.bincount(group, (successes - p[group] * counts) ** 2, minlength=groups)
-    variance = n * p * (1 - p)
-    inflation = np.nan_to_num(divided(items, items - 1), nan=1.0)
-    ratio = divided(spread, np.nan_to_num(variance))
-    certain = np.nan_to_num(divided(n, items), nan=1.0)
-    deff: Floats = np.where(np.isnan(ratio), certain, np.maximum(LEAST_DEFF, inflation * ratio))
-    return p, n, items, deff
+
+    def added(values: Floats) -> Floats:
+        return np.asarray(np.bincount(group, values, minlength=groups), np.float64)
+
+    n, items = added(counts), added(np.ones_like(counts))
+    p = divided(added(successes), n)
+    others = np.maximum(1 - counts / n[group], 1e-12)
+    spread = added(((successes - p[group] * counts) / others) ** 2)
+    ratio = divided(spread * divided(items - 1, items), np.nan_to_num(n * p * (1 - p)))
+    deff = np.maximum(ratio / (1 + ratio / np.maximum(n, 1)), LEAST_DEFF)
+    per_item = np.maximum(np.nan_to_num(divided(n, items), nan=1.0), 1.0)
+    deff = np.where(np.isnan(ratio), per_item, deff)
+    fractional = np.where(np.abs(successes - np.rint(successes)) < 1e-9, 0.0, 1.0)
+    whole = 1 - divided(added(fractional), items)
+    even = np.nan_to_num(divided(n * n, added(counts**2)), nan=1.0)
+    degrees = (even - 1) / np.maximum(1 - np.nan_to_num(whole) / per_item, 1e-6)
+    t = stdtrit(np.clip(degrees, 1, 1e6), 0.975)
+    return p, n, items, n / deff * (Z95 / t) ** 2
 
 
 def proportions(
@@ -122,8 +144,7 @@ def proportions(
     note: str = "",
 ) -> list[Estimate]:
     """`proportion` of many groups at once, from sums per (group, item): one row each."""
-    p, n, items, deff = design_effects(successes, counts, group, groups)
-    effective = n / deff * (Z95 / quantile(items)) ** 2
+    p, n, items, effective = effective_n(successes, counts, group, groups)
     low, high = wilson(np.nan_to_num(p) * effective, np.maximum(effective, 1e-12))
     return [
         _share(float(p[g]), float(low[g]), float(high[g]), int(n[g]), int(items[g]), unit, note)
@@ -136,7 +157,13 @@ def _share(p: float, low: float, high: float, n: int, items: int, unit: str, not
         return unknown(note or "no verdicts", unit)
     if items < 2:
         return Estimate(p, None, None, n, items, unit, 0.95, WILSON, joined(note, ONE_ITEM))
+    note = joined(note, FEW_ITEMS if items < FEW else "")
     return Estimate(p, min(low, p), max(high, p), n, items, unit, 0.95, WILSON, note)
+
+
+def few(estimate: Estimate) -> bool:
+    """Whether an interval rests on too few items to keep its level: a page hatches the cell."""
+    return 0 < estimate.items < FEW
 
 
 def joined(*notes: str) -> str:
@@ -206,10 +233,14 @@ def jackknife_error(sums: Floats, statistic: Statistic) -> float:
     groups = len(sums)
     if groups < 2:
         return math.nan
+    moved = left_out(sums, statistic)
+    return math.sqrt((groups - 1) / groups * float((moved**2).sum()))
+
+
+def left_out(sums: Floats, statistic: Statistic) -> Floats:
+    """How the statistic moves as each item is left out, about its mean; nan where one decides."""
     left = statistic(sums.sum(axis=0) - sums)
-    if not np.isfinite(left).all():
-        return math.nan
-    return math.sqrt((groups - 1) / groups * float(((left - left.mean()) ** 2).sum()))
+    return left - left.mean() if np.isfinite(left).all() else np.full(len(sums), np.nan)
 
 
 # -- resampling ----------------------------------------------------------------------------------
@@ -227,18 +258,26 @@ def bootstrap(
     return statistic(item_weights(len(sums), rounds, rng) @ sums)
 
 
-def max_t(values: Floats, draws: Floats, level: float = 0.95) -> tuple[Floats, float]:
-    """(SE of each value, critical value of their largest |t|) over common bootstrap rounds.
+def max_t(deviations: Floats, rng: np.random.Generator, rounds: int = 1000) -> float:
+    """The 95 % quantile of the largest |z| of a family, whose members share their items.
 
-    `draws` is (rounds, family). Multiplying the SEs by the critical value gives intervals that hold
-    for the whole family at once. Members that never vary do not enter the maximum.
+    `deviations` is (items, family): how each member moves when an item is left out. The item
+    bootstrap with normal multipliers: every round weighs all items anew, so that what members share
+    stays shared. With few items their correlations look stronger than they are: 1/G of independence
+    is mixed in. Members that never vary do not enter.
     """
-    kept = draws[np.isfinite(draws).all(axis=1)]
-    if len(kept) < 2:
-        return np.full(len(values), np.nan), math.nan
-    errors = kept.std(axis=0, ddof=1)
-    varied = errors > 1e-12
-    if not varied.any():
-        return errors, float(stats.norm.ppf((1 + level) / 2))
-    largest = np.abs((kept - values)[:, varied] / errors[varied]).max(axis=1)
-    return errors, float(np.quantile(largest, level))
+    size = np.sqrt((deviations**2).sum(axis=0))
+    varied = deviations[:, size > 1e-12] / size[size > 1e-12]
+    items, members = varied.shape
+    if members < 2:
+        return Z95
+    own = 1 / max(items, 2)
+    drawn = math.sqrt(1 - own) * (rng.normal(size=(rounds, items)) @ varied)
+    drawn += math.sqrt(own) * rng.normal(size=(rounds, members))
+    return max(float(np.quantile(np.abs(drawn).max(axis=1), 0.95)), Z95)
+
+
+def like_t(z: float, items: ArrayLike) -> Floats:
+    """The quantile of Student's t for so many items that is as rare as z is in a normal."""
+    degrees = np.maximum(np.asarray(items, np.float64) - 1, 1)
+    return np.asarray(stats.t.isf(stats.norm.sf(z), degrees), np.float64)

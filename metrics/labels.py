@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
 from metrics import selection
-from metrics.intervals import Floats, divided, item_sums, jackknife, mean, unknown
-from metrics.measures import Evidence
+from metrics.intervals import Floats, Statistic, divided, item_sums, jackknife, mean, unknown
+from metrics.measures import Evidence, Measure, Tally, tallied
 from studies.frame import SEP
 from studies.records import Estimate
 
+NOT_CROSSED = "labels were not crossed: slot and label are the same thing"
 SURE = 1e-6
 """Probabilities are held this far from 0 and 1: a logit must stay finite."""
 
@@ -29,8 +33,7 @@ def slot_and_label(frame: pd.DataFrame) -> dict[str, Estimate]:
     parts = np.stack([first & ~turned, ~turned, first & turned, turned], axis=1).astype(np.float64)
     _, sums = item_sums(parts, selection.item_codes(rows))
     if len(rows) == 0 or turned.all() or not turned.any():
-        note = "labels were not crossed: slot and label are the same thing"
-        return {name: unknown(note, "share") for name in ("slot", "label")}
+        return {name: unknown(NOT_CROSSED, "share") for name in ("slot", "label")}
     return {
         "slot": jackknife(sums, _slot, len(rows), "share", (0, 1), "even is .5"),
         "label": jackknife(sums, _label, len(rows), "share", (0, 1), "even is .5"),
@@ -57,6 +60,30 @@ def _label(totals: Floats) -> Floats:
 
 def _both(totals: Floats) -> tuple[Floats, Floats]:
     return divided(totals[..., 0], totals[..., 1]), divided(totals[..., 2], totals[..., 3])
+
+
+def _tally(statistic: Statistic) -> Callable[[Evidence], Tally]:
+    def tally(evidence: Evidence) -> Tally:
+        rows = selection.pairs(evidence.balanced)
+        rows = selection.rows_of(rows, rows["pick"] >= 0)
+        turned, first = _turned(rows), (rows["pick"] == 0).to_numpy()
+        counted = tallied(rows, first & ~turned, ~turned, first & turned, turned, 1)
+        return replace(counted, statistic=statistic)
+
+    return tally
+
+
+def _interval(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:
+    """Unknown where a cell has one way of labelling only: there the two are the same thing."""
+    plain, turned, n = (float(sums[:, column].sum()) for column in (1, 3, 4))
+    if not plain or not turned:
+        return unknown(NOT_CROSSED, measure.unit)
+    return jackknife(sums, statistic, round(n), measure.unit, measure.bounds, "even is .5")
+
+
+SLOT = Measure("slot", "share", _tally(_slot), "other", (0, 1), NOT_CROSSED, interval=_interval)
+LABEL = Measure("label", "share", _tally(_label), "other", (0, 1), NOT_CROSSED, interval=_interval)
+"""`slot_and_label` of every cell."""
 
 
 def probability_table(frame: pd.DataFrame) -> pd.DataFrame:

@@ -35,7 +35,7 @@ def _lengths(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _longer(evidence: Evidence) -> Tally:
-    rows = _lengths(evidence.balanced)
+    rows = _lengths(evidence.comparable)
     if len(rows) == 0:
         return tallied(rows, 0, 0)
     gap = rows["length_0"].to_numpy().astype(np.int64) - rows["length_1"].to_numpy()

@@ -37,6 +37,7 @@ Cell = tuple[str, ...]
 """The values of the `by` columns that a number belongs to; () where everything is pooled."""
 
 ONE_ORDER = "one order asked: place and content are mixed"
+ORDER_UNKNOWN = "off: the records do not say which answer was shown first"
 
 
 class Evidence:
@@ -68,16 +69,32 @@ class Evidence:
     @cached_property
     def single(self) -> Mask:
         """Cells in which no comparison was planned in more than one order."""
-        several = np.bincount(
-            self.picks["cell"], (self.picks["orders"] > 1).to_numpy(), minlength=self.count
-        )
-        return np.asarray(several == 0, np.bool_)
+        several = self._having(self.picks["orders"] > 1)
+        return np.asarray((several == 0) & ~self.orderless, np.bool_)
+
+    @cached_property
+    def orderless(self) -> Mask:
+        """Cells whose records do not say which answer was shown first."""
+        known = self._having(self.picks["orders"] > 0)
+        return np.asarray((self._having(self.picks["orders"] == 0) > 0) & (known == 0), np.bool_)
+
+    def _having(self, mask: pd.Series) -> Ints:
+        """How many picks of each cell are so."""
+        cells = self.picks["cell"].to_numpy()[mask.to_numpy(bool)]
+        return np.bincount(cells, minlength=self.count).astype(np.int64)
 
     @cached_property
     def balanced(self) -> pd.DataFrame:
-        """Complete order sets; in cells where only one order was asked, all picks."""
+        """Complete order sets; in cells where only one order was asked, all picks. Verdicts whose
+        order is not known say nothing about place."""
         keep = self.whole | self.single[self.picks["cell"].to_numpy()]
-        return selection.rows_of(self.picks, keep)
+        return selection.rows_of(self.picks, keep & (self.picks["orders"] != 0).to_numpy())
+
+    @cached_property
+    def comparable(self) -> pd.DataFrame:
+        """The same, and verdicts whose order is not known: for what does not ask about place."""
+        keep = self.whole | self.single[self.picks["cell"].to_numpy()]
+        return selection.rows_of(self.picks, keep | (self.picks["orders"] == 0).to_numpy())
 
     @cached_property
     def sets(self) -> pd.DataFrame:
@@ -145,6 +162,8 @@ class Measure:
     bounds: tuple[float, float] = (-math.inf, math.inf)
     empty: str = "no verdicts"
     notes_one_order: bool = False
+    needs_order: bool = False
+    """Whether it asks about place: then records without the order shown have nothing to say."""
     interval: Callable[[Floats, Statistic, Measure], Estimate] = plain_jackknife
 
     def of(self, frame: pd.DataFrame) -> Estimate:
@@ -155,18 +174,24 @@ class Measure:
         """The measure of every cell."""
         tally = self.tally(evidence)
         cell, _, sums = cell_sums(tally)
-        estimates = self._estimates(sums, cell, evidence.count, tally.statistic)
+        estimates = self.estimates(sums, cell, evidence.count, tally.statistic)
         if self.notes_one_order:
             estimates = [
                 replace(one, note=joined(one.note, ONE_ORDER)) if single and one.n else one
                 for one, single in zip(estimates, evidence.single, strict=True)
             ]
+        if self.needs_order:
+            estimates = [
+                without_order(one) if orderless else one
+                for one, orderless in zip(estimates, evidence.orderless, strict=True)
+            ]
         # A frame without rows has no cells, yet one (empty) estimate is always made.
         return dict(zip(evidence.cells, estimates[: len(evidence.cells)], strict=True))
 
-    def _estimates(
+    def estimates(
         self, sums: Floats, cell: Ints, count: int, statistic: Statistic
     ) -> list[Estimate]:
+        """The measure of `count` cells from their item totals, which are sorted by cell."""
         if self.kind == "share":
             shares = proportions(sums[:, 0], sums[:, -1], cell, count, self.unit)
             return [one if one.n else unknown(self.empty, self.unit) for one in shares]
@@ -178,6 +203,11 @@ class Measure:
     def _interval(self, sums: Floats, statistic: Statistic) -> Estimate:
         sums = sums[sums[:, -1] > 0]
         return self.interval(sums, statistic, self) if len(sums) else unknown(self.empty, self.unit)
+
+
+def without_order(estimate: Estimate) -> Estimate:
+    """Why there is no number, where it is the records that lack the order."""
+    return estimate if estimate.n else replace(estimate, note=ORDER_UNKNOWN)
 
 
 def ratio(totals: Floats) -> Floats:

@@ -23,7 +23,7 @@ NO_REPEATS: Final = "nothing was asked twice in the same order"
 SHARE: Final = "share"
 
 FIRST_SHARE: Final = Measure(
-    "first_share", SHARE, tallies.first, empty=NO_SETS, notes_one_order=True
+    "first_share", SHARE, tallies.first, empty=NO_SETS, notes_one_order=True, needs_order=True
 )
 TIE_RATE: Final = Measure("tie_rate", SHARE, tallies.ties, empty=NO_SETS, notes_one_order=True)
 ENTROPY: Final = Measure(
@@ -34,24 +34,35 @@ ENTROPY: Final = Measure(
     (0, 1),
     NO_SETS,
     notes_one_order=True,
+    needs_order=True,
     interval=tallies.entropy_interval,
 )
-CONSISTENCY: Final = Measure("consistency", SHARE, tallies.sets("consistent"), empty=NO_SETS)
-CONFLICT: Final = Measure("conflict", SHARE, tallies.conflict, empty=NO_SETS)
-HARD_FLIPS: Final = Measure("hard_flips", SHARE, tallies.sets("hard"), empty=NO_SETS)
-SOFT_FLIPS: Final = Measure("soft_flips", SHARE, tallies.sets("soft"), empty=NO_SETS)
-CHANCE: Final = Measure("chance", SHARE, tallies.chance, "other", (0, 1), NO_SETS)
-KAPPA: Final = Measure("kappa", "kappa", tallies.kappa, "other", (-math.inf, 1), NO_SETS)
-NOISE_FLOOR: Final = Measure("noise_floor", SHARE, tallies.noise, empty=NO_REPEATS)
+CONSISTENCY: Final = Measure(
+    "consistency", SHARE, tallies.sets("consistent"), empty=NO_SETS, needs_order=True
+)
+CONFLICT: Final = Measure("conflict", SHARE, tallies.conflict, empty=NO_SETS, needs_order=True)
+HARD_FLIPS: Final = Measure(
+    "hard_flips", SHARE, tallies.sets("hard"), empty=NO_SETS, needs_order=True
+)
+SOFT_FLIPS: Final = Measure(
+    "soft_flips", SHARE, tallies.sets("soft"), empty=NO_SETS, needs_order=True
+)
+CHANCE: Final = Measure("chance", SHARE, tallies.chance, "other", (0, 1), NO_SETS, needs_order=True)
+KAPPA: Final = Measure(
+    "kappa", "kappa", tallies.kappa, "other", (-math.inf, 1), NO_SETS, needs_order=True
+)
+NOISE_FLOOR: Final = Measure(
+    "noise_floor", SHARE, tallies.noise, empty=NO_REPEATS, needs_order=True
+)
 ACCURACY: Final = Measure(
     "accuracy", SHARE, tallies.accuracy, empty="no verdict on a known better answer"
 )
-PRIMACY: Final = Measure("primacy", SHARE, tallies.primacy, empty=NO_PAIRS)
-RECENCY: Final = Measure("recency", SHARE, tallies.recency, empty=NO_PAIRS)
+PRIMACY: Final = Measure("primacy", SHARE, tallies.primacy, empty=NO_PAIRS, needs_order=True)
+RECENCY: Final = Measure("recency", SHARE, tallies.recency, empty=NO_PAIRS, needs_order=True)
 FAIRNESS: Final = Measure(
-    "fairness", "recency − primacy", tallies.fairness, "mean", (-1, 1), NO_PAIRS
+    "fairness", "recency − primacy", tallies.fairness, "mean", (-1, 1), NO_PAIRS, needs_order=True
 )
-STABILITY: Final = Measure("stability", SHARE, tallies.stable, empty=NO_REPEATS)
+STABILITY: Final = Measure("stability", SHARE, tallies.stable, empty=NO_REPEATS, needs_order=True)
 
 MEASURES: Final = {
     measure.name: measure
@@ -88,7 +99,7 @@ def first_share(frame: pd.DataFrame) -> Estimate:
 
 
 def tie_rate(frame: pd.DataFrame) -> Estimate:
-    """Ties over the verdicts that the first-slot share looks at."""
+    """Ties over the verdicts that the first-slot share looks at, and those of unknown order."""
     return TIE_RATE.of(frame)
 
 

@@ -35,8 +35,8 @@ def first(evidence: Evidence) -> Tally:
 
 
 def ties(evidence: Evidence) -> Tally:
-    """Ties over all verdicts of balanced sets."""
-    rows = evidence.balanced
+    """Ties over all verdicts of balanced sets, and of those whose order is not known."""
+    rows = evidence.comparable
     return tallied(rows, rows["pick"] == TIE, 1)
 
 
@@ -134,6 +134,7 @@ def _repeats(evidence: Evidence, noise: bool) -> tuple[pd.DataFrame, Floats, Flo
     """(rows, share of differing pairs of repeats, mode share) per order read at least twice."""
     frame = evidence.frame
     kept = selection.evidence(frame) & (frame["pick"] != NO_PICK).to_numpy()
+    kept &= (frame["orders"] != 0).to_numpy()  # without its order, nothing is the same order again
     if not noise:
         kept &= ~frame["noise"].to_numpy()
     rows = frame.loc[kept]

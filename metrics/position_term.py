@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from metrics import logit
+from metrics import logit, selection
 from metrics.battles import Battles, Floats, Ints, battles
 from metrics.bt_fit import linked
 from metrics.intervals import joined, unknown
 from metrics.logit import PSEUDO_COUNT, Fit, LikelihoodRatio, Problem, by_value
+from metrics.measures import ORDER_UNKNOWN
 from studies.records import Estimate
 
 Ties = Literal["half", "davidson"]
@@ -52,8 +53,10 @@ def position_model(frame: pd.DataFrame, *, ties: Ties = "half") -> PositionModel
     third outcome with its own parameter. A judge whose γ the orders leave open is refused, with the
     reason, and its verdicts are left out; a judge who always answers first gets a regularised γ.
     """
-    silent = {name: unknown(NO_VERDICTS, "logit") for name in _judges(frame)}
-    model = position_model_of(battles(frame), ties=ties)
+    known = selection.ordered(frame)
+    silent = {name: unknown(ORDER_UNKNOWN, "logit") for name in _judges(frame)}
+    silent |= {name: unknown(NO_VERDICTS, "logit") for name in _judges(known)}
+    model = position_model_of(battles(known), ties=ties)
     gamma = silent | model.gamma
     shares = {name: share_if_equal(term) for name, term in gamma.items()}
     return replace(model, gamma=gamma, first_if_equal=shares)

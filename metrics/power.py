@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -11,8 +10,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 from scipy.special import betaln
 
-from metrics.intervals import Floats, item_sums, quantile, unknown
-from metrics.reliability import pearson, spearman
+from metrics.intervals import Floats, item_sums, quantile
 from studies.records import Estimate
 
 ELO_PER_LOGIT: Final = 400 / math.log(10)
@@ -149,48 +147,3 @@ def e_value(wins: int, n: int) -> float:
     B(w + ½, n − w + ½)/B(½, ½)·2ⁿ. Stop at 20. One vote per item, both orders merged."""
     log = betaln(wins + 0.5, n - wins + 0.5) - betaln(0.5, 0.5) + n * math.log(2)
     return math.exp(min(float(log), 700.0))
-
-
-# -- between benchmarks --------------------------------------------------------------------------
-
-
-def between_benchmarks(
-    first: Mapping[str, float],
-    second: Mapping[str, float],
-    rng: np.random.Generator,
-    rounds: int = 2000,
-) -> dict[str, Estimate]:
-    """Spearman and R² (squared Pearson) of two benchmarks' scores of the same models.
-
-    The models are what is resampled: percentile bootstrap over them.
-    """
-    models = sorted(set(first) & set(second))
-    a = np.array([first[name] for name in models])
-    b = np.array([second[name] for name in models])
-    if len(models) < 3:
-        note = f"{len(models)} models in common: at least 3 are needed"
-        return {"spearman": unknown(note, "rho"), "r2": unknown(note, "R²")}
-    draws = rng.integers(0, len(models), (rounds, len(models)))
-    return {
-        "spearman": _resampled(
-            spearman(a, b), [spearman(a[d], b[d]) for d in draws], len(a), "rho"
-        ),
-        "r2": _resampled(
-            _squared(pearson(a, b)), [_squared(pearson(a[d], b[d])) for d in draws], len(a), "R²"
-        ),
-    }
-
-
-def _squared(value: float | None) -> float | None:
-    return None if value is None else value * value
-
-
-def _resampled(value: float | None, draws: Sequence[float | None], n: int, unit: str) -> Estimate:
-    if value is None:
-        return unknown("all scores are the same", unit)
-    kept = [draw for draw in draws if draw is not None]
-    low, high = np.quantile(kept, [0.025, 0.975]) if len(kept) > 1 else (value, value)
-    method = "percentile bootstrap over models"
-    return Estimate(
-        value, min(float(low), value), max(float(high), value), n, 0, unit, 0.95, method
-    )

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from studies.frame import NO_PICK, SEP, TIE
-from studies.records import EVIDENCE, HUMAN_PREFIX
+from studies.records import EVIDENCE, HUMAN_PREFIX, STATUSES
 
+Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+Outcome = Literal["verdict", "probability"]
+"""What a verdict is worth: won, lost or tied; or how probable it made each (label probabilities).
+Fractions are not trials: their spread is only ever estimated by items."""
 
 COMPARISON: Final = ("item", "comparison", "judge", "prompt")
 """One comparison: some answers to one item, by one judge with one prompt."""
@@ -51,12 +55,83 @@ def pairs(frame: pd.DataFrame) -> pd.DataFrame:
     return rows_of(frame, frame["options"] == 2)
 
 
+def ordered(frame: pd.DataFrame) -> pd.DataFrame:
+    """Rows whose order is known: somebody's file may hold verdicts without it."""
+    if "orders" not in frame:  # battles are in the order of their columns
+        return frame
+    known = (frame["orders"] != 0).to_numpy()
+    return frame if known.all() else rows_of(frame, known)
+
+
 def people(frame: pd.DataFrame) -> Mask:
     """Rows judged by a person."""
     judge = frame["judge"].astype("category")
     human = np.array([str(name).startswith(HUMAN_PREFIX) for name in judge.cat.categories], bool)
     codes = judge.cat.codes.to_numpy()
     return human[codes] if len(human) else np.zeros(len(frame), bool)
+
+
+def voices(frame: pd.DataFrame, judges: Sequence[str] | None = None) -> pd.DataFrame:
+    """The verdicts of these judges. None: of all that are no people, or the people if alone."""
+    if judges is not None:
+        return rows_of(frame, frame["judge"].astype(str).isin(list(judges)))
+    human = people(frame)
+    return frame if human.all() else rows_of(frame, ~human)
+
+
+def grouped(
+    frame: pd.DataFrame, column: str, of_item: Mapping[str, str], rest: str = ""
+) -> pd.DataFrame:
+    """The frame with one more column to split by (task, single or multi image), known by item."""
+    item = frame["item"].astype("category")
+    names = [str(of_item.get(str(name), rest)) for name in item.cat.categories]
+    known = sorted(set(names))
+    place = {name: code for code, name in enumerate(known)}
+    table = np.array([place[name] for name in names], np.int64)
+    codes = table[item.cat.codes.to_numpy()] if len(table) else np.zeros(0, np.int64)
+    return frame.assign(**{column: pd.Categorical.from_codes(codes, pd.Index(known, dtype="str"))})
+
+
+def stacked(frames: Mapping[str, pd.DataFrame], column: str) -> pd.DataFrame:
+    """Several studies as one frame; `column` says which one a row is from (images, context …).
+
+    Items are the same items wherever they have the same id: that is what contrasts pair by.
+    """
+    parts = [frame.assign(**{column: name}) for name, frame in frames.items()]
+    if not parts:
+        raise ValueError("no frame to put together")
+    whole = pd.concat(
+        [part.astype(dict.fromkeys(_categoricals(part), object)) for part in parts],
+        ignore_index=True,
+    )
+    names = [*{name: None for part in parts for name in _categoricals(part)}, column]
+    return whole.astype({name: "category" for name in names if name != "status"}).assign(
+        status=pd.Categorical(whole["status"], categories=list(STATUSES))
+    )
+
+
+def _categoricals(frame: pd.DataFrame) -> list[str]:
+    return [
+        str(name) for name, kind in frame.dtypes.items() if isinstance(kind, pd.CategoricalDtype)
+    ]
+
+
+def soft_points(frame: pd.DataFrame) -> Floats:
+    """What each slot takes from a verdict by its label probabilities, ties shared out evenly.
+
+    (rows, widest N); nan where there are none. They are shares of the labels offered, so what the
+    slots lack to 1 is the tie's.
+    """
+    width = int(frame["options"].max()) if len(frame) else 0
+    columns = [f"p_{slot}" for slot in range(width)]
+    if not columns or not set(columns) <= set(frame.columns):
+        return np.full((len(frame), width), np.nan)
+    shares = frame[columns].to_numpy(np.float64)
+    options = frame["options"].to_numpy()[:, None]
+    here = np.arange(width) < options
+    whole = (np.isfinite(shares) | ~here).all(axis=1, keepdims=True)
+    tied = np.clip(1 - np.where(here & whole, shares, 0.0).sum(axis=1, keepdims=True), 0, 1)
+    return np.where(here & whole, shares + tied / options, np.nan)
 
 
 def codes_of(column: pd.Series) -> tuple[Ints, int]:

@@ -3,33 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
-from metrics import (
-    agreement,
-    grade,
-    jury,
-    labels,
-    length,
-    order_tests,
-    position,
-    preference,
-    selection,
-    self_preference,
-    wins,
-)
+from metrics import labels, order_tests, position, selection, wins
 from metrics.bradley_terry import leaderboard
-from metrics.choice import choice_model
 from metrics.contrasts import Contrast, contrasts
-from metrics.elo import elo_table
+from metrics.elo import EloRating, elo_table
 from metrics.entropy import entropy_split
 from metrics.intervals import joined
+from metrics.leaderboard import leaderboard_rows
 from metrics.measures import Cell, Evidence
+from metrics.parts import PARTS
 from metrics.position_term import position_term
 from metrics.rating_parts import rating_parts
 from studies.records import STATUSES, Estimate
@@ -106,15 +95,16 @@ def _elo(frame: pd.DataFrame, rng: np.random.Generator, quick: bool) -> Json:
     rounds = next(number for most, number in ELO_ROUNDS if len(frame) <= most)
     orders = 0 if quick else ELO_ORDERS
     table = elo_table(frame, rng=rng, orders=orders, rounds=0 if quick else rounds)
+    return {name: _rated(rating, quick) for name, rating in table.items()}
+
+
+def _rated(rating: EloRating, quick: bool) -> Json:
     return {
-        name: {
-            **plain(rating.estimate),
-            **({"note": joined(rating.estimate.note, QUICK)} if quick else {}),
-            "order_low": plain(rating.order_low),
-            "order_high": plain(rating.order_high),
-            "matches": rating.matches,
-        }
-        for name, rating in table.items()
+        **plain(rating.estimate),
+        **({"note": joined(rating.estimate.note, QUICK)} if quick else {}),
+        "order_low": plain(rating.order_low),
+        "order_high": plain(rating.order_high),
+        "matches": rating.matches,
     }
 
 
@@ -133,6 +123,28 @@ def _protocol(
         "bradley_terry": plain(leaderboard(merged)),
         "win_rate": plain(wins.win_rate(frame, combine, unreadable)),
         "head_to_head": plain(wins.head_to_head(frame, combine, unreadable)),
+        "leaderboard": _leaderboard(frame, combine, unreadable, rng),
+    }
+
+
+def _leaderboard(
+    frame: pd.DataFrame,
+    combine: wins.Combine,
+    unreadable: wins.Unreadable,
+    rng: np.random.Generator,
+) -> Json:
+    """model -> matches, and wins over decisive head-to-heads against the reference."""
+    rows = leaderboard_rows(
+        frame, rng=rng, combine=combine, unreadable=unreadable, orders=0, rounds=0
+    )
+    return {
+        row.model: {
+            "elo": row.elo.estimate.value,
+            **{name: getattr(row, name) for name in ("matches", "wins", "losses", "ties")},
+            "against_reference": plain(row.against_reference),
+            "reference_matches": row.reference_matches,
+        }
+        for row in rows
     }
 
 
@@ -188,128 +200,6 @@ def _put(nested: Json, key: Cell, value: Json) -> None:
     nested[key[-1]] = value
 
 
-# -- what only some records allow ----------------------------------------------------------------
-
-
-def _grade(frame: pd.DataFrame) -> Json:
-    """judge -> prompt -> Grade Score, for prompts that choose among options."""
-    chooses = (frame["options"] > 2) | frame["prompt"].astype(str).str.startswith("grade-")
-    prompts = set(frame["prompt"].astype(str)[chooses.to_numpy(bool)])
-    rows = selection.rows_of(frame, frame["prompt"].astype(str).isin(prompts))
-    nested: Json = {}
-    for key, parts in grade.grades(rows, ["judge", "prompt"]).items() if len(rows) else ():
-        _put(nested, key, parts)
-    return nested
-
-
-def _strength(frame: pd.DataFrame) -> Mapping[str, Estimate]:
-    return choice_model(frame, least=3).strength if (frame["options"] > 2).any() else {}
-
-
-def _places(frame: pd.DataFrame) -> Json:
-    """N -> effect of each place and each label, from the same conditional logit."""
-    if not (frame["options"] > 2).any():
-        return {}
-    model = choice_model(frame, least=3)
-    return {str(n): list(effects) for n, effects in model.slots.items()} | (
-        {"labels": model.labels} if model.labels else {}
-    )
-
-
-def _reward(frame: pd.DataFrame) -> Mapping[str, Estimate]:
-    return preference.reward(frame, baseline_of(frame)) if (frame["margin"] == 2).any() else {}
-
-
-def _levels(frame: pd.DataFrame) -> Json:
-    return preference.five_levels(frame, baseline_of(frame)) if (frame["margin"] == 2).any() else {}
-
-
-def baseline_of(frame: pd.DataFrame) -> str | None:
-    """The contestant that plays in every pair, where there are at least two others."""
-    rows = selection.pairs(frame)
-    names = selection.contestants(rows)
-    everywhere = [
-        name for name in names if ((rows["first"] == name) | (rows["second"] == name)).all()
-    ]
-    return everywhere[0] if len(names) > 2 and everywhere else None
-
-
-def _factuality(frame: pd.DataFrame) -> Mapping[str, Estimate]:
-    return preference.factuality(frame, baseline_of(frame))
-
-
-def _agreement(frame: pd.DataFrame) -> Json:
-    """people -> judge -> …, and judges -> a -> b -> share of equal verdicts."""
-    result: Json = {}
-    human = selection.people(frame)
-    if human.any():
-        result["people"] = {
-            judge: {**parts, **_aligned(frame, judge)}
-            for (judge,), parts in agreement.people_table(frame).items()
-        }
-        result["always_tie"] = asdict(agreement.always_tie(frame))
-    machines = {str(name) for name in frame["judge"][~human]}
-    if len(machines) > 1:
-        result["judges"] = agreement.judge_matrix(frame)
-    return result
-
-
-def _aligned(frame: pd.DataFrame, judge: str) -> dict[str, Estimate]:
-    got = agreement.alignment(frame, judge)
-    return {"mae": got.mae, "within_one": got.consistency}
-
-
-def _length(frame: pd.DataFrame) -> Mapping[str, Any]:
-    longer = length.length_preference(frame)
-    if longer.value is None:
-        return {}
-    baseline = baseline_of(frame)
-    controlled = length.length_controlled(frame, baseline) if baseline else {}
-    return {"longer": longer, "controlled": controlled}
-
-
-def _own_family(frame: pd.DataFrame) -> Mapping[str, Any]:
-    if "family" not in frame:
-        return {}
-    return {
-        "against_people": self_preference.self_preference(frame),
-        "term": self_preference.self_term(frame),
-    }
-
-
-def _jury(frame: pd.DataFrame) -> Mapping[str, Any]:
-    machine = frame.loc[~selection.people(frame)]
-    if machine["judge"].astype(str).nunique() < 3:
-        return {}
-    got = jury.jury(machine)
-    return {
-        "panel": list(got.panel),
-        "coverage": got.coverage,
-        "win_rate": got.win_rate,
-        "bounds": got.bounds,
-    }
-
-
-def _bounds(frame: pd.DataFrame) -> Mapping[str, Estimate]:
-    return wins.manski(frame) if not selection.evidence(frame).all() else {}
-
-
-PARTS: Final[dict[str, Callable[[pd.DataFrame], Mapping[str, Any]]]] = {
-    "grade": _grade,
-    "strength": _strength,
-    "places": _places,
-    "reward": _reward,
-    "levels": _levels,
-    "factuality": _factuality,
-    "ratings": preference.ratings,
-    "agreement": _agreement,
-    "jury": _jury,
-    "bounds": _bounds,
-    "length": _length,
-    "self_preference": _own_family,
-}
-
-
 def _contrasts(frame: pd.DataFrame, rng: np.random.Generator) -> list[Contrast]:
     """Judges against judges, and prompts against prompts, on the same items."""
     machine = frame.loc[~selection.people(frame)]
@@ -351,8 +241,8 @@ def plain(value: Any) -> Any:
         return {str(key): plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
         return [plain(one) for one in value]
-    if isinstance(value, Estimate | order_tests.Test):
-        return {key: plain(one) for key, one in asdict(value).items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {part.name: plain(getattr(value, part.name)) for part in fields(value)}
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):

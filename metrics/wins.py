@@ -14,6 +14,7 @@ from metrics.measures import Cell, Evidence, Measure, Tally, coded, order_sets, 
 from studies.frame import NO_PICK, TIE
 from studies.records import Estimate
 
+Outcome = selection.Outcome
 Combine = Literal["pooled", "strict", "majority"]
 Unreadable = Literal["exclude", "tie"]
 Ties = Literal["half", "drop"]
@@ -68,14 +69,20 @@ def _merged(rows: pd.DataFrame, combine: Combine) -> pd.DataFrame:
     return sets.assign(pick=pick.astype(np.int8))
 
 
-def appearances(rows: pd.DataFrame, names: Sequence[str]) -> tuple[Ints, Ints, Floats]:
-    """(row, contestant, points) for everyone shown: 1 if picked, 1/N if tied, else 0."""
+def appearances(
+    rows: pd.DataFrame, names: Sequence[str], outcome: Outcome = "verdict"
+) -> tuple[Ints, Ints, Floats]:
+    """(row, contestant, points) for everyone shown: 1 if picked, 1/N if tied, else 0; or by the
+    label probabilities where there are some."""
     if len(rows) == 0:
         return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
     placed = selection.slots(rows, names)
     row, slot = np.nonzero(placed >= 0)
     pick, options = rows["pick"].to_numpy()[row], rows["options"].to_numpy()[row]
     points = np.where(pick == TIE, 1 / options, pick == slot)
+    if outcome == "probability":
+        soft = selection.soft_points(rows)[row, slot]
+        points = np.where(np.isfinite(soft), soft, points)
     return row, placed[row, slot], points
 
 
@@ -84,13 +91,15 @@ def win_rate(
     combine: Combine = "pooled",
     unreadable: Unreadable = "exclude",
     ties: Ties = "half",
+    outcome: Outcome = "verdict",
 ) -> dict[str, Estimate]:
     """(wins + ties/2)/readable verdicts of each contestant, best first.
 
     Among N options a win is being chosen (chance 1/N, noted). `ties="drop"`: wins/decisive, as in
-    VisIT-Bench. With `combine="strict"` this is MT-Bench's adjusted win rate.
+    VisIT-Bench. With `combine="strict"` this is MT-Bench's adjusted win rate. With
+    `outcome="probability"` a verdict counts by its label probabilities, where it has some.
     """
-    rates = win_rates(frame, (), combine, unreadable, ties)[()]
+    rates = win_rates(frame, (), combine, unreadable, ties, outcome)[()]
     return dict(sorted(rates.items(), key=lambda pair: -_or_below(pair[1])))
 
 
@@ -104,15 +113,18 @@ def win_rates(
     combine: Combine = "pooled",
     unreadable: Unreadable = "exclude",
     ties: Ties = "half",
+    outcome: Outcome = "verdict",
 ) -> dict[Cell, dict[str, Estimate]]:
     """`win_rate` of every cell: cell -> contestant -> estimate."""
+    _check_soft(outcome, combine, ties)
     evidence = Evidence(_comparing(frame), by)
     names = selection.contestants(evidence.frame)
     rows = _without_ties(outcomes(evidence.frame, combine, unreadable), ties)
-    row, who, points = appearances(rows, names)
+    row, who, points = appearances(rows, names, outcome)
     cell = rows["cell"].to_numpy()[row]
     note = f"{combine}, unreadable {unreadable}" if (combine, unreadable) != DEFAULTS else ""
     note = joined(note, "chosen among N options" if (rows["options"] > 2).any() else "")
+    note = joined(note, BY_PROBABILITY if outcome == "probability" else "")
     item = selection.item_codes(rows)[row]
     flat = _grouped(cell * len(names) + who, item, points, evidence.count * len(names), note)
     return {
@@ -122,6 +134,14 @@ def win_rates(
 
 
 DEFAULTS: Final = ("pooled", "exclude")
+BY_PROBABILITY: Final = "by label probabilities"
+
+
+def _check_soft(outcome: Outcome, combine: Combine, ties: Ties) -> None:
+    """A probability has no winner to be merged or dropped."""
+    _check(outcome, Outcome)
+    if outcome == "probability" and (combine, ties) != ("pooled", "half"):
+        raise ValueError("outcome 'probability' goes with combine 'pooled' and ties 'half' only")
 
 
 def _comparing(frame: pd.DataFrame) -> pd.DataFrame:

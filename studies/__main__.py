@@ -1,4 +1,4 @@
-"""python -m studies {list,show,export,delete}: what a store holds."""
+"""python -m studies {import,list,show,export,delete}: what a store holds."""
 
 from __future__ import annotations
 
@@ -9,16 +9,21 @@ import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
-from studies.errors import EvenhandError, StoreUnusable
+from studies.errors import EvenhandError, StoreUnusable, StudyError
+from studies.recorded import save_recorded, study_name
+from studies.sources.formats import FORMATS
+from studies.sources.load import BUILT_IN, load_source
 from studies.store import Store
-from studies.study import dump
+from studies.study import DataSpec, dump
 
 
 def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
-        store = _existing(options.store)
+        making = options.command is import_file
+        store = Store(options.store) if making else _existing(options.store)
         options.command(store, options)
         store.close()
         sys.stdout.flush()
@@ -40,6 +45,7 @@ def _existing(path: Path | None) -> Store:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m studies", description=__doc__)
     commands = parser.add_subparsers(required=True)
+    _import_parser(commands)
     for name, command, told in (
         ("list", list_studies, "the studies of a store"),
         ("show", show_study, "one study: its file and its counts"),
@@ -52,6 +58,53 @@ def _parser() -> argparse.ArgumentParser:
         sub.add_argument("--store", type=Path, default=None, help="the SQLite file to use")
         sub.set_defaults(command=command)
     return parser
+
+
+def _import_parser(commands: Any) -> None:
+    told = "somebody's file, folder or Hub dataset of verdicts as a study: no key, no call"
+    sub = commands.add_parser("import", help=told, description=told)
+    sub.add_argument("file", help="a file, a folder, or hub:owner/name[:config]@revision")
+    sub.add_argument("--name", default="", help="the study's name; default: the file's")
+    sub.add_argument("--format", default="auto", help=f"auto, {', '.join(FORMATS)}")
+    for option, shape, help in (
+        ("--mapping", "column=field", "what a column is, for tables of no known format"),
+        ("--files", "name=path", "a further file: a model's answers, or questions"),
+    ):
+        sub.add_argument(option, metavar=shape, action="append", default=[], help=help)
+    sub.add_argument("--split", default="", help="of a Hub dataset, as test or test[:200]")
+    sub.add_argument("--store", type=Path, default=None, help="the SQLite file to use")
+    sub.set_defaults(command=import_file)
+
+
+def import_file(store: Store, options: argparse.Namespace) -> None:
+    spec = DataSpec(
+        _beside(store, options.file),
+        options.format,
+        {name: _beside(store, path) for name, path in _named(options.files, "--files").items()},
+        mapping=_named(options.mapping, "--mapping"),
+        split=options.split,
+    )
+    name = options.name or study_name(options.file)
+    loaded = load_source(spec, store.path.parent)
+    print("\n".join(loaded.told()))
+    save_recorded(store, name, spec, loaded)
+    counts = store.counts(name, recorded=True)
+    told = ", ".join(f"{counts[key]:,} {key}" for key in counts if key not in ("planned",))
+    print(f"study {name!r}: {told}")
+
+
+def _beside(store: Store, path: str) -> str:
+    """A study's paths start at the store's folder, where the page looks for them."""
+    if path.startswith("hub:") or path in BUILT_IN:
+        return path
+    return os.path.relpath(Path(path).expanduser().resolve(), store.path.parent.resolve())
+
+
+def _named(pairs: list[str], option: str) -> dict[str, str]:
+    for pair in pairs:
+        if "=" not in pair:
+            raise StudyError(f"{option} {pair!r}: expected name=value")
+    return {name: value for name, _, value in (pair.partition("=") for pair in pairs)}
 
 
 def list_studies(store: Store, options: argparse.Namespace) -> None:

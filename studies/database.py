@@ -23,7 +23,12 @@ def _extractions(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE INDEX extractions_by_reads ON extractions(reads)")
 
 
-MIGRATIONS: Final[list[Migration]] = [_extractions]
+def _top_logprobs(connection: sqlite3.Connection) -> None:
+    """Replies of older stores have none: their label probabilities cannot be read again."""
+    connection.execute("ALTER TABLE replies ADD COLUMN top TEXT")
+
+
+MIGRATIONS: Final[list[Migration]] = [_extractions, _top_logprobs]
 """MIGRATIONS[k] brings a store from schema version k+1 to k+2; append, never edit."""
 
 VERSION: Final = 1 + len(MIGRATIONS)

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from studies.records import EVIDENCE, STATUSES, Preference
+from studies.records import EVIDENCE, HUMAN_PREFIX, STATUSES, Preference
 from studies.truth import best
 
 TIE: Final = -1
@@ -137,7 +137,7 @@ def frame_from_rows(
             "status": pd.Categorical(status, categories=list(STATUSES)),
             "pick": _whole(pick, NO_PICK),
             "margin": _whole(margin, 0),
-            "truth": _truth(item_codes, shown_codes, comparison, narrow, slots),
+            "truth": _truth(item_codes, shown_codes, comparison, narrow, slots, judge),
             "seq": np.asarray(seq, np.int64),
         }
     )
@@ -236,20 +236,34 @@ def _truth(
     comparison: pd.Categorical[str],
     narrow: Sequence[Mapping[str, Any]],
     slots: _Slots,
+    judges: Sequence[str],
 ) -> np.ndarray:
-    """The slot of the truly best answer, worked out once for each comparison of an item."""
+    """The slot of the truly best answer, worked out once for each comparison of an item.
+
+    Where the truth is what people say, a person is held against the others, never against
+    themselves.
+    """
     truth = np.full(len(item_codes), NO_PICK, np.int8)
     people = [_preferences(facts.get("human") or ()) for facts in narrow]
     asked = np.asarray([bool(human) for human in people], bool)[item_codes]
     if not asked.any():
         return truth
     options = [tuple(str(name).split(SEP)) for name in comparison.categories]
+    judge_codes, names = pd.factorize(np.asarray(judges, dtype=object))
+    persons = sorted({str(name) for name in names if str(name).startswith(HUMAN_PREFIX)})
+    own = np.asarray([persons.index(name) + 1 if name in persons else 0 for name in names])
     pairs = item_codes[asked].astype(np.int64) * len(options) + comparison.codes[asked]
-    unique, inverse = np.unique(pairs, return_inverse=True)
+    unique, inverse = np.unique(
+        pairs * (len(persons) + 1) + own[judge_codes[asked]], return_inverse=True
+    )
     best_of = np.asarray(
         [
-            _best_code(people[pair // len(options)], options[pair % len(options)], slots.code)
-            for pair in unique
+            _best_code(
+                _others(people[pair // len(options)], persons[person - 1] if person else ""),
+                options[pair % len(options)],
+                slots.code,
+            )
+            for pair, person in zip(*np.divmod(unique, len(persons) + 1), strict=True)
         ],
         np.int32,
     )[inverse]
@@ -263,6 +277,12 @@ def _preferences(human: Sequence[Sequence[Any]]) -> list[Preference]:
         Preference(judge, tuple(pair) if pair else None, picked, ranks=ranks)
         for judge, pair, picked, ranks in human
     ]
+
+
+def _others(people: list[Preference], person: str) -> list[Preference]:
+    """Everybody's preferences but those of one person."""
+    name = person.removeprefix(HUMAN_PREFIX)
+    return [p for p in people if p.judge.removeprefix(HUMAN_PREFIX) != name] if name else people
 
 
 def _best_code(people: Sequence[Preference], options: tuple[str, ...], code: dict[str, int]) -> int:

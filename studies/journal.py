@@ -1,7 +1,8 @@
-"""What a run writes while it asks: leases and intents ahead of each call, results after it.
+"""What a run writes while it asks: lease and intent right before each call, its result after it.
 
 Two processes with common asks pay once: whoever holds the lease asks, the other waits for the
-result. What can be paid twice is what was in flight when a process died, and it is listed.
+result. Nothing is claimed ahead, so an intent without an outcome is a call that was in flight when
+its process died: that is what can be paid twice, and it is listed.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal
 
 from studies.errors import StoreUnusable
 from studies.owner import Owner, is_alive
@@ -20,21 +21,8 @@ from studies.rows import PromptText, Request, put_judgement
 from studies.store import Store
 from studies.writer import Work
 
-
-class Claim(NamedTuple):
-    """An ask that is ours to make: its intent is on disk."""
-
-    key: str
-    attempt: int
-
-
-@dataclass(frozen=True, slots=True)
-class Claimed:
-    """What became of a wish to make some asks."""
-
-    ours: list[Claim]
-    elsewhere: list[str]
-    """Leased by a live owner: come back for the result."""
+NotOurs = Literal["elsewhere", "answered"]
+"""Leased by a live owner: come back for the result. Or answered meanwhile: nothing to do."""
 
 
 class Journal:
@@ -82,23 +70,45 @@ class Journal:
         finally:
             self.owner.close()
 
-    async def claim(self, keys: Sequence[str]) -> Claimed:
-        """Leases with their intents, one commit. Keys answered meanwhile are in neither list."""
-        return await self._write(lambda c: self._claim(c, keys))  # type: ignore[no-any-return]
+    async def begin(self, key: str, *, leased: bool = False) -> int | NotOurs:
+        """Lease and intent of a call that is about to be sent, one commit; the attempt's id.
 
-    async def again(
-        self, key: str, attempt: int, outcome: str, usage: Usage, cost: float | None
-    ) -> int:
-        """Ends an attempt that did not settle its ask, and writes the intent of the next one."""
-        owner, now = self.owner.id, self._wall()
+        In flight from here on, until its outcome is on disk or it is withdrawn. `leased`: the
+        caller holds the lease since an earlier attempt.
+        """
+        begun: int | NotOurs = await self._write(lambda c: self._begin(c, key, leased))
+        if isinstance(begun, int):
+            self.calling.add(begun)
+        return begun
 
-        def work(connection: sqlite3.Connection) -> int:
-            _end(connection, attempt, outcome, usage, cost, now)
-            return _intent(connection, key, owner, now)
+    async def withdraw(self, key: str, attempt: int) -> None:
+        """The call was not sent after all: a pause or a cool-down came first."""
 
-        following: int = await self._write(work)
+        def work(connection: sqlite3.Connection) -> None:
+            connection.execute("DELETE FROM attempts WHERE id=?", (attempt,))
+            self._free(connection, key)
+
+        await self._write(work)
         self.calling.discard(attempt)
-        return following
+
+    async def end(self, attempt: int, outcome: str, usage: Usage, cost: float | None) -> None:
+        """An attempt that did not settle its ask; the lease is kept for the next one."""
+        now = self._wall()
+        await self._write(lambda c: _end(c, attempt, outcome, usage, cost, now))
+        self.calling.discard(attempt)
+
+    async def release(self, key: str) -> None:
+        """An ask that will not be tried again for now: whoever else wants it may make it."""
+        await self._write(lambda c: self._free(c, key))
+
+    def being_made(self, keys: Collection[str]) -> set[str]:
+        """Those of some asks that somebody is making now: a look, no promise."""
+        marks = ",".join("?" * len(keys))
+        rows = self._store.read(
+            f"SELECT key, owner FROM leases WHERE key IN ({marks})", list(keys)
+        ).fetchall()
+        alive = {owner: is_alive(self._store.owners, owner) for owner in {row[1] for row in rows}}
+        return {key for key, owner in rows if alive[owner]}
 
     async def settle(
         self, judgement: Judgement, attempt: int, usage: Usage, cost: float | None
@@ -109,7 +119,7 @@ class Journal:
         def work(connection: sqlite3.Connection) -> None:
             _put_if_better(connection, judgement)
             _end(connection, attempt, judgement.status, usage, cost, now)
-            connection.execute("DELETE FROM leases WHERE key=?", (judgement.ask.key,))
+            self._free(connection, judgement.ask.key)
 
         await self._write(work)
         self.calling.discard(attempt)
@@ -140,7 +150,7 @@ class Journal:
             if extracted is not None:
                 put_judgement(connection, extracted)
             _end(connection, attempt, extraction.status, usage, cost, now)
-            connection.execute("DELETE FROM leases WHERE key=?", (ask.key,))
+            self._free(connection, ask.key)
 
         await self._write(work)
         self.calling.discard(attempt)
@@ -153,35 +163,25 @@ class Journal:
 
         def work(connection: sqlite3.Connection) -> None:
             _end(connection, attempt, outcome, usage, cost, now)
-            connection.execute("DELETE FROM leases WHERE key=?", (key,))
+            self._free(connection, key)
 
         await self._write(work)
         self.calling.discard(attempt)
 
-    async def release(self, claims: Iterable[Claim]) -> None:
-        """Asks that were claimed and will not be made now."""
-        rows = [(claim.key, claim.attempt) for claim in claims]
+    def _begin(self, connection: sqlite3.Connection, key: str, leased: bool) -> int | NotOurs:
+        if not leased and self._answered(connection, key):
+            return "answered"
+        if not leased and not self._lease(connection, key):
+            return "elsewhere"
+        cursor = connection.execute(
+            "INSERT INTO attempts(key, owner, started) VALUES (?,?,?)",
+            (key, self.owner.id, self._wall()),
+        )
+        return int(cursor.lastrowid or 0)
 
-        def work(connection: sqlite3.Connection) -> None:
-            connection.executemany("DELETE FROM leases WHERE key=?", [(key,) for key, _ in rows])
-            connection.executemany("DELETE FROM attempts WHERE id=?", [(a,) for _, a in rows])
-
-        if rows:
-            await self._write(work)
-
-    def _claim(self, connection: sqlite3.Connection, keys: Sequence[str]) -> Claimed:
-        ours: list[Claim] = []
-        elsewhere: list[str] = []
-        alive: dict[str, bool] = {self.owner.id: True}
-        now = self._wall()
-        for key in keys:
-            if self._answered(connection, key):
-                continue
-            if self._lease(connection, key, alive):
-                ours.append(Claim(key, _intent(connection, key, self.owner.id, now)))
-            else:
-                elsewhere.append(key)
-        return Claimed(ours, elsewhere)
+    def _free(self, connection: sqlite3.Connection, key: str) -> None:
+        """Our own lease only: another run may have taken the ask over meanwhile."""
+        connection.execute("DELETE FROM leases WHERE key=? AND owner=?", (key, self.owner.id))
 
     def _answered(self, connection: sqlite3.Connection, key: str) -> bool:
         row = connection.execute(
@@ -189,14 +189,10 @@ class Journal:
         ).fetchone()
         return row is not None and (row[0] > self.began or row[1] not in self.again_if)
 
-    def _lease(self, connection: sqlite3.Connection, key: str, alive: dict[str, bool]) -> bool:
+    def _lease(self, connection: sqlite3.Connection, key: str) -> bool:
         row = connection.execute("SELECT owner FROM leases WHERE key=?", (key,)).fetchone()
-        if row is not None:
-            owner = row[0]
-            if owner not in alive:
-                alive[owner] = is_alive(self._store.owners, owner)
-            if alive[owner]:
-                return False
+        if row is not None and is_alive(self._store.owners, row[0]):
+            return False
         connection.execute("INSERT OR REPLACE INTO leases VALUES (?,?)", (key, self.owner.id))
         return True
 
@@ -219,8 +215,8 @@ class Journal:
 
 @dataclass(frozen=True, slots=True)
 class Doubtful:
-    """A call that was in flight, or about to be made, when its process died: the provider may
-    have billed it, and it is asked again."""
+    """A call that was in flight when its process died: the provider may have billed it, and it is
+    asked again."""
 
     key: str
     started: float
@@ -254,13 +250,6 @@ def _put_if_better(connection: sqlite3.Connection, judgement: Judgement) -> None
         if row is not None:
             return
     put_judgement(connection, judgement)
-
-
-def _intent(connection: sqlite3.Connection, key: str, owner: str, now: float) -> int:
-    cursor = connection.execute(
-        "INSERT INTO attempts(key, owner, started) VALUES (?,?,?)", (key, owner, now)
-    )
-    return int(cursor.lastrowid or 0)
 
 
 def _end(

@@ -178,6 +178,9 @@ class Judgement:
     time: float = 0.0
     detail: str = ""
     """For people: why there is no verdict (a provider's message, scrubbed)."""
+    top_logprobs: str = ""
+    """What the judge might have said at its last token, as it came: [[token, log-probability], …]
+    as JSON, kept so that label probabilities can be read again."""
 
     @property
     def readable(self) -> bool:

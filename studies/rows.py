@@ -37,6 +37,8 @@ JUDGEMENT: Final = (
     "status, pick, margin, scores, probabilities, mass, rule, finish, prompt_tokens, "
     "completion_tokens, cached_tokens, cache_write, cost, seconds, model, time"
 )
+TEXTS: Final = "reply, reasoning, detail, top"
+"""What a narrow read never touches."""
 
 
 def put_study(connection: sqlite3.Connection, study: Study, plan_sha: str, recorded: bool) -> int:
@@ -153,8 +155,14 @@ def put_judgement(connection: sqlite3.Connection, judgement: Judgement) -> None:
         ),
     )
     connection.execute(
-        "INSERT OR REPLACE INTO replies VALUES (?,?,?,?)",
-        (judgement.ask.key, judgement.reply, judgement.reasoning, judgement.detail),
+        "INSERT OR REPLACE INTO replies VALUES (?,?,?,?,?)",
+        (
+            judgement.ask.key,
+            judgement.reply,
+            judgement.reasoning,
+            judgement.detail,
+            judgement.top_logprobs or None,
+        ),
     )
 
 
@@ -177,7 +185,7 @@ def ask_of(row: Sequence[Any]) -> Ask:
 def judgement_of(row: Sequence[Any]) -> Judgement:
     ask = ask_of(row[:10])
     (status, pick, margin, scores, probabilities, mass, rule, finish, prompt, completion, cached,
-     cache_write, cost, seconds, model, at, reply, reasoning, detail) = row[10:]  # fmt: skip
+     cache_write, cost, seconds, model, at, reply, reasoning, detail, top) = row[10:]  # fmt: skip
     return Judgement(
         ask=ask,
         status=_status(status),
@@ -192,6 +200,7 @@ def judgement_of(row: Sequence[Any]) -> Judgement:
         model=model,
         time=at,
         detail=detail,
+        top_logprobs=top or "",
     )
 
 

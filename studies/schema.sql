@@ -82,7 +82,8 @@ CREATE TABLE replies (
     key       TEXT PRIMARY KEY,
     reply     TEXT NOT NULL,
     reasoning TEXT NOT NULL,
-    detail    TEXT NOT NULL
+    detail    TEXT NOT NULL,
+    top       TEXT                            -- [[token, log-probability], …] at the last token, if told
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE extractions (                    -- asks that look for a verdict in another ask's reply

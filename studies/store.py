@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pandas as pd
 
@@ -20,6 +20,7 @@ from studies.records import Ask, Item, Judgement
 from studies.rows import (
     JUDGEMENT,
     PLAN,
+    TEXTS,
     PromptText,
     Request,
     ask_of,
@@ -30,9 +31,12 @@ from studies.rows import (
     put_recorded,
     put_study,
 )
-from studies.sources.native import item_from
+from studies.sources.native import stored_item
 from studies.study import Study, parse
 from studies.writer import Writer
+
+_COUNTED: Final = "(s.recorded OR p.origin='live')"
+"""People's votes are no asks: they count only where nothing is asked at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,8 @@ class PastRun:
     reason: str
     started: float
     ended: float | None
+    owner: str = ""
+    """Whose attempts are this run's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +150,9 @@ class Store:
     def studies(self) -> list[StudyLine]:
         rows = self.read(
             "SELECT s.name, s.recorded, "
-            "(SELECT count(*) FROM plan p WHERE p.study=s.id), "
-            "(SELECT count(*) FROM plan p JOIN judgements j USING(key) WHERE p.study=s.id), "
+            f"(SELECT count(*) FROM plan p WHERE p.study=s.id AND {_COUNTED}), "
+            "(SELECT count(*) FROM plan p JOIN judgements j USING(key) "
+            f"WHERE p.study=s.id AND {_COUNTED}), "
             "s.updated FROM studies s ORDER BY s.updated DESC"
         )
         return [
@@ -189,7 +196,7 @@ class Store:
             "WHERE s.study=(SELECT id FROM studies WHERE name=?) ORDER BY s.position",
             (name,),
         )
-        found = (item_from(json.loads(text), "store") for (text,) in rows)
+        found = (stored_item(json.loads(text)) for (text,) in rows)
         return {item.id: item for item in found}
 
     def item(self, name: str, item: str) -> Item | None:
@@ -198,7 +205,7 @@ class Store:
             "WHERE s.study=(SELECT id FROM studies WHERE name=?) AND s.item=?",
             (name, item),
         ).fetchone()
-        return item_from(json.loads(row[0]), "store") if row else None
+        return stored_item(json.loads(row[0])) if row else None
 
     def narrow_items(self, name: str) -> dict[str, dict[str, Any]]:
         """Category, answer lengths and preferences of every item, without its texts."""
@@ -262,7 +269,7 @@ class Store:
     ) -> list[tuple[int, Judgement]]:
         """Unreadable judgements written after a seq whose reply no extraction has read yet."""
         rows = self.read(
-            f"SELECT j.seq, {PLAN}, {JUDGEMENT}, reply, reasoning, detail FROM judgements j "
+            f"SELECT j.seq, {PLAN}, {JUDGEMENT}, {TEXTS} FROM judgements j "
             "JOIN plan p USING(key) JOIN replies r USING(key) "
             "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND j.seq>? AND p.origin='live' "
             f"AND j.status='unreadable' AND p.prompt IN ({','.join('?' * len(prompts))}) "
@@ -272,10 +279,12 @@ class Store:
         )
         return [(row[0], judgement_of(row[1:])) for row in rows]
 
-    def extraction_of(self, key: str) -> tuple[str, str, str] | None:
-        """Key, reply and finish reason of the extraction that read an ask's reply."""
+    def extraction_of(self, key: str) -> tuple[str, str, str, str] | None:
+        """Key, reply, finish reason and top log-probabilities of the extraction that read an ask's
+        reply."""
         row = self.read(
-            "SELECT e.key, r.reply, j.finish FROM extractions e JOIN judgements j ON j.key=e.key "
+            "SELECT e.key, r.reply, j.finish, COALESCE(r.top, '') FROM extractions e "
+            "JOIN judgements j ON j.key=e.key "
             "JOIN replies r ON r.key=e.key WHERE e.reads=? ORDER BY j.seq DESC LIMIT 1",
             (key,),
         ).fetchone()
@@ -333,7 +342,7 @@ class Store:
     def judgements(self, name: str, *, after: int = 0, limit: int = 10**9) -> Iterator[Judgement]:
         """Judgements of a study with their texts, in plan order."""
         rows = self.read(
-            f"SELECT {PLAN}, {JUDGEMENT}, reply, reasoning, detail FROM plan p "
+            f"SELECT {PLAN}, {JUDGEMENT}, {TEXTS} FROM plan p "
             "JOIN judgements j USING(key) JOIN replies r USING(key) "
             "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND p.position>=? "
             "ORDER BY p.position LIMIT ?",
@@ -341,9 +350,29 @@ class Store:
         )
         return (judgement_of(row) for row in rows)
 
+    def recorded(self, name: str) -> Iterator[Judgement]:
+        """What a study holds that nobody was asked: recorded verdicts and human votes."""
+        rows = self.read(
+            f"SELECT {PLAN}, {JUDGEMENT}, {TEXTS} FROM plan p "
+            "JOIN judgements j USING(key) JOIN replies r USING(key) "
+            "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND p.origin='recorded' "
+            "ORDER BY p.position",
+            (name,),
+        )
+        return (judgement_of(row) for row in rows)
+
+    def asks_anything(self, name: str) -> bool:
+        """Whether a study of that name has live asks."""
+        found = self.read(
+            "SELECT 1 FROM plan WHERE study=(SELECT id FROM studies WHERE name=?) "
+            "AND origin='live' LIMIT 1",
+            (name,),
+        )
+        return found.fetchone() is not None
+
     def judgement(self, name: str, key: str) -> Judgement | None:
         row = self.read(
-            f"SELECT {PLAN}, {JUDGEMENT}, reply, reasoning, detail FROM plan p "
+            f"SELECT {PLAN}, {JUDGEMENT}, {TEXTS} FROM plan p "
             "JOIN judgements j USING(key) JOIN replies r USING(key) "
             "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND key=?",
             (name, key),
@@ -396,7 +425,7 @@ class Store:
         """The last replies as they came, newest first."""
         only = "AND j.status NOT IN ('ok','extracted')" if failures_only else ""
         rows = self.read(
-            f"SELECT {PLAN}, {JUDGEMENT}, reply, reasoning, detail FROM judgements j "
+            f"SELECT {PLAN}, {JUDGEMENT}, {TEXTS} FROM judgements j "
             "JOIN plan p USING(key) JOIN replies r USING(key) "
             f"WHERE p.study=(SELECT id FROM studies WHERE name=?) {only} "
             "ORDER BY j.seq DESC LIMIT ?",
@@ -456,4 +485,4 @@ def _past_run(row: Sequence[Any], owners: Path) -> PastRun:
     if ended is None and not is_alive(owners, owner):
         state = "interrupted"
         reason = "its process ended; start the study again to go on where it stopped"
-    return PastRun(run_id, study, state, reason, started, ended)
+    return PastRun(run_id, study, state, reason, started, ended, owner)

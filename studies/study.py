@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal, cast
-from urllib.parse import urlsplit
 
 import yaml
 
 from studies.errors import StudyError
 from studies.fields import Fields, load_yaml
-from studies.records import JudgeSpec, Price
+from studies.judge_fields import changed_fields, judge_from, judge_to, plain
+from studies.presets import PRESETS, layered
+from studies.records import JudgeSpec
 
 Combine = Literal["pooled", "strict", "majority"]
 PAIR_ORDERS: Final = ("both", "one")
@@ -28,14 +27,6 @@ PROTOCOLS: Final = (
     "describe",
     "extraction",
 )
-SIMULATION_RANGES: Final = {
-    "first_bias": (0.0, 1.0),
-    "accuracy": (0.0, 1.0),
-    "tie_rate": (0.0, 1.0),
-    "length_preference": (-1.0, 1.0),
-    "self_preference": (0.0, 1.0),
-    "unreadable_rate": (0.0, 1.0),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,14 +108,21 @@ def parse(text: str, where: str = "study", folder: Path | None = None) -> Study:
 
 
 def from_mapping(values: object, where: str = "study", folder: Path | None = None) -> Study:
-    """A study from a mapping as YAML gives it; every key is known or an error."""
-    read = Fields(values, where)
+    """A study from a mapping as YAML gives it, over its preset; every key is known or an error."""
+    read = Fields(_over_preset(values, where), where)
+    study = _read(read, folder or Path())
+    _check(study, read)
+    return study
+
+
+def _read(read: Fields, folder: Path) -> Study:
+    where = read.where
     judges = tuple(
-        _judge(entry, f"{where}: judges[{i}]") for i, entry in enumerate(read.items("judges"))
+        judge_from(entry, f"{where}: judges[{i}]") for i, entry in enumerate(read.items("judges"))
     )
     study = Study(
         name=_required_name(read),
-        preset=read.choice("preset", "", ("",)),
+        preset=read.text("preset"),
         data=_data(read.mapping("data"), f"{where}: data"),
         contestants=read.texts("contestants"),
         judges=judges,
@@ -147,10 +145,9 @@ def from_mapping(values: object, where: str = "study", folder: Path | None = Non
         extraction=_extraction(read, judges, where),
         concurrency=read.whole("concurrency", 16, 1, 4096),
         budget_usd=read.maybe_number("budget_usd", 0.0, 1e9),
-        folder=folder or Path(),
+        folder=folder,
     )
     read.done()
-    _check(study, read)
     return study
 
 
@@ -160,18 +157,81 @@ def dump(study: Study) -> str:
 
 
 def to_mapping(study: Study) -> dict[str, Any]:
-    values = _non_default(study, Study(name=""), skip=("data", "judges", "extraction", "folder"))
-    if data := _non_default(study.data, DataSpec()):
+    """What a file would have to say: the preset, and whatever differs from it."""
+    base = preset_of(study)
+    values = changed_fields(study, base, skip=("data", "judges", "extraction", "folder"))
+    if data := changed_fields(study.data, replace(base.data, source=DataSpec().source)):
         values["data"] = {"source": study.data.source, **data}
     if study.judges:
-        values["judges"] = [_judge_mapping(judge) for judge in study.judges]
+        values["judges"] = [judge_to(judge) for judge in study.judges]
     if study.extraction is not None:
         named = study.extraction.name in {judge.name for judge in study.judges}
         values["extraction"] = {
-            "judge": study.extraction.name if named else _judge_mapping(study.extraction)
+            "judge": study.extraction.name if named else judge_to(study.extraction)
         }
     order = ["name", "preset", "data"]
     return {k: values[k] for k in sorted(values, key=lambda k: order.index(k) if k in order else 9)}
+
+
+def preset_of(study: Study) -> Study:
+    """The study that its preset alone makes of the same records; without one, the defaults."""
+    bare = Study(name="", data=DataSpec(source=study.data.source))
+    if not study.preset:
+        return bare
+    values = PRESETS[study.preset].values_for(study.data.source)
+    made = _read(Fields({"name": study.preset, **values}, "preset"), bare.folder)
+    return replace(made, name="", data=replace(made.data, source=study.data.source))
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One key of a study that is not as its preset has it, as a study file would write both."""
+
+    key: str
+    value: Any
+    preset: Any
+
+
+def differences(study: Study) -> tuple[Difference, ...]:
+    """How a study departs from the protocol of its preset; () without one.
+
+    Who judges and which slice is judged is nobody's protocol; only filters that the preset itself
+    sets are compared.
+    """
+    if not study.preset:
+        return ()
+    base = preset_of(study)
+    sets = PRESETS[study.preset].values_for(study.data.source).get("data", {})
+    keys = _protocol_keys(study, base)
+    pairs = [(key, getattr(study, key), getattr(base, key)) for key in keys]
+    pairs += [(f"data.{key}", getattr(study.data, key), getattr(base.data, key)) for key in sets]
+    return tuple(Difference(k, plain(mine), plain(its)) for k, mine, its in pairs if mine != its)
+
+
+def _protocol_keys(study: Study, base: Study) -> list[str]:
+    """What is said about how answers are compared. What the pairing does not use says nothing, and
+    a baseline that the preset leaves open is the reader's to name."""
+    unused = {"new", "reference_games"} if study.pairing != "new" else set()
+    if study.pairing == "all" or (base.pairing != "all" and not base.baseline):
+        unused.add("baseline")
+    return [key for key in _PROTOCOL if key not in unused]
+
+
+_PROTOCOL: Final = (
+    "prompts", "protocol", "pairing", "baseline", "new", "reference_games", "orders", "labels",
+    "unrelated", "repeats", "noise_floor", "judge_sees", "combine", "unreadable", "reading",
+)  # fmt: skip
+
+
+def _over_preset(values: object, where: str) -> object:
+    """The values of the preset under those of the file."""
+    if not isinstance(values, Mapping) or not values.get("preset"):
+        return values
+    name = Fields(values, where).choice("preset", "", PRESETS)
+    data = values.get("data")
+    source = data.get("source") if isinstance(data, Mapping) else None
+    records = DataSpec().source if source is None else str(source)
+    return layered(PRESETS[name].values_for(records), values)
 
 
 def _required_name(read: Fields) -> str:
@@ -215,100 +275,6 @@ def _count(read: Fields, value: object) -> int:
     return value
 
 
-def _judge(entry: object, where: str) -> JudgeSpec:
-    read = Fields(entry, where)
-    model = read.text("model")
-    if not model:
-        raise read.fail(
-            "model", "a judge needs a model: embedded, simulated, or an endpoint's name"
-        )
-    simulated, embedded = model == "simulated", model == "embedded"
-    spec = JudgeSpec(
-        name=read.text("name", model),
-        model=model,
-        endpoint=_endpoint(read),
-        api_key_env=read.text("api_key_env"),
-        family=read.text("family"),
-        temperature=None
-        if read.is_null("temperature")  # not sent at all: some models refuse any
-        else read.number("temperature", 0.0, 0.0, 5.0),
-        top_p=read.maybe_number("top_p", 0.0, 1.0),
-        seed=None if not read.has("seed") else read.whole("seed", 0),
-        max_tokens=read.whole("max_tokens", 4096, 1, 1_000_000),
-        reasoning_effort=read.maybe_text("reasoning_effort"),
-        read=cast(
-            Literal["text", "probabilities"],
-            read.choice("read", "probabilities" if embedded else "text", ("text", "probabilities")),
-        ),
-        vision=read.flag("vision", False),
-        price=_price(read.mapping("price"), f"{where}.price") if read.has("price") else None,
-        extra_body=_extra_body(read),
-        simulation=_simulation(read) if simulated else {},
-    )
-    read.done()
-    if spec.kind == "endpoint" and not spec.endpoint:
-        raise read.fail("base_url", f"model {model!r} needs the base_url of its endpoint")
-    return spec
-
-
-def _endpoint(read: Fields) -> str:
-    """The base URL, which is stored with every request: no key may hide in it."""
-    url = read.text("base_url").rstrip("/")
-    if url and not url.startswith(("http://", "https://")):
-        raise read.fail("base_url", f"expected http://… or https://…, found {url!r}")
-    if urlsplit(url).password or urlsplit(url).query:
-        raise read.fail("base_url", "holds a password or a query; name a variable in api_key_env")
-    return url
-
-
-def _extra_body(read: Fields) -> dict[str, object]:
-    values = read.mapping("extra_body")
-    try:
-        json.dumps(values, allow_nan=False)
-    except (TypeError, ValueError):
-        raise read.fail("extra_body", f"expected what JSON can hold, found {values!r}") from None
-    return values
-
-
-def _simulation(read: Fields) -> dict[str, object]:
-    """The parameters of a judge whose truth is known."""
-    values: dict[str, object] = {}
-    for name in SIMULATION_RANGES:
-        if read.has(name):
-            low, high = SIMULATION_RANGES[name]
-            values[name] = read.number(name, 0.0, low, high)
-    if read.has("slot_weights"):
-        if not values.get("first_bias"):
-            raise read.fail("slot_weights", "says where first_bias goes: give first_bias too")
-        values["slot_weights"] = read.take("slot_weights", list[float](), _weights, _WEIGHTS)
-    values["seed"] = read.whole("seed", 0)
-    return values
-
-
-_WEIGHTS: Final = "a weight for each slot, none negative, some in the first two"
-
-
-def _weights(value: object) -> list[float]:
-    weights = [float(w) for w in cast(list[float], value) if not isinstance(w, (bool, str))]
-    if not isinstance(value, list) or len(weights) != len(value):
-        raise TypeError
-    if not all(w >= 0 and math.isfinite(w) for w in weights) or not sum(weights[:2]):
-        raise ValueError
-    return weights
-
-
-def _price(values: Mapping[str, object], where: str) -> Price:
-    read = Fields(values, where)
-    price = Price(
-        input=read.number("input", 0.0, 0.0, 1e6),
-        output=read.number("output", 0.0, 0.0, 1e6),
-        cache_read=read.maybe_number("cache_read", 0.0, 1e6),
-        cache_write=read.maybe_number("cache_write", 0.0, 1e6),
-    )
-    read.done()
-    return price
-
-
 def _extraction(read: Fields, judges: tuple[JudgeSpec, ...], where: str) -> JudgeSpec | None:
     """The judge that extracts: one named above, or one written out that does nothing else."""
     values = read.mapping("extraction")
@@ -319,7 +285,7 @@ def _extraction(read: Fields, judges: tuple[JudgeSpec, ...], where: str) -> Judg
     inner.done()
     by_name = {judge.name: judge for judge in judges}
     if isinstance(entry, dict):
-        written = _judge(entry, f"{where}: extraction.judge")
+        written = judge_from(entry, f"{where}: extraction.judge")
         if by_name.get(written.name, written) != written:
             raise inner.fail("judge", f"another judge is named {written.name!r}; give it its own")
         return written
@@ -345,34 +311,3 @@ def _check(study: Study, read: Fields) -> None:
         raise read.fail("new", "pairing: new needs the name of the new contestant")
     if study.pairing == "new" and study.new == study.baseline:
         raise read.fail("new", f"{study.new!r} is the baseline too; it cannot meet itself")
-
-
-def _non_default(value: Any, default: Any, skip: tuple[str, ...] = ()) -> dict[str, Any]:
-    changed = {}
-    for spec in fields(value):
-        mine = getattr(value, spec.name)
-        if spec.name not in skip and mine != getattr(default, spec.name):
-            changed[spec.name] = _plain(mine)
-    return changed
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [_plain(v) for v in value]
-    return {k: _plain(v) for k, v in value.items()} if isinstance(value, Mapping) else value
-
-
-def _judge_mapping(judge: JudgeSpec) -> dict[str, Any]:
-    default = JudgeSpec(
-        judge.name, judge.model, read="probabilities" if judge.model == "embedded" else "text"
-    )
-    values = _non_default(judge, default, skip=("simulation", "price", "endpoint", "name", "model"))
-    out: dict[str, Any] = {"name": judge.name, "model": judge.model}
-    if judge.endpoint:
-        out["base_url"] = judge.endpoint
-    if judge.price is not None:
-        values["price"] = _non_default(judge.price, Price(-1.0, -1.0))
-    if judge.kind == "simulated":
-        values.pop("seed", None)
-        values |= {k: _plain(v) for k, v in judge.simulation.items()}
-    return out | values

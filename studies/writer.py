@@ -21,6 +21,10 @@ BATCH: Final = 256
 _CLOSED: Final = "the store was closed"
 _REMEDIES: Final = {
     "database or disk is full": "the disk is full: free some space, then resume",
+    "disk I/O error": "the disk does not take what is written (it is full, over a quota or a limit "
+    "on file sizes, or failing): make room, then resume",
+    "unable to open database file": "the store cannot be written, for its file cannot be opened "
+    "(the disk is full, or its folder is gone): make room, then resume",
     "attempt to write a readonly database": "the store is read-only: allow writing, then resume",
     "database is locked": "another program holds the store: close it, then resume",
 }

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from judges.prompt import Prompt, Scene
@@ -32,7 +34,25 @@ class Answer:
     finish: str = ""
     usage: Usage = NO_USAGE
     model: str = ""
-    token_probabilities: Mapping[str, float] = field(default_factory=dict)
+    top_logprobs: tuple[tuple[str, float], ...] = ()
+    """What it might have said at its last token, as it was told."""
+
+    @property
+    def token_probabilities(self) -> Mapping[str, float]:
+        """Two tokens may be written alike: their probabilities add up."""
+        found: dict[str, float] = {}
+        for token, logprob in self.top_logprobs:
+            found[token] = found.get(token, 0.0) + math.exp(min(0.0, logprob))
+        return found
+
+
+def top_as_text(top: tuple[tuple[str, float], ...]) -> str:
+    """As a judgement keeps it; the digits survive."""
+    return json.dumps(top, separators=(",", ":")) if top else ""
+
+
+def top_from_text(text: str) -> tuple[tuple[str, float], ...]:
+    return tuple((token, logprob) for token, logprob in json.loads(text)) if text else ()
 
 
 class Model(Protocol):

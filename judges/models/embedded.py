@@ -56,6 +56,10 @@ class EmbeddedServer:
                 _stop(process)
                 raise
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def alive(self) -> bool:
         """Whether the child still runs."""
         return self._process.poll() is None

@@ -15,7 +15,7 @@ import httpx2
 import openai
 from openai import DefaultAioHttpClient
 
-from judges.faults import BadReply
+from judges.faults import BadReply, whole
 from judges.models.answers import Answer, Call
 from studies.records import Usage
 
@@ -52,7 +52,7 @@ class EndpointModel:
         )
         response = await self._http.send(request)
         if response.status_code >= 300:
-            raise _status_error(response)
+            raise status_error(response)
         return read_answer(response.content)
 
     async def close(self) -> None:
@@ -63,7 +63,7 @@ def _json(body: Mapping[str, Any]) -> bytes:
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _status_error(response: httpx2.Response) -> openai.APIStatusError:
+def status_error(response: httpx2.Response) -> openai.APIStatusError:
     """As the SDK raises it: `body` is what stands under "error", if anything does."""
     try:
         body = json.loads(response.content)
@@ -107,10 +107,10 @@ def read_answer(content: bytes) -> Answer:
             text=_text(message.get("content")),
             reasoning=_text(message.get("reasoning_content") or message.get("reasoning")),
             refusal=_text(message.get("refusal")),
-            finish=str(choice.get("finish_reason") or ""),
+            finish=whole(str(choice.get("finish_reason") or "")),
             usage=_usage(values.get("usage")),
-            model=str(values.get("model") or ""),
-            token_probabilities=_token_probabilities(choice.get("logprobs")),
+            model=whole(str(values.get("model") or "")),
+            top_logprobs=_top_logprobs(choice.get("logprobs")),
         )
     except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
         start = content[:80].decode("utf-8", "replace")
@@ -120,10 +120,10 @@ def read_answer(content: bytes) -> Answer:
 def _text(value: Any) -> str:
     """Content may be a list of parts; only text parts are read."""
     if isinstance(value, list):
-        return "".join(str(part.get("text", "")) for part in value)
+        value = "".join(str(part.get("text", "")) for part in value)
     if value is not None and not isinstance(value, str):
         raise TypeError(f"content is {type(value).__name__}")
-    return value or ""
+    return whole(value or "")
 
 
 def _usage(values: Mapping[str, Any] | None) -> Usage:
@@ -138,10 +138,11 @@ def _usage(values: Mapping[str, Any] | None) -> Usage:
     )
 
 
-def _token_probabilities(logprobs: Mapping[str, Any] | None) -> dict[str, float]:
+def _top_logprobs(logprobs: Mapping[str, Any] | None) -> tuple[tuple[str, float], ...]:
     """What the judge might have said next, at the last token it wrote."""
     content = (logprobs or {}).get("content") or []
     if not content:
-        return {}
+        return ()
     top = content[-1].get("top_logprobs") or [content[-1]]
-    return {entry["token"]: math.exp(min(0.0, float(entry["logprob"]))) for entry in top}
+    told = ((whole(str(entry["token"])), float(entry["logprob"])) for entry in top)
+    return tuple(pair for pair in told if math.isfinite(pair[1]))

@@ -1,22 +1,73 @@
-"""From a study's `data` block to items: the built-in set or a file, then the slice."""
+"""From a study's `data` block to items and recorded verdicts: the source, then the slice."""
 
 from __future__ import annotations
 
 import difflib
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from studies.errors import SourceError, StudyError
-from studies.records import Item
-from studies.sources.native import read_items
+from studies.places import check_place, expanded
+from studies.records import Item, Judgement
+from studies.sources.creation_mmbench import TEXT_ONLY
+from studies.sources.detect import AUTO, chosen, named
+from studies.sources.formats import Format
+from studies.sources.gather import NO_ORDER, POSITION_METRICS, Opened
+from studies.sources.hub import HUB, read_hub
+from studies.sources.join import JoinReport
+from studies.sources.tables import Table, is_table, read_table, renamed
 from studies.study import DataSpec
 
 ASSETS: Final = Path(__file__).resolve().parents[2] / "assets"
+MAPPED: Final = "table"
+MOST_NOTES: Final = 12
 BUILT_IN: Final = {"probe": ASSETS / "probe" / "items.jsonl"}
-FORMATS: Final = ("auto", "evenhand")
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A source as it was read: what it holds, what it is, and what did not fit."""
+
+    items: list[Item]
+    judgements: list[Judgement]
+    """Recorded verdicts of the file; their keys are given when a study is saved."""
+    format: str
+    why: str
+    """What detection saw, in words."""
+    join: JoinReport | None = None
+    order_known: bool = True
+    off: Mapping[str, str] = field(default_factory=dict)
+    """Metrics that these records cannot give, and why."""
+    notes: tuple[str, ...] = ()
+    revision: str = ""
+    """The commit of a Hub dataset that was read."""
+
+    def told(self) -> list[str]:
+        """What was read, in lines a person can read."""
+        lines = [f"{self.format}: {self.why}", *(self.join.lines() if self.join else ())]
+        lines.append(f"{len(self.items):,} items, {len(self.judgements):,} recorded verdicts")
+        if self.off:
+            reason = next(iter(self.off.values()))
+            lines.append(f"off, because {reason}: {', '.join(self.off)}")
+        return lines + [f"note: {note}" for note in self.notes]
+
+    def pinned(self, spec: DataSpec) -> DataSpec:
+        """The same source at the very commit that was read, so that a study can be made again."""
+        if not self.revision:
+            return spec
+        return replace(spec, source=f"{spec.source.partition('@')[0]}@{self.revision}")
+
+    def cut(self, spec: DataSpec) -> Loaded:
+        """The slice of a study: its items, and the verdicts on them."""
+        items = cut(self.items, spec)
+        kept = {item.id for item in items}
+        return replace(
+            self, items=items, judgements=[j for j in self.judgements if j.ask.item in kept]
+        )
 
 
 def source_path(spec: DataSpec, folder: Path) -> Path:
@@ -24,9 +75,15 @@ def source_path(spec: DataSpec, folder: Path) -> Path:
     if spec.source in BUILT_IN:
         return BUILT_IN[spec.source]
     try:
-        return folder / Path(spec.source).expanduser()
+        return folder / Path(expanded(spec.source)).expanduser()
     except RuntimeError:
         raise SourceError(f"data.source: {spec.source!r} names the folder of nobody here") from None
+
+
+def image_folder(spec: DataSpec, folder: Path) -> Path:
+    """What image paths of a source are relative to."""
+    path = source_path(spec, folder)
+    return path if path.is_dir() else path.parent
 
 
 def load_items(spec: DataSpec, folder: Path) -> list[Item]:
@@ -36,18 +93,89 @@ def load_items(spec: DataSpec, folder: Path) -> list[Item]:
 
 def load_all(spec: DataSpec, folder: Path) -> list[Item]:
     """Every item of the source, before the slice."""
-    if spec.format not in FORMATS:
-        raise StudyError(f"data.format: {spec.format!r} is not one of {', '.join(FORMATS)}")
-    for name in ("files", "join", "mapping", "split"):
-        if getattr(spec, name):
-            raise StudyError(f"data.{name}: means nothing for items in Evenhand's own format")
+    return load_source(spec, folder).items
+
+
+def load_source(spec: DataSpec, folder: Path, token: str | None = None) -> Loaded:
+    """Every item and every recorded verdict of a source, before the slice.
+
+    `token` is the reader's own, for a private Hub dataset; on one's own machine HF_TOKEN will do.
+    """
+    if spec.source.startswith(HUB):
+        known, table, revision = read_hub(spec, token)
+        loaded = read_source(known, Path(table.name), folder, table, revision)
+        told = f"{table.name}: rows of the Hub at {revision[:12]}, read as {loaded.format}"
+        return loaded if known.format == spec.format else replace(loaded, why=told)
+    check_place(spec.source)
     path = source_path(spec, folder)
-    if path.suffix.lower() not in (".jsonl", ".ndjson"):
+    return read_source(spec, path, folder, None if path.is_dir() else _table(spec, path))
+
+
+def read_source(
+    spec: DataSpec, path: Path, folder: Path, table: Table | None, revision: str = ""
+) -> Loaded:
+    """A source whose rows are at hand: the format is found, and reads them."""
+    form, why = _form(spec, table, path)
+    _check_keys(spec, form.name)
+    if table is not None and spec.mapping and form.name != MAPPED:
+        table = renamed(table, spec.mapping)
+    gathered = form.read(Opened(spec, path, folder, table))
+    items, judgements = gathered.items(), gathered.judgements()
+    if not items:
+        raise SourceError(f"{path.name}: no items in it, read as {form.name}")
+    notes = [*(table.notes if table else ()), *gathered.notes]
+    unknown = gathered.unknown_order
+    if unknown and unknown < len(judgements):
+        notes.append(f"{unknown:,} of {len(judgements):,} verdicts: {NO_ORDER}")
+    all_unknown = bool(unknown) and unknown == len(judgements)
+    return Loaded(
+        items,
+        judgements,
+        form.name,
+        f"{table.name if table else path.name}: {why}",
+        gathered.join,
+        not unknown,
+        dict.fromkeys(POSITION_METRICS, NO_ORDER) if all_unknown else {},
+        _few(notes),
+        revision,
+    )
+
+
+def _form(spec: DataSpec, table: Table | None, path: Path) -> tuple[Format, str]:
+    if spec.mapping and spec.format == AUTO:
+        return named(MAPPED), f"by the study's mapping of {len(spec.mapping)} columns"
+    return chosen(spec.format, table, path)
+
+
+def _few(notes: list[str]) -> tuple[str, ...]:
+    """Not a thousand lines about a thousand rows."""
+    if len(notes) <= MOST_NOTES:
+        return tuple(notes)
+    return (*notes[:MOST_NOTES], f"and {len(notes) - MOST_NOTES:,} more notes of this kind")
+
+
+def _table(spec: DataSpec, path: Path) -> Table:
+    if not path.exists() and not is_table(path):
         raise SourceError(
             f"data.source: {spec.source!r} is neither a built-in set ({', '.join(BUILT_IN)}) "
-            "nor a .jsonl file of items"
+            "nor a file that is there"
         )
-    return read_items(path)
+    return read_table(path)
+
+
+def _check_keys(spec: DataSpec, name: str) -> None:
+    """A key that this format would not read is a mistake that is said, not one that is kept."""
+    if name == "evenhand":
+        for key in ("files", "join", "mapping"):
+            if getattr(spec, key):
+                raise StudyError(f"data.{key}: means nothing for items in Evenhand's own format")
+    if spec.split and not spec.source.startswith(HUB) and spec.split != TEXT_ONLY:
+        raise StudyError(
+            f"data.split: {spec.split!r}: only Hub datasets have splits (and Creation-MMBench its "
+            f"{TEXT_ONLY} variant)"
+        )
+    if name == MAPPED and not spec.mapping:
+        raise StudyError("data.mapping: format: table needs it, as column: field")
 
 
 def cut(items: list[Item], spec: DataSpec) -> list[Item]:
@@ -55,8 +183,8 @@ def cut(items: list[Item], spec: DataSpec) -> list[Item]:
     _check_categories(items, spec)
     kept = [item for item in items if _kept(item, spec)]
     kept.sort(key=lambda item: item.id)
-    for field, count in spec.per.items():
-        kept = _stratified(kept, field, count, spec.seed)
+    for name, count in spec.per.items():
+        kept = _stratified(kept, name, count, spec.seed)
     if spec.count and spec.count < len(kept):
         kept = _sample(kept, spec.count, spec.seed)
     if not kept:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Mapping, Set
+from dataclasses import replace
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, Final
 
 from studies.errors import SourceError
 from studies.records import REFERENCE, Check, Item, Preference
+from studies.sources.tables import Table, read_table
 
 KNOWN: Final = {
     "id", "instruction", "responses", "category", "context", "images", "reference",
@@ -19,71 +20,41 @@ _CHECK: Final = {"judge", "contestant", "follows", "fault", "harmful"}
 
 
 def read_items(path: Path) -> list[Item]:
-    """All items of a JSONL file, in file order."""
+    """All items of a file, in file order."""
+    return items_of(read_table(path))
+
+
+def items_of(table: Table) -> list[Item]:
+    """The items of a table that is read already."""
     items: list[Item] = []
-    lines: dict[str, int] = {}
-    for number, values in _objects(path):
-        where = f"{path.name}, line {number}"
-        item = item_from(values, where)
-        if item.id in lines:
-            raise SourceError(
-                f"{where}: id {item.id!r} is also in line {lines[item.id]}; ids must differ"
-            )
-        lines[item.id] = number
+    places: dict[str, int] = {}
+    for place, values in enumerate(table.rows):
+        where = table.where(place)
+        item = item_from(_full(values) if table.kind == "parquet" else values, where)
+        if item.id in places:
+            also = table.where(places[item.id]).removeprefix(f"{table.name}, ")
+            raise SourceError(f"{where}: id {item.id!r} is also in {also}; ids must differ")
+        places[item.id] = place
         items.append(item)
     if not items:
-        raise SourceError(f"{path.name}: no items in it; expected one JSON object a line")
+        raise SourceError(f"{table.name}: no items in it; expected one JSON object a line")
     return items
 
 
-def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    try:
-        with path.open("rb") as lines:
-            for number, line in enumerate(lines, 1):
-                if line.strip():
-                    yield number, _object(line, f"{path.name}, line {number}")
-    except OSError as error:
-        raise SourceError(f"cannot read {path}: {error.strerror}") from None
+def _full(values: Mapping[str, Any]) -> dict[str, Any]:
+    """A Parquet row without what its schema adds: every struct has every key of the column."""
+    return {name: held for name, value in values.items() if (held := filled(value)) is not None}
 
 
-def _object(line: bytes, where: str) -> dict[str, Any]:
-    try:
-        text = line.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise SourceError(
-            f"{where}: not UTF-8 at byte {error.start} of the line; save the file as UTF-8"
-        ) from None
-    try:
-        values = json.loads(text, object_pairs_hook=_no_key_twice)
-    except (ValueError, RecursionError) as error:
-        raise SourceError(f"{where}: not valid JSON: {error}") from None
-    if not isinstance(values, dict):
-        raise SourceError(f"{where}: expected a JSON object, found {type(values).__name__}")
-    if "\\ud" in text or "\\uD" in text:
-        _refuse_half_characters(values, where)
-    return values
-
-
-def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """JSON readers keep the last of two equal keys: one answer would vanish."""
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the key {twice!r} is written twice")
-    return values
-
-
-def _refuse_half_characters(values: dict[str, Any], where: str) -> None:
-    """A surrogate without its other half is no character: it can be neither stored nor sent."""
-    for field, value in values.items():
-        try:
-            json.dumps(value, ensure_ascii=False).encode()
-        except UnicodeEncodeError as error:
-            half = f"\\u{ord(error.object[error.start]):04x}"
-            raise SourceError(
-                f"{where}: field {field!r}: {half} is half a character (a cut emoji?); remove it"
-            ) from None
+def filled(value: Any) -> Any:
+    """A Parquet value without the keys that its row does not have; maps come as pairs."""
+    if isinstance(value, dict):
+        return {name: filled(held) for name, held in value.items() if held is not None}
+    if isinstance(value, list):
+        if value and all(isinstance(pair, tuple) and len(pair) == 2 for pair in value):
+            return {name: filled(held) for name, held in value}
+        return [filled(held) for held in value]
+    return value
 
 
 def item_from(values: Mapping[str, Any], where: str) -> Item:
@@ -110,6 +81,30 @@ def item_from(values: Mapping[str, Any], where: str) -> Item:
         meta=_text_map(values, "meta", where),
         human=tuple(_preference(v, f"{where}: human", playing) for v in human),
         checks=tuple(_check(v, f"{where}: checks", playing) for v in checks),
+    )
+
+
+def stored_item(values: Mapping[str, Any]) -> Item:
+    """An item as the store keeps it. Somebody's verdicts may come without question and answers:
+    then it says only which item was meant, and of which category it is."""
+    if values.get("responses") and values.get("instruction"):
+        return item_from(values, "store")
+    stand_in = {**values, "instruction": "-", "responses": values.get("responses") or {"-": ""}}
+    stand_in |= {"human": [], "checks": []}
+    return replace(
+        item_from(stand_in, "store"),
+        instruction=values.get("instruction", ""),
+        responses=values.get("responses") or {},
+        human=tuple(_preference_from(value) for value in values.get("human") or ()),
+    )
+
+
+def _preference_from(value: Mapping[str, Any]) -> Preference:
+    shown = value.get("shown")
+    picked, ranks = value.get("picked"), value.get("ranks") or {}
+    default = 0 if picked == "tie" else 1
+    return Preference(
+        value["judge"], tuple(shown) if shown else None, picked, value.get("margin", default), ranks
     )
 
 

@@ -26,8 +26,8 @@ from typing import Any
 from openai import AsyncOpenAI, DefaultAioHttpClient
 
 from judges.attempts import Settings
+from judges.engine import Engine
 from judges.plan import Plan, asks_of, save_plan
-from judges.runs import Engine
 from studies.store import Store
 from tests.judge_server import JudgeProcess
 from tests.judges.small_studies import endpoint, study_plan

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from judges.engine import Engine
 from judges.plan import make_plan, save_plan
-from judges.runs import Engine
 from studies.store import Store
 from studies.study import parse
 

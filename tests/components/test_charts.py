@@ -15,6 +15,8 @@ from studies.records import Estimate
 
 EVIL = '<img src=x onerror="alert(1)"> $x$ %{y} ${z} &lt;'
 NOTHING = Estimate(None, note="no verdicts")
+UNDRAWN = ("customdata", "meta", "summary", "table")
+"""What Plotly never gets to print: it travels back with a click, is read aloud, or downloaded."""
 
 
 def figures() -> dict[str, charts.Figure]:
@@ -46,7 +48,7 @@ def test_a_figure_is_plain_json_without_nan(name):
 def texts(part: object, key: str = "") -> list[str]:
     """All strings Plotly may print: everything but what only travels back with a click."""
     if isinstance(part, dict):
-        inner = [texts(v, k) for k, v in part.items() if k not in ("customdata", "meta", "summary")]
+        inner = [texts(v, k) for k, v in part.items() if k not in UNDRAWN]
         return [text for found in inner for text in found]
     if isinstance(part, list):
         return [text for value in part for text in texts(value, key)]
@@ -169,3 +171,17 @@ def test_names_are_shorter_where_the_box_is_narrow():
     figure = charts.win_rates({"a-contestant-with-a-long-name": Estimate(0.5, 0.4, 0.6, 9, 9)})
     assert figure["narrow"]["margin.l"] < figure["layout"]["margin"]["l"]
     assert figure["narrow"]["annotations"][0]["text"] == "a-contestant-…"
+
+
+@pytest.mark.parametrize("name", figures())
+def test_every_figure_brings_its_numbers_along(name):
+    table = figures()[name]["table"]
+    assert table["columns"]
+    assert all(len(row) == len(table["columns"]) for row in table["rows"])
+
+
+def test_the_numbers_of_a_chart_are_its_estimates():
+    figure = charts.win_rates({"a": Estimate(0.6, 0.5, 0.75, 100, 20, "share")})
+    assert figure["table"]["rows"] == [["a", "win rate", 0.6, 0.5, 0.75, 100, 20, "share", ""]]
+    curve = charts.elo_curve([0, 1], {"a": [1000, 1002]}, limits={"a": 1010.0})
+    assert curve["table"]["rows"][-1] == ["a", 1, 1002, None, None, 1010.0]

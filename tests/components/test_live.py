@@ -76,7 +76,8 @@ def test_noise_repeats_do_not_move_the_ratings(judged):
 def test_before_the_first_reply_there_is_nothing_to_draw(judged):
     view = LiveView(Dripping(judged), NAME)
     picture = view.picture()
-    assert (picture.rows, picture.share.value, picture.elo_figure) == (0, None, None)
+    assert (picture.rows, picture.share.value) == (0, None)
+    assert picture.elo_figure and picture.elo_figure["summary"] == "It moves while judges answer."
 
 
 def test_elo_of_the_live_view_is_that_of_the_arrival_order(judged):

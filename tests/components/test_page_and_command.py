@@ -6,12 +6,20 @@ import subprocess
 import sys
 from pathlib import Path
 
-from components.study_form import JUDGES, Form, study_yaml
 from components.study_tab import start_study
-from judges.runs import Engine
+from judges.engine import Engine
 from studies.store import Store
 
 ROOT = Path(__file__).parents[2]
+STUDY = """
+name: twice
+data: {source: probe, count: 10, seed: 7}
+contestants: [flawed, precise]
+judges:
+- {name: simulated, model: simulated, first_bias: 0.3, accuracy: 0.8, seed: 7}
+prompts: [brief-letters]
+noise_floor: 0.2
+"""
 
 
 def told(store: Store, name: str) -> list[tuple]:
@@ -19,9 +27,9 @@ def told(store: Store, name: str) -> list[tuple]:
 
 
 def test_the_page_and_the_command_line_give_the_same_judgements(tmp_path):
-    text = study_yaml(Form(name="twice", judges=(JUDGES[1],), items=10))
+    text = STUDY
     page, engine = Store(tmp_path / "page.db"), Engine()
-    name = start_study(page, engine, text, key="")
+    name = start_study(page, engine, text)
     assert engine.latest(name).wait(60)
     engine.close()
     file = tmp_path / "study.yaml"

@@ -17,7 +17,7 @@ PRIMED = 3  # the tokens that open the assistant's turn
 def text_tokens(text: str) -> int:
     """A quarter of the UTF-8 bytes, rounded up: wrong for any real tokenizer, the same every
     time."""
-    return -(-len(text.encode()) // CHARS_PER_TOKEN)
+    return -(-len(text.encode("utf-8", "surrogatepass")) // CHARS_PER_TOKEN)
 
 
 def prompt_tokens(asked: Asked) -> int:

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from judges.attempts import Settings
+from judges.engine import Engine
 from judges.plan import Plan, make_plan, save_plan
-from judges.runs import Engine, Run
+from judges.runs import Run
 from studies.records import Judgement
 from studies.store import Store
 from studies.study import from_mapping

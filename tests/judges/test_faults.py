@@ -168,6 +168,7 @@ def plan_with_an_image(folder: Path, judge: dict[str, Any]) -> Plan:
         "instruction": "what is it?",
         "images": ["data:image/png;base64,iVBORw0KGgo="],
         "responses": {"x": "a cat", "y": "a dog"},
+        "criteria": {"subjective": "1. names the animal"},
     }
     (folder / "items.jsonl").write_text(json.dumps(item))
     values = {

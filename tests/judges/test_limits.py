@@ -9,10 +9,11 @@ from typing import TypeVar
 import pytest
 
 from judges.attempts import Settings
-from judges.limits import START, Gate
+from judges.limits import START, Gate, Pace
+from judges.plan import save_plan
 from studies.store import Store
 from tests.judge_server import Fault, JudgeServer, Limiter, at
-from tests.judges.small_studies import endpoint, run_through, study_plan
+from tests.judges.small_studies import endpoint, engine, run_through, study_plan
 
 T = TypeVar("T")
 
@@ -126,6 +127,41 @@ def test_after_a_refusal_calls_are_paced_not_sent_in_a_burst():
     assert all(gap >= 0.019 for gap in gaps), gaps
 
 
+def test_an_endpoint_that_refused_for_a_while_is_at_full_pace_again_within_two_minutes():
+    # Four refusals in a row, each "in 25 s", while nothing passed: the pace is down to half a call
+    # a second. Grown by 1 % a window of ten calls it would stay there for ten minutes.
+    pace, now = Pace(), 0.0
+    pace.begin(now)
+    for _ in range(4):
+        pace.refused(now, guess=20 / 25, resume_at=now + 25)
+        now += 25
+    assert pace.rate is not None and pace.rate < 0.6
+    ended = now
+    while pace.rate is not None and pace.rate < 20:
+        now += 1 / pace.rate
+        pace.success(now)
+    assert now - ended < 120
+
+
+def test_at_a_limit_that_stays_a_bold_pace_costs_few_refusals():
+    # A limiter of one call a second, for ten minutes: refused calls stay below a tenth.
+    pace, now, passed, refused, last = Pace(), 0.0, 0, 0, -1.0
+    pace.begin(now)
+    pace.refused(now, guess=2.0, resume_at=now + 1)
+    now += 1
+    while now < 600:
+        if now - last >= 1:
+            passed, last = passed + 1, now
+            pace.success(now)
+        else:
+            refused += 1
+            pace.refused(now, guess=2.0, resume_at=now + 1)
+            now += 1
+        now += 1 / (pace.rate or 1000)
+    assert passed > 300
+    assert refused < 0.1 * passed, (refused, passed)
+
+
 def test_a_waiter_that_is_cancelled_does_not_swallow_the_turn_of_the_next():
     async def act() -> None:
         gate = Gate(1)
@@ -153,9 +189,15 @@ def test_at_ten_requests_a_second_there_is_no_storm(store, tmp_path):
     """The promise: attempts / successes <= 1.2. 19 of the first 20 calls are refused, by design."""
     with JudgeServer(latency=0.02, limiter=Limiter(10, burst=10)) as server:
         plan = study_plan(tmp_path, [endpoint(server.base_url)], items=120, concurrency=64)
-        run = run_through(plan, store, settings=Settings(), seconds=120)
+        save_plan(plan, store)
+        with engine() as made:
+            run = made.start(plan, store, settings=Settings())
+            told = set()
+            while not run.wait(0.1):
+                told |= {wait.kind for wait in run.snapshot().waits}
         totals, books = server.bill.totals, server.books()
     assert run.state == "done"
+    assert {"cooling", "paced"} <= told, "the reason for waiting is always shown"
     assert totals.billed == 120
     assert totals.calls / totals.billed <= 1.2, totals
     # 110 calls beyond the burst take 11 s at the very least; pacing may cost as much again.

@@ -26,6 +26,7 @@ from judges.plan import (
     make_plan,
     plan_sha,
     save_plan,
+    stored_plan,
 )
 from judges.prompt import load_prompt, parse_prompt
 from studies.errors import StudyError
@@ -262,9 +263,15 @@ def test_an_answer_of_another_item_plays_unrelated() -> None:
         assert lent.endswith(f"answers {planned.ask.unrelated_item[1:]}")
 
 
+def pictured(count: int) -> tuple[Item, ...]:
+    """Items with a picture and criteria, as creation prompts need them."""
+    criteria = {"subjective": "1. be good", "factuality": "1. a dot"}
+    return tuple(replace(item, images=("a.png",), criteria=criteria) for item in items(count))
+
+
 def test_a_judge_that_sees_gets_images_as_data_urls(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(PIXEL)
-    of = (replace(items(1)[0], images=("a.png", "https://host/b.png"), context="a dot"),)
+    of = (replace(pictured(1)[0], images=("a.png", "https://host/b.png"), context="a dot"),)
     values = {"prompts": ["creation-subjective"], "judge_sees": "images"}
     seeing = asks(plan(of, tmp_path, **values, **judged_by(vision=True)))[0].call
     urls = [p["image_url"]["url"] for p in seeing.messages[-1]["content"] if "image_url" in p]
@@ -276,7 +283,7 @@ def test_a_judge_that_sees_gets_images_as_data_urls(tmp_path: Path) -> None:
 
 
 def test_another_picture_is_another_key(tmp_path: Path) -> None:
-    of = tuple(replace(item, images=("a.png",)) for item in items(1))
+    of = pictured(1)
     seen = []
     for n in range(2):
         folder = tmp_path / str(n)
@@ -285,7 +292,7 @@ def test_another_picture_is_another_key(tmp_path: Path) -> None:
         made = plan(of, folder, judge_sees="images", prompts=["creation-subjective"],
                     **judged_by(vision=True))  # fmt: skip
         seen.append(keys(made))
-    assert not seen[0] & seen[1]
+    assert all(seen) and not seen[0] & seen[1]
 
 
 def test_an_image_that_is_gone_is_named(tmp_path: Path) -> None:
@@ -304,6 +311,8 @@ def made_from(folder: Path, **values: Any) -> Plan:
     text = "".join(json.dumps(line) + "\n" for line in lines)
     (folder / "items.jsonl").write_text(text, encoding="utf-8")
     (folder / "own.yaml").write_text(OWN_PROMPT.replace("own", "brief-letters"), encoding="utf-8")
+    by_name = "name: ab\nmessages: [{user: '{answer_a} {answer_b} $closing'}]\nverdict: mt-bench"
+    (folder / "ab.yaml").write_text(by_name, encoding="utf-8")
     study = {
         "name": "s", "data": {"source": "items.jsonl"}, "judges": [JUDGE],
         "prompts": ["brief-letters"], **values,
@@ -324,12 +333,12 @@ def made_from(folder: Path, **values: Any) -> Plan:
          "gives the judge the reference, but @reference plays"),
         ({"prompts": ["visit-reference-backed"], "pairing": "baseline", "baseline": "@reference"},
          "gives the judge the reference, but @reference plays"),
-        ({"prompts": ["mt-bench-single"], "labels": "crossed"}, "labels: crossed needs $first"),
+        ({"prompts": ["ab.yaml"], "labels": "crossed"}, "labels: crossed needs $first"),
         ({"prompts": ["arena-hard"], "judges": [{**JUDGE, "read": "probabilities"}]},
          "no single-token labels"),
         ({"judges": [{"model": "simulated", "tie_rate": 0.1}]}, "offers no tie"),
-        ({"prompts": ["mt-bench-single"], "judges": [{"model": "simulated"}]},
-         "cannot answer in the verdict format 'rating'"),
+        ({"prompts": ["creation-factuality"]}, "no factuality criteria in any item"),
+        ({"judge_sees": "images", "preset": "creation-mmbench"}, "no judge has vision: true"),
         ({"judge_sees": "images"}, "no judge has vision: true"),
         ({"judge_sees": "images", "judges": [{**JUDGE, "vision": True}]},
          "no prompt of the study shows $images"),
@@ -356,6 +365,24 @@ def test_a_plan_saved_again_is_left_alone_and_a_changed_one_is_told(store: Store
     assert save_plan(plan(), store) == Changed(6, 0, 0)
     assert save_plan(plan(items(2)), store) == Changed(4, 2, 0)
     assert {ask.key for ask in store.asks("s")} == keys(plan(items(2)))
+
+
+def test_a_stored_plan_needs_neither_its_data_nor_its_prompt_files(
+    store: Store, tmp_path: Path
+) -> None:
+    made = made_from(tmp_path, prompts=["arena-hard", "ab.yaml", "mt-bench-single"])
+    (tmp_path / "other-name.yaml").write_text((tmp_path / "ab.yaml").read_text(), encoding="utf-8")
+    made = made_from(tmp_path, prompts=["arena-hard", "other-name.yaml", "mt-bench-single"],
+                     protocol="pairwise")  # fmt: skip
+    save_plan(made, store)
+    for path in tmp_path.glob("*.*l"):
+        path.unlink()
+    again = stored_plan(store, "s")
+    assert [prompt.sha for prompt in again.prompts] == [made.prompts[0].sha]
+    assert again.prompts[0].name == "ab", "the file's name is not the prompt's"
+    ask = next(store.asks("s"))
+    items_by_id = {item.id: item for item in again.items}
+    assert call_for(again, ask, items_by_id) == call_for(made, ask, items_by_id)
 
 
 def test_the_hash_of_a_plan_changes_with_study_data_and_prompts() -> None:
@@ -404,7 +431,7 @@ def test_judges_are_asked_side_by_side_so_the_slowest_decides() -> None:
 
 def test_a_picture_is_reckoned_as_a_picture_and_not_as_its_letters(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(PIXEL * 1000)
-    of = tuple(replace(item, images=("a.png",)) for item in items(1))
+    of = pictured(1)
     values = {"prompts": ["creation-subjective"], "judge_sees": "images"}
     seen = forecast(plan(of, tmp_path, **values, **judged_by(vision=True))).prompt_tokens
     read = forecast(plan(of, tmp_path, prompts=["creation-subjective"])).prompt_tokens

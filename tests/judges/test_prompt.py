@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from judges.errors import PromptError
 from judges.prompt import (
     _VALUES,
-    VARIABLES,
     Scene,
     fence,
-    fill,
     known_prompts,
     load_prompt,
     parse_prompt,
     render,
 )
+from judges.query import NOTE
+from judges.template import VARIABLES, fill
 from studies.records import Item
 
 PLAIN = """
@@ -155,7 +155,7 @@ def test_images_go_into_the_message_that_shows_them_and_into_no_other() -> None:
 
 def test_our_own_image_prompt_gives_a_reader_the_description() -> None:
     made = render(load_prompt("creation-subjective"), scene())
-    assert "The images, or a description of them:\na cat\n" in made[-1]["content"]
+    assert f"\nwhy?\n\n{NOTE}\na cat\n" in made[-1]["content"]
 
 
 # ---- the fence ---------------------------------------------------------------------------------
@@ -215,7 +215,7 @@ def test_a_prompt_in_another_encoding_says_so(tmp_path: Path) -> None:
     [
         (
             PLAIN.replace("$first", "$frist"),
-            "mine.yaml: unknown variable $frist. Known: $instruction",
+            "mine.yaml: unknown variable $frist (did you mean $first?). Known: $instruction",
         ),
         (PLAIN + "temperature: 1", "mine.yaml: temperature: unknown key"),
         (PLAIN.replace("overall-response", "overall"), "No verdict format named 'overall'"),

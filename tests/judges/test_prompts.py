@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from judges.formats import FORMATS
-from judges.prompt import VARIABLES
+from judges.template import VARIABLES
 
 FOLDER = Path(__file__).parents[2] / "judges" / "prompts"
 PROMPTS: dict[str, dict[str, Any]] = {
@@ -163,14 +163,14 @@ def test_grade_score_prompts_ask_for_what_sets_them_apart() -> None:
 
 def test_creation_criteria_stand_between_the_two_responses() -> None:
     question = messages(PROMPTS["creation-subjective"])[-1][1]
-    parts = ["$images", "$instruction", "$first", "$criteria_subjective", "$second"]
+    parts = ["$query", "$first", "$criteria_subjective", "$second"]
     places = [question.index(part) for part in parts]
     assert places == sorted(places)
 
 
 def test_no_images_are_sent_for_factuality_and_only_one_variant_knows_the_truth() -> None:
     plain, truth = PROMPTS["creation-factuality"], PROMPTS["creation-factuality-truth"]
-    assert "images" not in variables(plain) | variables(truth)
+    assert not {"images", "query"} & (variables(plain) | variables(truth))
     assert variables(truth) - variables(plain) == {"ground_truth"}
 
 

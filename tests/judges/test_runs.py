@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from judges.attempts import Settings
+from judges.engine import Engine
 from judges.plan import save_plan
-from judges.runs import Engine
 from studies.store import Store
 from tests.judge_server import Fault, JudgeServer, Reply, always, at, first_attempt
 from tests.judges.small_studies import (
@@ -200,6 +200,55 @@ def test_a_paused_run_keeps_no_place_behind_the_gate_from_another(store, tmp_pat
     assert free.state == "done"
 
 
+def test_a_paused_run_holds_no_lease_so_that_another_can_go_on_with_its_asks(store, tmp_path, made):
+    trouble = [at(Fault("server_error"), 0, 1, 2)]  # three asks wait in a backoff of a minute
+    with JudgeServer(latency=0.02, rules=trouble) as server:
+        plan = study_plan(tmp_path, [endpoint(server.base_url)], items=80, concurrency=8)
+        save_plan(plan, store)
+        held = made.start(plan, store, settings=Settings(first_backoff=60, deadline=5))
+        until(lambda: server.bill.totals.calls > 30)
+        held.pause()
+        until(lambda: held.snapshot().in_flight == 0)
+        until(lambda: store.read("SELECT count(*) FROM leases").fetchone() == (0,), 5)
+        assert store.read("SELECT count(*) FROM attempts WHERE ended IS NULL").fetchone() == (0,)
+        other = made.start(plan, store, settings=QUICK)
+        assert other.wait(20)
+        assert other.snapshot().counts["ok"] == 80
+        held.resume()
+        assert held.wait(20)
+        assert server.bill.totals.billed == 80, "and nothing was paid twice"
+    assert held.state == "done"
+    assert held.snapshot().done == 80
+
+
+def test_a_pause_that_comes_while_the_intent_is_written_takes_it_back(store, tmp_path, made):
+    with JudgeServer(latency=0.01) as server:
+        plan = study_plan(tmp_path, [endpoint(server.base_url)], items=40, concurrency=4)
+        save_plan(plan, store)
+        run = made.start(plan, store, settings=QUICK)
+        until(lambda: server.bill.totals.calls > 4)
+        run.pause()
+        until(lambda: run.snapshot().in_flight == 0)
+        calls, slow = server.bill.totals.calls, threading.Event()
+        # A commit that takes a while: the intents of the next calls are queued behind it.
+        threading.Thread(target=store.writer.run, args=(lambda c: slow.wait(5),)).start()
+        (gate,) = made._gates.values()
+        run.resume()
+        until(lambda: gate.in_flight == 4)
+        time.sleep(0.05)
+        run.pause()
+        slow.set()
+        until(lambda: gate.in_flight == 0)
+        time.sleep(0.2)
+        assert server.bill.totals.calls == calls, "nothing is sent after a pause"
+        open_ones = "SELECT count(*) FROM attempts WHERE ended IS NULL"
+        assert store.read(open_ones).fetchone() == (0,)
+        assert store.read("SELECT count(*) FROM leases").fetchone() == (0,)
+        run.resume()
+        assert run.wait(20)
+    assert run.snapshot().counts["ok"] == 40
+
+
 def test_a_look_at_a_run_never_waits(store, tmp_path, made):
     with JudgeServer(latency=0.01) as server:
         plan = study_plan(tmp_path, [endpoint(server.base_url)], items=300, concurrency=16)
@@ -233,8 +282,8 @@ def test_the_eta_is_right_within_a_quarter_in_the_second_half_of_a_steady_run(
         end = time.monotonic()
     assert len(guesses) > 5
     # What is left is never less than two calls' time: that much is noise.
-    wrong = [abs((end - at) - eta) / max(end - at, 0.4) for at, eta in guesses]
-    assert sorted(wrong)[len(wrong) // 2] < 0.25, wrong
+    wrong = sorted(abs((end - at) - eta) / max(end - at, 0.4) for at, eta in guesses)
+    assert wrong[len(wrong) * 9 // 10] < 0.25, wrong  # nine looks of ten: a machine may hiccup
 
 
 def test_several_judges_and_prompts_are_asked_side_by_side(store, tmp_path):

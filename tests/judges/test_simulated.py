@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
+from judges.engine import Engine
 from judges.models.simulated import SPEAKS, SimulatedModel
 from judges.plan import Plan, asks_of, save_plan
 from judges.prompt import known_prompts, load_prompt
 from judges.reading import Read, read_answer
-from judges.runs import Engine
 from metrics.position import accuracy, first_share
 from studies.records import Item, Preference
 from studies.store import Store
@@ -230,7 +230,11 @@ def formats() -> list[str]:
 @pytest.mark.parametrize("prompt", formats())
 @pytest.mark.parametrize("labels", ["plain", "crossed"])
 def test_a_verdict_is_read_back_as_it_was_meant_in_every_format(prompt: str, labels: str) -> None:
-    made = plan(items(8, "wxyz", "z"), prompt, labels=labels, data={"seed": 3})
+    of = (
+        replace(item, reference="ideal", criteria={"subjective": "1. be good"})
+        for item in items(8, "wxyz", "z")
+    )
+    made = plan(of, prompt, labels=labels, data={"seed": 3})
     found = answers(made)
     assert {read.status for _, read in found} == {"ok"}
     right = [shown.index("z") == read.verdict.pick for shown, read in found

@@ -16,11 +16,10 @@ from metrics.battles import battles, battles_from_table, pair_counts
 from metrics.bradley_terry import (
     ELO_PER_LOGIT,
     Leaderboard,
-    battle_errors,
     leaderboard,
     leaderboards,
-    model_errors,
 )
+from metrics.bt_errors import battle_errors, model_errors
 from studies.frame import frame_from_battles
 
 THREE = [("A", "B", 7, 3), ("A", "C", 8, 2), ("B", "C", 6, 4)]
@@ -92,14 +91,17 @@ def test_regularised_fits_of_separable_data(penalty, expected):
     assert bt_fit.fit(counts, **penalty) == pytest.approx(expected, abs=1e-4)
 
 
-def test_separable_data_are_regularised_with_a_badge_and_no_interval():
+def test_separable_data_are_regularised_with_a_badge_and_no_upper_end():
     # A never lost: θ_A has no limit. B and C beat each other: their gap keeps its interval.
     only = board(duels(SEPARABLE))
     assert only.regularised
     assert theta(duels(SEPARABLE))["A"] == pytest.approx(2.6324, abs=1e-4)
-    assert only.gap("A", "B").low is None
-    assert "won every battle" in only.gap("A", "B").note
+    gap, back = only.gap("A", "B"), only.gap("B", "A")
+    assert (gap.value, gap.high) == (gap.low, None) and gap.note.startswith("at least")
+    assert (back.value, back.low) == (back.high, None) and back.note.startswith("at most")
+    assert back.value == pytest.approx(-gap.value)
     assert only.gap("B", "C").low < only.gap("B", "C").value < only.gap("B", "C").high
+    assert "won every battle" in only.ratings["A"].note and only.ratings["A"].low is None
 
 
 def test_plain_maximum_likelihood_wherever_the_data_are_strongly_connected():

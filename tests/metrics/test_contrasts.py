@@ -75,7 +75,7 @@ def test_a_family_is_wider_than_its_members_and_has_the_same_middle():
 def test_one_contrast_needs_no_adjustment():
     (got,) = contrasts(many(judges="ab"), ["judge"], [CONSISTENCY], rng())
     width = (got.adjusted.high - got.adjusted.low) / (got.raw.high - got.raw.low)
-    assert width == pytest.approx(1, abs=0.08)
+    assert width == pytest.approx(1)
 
 
 def test_any_measure_can_be_contrasted_and_pairs_can_be_named():

@@ -13,8 +13,10 @@ from scipy import stats
 from metrics.intervals import (
     bootstrap,
     clopper_pearson,
+    few,
     item_weights,
     jackknife,
+    like_t,
     max_t,
     mean,
     paired_difference,
@@ -45,37 +47,66 @@ def bounds(share: float, n: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def test_one_verdict_per_item_is_wilson_widened_by_students_t():
-    # 7 of 10, each its own item: Σ(y−p)² = 2.1 = n·p(1−p), so deff = 10/9.
-    # n_eff = 10/(10/9)·(1.959964/t_9)² = 9·(1.959964/2.262157)² = 6.7560.
-    got = proportion([1] * 7 + [0] * 3, range(10))
-    n_eff = 9 * (1.959964 / 2.262157) ** 2
-    assert (got.value, got.n, got.items) == (0.7, 10, 10)
-    assert (got.low, got.high) == pytest.approx(bounds(0.7, n_eff), abs=1e-6)
+@pytest.mark.parametrize(
+    ("successes", "n", "low", "high"),
+    [(7, 10, 0.396778, 0.892209), (0, 10, 0, 0.277533), (60, 100, 0.502003, 0.690599)],
+)
+def test_one_verdict_per_item_is_plain_wilson(successes, n, low, high):
+    # Σ of squared delete-one residuals·(G−1)/G = G/(G−1)·n·p(1−p); over 1 + a/n that is 1, and the
+    # degrees of freedom of a variance that follows from p have no end.
+    got = proportion([1] * successes + [0] * (n - successes), range(n))
+    assert (got.value, got.n, got.items) == (successes / n, n, n)
+    assert (got.low, got.high) == pytest.approx((low, high), abs=1e-5)
 
 
 def test_verdicts_of_one_item_that_agree_count_as_fewer():
     # 5 items of 4 equal verdicts, 3 of them all 1: p = .6, item sums of y − p are ±: 3·(4·.4)² +
-    # 2·(4·.6)² = 7.68 + 11.52 = 19.2; n·p(1−p) = 4.8; deff = 5/4·19.2/4.8 = 5.
+    # 2·(4·.6)² = 7.68 + 11.52 = 19.2; n·p(1−p) = 4.8; a = 5/4·19.2/4.8 = 5; deff = 5/(1 + 5/20) = 4
+    # and t has (5 − 1)·4/3 = 5⅓ degrees of freedom.
     y = [1] * 12 + [0] * 8
     got = proportion(y, np.repeat(range(5), 4))
-    n_eff = 20 / 5 * (1.959964 / stats.t.ppf(0.975, 4)) ** 2
+    n_eff = 20 / 4 * (1.959964 / stats.t.ppf(0.975, 16 / 3)) ** 2
     assert (got.low, got.high) == pytest.approx(bounds(0.6, n_eff), abs=1e-6)
 
 
-def test_items_that_cancel_do_not_make_the_interval_narrower_than_independent_verdicts():
-    # Every item holds a 1 and a 0: the item sums vanish, deff is held at 1, n_eff = 40·(z/t_19)².
+def test_an_item_that_holds_most_verdicts_leaves_few_degrees_of_freedom():
+    # Items of 6, 1, 1: all six 1, then 0, 1. n 8, p 7/8. Shares of the others: ½, 1, 6/7; residuals
+    # 6 − 3 = 3, 0 − 1 = −1, 1 − 6/7 = 1/7: Σ² = 10.0204; ·2/3/(8·7/64) = 7.6346 = a;
+    # deff = a/(1 + a/8) = 3.9064. n²/Σn_i² − 1 = 64/38 − 1 = .684, times (8/3)/(8/3 − 1): 1.0947.
+    got = proportion([1] * 6 + [0, 1], [0] * 6 + [1, 2])
+    n_eff = 8 / 3.906436 * (1.959964 / stats.t.ppf(0.975, 1.094737)) ** 2
+    assert (got.low, got.high) == pytest.approx(bounds(7 / 8, n_eff), abs=1e-5)
+
+
+def test_items_that_cancel_count_for_more_but_not_without_end():
+    # Every item holds a 1 and a 0: the item sums vanish, deff is held at .3; t has 19·2 degrees.
     got = proportion([1, 0] * 20, np.repeat(range(20), 2))
-    n_eff = 40 * (1.959964 / stats.t.ppf(0.975, 19)) ** 2
+    n_eff = 40 / 0.3 * (1.959964 / stats.t.ppf(0.975, 38)) ** 2
     assert (got.low, got.high) == pytest.approx(bounds(0.5, n_eff), abs=1e-6)
 
 
 def test_a_share_of_one_has_as_many_verdicts_as_items():
-    # 30 verdicts of 10 items, all 1: deff = n/G = 3, n_eff = 10·(z/t_9)².
+    # 30 verdicts of 10 items, all 1: deff = n/G = 3, t has 9·3/2 degrees.
     got = proportion([1] * 30, np.repeat(range(10), 3))
-    n_eff = 10 * (1.959964 / stats.t.ppf(0.975, 9)) ** 2
+    n_eff = 10 * (1.959964 / stats.t.ppf(0.975, 13.5)) ** 2
     assert got.high == 1
     assert got.low == pytest.approx(bounds(1, n_eff)[0], abs=1e-6)
+
+
+def test_values_between_0_and_1_have_their_variance_estimated():
+    # Ten items of one value each, none of them 0 or 1: t_9, and deff below 1 as they vary little.
+    y = np.linspace(0.05, 0.95, 10)
+    got = proportion(y, range(10))
+    a = 10 / 9 * ((y - 0.5) ** 2).sum() / (10 * 0.25)
+    n_eff = 10 / (a / (1 + a / 10)) * (1.959964 / stats.t.ppf(0.975, 9)) ** 2
+    assert (got.low, got.high) == pytest.approx(bounds(0.5, n_eff), abs=1e-6)
+
+
+def test_fewer_than_five_items_are_noted_and_flagged():
+    got = proportion([1, 0, 1, 1], range(4))
+    assert got.note == "few items" and few(got)
+    assert not few(proportion([1, 0, 1, 1, 0], range(5)))
+    assert not few(unknown("nothing"))
 
 
 def test_one_item_has_a_value_and_no_interval():
@@ -132,10 +163,24 @@ def test_every_bootstrap_round_draws_as_many_items_as_there_are():
 
 def test_the_largest_t_of_a_family_needs_more_than_one_t():
     # Ten independent normals: P(max |z| < c) = .95 at c = Φ⁻¹((1 + .95^(1/10))/2) = 2.80.
-    draws = np.random.default_rng(1).normal(size=(20_000, 10))
-    errors, critical = max_t(np.zeros(10), draws)
-    assert errors == pytest.approx(np.ones(10), abs=0.03)
+    draws = np.random.default_rng(1).normal(size=(2_000, 10))
+    critical = max_t(draws, np.random.default_rng(2), rounds=20_000)
     assert critical == pytest.approx(2.80, abs=0.05)
+
+
+def test_members_of_a_family_that_move_together_need_no_more_than_one():
+    # Ten copies of one contrast over 400 items: nearly one t, the 1/400 of independence apart.
+    one = np.random.default_rng(3).normal(size=(400, 1))
+    critical = max_t(np.repeat(one, 10, axis=1), np.random.default_rng(4), rounds=20_000)
+    assert critical == pytest.approx(1.96, abs=0.13)
+    assert max_t(one, np.random.default_rng(0)) == pytest.approx(1.959964)
+    assert max_t(np.zeros((5, 3)), np.random.default_rng(0)) == pytest.approx(1.959964)
+
+
+def test_a_normal_quantile_has_its_like_in_students_t():
+    # 1.959964 leaves 2.5 % on each side: with 8 items that is t_7 = 2.364624.
+    assert like_t(1.959964, 8) == pytest.approx(2.364624, abs=1e-5)
+    assert like_t(2.8, 10**7) == pytest.approx(2.8, abs=1e-4)
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 5)), min_size=1, max_size=40))

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from judges.engine import Engine
 from judges.plan import make_plan, save_plan
-from judges.runs import Engine
 from metrics.__main__ import main
 from metrics.summary import measure
 from studies.store import Store

@@ -133,17 +133,3 @@ def test_asking_the_same_items_again_teaches_less():
     assert w.half_width_after(now, 10**9, 0.2) == pytest.approx(0.0845, abs=1e-4)
     # Independent verdicts gain in full.
     assert w.half_width_after(now, 600, 0.0) == pytest.approx(0.05)
-
-
-def test_two_benchmarks_of_the_same_models():
-    first = {"a": 1.0, "b": 2.0, "c": 3.0, "d": 4.0, "e": 9.0}
-    second = {"a": 10.0, "b": 20.0, "c": 30.0, "d": 40.0, "z": 0.0}
-    got = w.between_benchmarks(first, second, np.random.default_rng(0), rounds=200)
-    assert got["spearman"].value == pytest.approx(1)
-    assert (got["r2"].value, got["r2"].n) == (pytest.approx(1), 4)
-    assert (
-        "3 are needed"
-        in w.between_benchmarks({"a": 1}, {"a": 1}, np.random.default_rng(0))["r2"].note
-    )
-    flat = w.between_benchmarks(first, dict.fromkeys(first, 1.0), np.random.default_rng(0))
-    assert flat["r2"].value is None

@@ -57,7 +57,7 @@ ASKING = """
 import json, sys, time
 from pathlib import Path
 from judges.plan import stored_plan
-from judges.runs import Engine
+from judges.engine import Engine
 from studies.store import Store
 from tests.judges.test_runs import resident, until
 store = Store(Path(sys.argv[1]) / "store.db")

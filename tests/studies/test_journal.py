@@ -41,14 +41,22 @@ def judgement(key: str, status: str = "ok", reply: str = "A") -> Judgement:
     return Judgement(ask, status, verdict, reply=reply)  # type: ignore[arg-type]
 
 
+async def begun(journal: Journal, key: str, **more: bool) -> int:
+    attempt = await journal.begin(key, **more)
+    assert isinstance(attempt, int), attempt
+    return attempt
+
+
 def test_a_leased_ask_is_elsewhere_for_another_run_and_answered_once_settled(store):
     async def act() -> None:
         one, two = Journal(store), Journal(store)
-        (claim,) = (await one.claim(["k"])).ours
-        assert (await two.claim(["k"])).elsewhere == ["k"]
-        await one.settle(judgement("k"), claim.attempt, Usage(10, 2), 0.5)
-        claimed = await two.claim(["k"])
-        assert (claimed.ours, claimed.elsewhere) == ([], [])
+        attempt = await begun(one, "k")
+        assert await two.begin("k") == "elsewhere"
+        assert await one.begin("k") == "elsewhere", "two judges may be one and the same request"
+        assert two.being_made(["k", "free"]) == {"k"}
+        await one.settle(judgement("k"), attempt, Usage(10, 2), 0.5)
+        assert await two.begin("k") == "answered"
+        assert two.being_made(["k", "free"]) == set()
         one.close()
         two.close()
 
@@ -61,26 +69,63 @@ def test_a_leased_ask_is_elsewhere_for_another_run_and_answered_once_settled(sto
 def test_a_run_does_not_ask_again_what_another_failed_at_while_it_ran(store):
     async def act() -> None:
         one, two = Journal(store), Journal(store)
-        (claim,) = (await one.claim(["k"])).ours
-        await one.settle(judgement("k", "error"), claim.attempt, NO_USAGE, None)
-        assert (await two.claim(["k"])).ours == [], "it failed a moment ago"
+        attempt = await begun(one, "k")
+        await one.settle(judgement("k", "error"), attempt, NO_USAGE, None)
+        assert await two.begin("k") == "answered", "it failed a moment ago"
         later = Journal(store)
-        assert len((await later.claim(["k"])).ours) == 1, "an error never satisfies a resume"
+        await begun(later, "k")  # an error never satisfies a resume
         for journal in (one, two, later):
             journal.close()
 
     do(act)
 
 
+def test_between_two_attempts_the_lease_is_kept_and_nothing_is_listed_as_paid(store):
+    async def act() -> None:
+        one, two = Journal(store), Journal(store)
+        first = await begun(one, "k")
+        assert one.calling == {first}
+        await one.end(first, "HTTP 500", NO_USAGE, None)
+        assert one.calling == set()
+        assert await two.begin("k") == "elsewhere", "it waits in a backoff and is still ours"
+        assert open_attempts(store) == []
+        second = await begun(one, "k", leased=True)
+        assert open_attempts(store) == [second]
+        await one.withdraw("k", second)
+        assert open_attempts(store) == []
+        await begun(two, "k")
+        one.close()
+        two.close()
+
+    do(act)
+
+
+def test_a_released_ask_is_anybodys_and_a_late_release_takes_no_lease_of_others(store):
+    async def act() -> None:
+        one, two = Journal(store), Journal(store)
+        await one.end(await begun(one, "k"), "HTTP 500", NO_USAGE, None)
+        await one.release("k")
+        await begun(two, "k")
+        await one.release("k")
+        assert one.being_made(["k"]) == {"k"}, "the lease is two's now"
+        one.close()
+        two.close()
+
+    do(act)
+
+
+def open_attempts(store: Store) -> list[int]:
+    return [row[0] for row in store.read("SELECT id FROM attempts WHERE ended IS NULL")]
+
+
 def test_an_error_does_not_replace_a_reply(store):
     async def act() -> None:
         first = Journal(store)
-        (claim,) = (await first.claim(["k"])).ours
-        await first.settle(judgement("k", "truncated", "half a"), claim.attempt, NO_USAGE, None)
+        half = judgement("k", "truncated", "half a")
+        await first.settle(half, await begun(first, "k"), NO_USAGE, None)
         first.close()
         retry = Journal(store, again=["truncated", "error"])
-        (claim,) = (await retry.claim(["k"])).ours
-        await retry.settle(judgement("k", "error", ""), claim.attempt, NO_USAGE, None)
+        await retry.settle(judgement("k", "error", ""), await begun(retry, "k"), NO_USAGE, None)
         retry.close()
 
     do(act)
@@ -88,11 +133,11 @@ def test_an_error_does_not_replace_a_reply(store):
     assert store.read("SELECT reply FROM replies").fetchall() == [("half a",)]
 
 
-def test_a_clean_end_gives_back_its_leases_and_forgets_what_was_not_called(store):
+def test_a_clean_end_gives_back_its_leases_and_lists_what_never_came_back(store):
     async def act() -> None:
         journal = Journal(store)
-        claims = (await journal.claim(["a", "b", "c"])).ours
-        journal.calling.add(claims[0].attempt)  # its call has begun and never came back
+        await begun(journal, "a")  # its call has begun and never came back
+        await journal.end(await begun(journal, "b"), "HTTP 500", NO_USAGE, None)
         journal.close()
 
     do(act)
@@ -106,7 +151,7 @@ from studies.journal import Journal
 from studies.store import Store
 async def main():
     journal = Journal(Store(sys.argv[1]))
-    await journal.claim(["k"])
+    await journal.begin("k")
     print(journal.owner.id, flush=True)
     sys.stdin.read()
 asyncio.run(main())
@@ -121,20 +166,20 @@ def test_a_lease_lives_as_long_as_its_process_and_dies_with_it(store):
     assert holder.stdout is not None
     owner = holder.stdout.readline().strip()
 
-    async def claim() -> tuple[int, int]:
+    async def begin() -> object:
         journal = Journal(store)
-        claimed = await journal.claim(["k"])
+        attempt = await journal.begin("k")
         journal.close()
-        return len(claimed.ours), len(claimed.elsewhere)
+        return attempt
 
     assert is_alive(store.owners, owner)
-    assert do(claim) == (0, 1)
+    assert do(begin) == "elsewhere"
     assert possibly_paid_twice(store) == []
     os.kill(holder.pid, signal.SIGKILL)
     holder.communicate()
     assert not is_alive(store.owners, owner)
     assert [doubt.key for doubt in possibly_paid_twice(store)] == ["k"]
-    assert do(claim) == (1, 0)
+    assert isinstance(do(begin), int)
 
 
 def test_an_owner_is_alive_until_it_is_closed_and_leaves_no_file(tmp_path):
@@ -178,17 +223,32 @@ def schema(path: Path) -> list[tuple[str, str]]:
     return [(name, "".join(sql.split())) for name, sql in plain]
 
 
-def test_a_store_of_the_first_version_is_brought_to_the_same_schema_as_a_new_one(tmp_path):
+def without(script: str, start: str, end: str) -> str:
+    return script[: script.index(start)] + script[script.index(end) :]
+
+
+def as_of(version: int) -> str:
+    """The schema as it was at a version."""
+    script = SCHEMA.read_text()
+    if version < 3:  # what came with version 3
+        script = without(
+            script, ",\n    top       TEXT", "\n) STRICT, WITHOUT ROWID;\n\nCREATE TABLE e"
+        )
+    if version < 2:  # what came with version 2
+        script = without(script, "CREATE TABLE extractions", "CREATE TABLE attempts")
+    return script
+
+
+@pytest.mark.parametrize("version", range(1, VERSION))
+def test_an_older_store_is_brought_to_the_same_schema_as_a_new_one(version, tmp_path):
     new = tmp_path / "new.db"
     Store(new).close()
     old = tmp_path / "old.db"
     connection = connect(old)
-    script = SCHEMA.read_text()
-    start = script.index("CREATE TABLE extractions")  # what came with version 2
-    end = script.index("CREATE TABLE attempts")
-    connection.executescript(script[:start] + script[end:])
-    connection.execute("PRAGMA user_version=1")
+    connection.executescript(as_of(version))
+    connection.execute(f"PRAGMA user_version={version}")
     connection.close()
+    assert schema(old) != schema(new)
     Store(old).close()
     assert len(MIGRATIONS) == VERSION - 1
     assert schema(old) == schema(new)

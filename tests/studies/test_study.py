@@ -15,7 +15,7 @@ from studies.study import DataSpec, Study, dump, from_mapping, load, parse
 
 ASSETS = Path(__file__).parents[2] / "assets"
 
-# DESIGN.md 4.3, without the preset, which is an issue of its own.
+# DESIGN.md 4.3, every key but the preset, which test_presets.py has.
 WHOLE = """
 name: demo
 data:

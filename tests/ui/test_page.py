@@ -37,9 +37,10 @@ def wait_for(check, seconds: float = 60.0):
 def use_simulated(page, name: str) -> None:
     """The form set to a simulated judge on twelve items."""
     page.get_by_label("Name of the study").fill(name)
-    page.get_by_label("Simulated judge", exact=True).check()
-    page.get_by_label("Embedded model", exact=True).uncheck()
+    page.get_by_label("Ask firstish").click()
+    page.get_by_label("Ask embedded").click()
     wait_for(lambda: "model: simulated" in page.locator("#eh-yaml").inner_text())
+    wait_for(lambda: "model: embedded" not in page.locator("#eh-yaml").inner_text())
     wait_for(lambda: name in page.locator("#eh-yaml").inner_text())
 
 
@@ -70,7 +71,7 @@ def test_results_of_the_recorded_demo_have_a_matrix_and_plots(visit):
     page.wait_for_selector("#eh-elo .main-svg")
     assert "precise" in page.locator("#eh-leaders").inner_text()
     page.get_by_test_id("Win rates-radio-label").click()
-    page.wait_for_selector("#eh-rates .main-svg")
+    page.wait_for_selector("#eh-length .main-svg")
 
 
 def test_a_click_on_a_cell_opens_the_judgements_behind_it(visit):
@@ -131,22 +132,9 @@ def test_running_a_finished_study_again_asks_nothing(visit, app):
 def test_a_study_that_cannot_be_run_says_what_is_wrong(visit):
     page = visit()
     use_simulated(page, "Broken")
-    page.get_by_label("Simulated judge", exact=True).uncheck()
-    said = wait_for(lambda: page.locator("#eh-study-said").inner_text())
-    assert "names no judge" in said
-    assert page.locator("#eh-run").is_disabled()
-
-
-def test_a_bad_upload_names_the_line_and_loses_nothing(visit, tmp_path):
-    bad = tmp_path / "items.jsonl"
-    bad.write_text('{"id": "q1", "instruction": "Say hello."}\n', encoding="utf-8")
-    page = visit()
-    page.get_by_label("A JSONL file").check()
-    page.locator("input[type=file][accept*='.jsonl']").first.set_input_files(bad)
-    toast = page.locator(".toast-body")
-    toast.first.wait_for()
-    assert "line 1: field 'responses' is missing" in toast.first.inner_text()
-    assert "source: probe" in page.locator("#eh-yaml").inner_text()
+    page.get_by_label("Ask firstish").click()
+    wait_for(lambda: "names no judge" in page.locator("#eh-study-said").inner_text())
+    wait_for(page.locator("#eh-run").is_disabled)
 
 
 @pytest.mark.embedded

@@ -1,0 +1,224 @@
+"""Small pieces of a page as HTML: findings, KPI strips, notices, badges, buttons.
+
+Every text goes through `rich` or `safe`, so callers pass plain sentences (with **bold** and `code`)
+and raw names from data. What can be clicked carries data-select; show it in a
+components.plot.ClickableHTML.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from components.format import NONE, attributes, count, rich, safe
+from studies.records import Status
+
+GLYPHS: Final[Mapping[Status, str]] = {
+    "ok": "\u2713",
+    "extracted": "\u21b3",
+    "unreadable": "?",
+    "empty": "\u2205",
+    "refusal": "\u2298",
+    "filtered": "\u2297",
+    "truncated": "\u2026",
+    "too_long": "\u21e5",
+    "unsupported": "\u2260",
+    "error": "!",
+}
+KeyMark = Literal[
+    "first",
+    "second",
+    "tie",
+    "win",
+    "even",
+    "chance",
+    "dot",
+    "diamond",
+    "tick",
+    "band",
+    "ring",
+    "limit",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Kpi:
+    """One number of the strip: "Failures", "18", "of 8,000", and what stands under it."""
+
+    label: str
+    value: str
+    unit: str = ""
+    note: str = ""
+    link: str = ""
+    select: Any = None
+    meter: tuple[float, float] | None = None
+    """Share spent and share forecast, 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """A button that names what it does and its price; `select` is what a click sends."""
+
+    label: str
+    select: Any
+    primary: bool = False
+
+
+def wrap(*parts: str) -> str:
+    """HTML of ours inside the class that carries our type and spacing."""
+    return f'<div class="eh">{"".join(parts)}</div>'
+
+
+def finding(title: str, lead: str = "") -> str:
+    """The finding as a sentence, and one more that says how to read it."""
+    below = f"<p>{rich(lead)}</p>" if lead else ""
+    return wrap(f'<header class="eh-finding"><h1>{rich(title)}</h1>{below}</header>')
+
+
+def key(mark: KeyMark, text: str) -> str:
+    return f'<span class="eh-key"><i class="{mark}"></i>{safe(text)}</span>'
+
+
+def heading(title: str, subtitle: str = "", keys: Sequence[tuple[KeyMark, str]] = ()) -> str:
+    """The head of a panel: what it is; unit, n, interval; keys instead of a legend box."""
+    return wrap(head_of(title, subtitle, keys))
+
+
+def panel(
+    title: str,
+    subtitle: str,
+    body: str,
+    *,
+    keys: Sequence[tuple[KeyMark, str]] = (),
+    how_text: str = "",
+) -> str:
+    """A whole panel in one piece of HTML; `body` is HTML of ours."""
+    foot = how_drawer(how_text) if how_text else ""
+    inner = f"{head_of(title, subtitle, keys)}{body}{foot}"
+    return wrap(f'<section class="eh-panel">{inner}</section>')
+
+
+def head_of(title: str, subtitle: str, keys: Sequence[tuple[KeyMark, str]]) -> str:
+    below = f"<p>{rich(subtitle)}</p>" if subtitle else ""
+    row = "".join(key(mark, text) for mark, text in keys)
+    aside = f'<div class="eh-row">{row}</div>' if row else ""
+    return f'<header class="eh-head"><div><h2>{rich(title)}</h2>{below}</div>{aside}</header>'
+
+
+def kpi_strip(kpis: Sequence[Kpi]) -> str:
+    """One panel with hairlines between at most five numbers."""
+    if len(kpis) > 5:
+        raise ValueError(f"A KPI strip holds at most five numbers, got {len(kpis)}.")
+    cells = "".join(_kpi(kpi) for kpi in kpis)
+    return wrap(f'<dl class="eh-kpis" style="--n: {len(kpis)}">{cells}</dl>')
+
+
+def _kpi(kpi: Kpi) -> str:
+    unit = f" <small>{rich(kpi.unit)}</small>" if kpi.unit else ""
+    opens = link(kpi.link, kpi.select) if kpi.link else ""
+    note = "; ".join(part for part in (opens, rich(kpi.note)) if part)
+    return (
+        f'<div class="eh-kpi"><dt>{rich(kpi.label)}</dt><dd class="v">{rich(kpi.value)}{unit}</dd>'
+        f'{_meter(kpi.meter)}<dd class="n">{note}</dd></div>'
+    )
+
+
+def _meter(shares: tuple[float, float] | None) -> str:
+    if shares is None:
+        return ""
+    spent, forecast = (f"{100 * min(max(value, 0.0), 1.0):.1f}%" for value in shares)
+    return (
+        f'<dd class="eh-meter"><i class="f" style="width:{forecast}"></i>'
+        f'<i style="width:{spent}"></i></dd>'
+    )
+
+
+def _select(select: Any) -> dict[str, object]:
+    return {"data-select": None if select is None else json.dumps(select)}
+
+
+def link(text: str, select: Any) -> str:
+    if select is None:
+        return rich(text)
+    made = attributes({"type": "button", "class": "eh-link", **_select(select)})
+    return f"<button{made}>{rich(text)}</button>"
+
+
+def button(action: Action, small: bool = False) -> str:
+    kind = "eh-btn" + (" primary" if action.primary else "") + (" small" if small else "")
+    made = attributes({"type": "button", "class": kind, **_select(action.select)})
+    return f"<button{made}>{safe(action.label)}</button>"
+
+
+def status_badge(status: Status, n: int | None = None) -> str:
+    """Glyph, word and colour: never colour alone."""
+    number_of = f" <b>{count(n)}</b>" if n is not None else ""
+    word = status.replace("_", " ")
+    return f'<span class="eh-badge s-{status}"><i>{GLYPHS[status]}</i>{word}{number_of}</span>'
+
+
+def tied_badge() -> str:
+    return '<span class="eh-badge s-unreadable">\u2248 tied</span>'
+
+
+def verdict_chip(pick: int | Literal["tie"] | None) -> str:
+    """The slot picked (0-based), in its colour; no verdict is a dash."""
+    if pick is None:
+        return f'<span class="eh-mute">{NONE}</span>'
+    if pick == "tie":
+        return '<span class="eh-slot">tie</span>'
+    name = ("first", "second")[pick] if pick < 2 else "later"
+    suffix = ("st", "nd", "rd")[pick] if pick < 3 else "th"
+    return f'<span class="eh-slot {name}">{pick + 1}{suffix}</span>'
+
+
+def notice(
+    kind: Literal["warn", "bad", "calm"], title: str, text: str = "", action: Action | None = None
+) -> str:
+    """What, how many, what it does to the numbers, one action."""
+    made = button(action) if action else ""
+    role = "alert" if kind == "bad" else "status"
+    return wrap(
+        f'<div class="eh-notice {kind}" role="{role}"><b>{rich(title)}</b>'
+        f'<span class="eh-grow">{rich(text)}</span>{made}</div>'
+    )
+
+
+def empty(title: str, why: str, action: Action | None = None) -> str:
+    """What is missing, why it matters, one button with its cost."""
+    made = f"<br>{button(action)}" if action else ""
+    return wrap(f'<div class="eh-empty"><b>{rich(title)}</b>{rich(why)}{made}</div>')
+
+
+def how(text: str) -> str:
+    """ "How is this computed?": two sentences, the formula, the resampling."""
+    return wrap(how_drawer(text))
+
+
+def how_drawer(text: str) -> str:
+    paragraphs = "".join(f"<p>{rich(part)}</p>" for part in text.split("\n\n"))
+    return f'<details class="eh-how"><summary>How is this computed?</summary>{paragraphs}</details>'
+
+
+def data_line(text: str) -> str:
+    """The last line of a screen: what is real, what is simulated."""
+    return wrap(f'<p class="eh-src"><b>Data.</b> {rich(text)}</p>')
+
+
+def run_pill(text: str, kind: Literal["running", "waiting", "bad"] = "running") -> str:
+    """The pill in the header; on a phone only what follows the last space ("65 %") is shown."""
+    word, _, last = text.rpartition(" ")
+    return wrap(
+        f'<span class="eh-pill {kind}"><span class="eh-dot"></span>'
+        f'<span class="eh-only-wide">{safe(word)}</span>{safe(last)}</span>'
+    )
+
+
+def brand() -> str:
+    """Logo and name for the header; in the slot colours, so it follows the theme."""
+    bar = '<rect x="2" y="{y}" width="22" height="5.5" rx="2.75" fill="var(--{colour})"/>'
+    bars = bar.format(y=5.5, colour="first") + bar.format(y=15, colour="second")
+    mark = f'<svg viewBox="0 0 26 26" aria-hidden="true">{bars}</svg>'
+    return wrap(f'<div class="eh-brand">{mark}Evenhand</div>')

@@ -1,0 +1,97 @@
+"""Who speaks in a study, as one list: each judge with each prompt, and the people beside them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final, Literal
+
+import numpy as np
+import pandas as pd
+
+from components.rows import ALL, machine_rows, row_names
+from components.scene import Scene
+from metrics import selection
+from studies.records import BY_DESIGN
+
+NO_PEOPLE: Final = "No votes by people yet."
+Truth = Literal["design", "people", "none"]
+
+
+@dataclass(frozen=True)
+class Voices:
+    """The rows a scene's filters leave, with people whatever judge or prompt is chosen.
+
+    People have no prompt of ours: a filter for one would silence them. In `frame` the column
+    `judge` names the voice, so that one judge with two prompts is two voices.
+    """
+
+    scene: Scene
+
+    @cached_property
+    def names(self) -> dict[str, tuple[str, str]]:
+        """voice -> (judge, prompt); named over the whole study, so that links stay valid."""
+        return {name: cell for cell, name in row_names(machine_rows(self.scene.whole)).items()}
+
+    @cached_property
+    def rows(self) -> pd.DataFrame:
+        """Machines through all filters, people through those that are about answers."""
+        chosen = self.scene.filter
+        rows = replace(chosen, judge=ALL, prompt=ALL).apply(self.scene.whole)
+        kept = selection.people(rows)
+        machine = ~kept
+        for column in ("judge", "prompt"):
+            value = getattr(chosen, column)
+            if value != ALL:
+                machine &= (rows[column] == value).to_numpy()
+        return selection.rows_of(rows, kept | machine)
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        rows = self.rows
+        cell, cells = selection.group_codes(rows, ("judge", "prompt"))
+        first = rows.iloc[selection.first_rows(cell, cells)]
+        by_cell = {cell: name for name, cell in self.names.items()}
+        named = [
+            by_cell.get((judge, prompt), judge)
+            for judge, prompt in zip(
+                first["judge"].astype(str), first["prompt"].astype(str), strict=True
+            )
+        ]
+        known = sorted(set(named))
+        place = np.array([known.index(name) for name in named], np.int64)
+        return rows.assign(judge=pd.Categorical.from_codes(place[cell], known))
+
+    @cached_property
+    def machines(self) -> pd.DataFrame:
+        return selection.rows_of(self.frame, ~selection.people(self.frame))
+
+    @cached_property
+    def heard(self) -> list[str]:
+        """Voices with rows in view, in the order of the names."""
+        here = set(self.machines["judge"].astype(str).unique())
+        return [name for name in self.names if name in here]
+
+    @property
+    def has_people(self) -> bool:
+        return bool(selection.people(self.rows).any())
+
+    @cached_property
+    def truth(self) -> Truth:
+        """Where the better answer is known from: the design of the data, or people's votes."""
+        known = self.rows["truth"].to_numpy() >= 0
+        if not known.any():
+            return "none"
+        items = self.scene.store.narrow_items(self.scene.name).values()
+        said = {judge for facts in items for judge, *_ in facts["human"]}
+        return "people" if said - {BY_DESIGN} and BY_DESIGN not in said else "design"
+
+    def of(self, voice: str) -> pd.DataFrame:
+        """The rows of one voice."""
+        return selection.rows_of(self.frame, np.asarray(self.frame["judge"] == voice))
+
+
+def select_of(voices: Voices, voice: str) -> dict[str, str]:
+    """What a click on a voice's mark sends."""
+    judge, prompt = voices.names.get(voice, ("", ""))
+    return {"judge": judge, "prompt": prompt}

@@ -1,0 +1,116 @@
+"""What is left to ask, by what the store holds: counts, prices, and the asks page by page."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from typing import Final, NamedTuple
+
+from judges.cost import price_of
+from judges.desk import Settings
+from judges.plan import call_for, stored_plan, tokens_of
+from studies.journal import Journal
+from studies.records import Ask, JudgeSpec, Price
+from studies.store import Store
+
+ENOUGH: Final = 5
+"""Judgements whose mean cost says what the next one costs; before that prompts are counted."""
+SAMPLE: Final = 50
+
+
+class Pages:
+    """The asks of one judge that nothing stored satisfies, in plan order."""
+
+    def __init__(self, store: Store, study: str, judge: str, journal: Journal) -> None:
+        self._store, self._study, self._judge, self._journal = store, study, judge, journal
+        self._after = -1
+
+    def __call__(self, limit: int) -> list[Ask]:
+        page = self._store.pending(
+            self._study, self._judge, self._after, limit,
+            again=self._journal.again_if, began=self._journal.began,
+        )  # fmt: skip
+        if page:
+            self._after = page[-1][0]
+        return [ask for _, ask in page]
+
+
+def counted(store: Store, study: str, settings: Settings, began: int | None = None) -> Counter[str]:
+    """Counts from the store; what this run asks again is pending until it has."""
+    counts = Counter({"pending": 0} | store.counts(study))
+    marks = ",".join("?" * len(settings.again))
+    waiting = store.read(
+        "SELECT j.status, count(*) FROM plan p JOIN judgements j USING(key) "
+        "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND p.origin='live' "
+        f"AND j.status IN ({marks}) AND j.seq<=? GROUP BY 1",
+        (study, *settings.again, 2**62 if began is None else began),
+    )
+    for status, count in waiting:
+        counts[status] -= count
+        counts["pending"] += count
+    return counts
+
+
+def left_by_judge(store: Store, study: str, settings: Settings) -> dict[str, int]:
+    """How many asks of each judge this run has to make."""
+    marks = ",".join("?" * len(settings.again))
+    rows = store.read(
+        "SELECT judge, count(*) FROM plan p WHERE study=(SELECT id FROM studies WHERE name=?) "
+        "AND origin='live' AND NOT EXISTS (SELECT 1 FROM judgements j WHERE j.key=p.key "
+        f"AND j.status NOT IN ({marks})) GROUP BY judge",
+        (study, *settings.again),
+    )
+    return dict(rows.fetchall())
+
+
+class Quote(NamedTuple):
+    """What a button would ask, and for how much."""
+
+    asks: int
+    dollars: float | None
+    """None: a judge's price is not known."""
+
+
+def quote(store: Store, study: str, again: Collection[str], *, pending: bool = True) -> Quote:
+    """Asks that ended in one of these statuses, and with `pending` those never answered; priced at
+    what this study's judgements by the same judge have cost."""
+    marks = ",".join("?" * len(again))
+    rows = store.read(
+        "SELECT p.judge, count(*) FROM plan p LEFT JOIN judgements j USING(key) "
+        "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND p.origin='live' "
+        f"AND (j.status IN ({marks}) OR (j.key IS NULL AND ?)) GROUP BY p.judge",
+        (study, *again, pending),
+    ).fetchall()
+    if not rows:
+        return Quote(0, 0.0)
+    judges = {judge.name: judge for judge in store.study(study).judges}
+    each = [_each(store, study, judges[name]) if name in judges else None for name, _ in rows]
+    known = [cost * count for cost, (_, count) in zip(each, rows, strict=True) if cost is not None]
+    dollars = sum(known) if len(known) == len(rows) else None
+    return Quote(sum(count for _, count in rows), dollars)
+
+
+def _each(store: Store, study: str, judge: JudgeSpec) -> float | None:
+    """Dollars that one ask of a judge costs on average."""
+    price = price_of(judge)
+    if price is None:
+        return None
+    if not (price.input or price.output):
+        return 0.0
+    count, mean = store.read(
+        "SELECT count(*), avg(j.cost) FROM plan p JOIN judgements j USING(key) "
+        "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND p.judge=? AND j.cost IS NOT NULL",
+        (study, judge.name),
+    ).fetchone()
+    return float(mean) if count >= ENOUGH else _by_prompts(store, study, judge, price)
+
+
+def _by_prompts(store: Store, study: str, judge: JudgeSpec, price: Price) -> float | None:
+    plan = stored_plan(store, study)
+    items = {item.id: item for item in plan.items}
+    asks = [ask for _, ask in store.pending(study, judge.name, -1, SAMPLE)]
+    tokens = [tokens_of(call_for(plan, ask, items)) for ask in asks]
+    if not tokens:
+        return None
+    total = sum(sent * price.input + received * price.output for sent, received in tokens)
+    return total / len(tokens) / 1e6

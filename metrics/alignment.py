@@ -1,0 +1,144 @@
+"""How far a judge's score −2…2 is from the people's: MAE and Consistency (Creation-MMBench F.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, Literal
+
+import numpy as np
+import pandas as pd
+
+from metrics import selection
+from metrics.agreement import CASE, NO_PEOPLE
+from metrics.intervals import Floats, Ints, divided, mean, proportion, unknown
+from metrics.preference import signed
+from studies.records import Estimate
+
+Run = Literal["dual", "single", "first"]
+"""dual: the mean of both orders, both read. single: each verdict by itself. first: only verdicts
+that show the baseline first, the one run of a judge that is not asked twice."""
+
+EXACT: Final = 1 + 1e-9
+"""Exactly 1 counts as within 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """MAE and Consistency (share within 1) of a judge's scores with the mean of the people's."""
+
+    mae: Estimate
+    consistency: Estimate
+
+
+@dataclass(frozen=True, eq=False)
+class Gaps:
+    """|J − P| of one judge: one entry per verdict, or per case for a dual judge."""
+
+    gap: Floats
+    case: Ints
+    item: Ints
+
+    @property
+    def aligned(self) -> Alignment:
+        if len(self.gap) == 0:
+            return Alignment(unknown(NO_PEOPLE, "score"), unknown(NO_PEOPLE, "share"))
+        within = proportion(self.gap <= EXACT, self.item)
+        return Alignment(mean(self.gap, self.item, "score", (0, 4)), within)
+
+
+class Scores:
+    """Picks on pairs as scores −2…2 of the contestant that sorts first, with what people say."""
+
+    def __init__(self, frame: pd.DataFrame, baseline: str | None = None) -> None:
+        rows = selection.pairs(selection.picked(frame))
+        self.baseline = baseline
+        self.rows = rows
+        self.case, self.cases = selection.group_codes(rows, CASE)
+        names = selection.contestants(rows) if len(rows) else []
+        score = signed(rows, names)[2][: len(rows)]
+        turned = (rows["first"].astype(str) > rows["second"].astype(str)).to_numpy()
+        self.score = np.where(turned, -score, score)
+        self.judge = rows["judge"].astype(str).to_numpy()
+        self.item = selection.item_codes(rows)
+        self.sees = rows["sees"].astype(str).to_numpy() if "sees" in rows else None
+
+    @cached_property
+    def human(self) -> selection.Mask:
+        return selection.people(self.rows)
+
+    def _sums(self, kept: selection.Mask) -> tuple[Floats, Floats]:
+        case = self.case[kept]
+        total = np.bincount(case, self.score[kept], minlength=self.cases)
+        return total.astype(np.float64), np.bincount(case, minlength=self.cases).astype(np.float64)
+
+    @cached_property
+    def people(self) -> tuple[Floats, Floats]:
+        """Sum and number of the people's scores of each case."""
+        return self._sums(self.human)
+
+    def gaps(self, judge: str, run: Run = "dual", sees: str | None = None) -> Gaps:
+        """A judge against the people's mean; a person against the mean of the *others*.
+
+        `sees` keeps the judge's rows with that value in the column `sees`, where there is one.
+        """
+        mine = self.judge == judge
+        if sees is not None and self.sees is not None:
+            mine = mine & (self.sees == sees)
+        total, n = self.people
+        if (mine & self.human).any():
+            own, times = self._sums(mine)
+            total, n = total - own, n - times
+        score, case, item = self._of(mine, run)
+        gap = np.abs(score - divided(total, n)[case])
+        known = np.isfinite(gap)
+        return Gaps(gap[known], case[known], item[known])
+
+    def _of(self, mine: selection.Mask, run: Run) -> tuple[Floats, Ints, Ints]:
+        if run == "first":
+            mine = mine & (self.rows["first"] == self.baseline).to_numpy(bool)
+        rows, case = self.rows.loc[mine], self.case[mine]
+        score, item = self.score[mine], self.item[mine]
+        if run != "dual":
+            return score, case, item
+        whole = selection.in_complete_set(rows) | (rows["orders"] <= 1).to_numpy()
+        present, first, code = np.unique(case[whole], return_index=True, return_inverse=True)
+        each = np.bincount(code, score[whole]) / np.maximum(np.bincount(code), 1)
+        return each, present, item[whole][first]
+
+    def always_tie(self) -> Gaps:
+        """A judge that says «equal» to every case that people judged."""
+        total, n = self.people
+        gap = np.abs(divided(total, n))
+        item = self.item[selection.first_rows(self.case, self.cases)]
+        known = np.isfinite(gap)
+        return Gaps(gap[known], np.flatnonzero(known), item[known])
+
+    def among_people(self) -> Gaps:
+        """Every person against the mean of the others, all verdicts pooled."""
+        each = [self.gaps(name, "single") for name in sorted(set(self.judge[self.human]))]
+        none = np.zeros(0, np.int64)
+        return Gaps(
+            np.concatenate([np.zeros(0), *(one.gap for one in each)]),
+            np.concatenate([none, *(one.case for one in each)]),
+            np.concatenate([none, *(one.item for one in each)]),
+        )
+
+
+def alignment(frame: pd.DataFrame, judge: str, dual: bool = True) -> Alignment:
+    """How far a judge's score is from the people's mean.
+
+    dual: the mean of its two signed scores, both orders read, else left out; otherwise each verdict
+    by itself. A person is held against the mean of the *other* people (leave one out).
+    """
+    return Scores(frame).gaps(judge, "dual" if dual else "single").aligned
+
+
+def always_tie(frame: pd.DataFrame) -> Alignment:
+    """What a judge that always says «equal» would score against the same people."""
+    return Scores(frame).always_tie().aligned
+
+
+def people_among_themselves(frame: pd.DataFrame) -> Alignment:
+    """Every person against the mean of the others, all verdicts pooled."""
+    return Scores(frame).among_people().aligned

@@ -1,0 +1,128 @@
+"""Item totals of several measures, counted once, then cut and pooled at will.
+
+A measure is a statistic of item totals, so a reader who filters by judge or category needs none of
+the rows again: the totals of the cells that are left say it all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from metrics.intervals import Floats, Ints, Statistic, joined
+from metrics.measures import (
+    ONE_ORDER,
+    Cell,
+    Evidence,
+    Mask,
+    Measure,
+    cell_sums,
+    coded,
+    without_order,
+)
+from studies.records import Estimate
+
+
+@dataclass(frozen=True, eq=False)
+class _Totals:
+    """One measure's sums of every (cell, item), sorted by cell."""
+
+    measure: Measure
+    cell: Ints
+    item: Ints
+    sums: Floats
+    statistic: Statistic
+
+
+class Cube:
+    """The totals of a frame by some of its columns.
+
+    The same numbers as `Measure.each` on the filtered frame: a filter that keeps whole cells changes
+    nothing inside them. Pooled over cells it is the measure of all their rows, except that "only one
+    order was asked" is decided cell by cell.
+    """
+
+    def __init__(self, frame: pd.DataFrame, by: Sequence[str], measures: Iterable[Measure]) -> None:
+        evidence = Evidence(frame, by)
+        self.by = tuple(by)
+        self.cells: list[Cell] = evidence.cells if len(frame) else []
+        self._single: Mask = evidence.single
+        self._orderless: Mask = evidence.orderless
+        self._totals = {measure.name: _counted(measure, evidence) for measure in measures}
+
+    def each(
+        self, name: str, by: Sequence[str] = (), where: Mapping[str, str] | None = None
+    ) -> dict[Cell, Estimate]:
+        """One measure of every combination of `by` among the cells that `where` leaves."""
+        code, groups = self._grouped(by, where or {})
+        totals = self._totals[name]
+        kept = code[totals.cell] >= 0 if len(code) else np.zeros(0, bool)
+        cell, sums = _added(code[totals.cell[kept]], totals.item[kept], totals.sums[kept])
+        measure = totals.measure
+        found = measure.estimates(sums, cell, max(len(groups), 1), totals.statistic)
+        if measure.notes_one_order:
+            single = self._single_groups(code, len(groups))
+            found = [
+                _noted(one) if alone else one for one, alone in zip(found, single, strict=True)
+            ]
+        if measure.needs_order:
+            lacking = self._lacking_order(code, len(groups))
+            found = [without_order(one) if off else one
+                     for one, off in zip(found, lacking, strict=True)]  # fmt: skip
+        return dict(zip(groups, found[: len(groups)], strict=True))
+
+    def of(self, name: str, where: Mapping[str, str] | None = None) -> Estimate:
+        """One measure of all the cells that `where` leaves, pooled."""
+        return self.each(name, (), where)[()]
+
+    def items(self, name: str, where: Mapping[str, str] | None = None) -> int:
+        """How many items have a total of this measure there."""
+        code, _ = self._grouped((), where or {})
+        totals = self._totals[name]
+        kept = code[totals.cell] >= 0 if len(code) else np.zeros(0, bool)
+        return len(np.unique(totals.item[kept]))
+
+    def _grouped(self, by: Sequence[str], where: Mapping[str, str]) -> tuple[Ints, list[Cell]]:
+        """The group of every cell (−1: left out) and the groups in order of appearance."""
+        places = [self.by.index(name) for name in by]
+        wanted = [(self.by.index(name), value) for name, value in where.items()]
+        groups: dict[Cell, int] = {} if by else {(): 0}
+        code = np.full(len(self.cells), -1, np.int64)
+        for number, cell in enumerate(self.cells):
+            if all(cell[place] == value for place, value in wanted):
+                code[number] = groups.setdefault(tuple(cell[p] for p in places), len(groups))
+        return code, list(groups)
+
+    def _lacking_order(self, code: Ints, groups: int) -> Mask:
+        """Groups all of whose cells lack the order shown."""
+        inside = code >= 0
+        lacking = np.bincount(code[inside][self._orderless[: len(code)][inside]],
+                              minlength=max(groups, 1))  # fmt: skip
+        whole = np.bincount(code[inside], minlength=max(groups, 1))
+        return np.asarray((lacking > 0) & (lacking == whole), np.bool_)
+
+    def _single_groups(self, code: Ints, groups: int) -> Mask:
+        several = np.zeros(max(groups, 1), bool)
+        inside = code >= 0
+        np.logical_or.at(several, code[inside], ~self._single[: len(code)][inside])
+        return ~several
+
+
+def _counted(measure: Measure, evidence: Evidence) -> _Totals:
+    tally = measure.tally(evidence)
+    return _Totals(measure, *cell_sums(tally), tally.statistic)
+
+
+def _added(cell: Ints, item: Ints, sums: Floats) -> tuple[Ints, Floats]:
+    """(cell, sums) with the totals of one item in one cell added up, sorted by cell."""
+    items = int(item.max(initial=0)) + 1
+    present, code = coded(cell * items + item)
+    added = [np.bincount(code, column, minlength=len(present)) for column in sums.T]
+    return present // items, np.stack(added, axis=1) if added else sums[:0]
+
+
+def _noted(estimate: Estimate) -> Estimate:
+    return replace(estimate, note=joined(estimate.note, ONE_ORDER)) if estimate.n else estimate

@@ -1,0 +1,143 @@
+"""Gaps without end: where one side won every battle, how large the gap is at the least.
+
+Maximum likelihood runs to infinity there, and any number printed for it would be made up. What the
+battles do say is a limit: below it, so many wins in a row would be too lucky.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.sparse.csgraph import breadth_first_order
+from scipy.special import expit
+
+from metrics.battles import Floats, Ints, PairCounts
+from metrics.bt_fit import components, fit
+from metrics.selection import Mask
+
+UNLIKELY: Final = 0.025
+"""The lower end of a two-sided 95 % interval whose upper end is infinite."""
+FARTHEST: Final = 40.0
+"""Logits beyond which two contestants are as far apart as numbers go."""
+_RIDGE: Final = 1e-7
+"""Holds what runs off on its own while one gap is held fixed."""
+
+
+def beaten_by(counts: PairCounts) -> Mask:
+    """[i, j]: a chain of wins (ties count both ways) leads from i down to j."""
+    models = len(counts.names)
+    graph = np.zeros((models, models), bool)
+    won, lost = counts.wins_low > 0, counts.wins_high > 0
+    graph[counts.low[won], counts.high[won]] = True
+    graph[counts.high[lost], counts.low[lost]] = True
+    reached = np.eye(models, dtype=bool)
+    for start in range(models):
+        reached[start, breadth_first_order(graph, start, return_predecessors=False)] = True
+    return reached
+
+
+def least_gap(counts: PairCounts, above: int, below: int) -> float | None:
+    """The lower limit, in logits, of a gap that has no upper one; None where it has no limit.
+
+    A gap d is ruled out if the battles are less than 2.5 % as likely under the best fit with that
+    gap as under the best of all; with two contestants that is the exact limit, p = .025^(1/n).
+    Battles of one item count as one: the log-likelihood is divided by battles per item among those
+    that tell the two sides apart.
+    """
+    reached = beaten_by(counts)
+    if not reached[above, below] or reached[below, above]:
+        return None
+    problem = _Profile(counts, above, below, _per_item(counts, reached[below]))
+    if problem.unlikely(-FARTHEST) <= 0:
+        return None
+    return float(brentq(problem.unlikely, -FARTHEST, FARTHEST, xtol=1e-9))
+
+
+def surely_positive(counts: PairCounts, above: int, below: int) -> bool:
+    """Whether `least_gap` is above zero, at the price of one fit."""
+    reached = beaten_by(counts)
+    if not reached[above, below] or reached[below, above]:
+        return False
+    return _Profile(counts, above, below, _per_item(counts, reached[below])).unlikely(0.0) > 0
+
+
+def _per_item(counts: PairCounts, lower: Mask) -> float:
+    """Battles per item among those between `lower` and the others, all lost by `lower`."""
+    across = lower[counts.low] != lower[counts.high]
+    entries = across[counts.pair]
+    times = counts.multiplicity[counts.kind]
+    battles = float(((counts.won + counts.lost) * times)[entries].sum())
+    items = int(counts.multiplicity[np.unique(counts.kind[entries])].sum())
+    return max(battles / max(items, 1), 1.0)
+
+
+class _Profile:
+    """The log-likelihood at its best for every value of one gap."""
+
+    def __init__(self, counts: PairCounts, above: int, below: int, per_item: float) -> None:
+        pairs, models = len(counts.low), len(counts.names)
+        design = np.zeros((pairs, models))
+        design[np.arange(pairs), counts.low] = 1.0
+        design[np.arange(pairs), counts.high] -= 1.0
+        self.held = -design[:, below].copy()
+        design[:, above] += design[:, below]
+        self.design = np.delete(design, below, axis=1)
+        self.low, self.high = counts.wins_low, counts.wins_high
+        self.per_item = per_item
+        self.best = _supremum(counts)
+        self.beta = np.zeros(models - 1)
+
+    def unlikely(self, gap: float) -> float:
+        """How far the battles' log-likelihood falls below the limit; positive: ruled out."""
+        return (self.best - self._fitted(gap)) / self.per_item + math.log(UNLIKELY)
+
+    def _fitted(self, gap: float) -> float:
+        beta, offset = self.beta, self.held * gap
+        value = self._value(beta, offset)
+        for _ in range(200):
+            p = expit(self.design @ beta + offset)
+            total = self.low + self.high
+            slope = self.design.T @ (self.low - total * p) - _RIDGE * beta
+            bend = self.design.T @ (self.design * (total * p * (1 - p))[:, None])
+            step = np.linalg.solve(bend + _RIDGE * np.eye(len(beta)), slope)
+            step /= max(1.0, float(np.abs(step).max()) / 5)
+            taken = 1.0
+            while taken > 1e-6 and self._value(beta + taken * step, offset) < value - 1e-12:
+                taken /= 2
+            beta = beta + taken * step
+            grown = self._value(beta, offset) - value
+            value += grown
+            if grown < 1e-10 * max(1.0, abs(value)):
+                break
+        self.beta = np.clip(beta, -FARTHEST, FARTHEST)
+        return value
+
+    def _value(self, beta: Floats, offset: Floats) -> float:
+        gap = self.design @ beta + offset
+        return -float((self.low * np.logaddexp(0, -gap) + self.high * np.logaddexp(0, gap)).sum())
+
+
+def _supremum(counts: PairCounts) -> float:
+    """The log-likelihood with all separable sides infinitely apart: what is left within them."""
+    label: Ints = components(counts, strong=True)
+    within = label[counts.low] == label[counts.high]
+    inside = _only(counts, within)
+    theta = fit(inside, l2=_RIDGE) if within.any() else np.zeros(len(counts.names))
+    gap = theta[inside.low] - theta[inside.high]
+    lost = inside.wins_low * np.logaddexp(0, -gap) + inside.wins_high * np.logaddexp(0, gap)
+    return -float(lost.sum())
+
+
+def _only(counts: PairCounts, kept: Mask) -> PairCounts:
+    """The same contestants with some of their pairs, for a fit."""
+    return replace(
+        counts,
+        low=counts.low[kept],
+        high=counts.high[kept],
+        wins_low=counts.wins_low[kept],
+        wins_high=counts.wins_high[kept],
+    )

@@ -1,0 +1,156 @@
+"""A judge as a study file writes it: an endpoint, the embedded model, or a simulation."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, Final, Literal, cast
+from urllib.parse import urlsplit
+
+from studies.fields import Fields
+from studies.records import JudgeSpec, Price
+
+SIMULATION_RANGES: Final = {
+    "first_bias": (0.0, 1.0),
+    "accuracy": (0.0, 1.0),
+    "tie_rate": (0.0, 1.0),
+    "length_preference": (-1.0, 1.0),
+    "self_preference": (0.0, 1.0),
+    "unreadable_rate": (0.0, 1.0),
+    "much_rate": (0.0, 1.0),
+    "contradiction_rate": (0.0, 1.0),
+    "score_mean": (0.0, 10.0),
+    "score_spread": (0.0, 10.0),
+    "score_noise": (0.0, 10.0),
+    "first_points": (-10.0, 10.0),
+}
+"""What is known about a simulated judge; what each number does: judges/models/simulated.py."""
+
+
+def judge_from(entry: object, where: str) -> JudgeSpec:
+    read = Fields(entry, where)
+    model = read.text("model")
+    if not model:
+        raise read.fail(
+            "model", "a judge needs a model: embedded, simulated, or an endpoint's name"
+        )
+    simulated, embedded = model == "simulated", model == "embedded"
+    spec = JudgeSpec(
+        name=read.text("name", model),
+        model=model,
+        endpoint=_endpoint(read),
+        api_key_env=read.text("api_key_env"),
+        family=read.text("family"),
+        temperature=None
+        if read.is_null("temperature")  # not sent at all: some models refuse any
+        else read.number("temperature", 0.0, 0.0, 5.0),
+        top_p=read.maybe_number("top_p", 0.0, 1.0),
+        seed=None if not read.has("seed") else read.whole("seed", 0),
+        max_tokens=read.whole("max_tokens", 4096, 1, 1_000_000),
+        reasoning_effort=read.maybe_text("reasoning_effort"),
+        read=cast(
+            Literal["text", "probabilities"],
+            read.choice("read", "probabilities" if embedded else "text", ("text", "probabilities")),
+        ),
+        vision=read.flag("vision", False),
+        price=_price(read.mapping("price"), f"{where}.price") if read.has("price") else None,
+        extra_body=_extra_body(read),
+        simulation=_simulation(read) if simulated else {},
+    )
+    read.done()
+    if spec.kind == "endpoint" and not spec.endpoint:
+        raise read.fail("base_url", f"model {model!r} needs the base_url of its endpoint")
+    return spec
+
+
+def _endpoint(read: Fields) -> str:
+    """The base URL, which is stored with every request: no key may hide in it."""
+    url = read.text("base_url").rstrip("/")
+    if url and not url.startswith(("http://", "https://")):
+        raise read.fail("base_url", f"expected http://… or https://…, found {url!r}")
+    if urlsplit(url).password or urlsplit(url).query:
+        raise read.fail("base_url", "holds a password or a query; name a variable in api_key_env")
+    return url
+
+
+def _extra_body(read: Fields) -> dict[str, object]:
+    values = read.mapping("extra_body")
+    try:
+        json.dumps(values, allow_nan=False)
+    except (TypeError, ValueError):
+        raise read.fail("extra_body", f"expected what JSON can hold, found {values!r}") from None
+    return values
+
+
+def _simulation(read: Fields) -> dict[str, object]:
+    """The parameters of a judge whose truth is known."""
+    values: dict[str, object] = {}
+    for name in SIMULATION_RANGES:
+        if read.has(name):
+            low, high = SIMULATION_RANGES[name]
+            values[name] = read.number(name, 0.0, low, high)
+    if read.has("slot_weights"):
+        if not values.get("first_bias"):
+            raise read.fail("slot_weights", "says where first_bias goes: give first_bias too")
+        values["slot_weights"] = read.take("slot_weights", list[float](), _weights, _WEIGHTS)
+    values["seed"] = read.whole("seed", 0)
+    return values
+
+
+_WEIGHTS: Final = "a weight for each slot, none negative, some in the first two"
+
+
+def _weights(value: object) -> list[float]:
+    weights = [float(w) for w in cast(list[float], value) if not isinstance(w, (bool, str))]
+    if not isinstance(value, list) or len(weights) != len(value):
+        raise TypeError
+    if not all(w >= 0 and math.isfinite(w) for w in weights) or not sum(weights[:2]):
+        raise ValueError
+    return weights
+
+
+def _price(values: Mapping[str, object], where: str) -> Price:
+    read = Fields(values, where)
+    price = Price(
+        input=read.number("input", 0.0, 0.0, 1e6),
+        output=read.number("output", 0.0, 0.0, 1e6),
+        cache_read=read.maybe_number("cache_read", 0.0, 1e6),
+        cache_write=read.maybe_number("cache_write", 0.0, 1e6),
+    )
+    read.done()
+    return price
+
+
+def judge_to(judge: JudgeSpec) -> dict[str, Any]:
+    default = JudgeSpec(
+        judge.name, judge.model, read="probabilities" if judge.model == "embedded" else "text"
+    )
+    values = changed_fields(
+        judge, default, skip=("simulation", "price", "endpoint", "name", "model")
+    )
+    out: dict[str, Any] = {"name": judge.name, "model": judge.model}
+    if judge.endpoint:
+        out["base_url"] = judge.endpoint
+    if judge.price is not None:
+        values["price"] = changed_fields(judge.price, Price(-1.0, -1.0))
+    if judge.kind == "simulated":
+        values.pop("seed", None)
+        values |= {k: plain(v) for k, v in judge.simulation.items()}
+    return out | values
+
+
+def changed_fields(value: Any, default: Any, skip: tuple[str, ...] = ()) -> dict[str, Any]:
+    changed = {}
+    for spec in fields(value):
+        mine = getattr(value, spec.name)
+        if spec.name not in skip and mine != getattr(default, spec.name):
+            changed[spec.name] = plain(mine)
+    return changed
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [plain(v) for v in value]
+    return {k: plain(v) for k, v in value.items()} if isinstance(value, Mapping) else value

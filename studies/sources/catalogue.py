@@ -1,0 +1,77 @@
+"""The catalogue of sets that people know, as data: catalogue.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from studies.fields import Fields, load_yaml
+
+FILE: Final = Path(__file__).with_name("catalogue.yaml")
+
+
+@dataclass(frozen=True, slots=True)
+class KnownSet:
+    """A set by its name: where it is, how it is read, and what may be done with it."""
+
+    name: str
+    format: str
+    licence: str
+    holds: str
+    rows: int
+    megabytes: int
+    hub: str = ""
+    """What stands after `hub:`; empty where it is not on the Hub as a dataset."""
+    home: str = ""
+    split: str = ""
+    splits: tuple[str, ...] = ()
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    columns: tuple[str, ...] = ()
+    """The only columns to fetch, where the others are large; all if empty."""
+
+    @property
+    def told(self) -> str:
+        """One line: what it holds, how large it is, its licence."""
+        size = f"{self.rows:,} rows, about {self.megabytes:,} MB"
+        return f"{self.name}: {self.holds} ({size}; {self.licence})"
+
+
+def _read(path: Path) -> tuple[KnownSet, ...]:
+    entries = load_yaml(path.read_text(encoding="utf-8"))
+    return tuple(_entry(Fields(entry, path.name)) for entry in entries)  # type: ignore[attr-defined]
+
+
+def _entry(read: Fields) -> KnownSet:
+    found = KnownSet(
+        name=read.text("name"),
+        format=read.text("format"),
+        licence=read.text("licence"),
+        holds=read.text("holds"),
+        rows=read.whole("rows", 0),
+        megabytes=read.whole("megabytes", 0),
+        hub=read.text("hub"),
+        home=read.text("home"),
+        split=read.text("split"),
+        splits=read.texts("splits"),
+        mapping=read.text_map("mapping"),
+        columns=read.texts("columns"),
+    )
+    read.done()
+    return found
+
+
+KNOWN: Final = _read(FILE)
+CATALOGUE: Final = tuple(entry for entry in KNOWN if entry.hub)
+"""Those that can be named as `hub:…`."""
+
+
+def known_set(repo: str, config: str = "") -> KnownSet | None:
+    """The entry of a Hub dataset, by its repository and, where that tells them apart, its file."""
+    wanted = (f"{repo}:{config}", repo) if config else (repo,)
+    for hub in wanted:
+        for entry in CATALOGUE:
+            if entry.hub.casefold() == hub.casefold():
+                return entry
+    return None

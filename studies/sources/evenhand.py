@@ -1,0 +1,96 @@
+"""Evenhand's own files: items, and the judgements that `python -m studies export` writes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from studies.errors import SourceError
+from studies.records import STATUSES, Ask, Item, Judgement, Usage, Verdict
+from studies.sources.gather import Gathering, Opened
+from studies.sources.native import filled, items_of
+from studies.sources.tables import Table
+
+ITEMS: Final = "items"
+"""The name in `data.files` of the items that a file of judgements is about."""
+
+
+def sees_items(table: Table) -> str:
+    if table.has("id", "instruction", "responses"):
+        return "id, instruction and responses are Evenhand's own items"
+    return ""
+
+
+def sees_judgements(table: Table) -> str:
+    if table.has("ask", "status", "reply"):
+        return "ask, status and reply are Evenhand's own judgements"
+    return ""
+
+
+def read_items(opened: Opened) -> Gathering:
+    return Gathering(items=items_of(opened.rows))
+
+
+def read_judgements(opened: Opened) -> Gathering:
+    """Judgements with their items where `data.files` names them; else the items are only ids."""
+    table, files = opened.rows, opened.spec.files
+    if unknown := sorted(set(files) - {ITEMS}):
+        raise SourceError(
+            f"data.files: {unknown[0]!r} means nothing beside judgements; name their items as "
+            f"{ITEMS}: items.jsonl"
+        )
+    judgements = judgements_of(table)
+    items = items_of(opened.other(files[ITEMS])) if files else []
+    known = {item.id for item in items}
+    missing = dict.fromkeys(j.ask.item for j in judgements if j.ask.item not in known)
+    gathered = Gathering([*items, *(Item(id, "", {}) for id in missing)], judgements)
+    if missing and items:
+        gathered.notes.append(f"{len(missing)} items of the judgements are not in {files[ITEMS]}")
+    elif missing:
+        gathered.notes.append(
+            f"no questions and answers in the file: name them in data.files, {ITEMS}: items.jsonl"
+        )
+    gathered.unknown_order = sum(j.ask.orders == 0 for j in judgements)
+    return gathered
+
+
+def judgements_of(table: Table) -> list[Judgement]:
+    """The judgements of a table that is read already."""
+    out = []
+    for place, row in enumerate(table.rows):
+        try:
+            out.append(judgement_from(filled(row) if table.kind == "parquet" else row))
+        except (ValueError, KeyError, TypeError) as error:
+            raise SourceError(
+                f"{table.where(place)}: not a judgement: {type(error).__name__} {error}"
+            ) from None
+    return out
+
+
+def judgement_from(values: Mapping[str, Any]) -> Judgement:
+    """One judgement; nested parts may be JSON texts, as flat tables hold them."""
+    ask, verdict = dict(_held(values["ask"])), _held(values.get("verdict"))
+    if values["status"] not in STATUSES:
+        raise ValueError(f"unknown status {values['status']!r}")
+    for name in ("shown", "labels"):
+        ask[name] = tuple(ask[name])
+    rest = {k: v for k, v in values.items() if k not in ("ask", "verdict", "usage")}
+    return Judgement(
+        ask=Ask(**ask),
+        verdict=None if verdict is None else _verdict(verdict),
+        usage=Usage(**(_held(values.get("usage")) or {})),
+        **rest,
+    )
+
+
+def _held(value: Any) -> Any:
+    return json.loads(value) if isinstance(value, str) else value
+
+
+def _verdict(values: Mapping[str, Any]) -> Verdict:
+    lists = {k: tuple(values.get(k) or ()) for k in ("scores", "label_probabilities")}
+    pick = values.get("pick")
+    if isinstance(pick, str) and pick != "tie":  # a column of both is a column of texts
+        pick = int(pick)
+    return Verdict(**{**values, **lists, "pick": pick})

@@ -1,0 +1,259 @@
+"""Datasets of the Hugging Face Hub: streamed, only the rows of the slice, at a pinned commit.
+
+`hub:owner/name[:config]@revision`; a config that ends like a file is that file of the repository.
+Nothing of a dataset is run, and only the reader's own token is ever sent.
+"""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from studies.errors import SourceError, StudyError
+from studies.sources.catalogue import KnownSet, known_set
+from studies.sources.tables import MOST_UNPACKED, Row, Table, check_bytes, is_table, read_table
+from studies.study import DataSpec
+
+HUB: Final = "hub:"
+MOST_ROWS: Final = 20_000
+"""Read where the study names no slice; `split: test[:50000]` asks for more."""
+
+BLOCK: Final = 1 << 20
+"""Bytes fetched at once."""
+
+_SOURCE: Final = re.compile(
+    r"hub:(?P<repo>[\w.-]+/[\w.-]+)(?::(?P<config>[^@]+))?(?:@(?P<revision>[^@]+))?"
+)
+_SPLIT: Final = re.compile(r"(?P<name>[\w.-]*)(?:\[(?P<start>\d*):(?P<stop>\d*)\])?")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where on the Hub a dataset is."""
+
+    repo: str
+    config: str
+    revision: str
+
+    @property
+    def file(self) -> str:
+        """The file that the config names, or nothing."""
+        return self.config if self.config and is_table(Path(self.config)) else ""
+
+
+def address_of(source: str) -> Address:
+    match = _SOURCE.fullmatch(source.strip())
+    if match is None:
+        raise StudyError(
+            f"data.source: {source!r}: expected hub:owner/name, hub:owner/name:config or "
+            "hub:owner/name@revision"
+        )
+    return Address(match["repo"], match["config"] or "", match["revision"] or "")
+
+
+def read_hub(spec: DataSpec, token: str | None = None) -> tuple[DataSpec, Table, str]:
+    """The rows of the slice, the commit they are of, and the spec with what is known of the set."""
+    address = address_of(spec.source)
+    known = known_set(address.repo, address.config)
+    spec = _with_catalogue(spec, known)
+    allowed = token or _own_token() or False
+    with _in_words(address):
+        commit = _commit(address, allowed)
+        if address.file:
+            table = _file(address, commit, allowed)
+        else:
+            columns = known.columns if known else ()
+            table = _rows(address, spec, columns, commit, allowed)
+    return spec, table, commit
+
+
+def _own_token() -> str:
+    """The owner's token is for the owner: strangers on a public page bring their own."""
+    public = os.environ.get("EVENHAND_PUBLIC", "1" if "SPACE_ID" in os.environ else "")
+    return os.environ.get("HF_TOKEN", "") if public in ("", "0") else ""
+
+
+def _with_catalogue(spec: DataSpec, known: KnownSet | None) -> DataSpec:
+    if known is None:
+        return spec
+    return replace(
+        spec,
+        format=known.format if spec.format == "auto" and not spec.mapping else spec.format,
+        mapping=spec.mapping or known.mapping,
+        split=spec.split or known.split,
+    )
+
+
+def _commit(address: Address, token: str | bool) -> str:
+    from huggingface_hub import HfApi
+
+    info = HfApi(token=token).dataset_info(
+        address.repo, revision=address.revision or None, timeout=20
+    )
+    return str(info.sha)
+
+
+def _rows(
+    address: Address, spec: DataSpec, columns: tuple[str, ...], commit: str, token: str | bool
+) -> Table:
+    import datasets
+
+    name, start, stop = _slice(spec.split)
+    builder = datasets.load_dataset_builder(
+        address.repo, address.config or None, revision=commit, token=token
+    )
+    files = builder.config.data_files or {}
+    name = name or _only_split([str(split) for split in files])
+    if name in files and all(str(file).endswith(".parquet") for file in files[name]):
+        stream = _parquet_rows([str(file) for file in files[name]], columns, token)
+    else:
+        stream = iter(builder.as_streaming_dataset(split=name).decode(False))
+    rows = _bounded(itertools.islice(stream, start, stop + 1), address.repo, name)
+    notes = []
+    if len(rows) > stop - start and "[" not in spec.split:
+        more = f"{name}[:{2 * MOST_ROWS}]"
+        notes.append(f"only the first {MOST_ROWS:,} rows were read; split: {more} reads more")
+    kept = rows[: stop - start]
+    found = tuple(dict.fromkeys(column for row in kept for column in row))
+    return Table(f"{address.repo} ({name})", "parquet", found, kept, notes=tuple(notes))
+
+
+def _parquet_rows(files: list[str], columns: tuple[str, ...], token: str | bool) -> Iterator[Row]:
+    """Row group by row group, and no further than the rows that are taken: the library's own
+    reader fetches 32 MB or more at a time, and its threads outlive a slice that ends early."""
+    import pyarrow.parquet as parquet
+    from huggingface_hub import HfFileSystem
+
+    system = HfFileSystem(token=token)
+    for file in files:
+        with system.open(file, "rb", block_size=BLOCK) as held:
+            table = parquet.ParquetFile(held, pre_buffer=False)
+            wanted = [name for name in columns if name in table.schema_arrow.names] or None
+            for batch in table.iter_batches(batch_size=64, columns=wanted, use_threads=False):
+                yield from batch.to_pylist()
+
+
+def _bounded(rows: Iterator[Row], repo: str, split: str) -> list[Row]:
+    out: list[Row] = []
+    size = 0
+    for row in rows:
+        out.append({column: _plain(value) for column, value in row.items()})
+        size += _size(out[-1])
+        if size > MOST_UNPACKED:
+            raise SourceError(
+                f"{repo}: the slice is larger than can be read; ask for fewer rows, as "
+                f"split: {split}[:{len(out) // 2}]"
+            )
+    return out
+
+
+def _slice(split: str) -> tuple[str, int, int]:
+    """The split's name, and the rows of it that are wanted."""
+    match = _SPLIT.fullmatch(split.strip())
+    if match is None:
+        raise StudyError(f"data.split: {split!r}: expected a name, as test, or test[:200]")
+    start = int(match["start"] or 0)
+    stop = int(match["stop"]) if match["stop"] else start + MOST_ROWS
+    if stop <= start:
+        raise StudyError(f"data.split: {split!r} names no rows")
+    return match["name"], start, stop
+
+
+def _only_split(names: list[str]) -> str:
+    if len(names) != 1:
+        raise StudyError(f"data.split: name one of the splits {', '.join(names) or '(none)'}")
+    return names[0]
+
+
+def _file(address: Address, commit: str, token: str | bool) -> Table:
+    """One file of the repository, refused before it is fetched if it is too large."""
+    from huggingface_hub import HfApi, hf_hub_download
+
+    api = HfApi(token=token)
+    found = api.get_paths_info(address.repo, [address.file], revision=commit, repo_type="dataset")
+    if not found:
+        raise SourceError(f"{address.repo}: no file {address.file!r} at {commit[:12]}")
+    check_bytes(getattr(found[0], "size", 0), f"{address.repo}: {address.file}")
+    path = hf_hub_download(
+        address.repo, address.file, repo_type="dataset", revision=commit, token=token
+    )
+    return replace(read_table(Path(path)), name=f"{address.repo}: {address.file}")
+
+
+def _plain(value: Any) -> Any:
+    """An undecoded image is a data URL; everything else stays."""
+    if isinstance(value, dict) and set(value) == {"bytes", "path"}:
+        return _data_url(value["bytes"]) if value["bytes"] else value["path"]
+    if isinstance(value, list):
+        return [_plain(part) for part in value]
+    return value
+
+
+_KINDS: Final = {b"\xff\xd8": "jpeg", b"\x89P": "png", b"GI": "gif", b"RI": "webp"}
+
+
+def _data_url(content: bytes) -> str:
+    kind = _KINDS.get(content[:2], "png")
+    return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
+
+
+def _size(row: Row) -> int:
+    return sum(len(value) if isinstance(value, str) else 64 for value in row.values())
+
+
+@contextmanager
+def _in_words(address: Address) -> Iterator[None]:
+    """The Hub's errors as sentences that say what to do."""
+    from huggingface_hub import errors
+
+    at = f" at revision {address.revision!r}" if address.revision else ""
+    try:
+        yield
+    except (SourceError, StudyError):
+        raise
+    except errors.GatedRepoError:
+        raise SourceError(
+            f"{address.repo} is gated: accept its terms on its page, then give a token that may "
+            "read it (HF_TOKEN)"
+        ) from None
+    except errors.RevisionNotFoundError:
+        raise SourceError(f"{address.repo} has no revision {address.revision!r}") from None
+    except errors.RepositoryNotFoundError:
+        raise SourceError(
+            f"the Hub has no dataset {address.repo!r}, or it is private: check the spelling, or "
+            "give a token that may read it (HF_TOKEN)"
+        ) from None
+    except errors.HfHubHTTPError as error:
+        raise SourceError(f"the Hub refused {address.repo}{at}: {_first_line(error)}") from None
+    except (ConnectionError, OSError) as error:
+        raise SourceError(f"the Hub cannot be reached ({_first_line(error)}): {OFFLINE}") from None
+    except Exception as error:  # what a dataset library raises is not ours to list
+        raise SourceError(f"{address.repo}{at}: {_explained(error)}") from None
+
+
+OFFLINE: Final = (
+    "no network? Download the dataset's files elsewhere and name one of them as the source"
+)
+
+
+def _explained(error: Exception) -> str:
+    name = type(error).__name__
+    if "Connect" in name or "Timeout" in name or "Offline" in name:
+        return f"the Hub cannot be reached ({_first_line(error)}): {OFFLINE}"
+    if "scripts are no longer supported" in str(error):
+        return (
+            "this dataset is a script, which is never run; name a file of it instead, as "
+            "hub:owner/name:data/file.jsonl"
+        )
+    return f"{name}: {_first_line(error)}"
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]

@@ -1,0 +1,87 @@
+"""Label probabilities as outcomes: a verdict is won in part, intervals stay by items."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from frames import build, pair
+
+from metrics import selection
+from metrics.battles import battles
+from metrics.bradley_terry import ELO_PER_LOGIT, leaderboard, leaderboards
+from metrics.wins import win_rate
+
+
+def soft(item: str, first: tuple[float, float], second: tuple[float, float], **more):
+    """x first with these shares of the two slots, then y first."""
+    rows = pair(item, int(first[1] > first[0]), int(second[1] > second[0]), **more)
+    rows[0]["p"], rows[1]["p"] = list(first), list(second)
+    return rows
+
+
+def test_a_win_rate_by_probabilities_is_their_mean():
+    # x: .7 as first, .4 as second (the second slot of the second order); .9 and .8. Mean .7.
+    rows = [*soft("q1", (0.7, 0.3), (0.6, 0.4)), *soft("q2", (0.9, 0.1), (0.2, 0.8))]
+    got = win_rate(build(rows), outcome="probability")
+    assert got["x"].value == pytest.approx(0.7, abs=1e-6)
+    assert got["y"].value == pytest.approx(0.3, abs=1e-6)
+    assert "by label probabilities" in got["x"].note
+    # The same verdicts counted whole: x wins three of four.
+    assert win_rate(build(rows))["x"].value == 0.75
+
+
+def test_what_the_slots_lack_is_the_ties_and_is_shared():
+    rows = build(soft("q1", (0.5, 0.3), (0.1, 0.7)))
+    assert selection.soft_points(rows) == pytest.approx(np.array([[0.6, 0.4], [0.2, 0.8]]))
+    assert win_rate(rows, outcome="probability")["x"].value == pytest.approx(0.7, abs=1e-6)
+
+
+def test_a_verdict_without_probabilities_counts_whole():
+    rows = [*soft("q1", (0.7, 0.3), (0.3, 0.7)), *pair("q2", 0, "tie")]
+    got = win_rate(build(rows), outcome="probability")["x"]
+    assert got.value == pytest.approx((0.7 + 0.7 + 1 + 0.5) / 4, abs=1e-6)
+
+
+def test_bradley_terry_of_two_is_the_logit_of_the_mean():
+    rng = np.random.default_rng(2)
+    p, q = rng.beta(4, 2, 30), rng.beta(4, 2, 30)
+    rows = [row for k in range(30) for row in soft(f"q{k}", (p[k], 1 - p[k]), (1 - q[k], q[k]))]
+    (board,) = leaderboards(build(rows), outcome="probability")
+    mean = (p.mean() + q.mean()) / 2
+    gap = board.gap("x", "y")
+    assert gap.value == pytest.approx(ELO_PER_LOGIT * math.log(mean / (1 - mean)), abs=1e-3)
+    # The delta method on item means: SE(logit) = SE(mean)/(m(1 − m)), t with 29 degrees.
+    error = np.std((p + q) / 2, ddof=1) / math.sqrt(30) / (mean * (1 - mean))
+    assert gap.high - gap.value == pytest.approx(ELO_PER_LOGIT * error * 2.04523, rel=1e-3)
+    assert len(battles(build(rows), outcome="probability")) == 60
+
+
+def test_probabilities_of_0_and_1_are_the_verdicts():
+    rows = [*soft("q1", (1, 0), (0, 1)), *soft("q2", (0, 1), (0, 1)), *soft("q3", (1, 0), (1, 0))]
+    frame = build(rows)
+    assert leaderboard(frame, outcome="probability") == leaderboard(frame)
+    hard, same = win_rate(frame), win_rate(frame, outcome="probability")
+    assert [one.value for one in hard.values()] == [one.value for one in same.values()]
+
+
+def test_rules_that_need_a_winner_are_refused():
+    frame = build(soft("q1", (0.7, 0.3), (0.6, 0.4)))
+    with pytest.raises(ValueError, match="combine 'pooled'"):
+        win_rate(frame, combine="strict", outcome="probability")
+    with pytest.raises(ValueError, match="ties 'half'"):
+        win_rate(frame, ties="drop", outcome="probability")
+    with pytest.raises(ValueError, match="Known: verdict, probability"):
+        win_rate(frame, outcome="odds")
+    with pytest.raises(ValueError, match="Known: verdict, probability"):
+        leaderboard(frame, outcome="odds")
+
+
+def test_nothing_read_or_no_probabilities_is_as_without_them():
+    assert win_rate(build([]), outcome="probability") == {}
+    assert leaderboard(build([]), outcome="probability") == {}
+    plain = build(pair("q1", 0, "tie"))
+    assert leaderboard(plain, outcome="probability") == leaderboard(plain)
+    unread = build(pair("q1", None, None))
+    assert win_rate(unread, outcome="probability")["x"].value is None

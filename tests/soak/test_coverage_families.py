@@ -1,0 +1,92 @@
+"""Do max-t adjusted intervals hold for a whole family at once, with 8, 20 and 64 items?
+
+The family is the one `python -m metrics` prints: three judges on the same items, all their pairs,
+times consistency, first-slot share and accuracy. It is covered if all nine intervals are.
+`python -m tests.soak.test_coverage_families` prints the table of docs/coverage.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from metrics.contrasts import contrasts
+from metrics.summary import CONTRASTED
+from tests.soak.coverage_studies import (
+    GRID,
+    ITEMS,
+    SEEDS,
+    Setting,
+    limits,
+    shown,
+    simulate,
+    within,
+)
+
+
+def truths(setting: Setting) -> dict[tuple[str, str, str], float]:
+    """left − right of every pair of judges and every measure, with infinitely many items."""
+    each = {side: limits(setting, judge) for side, judge in zip("LRX", setting.judges, strict=True)}
+    return {
+        (measure.name, a, b): each[a][measure.name] - each[b][measure.name]
+        for measure in CONTRASTED
+        for a, b in combinations("LRX", 2)
+    }
+
+
+def studies(setting: Setting, items: int, seeds: int) -> Iterator[pd.DataFrame]:
+    """One study after the other, three judges each."""
+    step = max(1, 100_000 // (6 * items * len(setting.pairs) * setting.repeats))
+    for start in range(0, seeds, step):
+        part = range(start, min(start + step, seeds))
+        frame = simulate(setting, items, part, np.random.default_rng([items, start]), judges=3)
+        study = frame["judge"].cat.codes.to_numpy() // 3
+        for number in range(len(part)):
+            yield frame.loc[study == number]
+
+
+def coverage(setting: Setting, items: int, seeds: int) -> tuple[float, float]:
+    """Share of families all of whose members are covered: (unadjusted, adjusted)."""
+    truth = truths(setting)
+    raw = adjusted = given = 0
+    for number, frame in enumerate(studies(setting, items, seeds)):
+        family = contrasts(frame, ["judge"], CONTRASTED, np.random.default_rng(number), rounds=500)
+        if any(one.adjusted.low is None for one in family):
+            continue
+        given += 1
+        wanted = [truth[(one.measure, one.left[0][-1], one.right[0][-1])] for one in family]
+        raw += all(_holds(one.raw, value) for one, value in zip(family, wanted, strict=True))
+        adjusted += all(
+            _holds(one.adjusted, value) for one, value in zip(family, wanted, strict=True)
+        )
+    assert given >= 0.9 * seeds
+    return raw / given, adjusted / given
+
+
+def _holds(got, truth: float) -> bool:
+    return got.low - 1e-12 <= truth <= got.high + 1e-12
+
+
+@pytest.mark.parametrize("items", ITEMS)
+@pytest.mark.parametrize("setting", GRID, ids=lambda setting: setting.name)
+def test_the_adjustment_holds_for_the_whole_family(setting, items, capsys):
+    raw, adjusted = coverage(setting, items, SEEDS)
+    with capsys.disabled():
+        print(f"\n{_row(setting, items, raw, adjusted)}", flush=True)
+    assert within(adjusted, SEEDS)
+    assert raw < 0.85  # nine unadjusted intervals do not all hold: the adjustment is needed
+
+
+def _row(setting: Setting, items: int, raw: float, adjusted: float) -> str:
+    return f"| {setting.name} | {items} | {raw:.3f} | {shown(adjusted)} |"
+
+
+if __name__ == "__main__":
+    print("| setting | items | all nine, unadjusted | all nine, max-t |\n|---|---|---|---|")
+    for one in GRID:
+        for size in ITEMS:
+            print(_row(one, size, *coverage(one, size, SEEDS)), flush=True)

@@ -1,0 +1,59 @@
+"""Small files in everybody's formats, written for a test, and what they are read as."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from studies.records import Judgement
+from studies.sources.load import Loaded, load_source
+from studies.study import DataSpec
+
+
+def jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def table(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
+    """A CSV or TSV, by its ending."""
+    delimiter = "\t" if path.suffix == ".tsv" else ","
+    with path.open("w", encoding="utf-8", newline="") as out:
+        writer = csv.DictWriter(out, list(rows[0]), delimiter=delimiter)
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def parquet(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
+    pq.write_table(pa.Table.from_pylist([dict(row) for row in rows]), path)
+    return path
+
+
+def loaded(path: Path, **spec: Any) -> Loaded:
+    return load_source(DataSpec(path.name, **spec), path.parent)
+
+
+def said(judgement: Judgement) -> str:
+    """A verdict in one word: the contestant, tie, or why there is none."""
+    verdict = judgement.verdict
+    if verdict is None or verdict.pick is None:
+        return judgement.status if verdict is None else f"scores {verdict.scores}"
+    return "tie" if verdict.pick == "tie" else judgement.ask.shown[verdict.pick]
+
+
+def verdicts(of: Loaded) -> list[tuple[str, str, str]]:
+    """(judge, first shown > second shown, what was said) of every verdict, in file order."""
+    return [(j.ask.judge, " > ".join(j.ask.shown), said(j)) for j in of.judgements]
+
+
+def picks(judgements: Iterable[Judgement]) -> Counter[object]:
+    return Counter(j.verdict.pick if j.verdict else j.status for j in judgements)

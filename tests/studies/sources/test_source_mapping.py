@@ -1,0 +1,190 @@
+"""Any table by a mapping, the guess that fills the form, and detection that says what it saw."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from source_files import jsonl, loaded, said, table, verdicts
+
+from studies.errors import SourceError, StudyError
+from studies.sources.detect import looks_like
+from studies.sources.formats import FORMATS
+from studies.sources.guess import guess_mapping
+from studies.sources.load import load_source
+from studies.sources.tables import read_table
+from studies.study import DataSpec
+
+WIDE = [
+    {"nr": "1", "frage": "why?", "gpt": "so", "llama": "thus", "thema": "logic"},
+    {"nr": "2", "frage": "how?", "gpt": "by hand", "llama": "", "thema": "craft"},
+]
+WIDE_MAPPING = {
+    "nr": "id", "frage": "instruction", "gpt": "responses.gpt", "llama": "responses.llama",
+    "thema": "meta.topic",
+}  # fmt: skip
+
+
+def test_answers_in_columns_of_their_own(tmp_path: Path) -> None:
+    found = loaded(table(tmp_path / "t.csv", WIDE), mapping=WIDE_MAPPING)
+    assert found.format == "table" and "mapping of 5 columns" in found.why
+    assert dict(found.items[0].responses) == {"gpt": "so", "llama": "thus"}
+    assert dict(found.items[1].responses) == {"gpt": "by hand"}  # an empty answer is none
+    assert found.items[0].meta == {"topic": "logic"}
+
+
+def test_one_answer_a_row_with_ranks(tmp_path: Path) -> None:
+    rows = [{"q": "why?", "who": w, "text": f"{w} says", "place": p} for w, p in
+            (("x", "2"), ("y", "1"), ("z", "3"))]  # fmt: skip
+    mapping = {"q": "instruction", "who": "contestant", "text": "response", "place": "rank"}
+    (item,) = loaded(table(tmp_path / "t.csv", rows), mapping=mapping).items
+    assert sorted(item.responses) == ["x", "y", "z"]
+    assert item.human[0].ranks == {"x": 2, "y": 1, "z": 3}
+    again = table(tmp_path / "t.csv", [*rows, {**rows[0], "text": "x says otherwise"}])
+    with pytest.raises(SourceError, match=r"t.csv, line 5: a second answer of 'x' to the same"):
+        loaded(again, mapping=mapping)
+
+
+@pytest.mark.parametrize(("sides", "known"), [(("first", "second"), True), (("a", "b"), False)])
+def test_comparisons_with_or_without_an_order(
+    tmp_path: Path, sides: tuple[str, str], known: bool
+) -> None:
+    rows = [{"m1": "y", "m2": "x", "who won": w, "by": "gpt"} for w in ("y", "A", "B", "tie", "")]
+    mapping = {"m1": sides[0], "m2": sides[1], "who won": "winner", "by": "judge"}
+    found = loaded(table(tmp_path / "t.csv", rows), mapping=mapping)
+    assert [said(j) for j in found.judgements] == ["y", "y", "x", "tie", "unreadable"]
+    assert found.order_known is known
+    assert found.judgements[0].ask.shown == (("y", "x") if known else ("x", "y"))
+
+
+def test_a_person_is_a_person(tmp_path: Path) -> None:
+    rows = [{"a": "x", "b": "y", "w": "a", "p": "ann", "q": "why?"}]
+    mapping = {"a": "first", "b": "second", "w": "winner", "p": "person", "q": "instruction"}
+    found = loaded(table(tmp_path / "t.csv", rows), mapping=mapping)
+    assert verdicts(found) == [("human:ann", "x > y", "x")]
+    assert found.items[0].human[0].judge == "ann"
+
+
+def test_a_mapping_that_cannot_be_is_refused_with_what_can(tmp_path: Path) -> None:
+    path = table(tmp_path / "t.csv", WIDE)
+    for mapping, message in (
+        ({"farge": "instruction"}, r"t.csv has no column 'farge'; its columns: nr, frage"),
+        ({"frage": "instructon"}, r"no field 'instructon' \(did you mean 'instruction'\?\)"),
+        ({"frage": "id", "nr": "id"}, r"both 'frage' and 'nr' are mapped to 'id'"),
+        ({"nr": "id"}, r"a table of questions needs a column mapped to 'instruction'"),
+        ({"frage": "instruction"}, r"no answers: map columns to 'responses.<contestant>'"),
+    ):
+        with pytest.raises(StudyError, match=message):
+            loaded(path, mapping=mapping)
+    with pytest.raises(StudyError, match=r"format: table needs it"):
+        loaded(path, format="table")
+
+
+def test_the_same_question_twice_asks_for_an_id(tmp_path: Path) -> None:
+    rows = [{**WIDE[0], "nr": n} for n in "12"]
+    mapping = {k: v for k, v in WIDE_MAPPING.items() if k != "nr"}
+    with pytest.raises(SourceError, match=r"line 3: the question is also in t.csv, line 2; map"):
+        loaded(table(tmp_path / "t.csv", rows), mapping=mapping)
+    assert len(loaded(tmp_path / "t.csv", mapping=WIDE_MAPPING).items) == 2
+
+
+def test_answer_files_join_a_mapped_table(tmp_path: Path) -> None:
+    path = table(tmp_path / "t.csv", [{"nr": n, "frage": f"q{n}"} for n in "12"])
+    table(tmp_path / "gpt.csv", [{"nr": "1", "answer": "one"}])
+    mapping = {"nr": "id", "frage": "instruction"}
+    found = loaded(path, mapping=mapping, files={"gpt": "gpt.csv"}, join=("nr",))
+    assert [dict(i.responses) for i in found.items] == [{"gpt": "one"}, {}]
+    assert found.join is not None and (found.join.on, found.join.missing) == (("nr",), 1)
+
+
+def test_a_mapping_renames_columns_for_a_format_that_is_named(tmp_path: Path) -> None:
+    rows = [{"A": "x", "B": "y", "won": "model_b"}]
+    found = loaded(
+        table(tmp_path / "t.csv", rows),
+        format="arena",
+        mapping={"A": "model_a", "B": "model_b", "won": "winner"},
+    )
+    assert verdicts(found) == [("all", "x > y", "y")]
+
+
+# ---- the guess -------------------------------------------------------------------------------
+
+
+def test_the_guess_of_a_wide_table() -> None:
+    columns = ["id", "Question", "gpt4_response", "prediction: llava", "reference", "colour"]
+    assert guess_mapping(columns, []) == {
+        "id": "id",
+        "Question": "instruction",
+        "gpt4_response": "responses.gpt4",
+        "prediction: llava": "responses.llava",
+        "reference": "reference",
+    }
+
+
+def test_the_guess_of_comparisons_and_of_single_answers() -> None:
+    pairs = guess_mapping(["prompt", "model_a", "model_b", "response_a", "response_b", "verdict",
+                           "annotator"], [])  # fmt: skip
+    assert pairs == {"prompt": "instruction", "model_a": "a", "model_b": "b",
+                     "response_a": "response_a", "response_b": "response_b", "verdict": "winner",
+                     "annotator": "person"}  # fmt: skip
+    assert guess_mapping(["query", "model", "output", "rank"], []) == {
+        "query": "instruction",
+        "model": "contestant",
+        "output": "response",
+        "rank": "rank",
+    }
+
+
+def test_the_guess_takes_long_texts_for_answers() -> None:
+    rows = [{"question": "why?", "claude": "because " * 20, "n": "1"}]
+    assert guess_mapping(["question", "claude", "n"], rows) == {
+        "question": "instruction",
+        "claude": "responses.claude",
+    }
+
+
+def test_what_is_guessed_can_be_loaded(tmp_path: Path) -> None:
+    rows = [{"question": f"q{k}", "gpt_answer": "so", "llama_answer": "thus"} for k in range(3)]
+    path = table(tmp_path / "t.csv", rows)
+    with pytest.raises(SourceError, match=r"for instance \{question: instruction, gpt_answer: re"):
+        loaded(path)
+    found = read_table(path)
+    items = loaded(path, mapping=guess_mapping(found.columns, found.rows)).items
+    assert len(items) == 3 and set(items[0].responses) == {"gpt", "llama"}
+
+
+# ---- detection -------------------------------------------------------------------------------
+
+
+def test_two_formats_that_fit_are_listed_and_not_guessed(tmp_path: Path) -> None:
+    rows = [{"model_a": "x", "model_b": "y", "winner": "model_a", "left": "x", "right": "y"}]
+    path = table(tmp_path / "t.csv", rows)
+    with pytest.raises(
+        SourceError, match=r"could be several formats: arena \(.*\); evalica \("
+    ) as e:
+        loaded(path)
+    assert str(e.value).endswith("Name one in data.format")
+    assert loaded(path, format="arena").why == "t.csv: the study says format: arena"
+
+
+def test_a_format_nobody_knows_offers_the_nearest(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match=r"'arena-hrad' is not one of auto, .*'arena-hard'\?"):
+        loaded(table(tmp_path / "t.csv", WIDE), format="arena-hrad")
+
+
+def test_a_folder_of_nothing_known_lists_what_is_in_it(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("hello", encoding="utf-8")
+    with pytest.raises(SourceError, match=r"no format knows a folder with notes.txt"):
+        load_source(DataSpec("."), tmp_path)
+
+
+def test_every_format_says_why_and_none_claims_an_empty_table(tmp_path: Path) -> None:
+    path = jsonl(tmp_path / "t.jsonl", [{"nothing": 1}])
+    assert looks_like(read_table(path), path) == []
+    assert len(FORMATS) == 19 and all(form.told for form in FORMATS.values())
+
+
+def test_a_split_is_for_the_hub(tmp_path: Path) -> None:
+    rows = [{"left": "x", "right": "y", "winner": "left"}]
+    with pytest.raises(StudyError, match=r"data\.split: 'test': only Hub datasets have splits"):
+        loaded(table(tmp_path / "t.csv", rows), split="test")

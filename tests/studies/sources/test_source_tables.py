@@ -1,0 +1,175 @@
+"""Files as rows: every kind is read alike, and what is wrong is named by file, line and remedy."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from source_files import jsonl, loaded, parquet, table
+
+from studies.errors import SourceError
+from studies.sources import tables
+from studies.sources.tables import check_size, read_table, text_of
+
+ROWS = [{"left": "x", "right": "y", "winner": "left"}, {"left": "y", "right": "x", "winner": "tie"}]
+
+
+def refused(path: Path) -> str:
+    with pytest.raises(SourceError) as caught:
+        read_table(path)
+    return str(caught.value)
+
+
+def test_the_same_rows_are_read_from_every_kind_of_file(tmp_path: Path) -> None:
+    plain = [
+        table(tmp_path / "a.csv", ROWS),
+        table(tmp_path / "b.tsv", ROWS),
+        jsonl(tmp_path / "c.jsonl", ROWS),
+        parquet(tmp_path / "d.parquet", ROWS),
+    ]
+    (tmp_path / "e.json").write_text(json.dumps(ROWS), encoding="utf-8")
+    (tmp_path / "f.csv.gz").write_bytes(gzip.compress(plain[0].read_bytes()))
+    (tmp_path / "g.JSONL.GZ").write_bytes(gzip.compress(plain[2].read_bytes()))
+    for name in ("a.csv", "b.tsv", "c.jsonl", "d.parquet", "e.json", "f.csv.gz", "g.JSONL.GZ"):
+        found = read_table(tmp_path / name)
+        assert found.rows == ROWS, name
+        assert found.columns == ("left", "right", "winner"), name
+
+
+def test_a_row_is_named_by_the_line_it_begins_in(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('left,right\n"two\nlines",b\nc,d\n', encoding="utf-8")
+    found = read_table(path)
+    assert [found.where(k) for k in (0, 1)] == ["a.csv, line 2", "a.csv, line 4"]
+    assert found.rows[0]["left"] == "two\nlines"
+
+
+def test_a_csv_with_semicolons_is_read_and_noted(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("left;right;winner\nx;y;left\n", encoding="utf-8")
+    assert loaded(tmp_path / "a.csv").notes[0] == "columns are separated by semicolons"
+
+
+def test_a_ragged_row_says_where_and_what_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("left,right,winner\nx,y,tie\nx,y\n", encoding="utf-8")
+    message = refused(tmp_path / "a.csv")
+    assert "a.csv, line 3: 2 cells where the header has 3 columns (left, right, winner)" in message
+    assert "must stand in double quotes" in message
+
+
+def test_a_quote_that_never_ends_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('left,right\nx,y\n"never,ends\n', encoding="utf-8")
+    assert refused(tmp_path / "a.csv").startswith("a.csv, line 3: unexpected end of data")
+
+
+def test_another_encoding_is_named_by_line_and_byte(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes("left,right\nx,caf\xe9\n".encode("latin-1"))
+    message = refused(tmp_path / "a.csv")
+    assert message == "a.csv, line 2: not UTF-8 at byte 5 of the line; save the file as UTF-8"
+    (tmp_path / "b.csv").write_bytes("left,right\n".encode("utf-16"))
+    assert refused(tmp_path / "b.csv") == "b.csv: this is UTF-16; save the file as UTF-8"
+    (tmp_path / "c.jsonl").write_bytes(b'{"a": "\xff"}\n')
+    assert "c.jsonl, line 1: not UTF-8 at byte 7" in refused(tmp_path / "c.jsonl")
+
+
+def test_a_mark_at_the_start_of_the_file_is_no_part_of_a_column(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("\ufeffleft,right\nx,y\n", encoding="utf-8")
+    assert read_table(tmp_path / "a.csv").columns == ("left", "right")
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("left,left\nx,y\n", encoding="utf-8")
+    assert refused(tmp_path / "a.csv") == "a.csv: two columns are named 'left'; rename one of them"
+
+
+def test_an_empty_file_an_archive_and_a_folder_of_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b"")
+    assert "empty; expected a line of column names" in refused(tmp_path / "a.csv")
+    (tmp_path / "b.zip").write_bytes(b"PK")
+    assert refused(tmp_path / "b.zip").endswith("unpack it first")
+    assert "No such file" in refused(tmp_path / "gone.csv")
+
+
+def test_a_gzip_that_was_cut_off_is_refused(tmp_path: Path) -> None:
+    whole = gzip.compress(json.dumps(ROWS[0]).encode() * 50)
+    (tmp_path / "a.jsonl.gz").write_bytes(whole[:-9])
+    assert refused(tmp_path / "a.jsonl.gz") == "a.jsonl.gz: not a whole gzip file; pack it again"
+
+
+def test_json_that_is_deep_or_broken_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text("[" * 100_000, encoding="utf-8")
+    assert refused(tmp_path / "a.json").startswith("a.json: not valid JSON: ")
+    (tmp_path / "b.json").write_text("[1, 2]", encoding="utf-8")
+    assert refused(tmp_path / "b.json") == "b.json: expected a list of JSON objects, or one object"
+
+
+def test_a_file_over_the_cap_is_refused_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "big.csv"
+    with path.open("wb") as out:  # 301 MB that take no room: reading them would, and would fail
+        out.truncate(301 << 20)
+    assert "big.csv: 301 MB; at most 300 MB are read." in refused(path)
+    monkeypatch.setenv("EVENHAND_MAX_FILE_MB", "400")
+    check_size(path)  # the owner of the machine may raise it
+
+
+def test_a_parquet_that_unpacks_to_gigabytes_is_refused_by_its_size(tmp_path: Path) -> None:
+    # One text of 10 kB, a million times: 10 GB unpacked, some hundred kB on disk.
+    column = pa.DictionaryArray.from_arrays(
+        pa.array([0] * 1_000_000, pa.int32()), pa.array(["x" * 10_000])
+    )
+    path = tmp_path / "bomb.parquet"
+    pq.write_table(pa.table({"left": column}), path)
+    assert path.stat().st_size < 1_000_000
+    assert refused(path) == "bomb.parquet: unpacks to more than can be read"
+
+
+def test_a_gzip_that_unpacks_to_gigabytes_is_refused_on_the_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "MOST_UNPACKED", 1000)
+    monkeypatch.setenv("EVENHAND_MAX_FILE_MB", "0")
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(gzip.compress((json.dumps({"a": "x" * 90}) + "\n").encode() * 100))
+    monkeypatch.setattr(tables, "check_size", lambda path: None)
+    assert refused(path) == "a.jsonl.gz: unpacks to more than can be read"
+
+
+def test_a_line_that_does_not_end_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "MOST_LINE", 1000)
+    (tmp_path / "a.jsonl").write_bytes(b'{"a": "' + b"x" * 2000)
+    assert "a line longer than" in refused(tmp_path / "a.jsonl")
+
+
+def test_a_parquet_of_another_schema_is_told_what_was_expected(tmp_path: Path) -> None:
+    path = parquet(tmp_path / "a.parquet", [{"colour": "red", "size": 3}])
+    with pytest.raises(SourceError, match=r"looks like none of the known formats. It has: colour"):
+        loaded(path)
+    (tmp_path / "b.parquet").write_bytes(os.urandom(200))
+    assert refused(tmp_path / "b.parquet").startswith("b.parquet: not a Parquet file")
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r"))))
+def test_whatever_text_a_csv_holds_comes_back(tmp_path_factory: object, texts: list[str]) -> None:
+    path = tmp_path_factory.mktemp("t") / "a.csv"  # type: ignore[attr-defined]
+    rows = [{"n": str(k), "text": text} for k, text in enumerate(texts)] or [{"n": "", "text": ""}]
+    assert read_table(table(path, rows)).rows == rows
+
+
+def test_a_number_is_written_without_its_point_and_nan_is_nothing() -> None:
+    assert [text_of(v) for v in (3.0, 2.5, None, float("nan"), True)] == [
+        "3",
+        "2.5",
+        "",
+        "",
+        "True",
+    ]

@@ -1,0 +1,61 @@
+"""axe finds nothing serious: on any tab, in any results view, in both themes."""
+
+from __future__ import annotations
+
+import pytest
+
+from components.results_tab import VIEWS
+
+axe_playwright = pytest.importorskip("axe_playwright_python.sync_playwright")
+pytestmark = pytest.mark.browser
+
+SERIOUS = ("serious", "critical")
+TABS = ("Study", "Run", "Inspect")
+"""Results is scanned view by view."""
+RULES = {
+    "light": {"resultTypes": ["violations"]},
+    # What a page is made of does not change with its colours: in the dark only these are looked at.
+    "dark": {"resultTypes": ["violations"], "runOnly": ["color-contrast", "link-in-text-block"]},
+}
+SETTLED = """() => !document.querySelector('.eh-html .html-container.pending')"""
+
+
+def violations(page, theme: str = "light") -> list[str]:
+    """What axe calls serious, one line each, with the first elements it means."""
+    found = axe_playwright.Axe().run(page, options=RULES[theme]).response["violations"]
+    lines = []
+    for rule in found:
+        if rule["impact"] in SERIOUS:
+            nodes = [f"{node['target']} {node['html'][:160]}" for node in rule["nodes"][:4]]
+            head = f"{rule['id']} ({rule['impact']}, {len(rule['nodes'])}): "
+            lines.append(head + " | ".join(nodes))
+    return lines
+
+
+def settle(page) -> None:
+    page.wait_for_timeout(400)
+    page.wait_for_function(SETTLED)
+    page.wait_for_timeout(400)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_tab_has_a_serious_violation(visit, theme):
+    page = visit(theme=theme)
+    found = {}
+    for name in TABS:
+        page.get_by_role("tab", name=name, exact=True).first.click()
+        settle(page)
+        found[name] = violations(page, theme)
+    assert {name: lines for name, lines in found.items() if lines} == {}
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_results_view_has_a_serious_violation(visit, theme):
+    page = visit("tab=results", theme=theme)
+    page.wait_for_selector("#eh-matrix td button")
+    found = {}
+    for name in VIEWS:
+        page.get_by_test_id(f"{name}-radio-label").click()
+        settle(page)
+        found[name] = violations(page, theme)
+    assert {name: lines for name, lines in found.items() if lines} == {}

@@ -1,0 +1,89 @@
+"""Agreement, contrasts and report cards in a real browser: clicks, links, a phone, on paper."""
+
+from __future__ import annotations
+
+import re
+import time
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from voted_studies import six_items
+
+from studies.store import Store
+
+pytestmark = pytest.mark.browser
+SHOWN = {"Agreement": "#eh-agree td button", "Contrasts": "#eh-contrasts tbody tr",
+         "Report cards": "#eh-card .eh-report"}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def study(app) -> str:
+    store = Store(app.store)
+    name = six_items("Voted").save(store)
+    store.close()
+    return name
+
+
+def view(visit, study: str, name: str, **options):
+    page = visit(f"study={study}&tab=results&view={name.replace(' ', '%20')}", **options)
+    page.wait_for_selector(SHOWN[name])
+    return page
+
+
+def until(check, seconds: float = 30.0):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if value := check():
+            return value
+        time.sleep(0.1)
+    raise AssertionError("waited in vain")
+
+
+def test_a_cell_of_agreement_opens_where_the_two_part(visit, study):
+    page = view(visit, study, "Agreement")
+    page.get_by_role("heading", name="good comes closest to people").wait_for()
+    row = page.locator("#eh-agree tbody tr", has=page.locator("th", has_text="first"))
+    row.locator("button").first.click()  # first against people
+    page.wait_for_selector(".eh-inspect-filters .eh-fpill.on")
+    assert "Unlike people" in page.locator(".eh-inspect-filters").first.inner_text()
+    assert "6" in page.locator(".eh-list .h").first.inner_text()
+
+
+def test_two_sides_are_picked_and_a_link_shows_them_to_others(visit, study):
+    page = view(visit, study, "Contrasts")
+    told = page.locator("#eh-contrast-told h1")
+    until(lambda: "good" in told.inner_text())
+    page.locator("#eh-left input").click()
+    page.get_by_role("option", name="first", exact=True).click()
+    until(lambda: "stands on both sides" in page.locator("#eh-contrast-told").inner_text())
+    page.locator("#eh-right input").click()
+    page.get_by_role("option", name="good", exact=True).click()
+    until(lambda: "steadier" in told.inner_text())
+    page.get_by_test_id("Quality-radio-label").click()
+    page.wait_for_url(re.compile("family=Quality"))
+    asked = parse_qs(urlsplit(page.url).query)
+    assert (asked["left"], asked["right"]) == (["first"], ["good"])
+    other = visit(page.url.split("?", 1)[1].replace("__theme=light&", ""))
+    other.wait_for_selector("#eh-contrasts tbody tr")
+    until(lambda: other.locator("#eh-left input").input_value() == "first")
+    said = other.locator("#eh-contrasts").inner_text()
+    assert "Same as people" in said and "\u221258.3" in said  # 5/12 − 1
+
+
+def test_a_card_reads_prints_on_one_page_and_opens_its_flips(visit, study):
+    page = view(visit, study, "Report cards", theme="dark")
+    assert "first" in page.locator("#eh-card h1").inner_text()
+    rule = page.locator(".eh-said").first.get_attribute("data-tip")
+    assert rule.startswith("Rule: ")
+    sheets = page.pdf(format="A4", print_background=True)
+    assert len(re.findall(rb"/Type\s*/Page[^s]", sheets)) == 1
+    page.locator("#eh-card .flip .eh-link").first.click()
+    page.wait_for_selector(".eh-inspect-open .eh-open")
+    assert page.locator(".eh-inspect-open .eh-slot.first").count() >= 2
+
+
+@pytest.mark.parametrize("name", list(SHOWN))
+def test_it_fits_a_phone(visit, study, name):
+    page = view(visit, study, name, width=390)
+    page.wait_for_timeout(300)
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0

@@ -1,0 +1,117 @@
+"""The Run tab in a browser: a slow endpoint with faults, steered, asked again, opened later."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from judges.plan import save_plan
+from studies.store import Store
+from tests.judge_server import Fault, JudgeServer, at, containing
+from tests.judges.small_studies import endpoint, study_plan
+from tests.ui.test_page import asked, wait_for
+
+pytestmark = pytest.mark.browser
+NAME = "A slow endpoint"
+ASKS = 60
+
+
+@pytest.fixture(scope="module")
+def judge():
+    """Slow, with an error now and then, a cool-down of eight seconds, and five empty replies."""
+    rules = [
+        at(Fault("rate_limit_seconds", retry_after=8.0), 30),
+        at(Fault("server_error"), 10, 11),
+        *(containing(f"question {n}\n", Fault("empty_content")) for n in range(5)),
+    ]
+    with JudgeServer(latency=(0.1, 0.3), rules=rules) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def study(app, judge, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("study")
+    judges = [endpoint(judge.base_url, "slow")]
+    plan = study_plan(folder, judges, ASKS, name=NAME, concurrency=4, budget_usd=5)
+    store = Store(app.store)
+    save_plan(plan, store)
+    store.close()
+    return folder
+
+
+def text(page, selector: str) -> str:
+    return " ".join(page.locator(selector).inner_text().split())
+
+
+def address(page) -> str:
+    return str(page.evaluate("location.href"))
+
+
+def test_a_run_is_watched_paused_stopped_completed_and_asked_again(visit, study, judge):
+    page = visit(f"tab=run&study={quote(NAME)}")
+    start = page.locator("#eh-start")
+    start.wait_for(state="visible")
+    assert re.fullmatch(rf"Run {ASKS} asks, (\$\d+\.\d\d|under \$0\.01)", start.inner_text())
+    start.click()
+    wait_for(lambda: asked(page)[0] > 5)
+    assert wait_for(lambda: re.fullmatch(r"\d+\s% · Evenhand", page.title()))
+    wait_for(lambda: "cooling down" in text(page, "#eh-progress"))
+    assert "Cooling down." in wait_for(lambda: text(page, "#eh-run-notices"))
+    wait_for(lambda: "of $5.00" in text(page, "#eh-run-kpis"))
+    wait_for(lambda: "at the end" in text(page, "#eh-run-kpis"))
+    page.keyboard.press("p")
+    wait_for(lambda: page.locator("#eh-pause").inner_text() == "Resume")
+    assert "paused by you" in wait_for(lambda: text(page, "#eh-progress"))
+    calls = judge.bill.totals.calls
+    page.wait_for_timeout(500)
+    assert judge.bill.totals.calls == calls
+    page.locator("#eh-stop").click()
+    start.wait_for(state="visible")
+    assert "Stopped. stopped by you." in wait_for(lambda: text(page, "#eh-run-notices"))
+    assert page.title() == "Evenhand"
+    page.locator("#eh-run-notices .eh-btn").click()
+    done, planned = wait_for(lambda: (n := asked(page))[0] == n[1] and n)
+    assert done == planned == ASKS
+    retry = page.locator("#eh-retry")
+    retry.wait_for(state="visible")
+    assert retry.inner_text() == "Ask the 5 that failed again, under $0.01"
+
+
+def test_failures_by_kind_open_inspect(visit, study):
+    page = visit(f"tab=run&study={quote(NAME)}")
+    panel = page.locator("#eh-run-failures")
+    panel.get_by_role("button", name="Open 5").wait_for()
+    assert "empty 5" in text(page, "#eh-run-failures")
+    panel.get_by_role("button", name="Example").click()
+    page.wait_for_selector(".eh-inspect-open .eh")
+    wait_for(lambda: "tab=inspect" in address(page))
+
+
+def test_past_runs_can_be_opened_and_a_link_shows_the_same_one(visit, study):
+    page = visit(f"tab=run&study={quote(NAME)}")
+    rows = page.locator("#eh-runs .eh-runs .r")
+    wait_for(lambda: rows.count() == 2)
+    assert "done" in rows.nth(0).inner_text()
+    assert "stopped by you" in rows.nth(1).inner_text()
+    rows.nth(1).get_by_role("button", name="Open").click()
+    wait_for(lambda: "stopped, " in text(page, "#eh-run-opened"))
+    link = wait_for(lambda: "run=" in (url := address(page)) and url)
+    other = visit(link.split("?", 1)[1].replace("__theme=light&", ""), width=390, theme="dark")
+    wait_for(lambda: "stopped, " in text(other, "#eh-run-opened"))
+    assert other.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    rows.nth(1).get_by_role("button", name="Close").click()
+    wait_for(lambda: "run=" not in address(page))
+
+
+def test_asking_again_what_failed_asks_nothing_else(visit, study, judge):
+    judge.schedule()
+    calls = judge.bill.totals.calls
+    page = visit(f"tab=run&study={quote(NAME)}")
+    page.locator("#eh-retry").click()
+    wait_for(lambda: judge.bill.totals.calls == calls + 5)
+    wait_for(lambda: not page.locator("#eh-retry").is_visible())
+    wait_for(lambda: f"ok {ASKS}" in text(page, "#eh-progress"))
+    assert judge.bill.totals.calls == calls + 5

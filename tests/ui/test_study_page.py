@@ -1,0 +1,170 @@
+"""The Study tab in a real browser: nothing typed is lost, no key leaves its place, files open."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.judge_server import JudgeServer, say
+
+pytestmark = pytest.mark.browser
+
+CANARY = "sk-canary-8f2c"
+
+
+def wait_for(check, seconds: float = 40.0):
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if value := check():
+            return value
+        time.sleep(0.1)
+    raise AssertionError("waited in vain")
+
+
+def file_of(page) -> str:
+    return page.locator("#eh-yaml .cm-content").inner_text()
+
+
+def field(page, name: str):
+    return page.locator(f'[data-field="{name}"]')
+
+
+def test_a_burst_of_changes_is_in_the_file_and_in_the_form(visit):
+    page = visit()
+    page.get_by_label("Name of the study").fill("Burst")
+    page.locator("#f-repeats + button").click()
+    page.locator("#f-repeats + button").click()
+    field(page, "labels").nth(1).check()
+    page.get_by_label("Ask firstish").click()
+    page.locator("#eh-judges").get_by_text("Add a judge").click()
+    page.locator("#f-data-count + button").click()
+    wait_for(lambda: "count: 13" in file_of(page) and "gpt-4o-mini" in file_of(page))
+    text = file_of(page)
+    for line in ("name: Burst", "repeats: 3", "labels: crossed", "first_bias: 0.3"):
+        assert line in text, text
+    assert page.locator("#f-repeats").input_value() == "3"
+    assert field(page, "labels").nth(1).is_checked()
+    # 13 items x 2 orders x 3 repeats x 3 judges, and a noise floor
+    wait_for(lambda: "234 +" in page.locator("#eh-plan").inner_text())
+
+
+def test_what_is_written_by_hand_stays_and_a_preset_marks_what_differs_from_it(visit):
+    page = visit()
+    page.locator("#eh-yaml .cm-content").click()
+    page.keyboard.press("Control+End")
+    page.keyboard.type("\n# by hand\nrepeats: 4")
+    wait_for(lambda: page.locator("#f-repeats").input_value() == "4")
+    field(page, "orders").nth(1).check()
+    wait_for(lambda: "orders: one" in file_of(page))
+    assert "# by hand" in file_of(page) and "repeats: 4" in file_of(page)
+    page.locator("#eh-protocol").get_by_text("VisIT-Bench", exact=True).first.click()
+    wait_for(lambda: "as published" in page.locator("#eh-protocol").inner_text())
+    page.locator('[data-field=unreadable][value="exclude"]').check()
+    wait_for(lambda: "preset: tie" in page.locator("#eh-protocol").inner_text())
+    assert page.locator("#eh-protocol .l.changed").inner_text() == "Unreadable"
+    page.get_by_text("Back to the preset").click()
+    wait_for(lambda: page.locator("#eh-protocol .l.changed").count() == 0)
+    assert "# by hand" in file_of(page)
+
+
+def test_a_key_stays_with_the_page_and_a_test_shows_the_reply(visit, app):
+    with JudgeServer(behaviour=say("Overall, Response A is better.")) as server:
+        page = visit()
+        page.locator("#eh-judges").get_by_text("Add a judge").click()
+        field(page, "judge.1.base_url").fill(server.base_url)
+        page.locator("#f-judge-1-key").fill(CANARY)
+        wait_for(lambda: server.base_url in file_of(page))
+        field(page, "judge.1.model").fill("judge")
+        field(page, "judge.1.model").press("Tab")
+        wait_for(lambda: "name: judge" in file_of(page))
+        assert page.locator('[data-key-of="judge"]').inner_text() == "key set"
+        page.locator("""#eh-judges [data-errand*='"judge": "judge"']""").click()
+        shown = wait_for(
+            lambda: (
+                page.locator("#eh-judges .t").count() and page.locator("#eh-judges .t").inner_text()
+            )
+        )
+        assert "Overall, Response A is better." in shown and "ok" in shown
+        assert CANARY not in page.content()
+        kept = page.evaluate(
+            "JSON.stringify([{...localStorage}, {...sessionStorage}, location.href])"
+        )
+        assert CANARY not in kept
+    for path in Path(app.store).parent.rglob("*"):
+        assert not path.is_file() or CANARY.encode() not in path.read_bytes(), path
+
+
+def test_an_unknown_table_is_mapped_and_a_bad_file_names_its_line(visit, tmp_path):
+    table = tmp_path / "mine.csv"
+    table.write_text("nr,question,m_response,n_response\n1,Why?,so it is,so be it\n", "utf-8")
+    page = visit()
+    page.locator("#eh-ways-box").get_by_text("Choose a file").click()
+    page.locator("#eh-upload input[type=file]").set_input_files(table)
+    page.get_by_text("Read the table so").click()
+    wait_for(lambda: "mapping:" in file_of(page) and "m_response: responses.m" in file_of(page))
+    wait_for(lambda: "1 of 1 items" in page.locator("#eh-source").inner_text())
+    assert "mine.csv" in page.locator("#eh-study-title").inner_text()
+    bad = tmp_path / "items.jsonl"
+    line = {"id": "q1", "instruction": "Say hello.", "responses": {"x": 5, "y": "hello"}}
+    bad.write_text(json.dumps(line) + "\n", encoding="utf-8")
+    page.get_by_label("Clear").first.click()
+    page.locator("#eh-upload input[type=file]").set_input_files(bad)
+    wait_for(lambda: "cannot be used" in page.locator("#eh-records").inner_text())
+    assert "line 1" in page.locator("#eh-records").inner_text()
+    wait_for(page.locator("#eh-run").is_disabled)
+    assert "–" in page.locator("#eh-plan").inner_text()
+    assert "brief-letters" in file_of(page)
+    field(page, "kind").nth(0).check()
+    wait_for(lambda: page.locator("#eh-run").is_enabled())
+
+
+def test_recorded_verdicts_open_in_results_without_a_key(visit, tmp_path):
+    games = (("x", "y", "model_a"), ("y", "x", "model_b"))
+    rows = [
+        {"model_a": a, "model_b": b, "winner": w, "judge": "j", "question_id": q}
+        for q in range(6)
+        for a, b, w in games
+    ]
+    file = tmp_path / "battles.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    page = visit()
+    page.locator("#eh-ways-box").get_by_text("Open a file of verdicts").click()
+    page.locator("#eh-upload input[type=file]").set_input_files(file)
+    wait_for(lambda: page.locator("#eh-study input").input_value() == "battles")
+    page.wait_for_selector("#eh-matrix td button")
+    wait_for(lambda: "tab=results" in page.url)
+
+
+def test_a_prompt_is_edited_checked_and_saved_as_a_version(visit):
+    page = visit()
+    page.get_by_label("Edit brief-letters").click()
+    editor = page.locator("#eh-draft .cm-content")
+    wait_for(lambda: "brief-letters" in editor.inner_text())
+    editor.click()
+    page.keyboard.press("Control+Home")
+    page.keyboard.type("# mine\n")
+    page.keyboard.press("Control+End")
+    page.keyboard.type("\nextraction: visit-extraction")
+    wait_for(lambda: "every variable is known" in page.locator("#eh-prompt-body").inner_text())
+    page.locator("#eh-save-prompt").click()
+    wait_for(lambda: "prompts/brief-letters-v2.yaml" in file_of(page))
+    assert "version 2, sha" in page.locator("#eh-study-said").inner_text()
+
+
+def test_on_a_phone_the_form_fits_and_run_is_at_hand(visit):
+    page = visit(width=390, theme="dark")
+    page.get_by_label("Edit embedded").click()
+    page.wait_for_selector('[data-field="judge.0.kind"]')
+    page.evaluate("document.querySelector('#eh-protocol').scrollIntoView()")
+    bar = page.locator("#eh-run-bar button")
+    box = wait_for(bar.bounding_box)
+    assert box["y"] + box["height"] <= 900 and "Run" in bar.inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    nameless = page.evaluate(
+        "[...document.querySelectorAll('#eh-form .eh-form :is(input, select, textarea)')].filter("
+        "n => !n.labels?.length && !n.ariaLabel && n.offsetParent).map(n => n.outerHTML)"
+    )
+    assert nameless == []
