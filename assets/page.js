@@ -199,6 +199,10 @@
   let pressed = "";
   evenhand.follow = (element, watch) => {
     let last = null;
+    const tell = () => {
+      const address = element.querySelector("[data-address]");
+      if (address) { const said = JSON.parse(address.dataset.address); evenhand.scope("inspect", Object.keys(said), [], Object.values(said)); }
+    };
     watch("value", () => {
       pressed = "";
       const line = element.querySelector("[aria-current]"), box = line?.closest("ol");
@@ -210,9 +214,9 @@
       const panel = element.querySelector("[data-key]"), key = panel?.dataset.key ?? null;
       if (panel && last !== null && key !== last && panel.getBoundingClientRect().top < 0) panel.scrollIntoView({block: "start"});
       last = key ?? last;
-      const address = element.querySelector("[data-address]");
-      if (address) { const said = JSON.parse(address.dataset.address); evenhand.scope("inspect", Object.keys(said), [], Object.values(said)); }
+      tell();
     });
+    tell();   // a tab is built when it is first opened: by then the value is there
   };
 
   // [data-keys="j ArrowRight"]: a button pressed, or a box focused, by a key while nobody types

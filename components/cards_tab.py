@@ -28,9 +28,12 @@ def build() -> Parts:
                 "Print or save as PDF", size="sm", elem_id="eh-print", elem_classes="eh-fit"
             )
         sheet = ClickableHTML(elem_id="eh-card")
-    # The browser prints what it shows: nothing to ask of Python, so it is bound where it stands.
-    print_it.click(None, None, None, js="() => window.print()", api_visibility="private")
-    return Parts(shown=[sheet], clickable=[sheet], controls={"card": card})
+    return Parts(shown=[sheet], clickable=[sheet], controls={"card": card}, own={"print": print_it})
+
+
+def bind(parts: Parts) -> None:
+    """The browser prints what it shows: nothing to ask of Python."""
+    parts.own["print"].click(None, None, None, js="() => window.print()", api_visibility="private")
 
 
 def tell(scene: Scene) -> tuple[str, str]:

@@ -66,6 +66,6 @@ def bind(tab: InspectTab, store: Store) -> None:
             tab.selection,
             refresh_outputs(tab),
             show_progress="hidden",
-            trigger_mode="always_last",
+            trigger_mode="multiple",  # always_last would replay the first click's data
             api_visibility="private",
         )

@@ -1,4 +1,4 @@
-"""python -m judges {run,plan,check,reread,retry,describe,import-prompts}: asks from a terminal."""
+"""python -m judges {run,plan,check,reread,retry,describe,import-prompts,…-batch}: in a terminal."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 from judges.accounts import accounts
 from judges.attempts import Settings
+from judges.batch_commands import add_batch_commands
 from judges.check import check
 from judges.describe import describe
 from judges.engine import Engine
@@ -61,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("folder", type=Path, help="where the .yaml files go; none is overwritten")
     sub.set_defaults(command=import_prompts)
     _describe_parser(commands)
+    add_batch_commands(commands)
     return parser
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -92,28 +92,30 @@ def _made_before(client: openai.OpenAI) -> dict[str, str]:
 def collect(
     client: openai.OpenAI,
     folder: Path,
+    names: Collection[str],
     *,
     wait: float = 0.0,
     every: float = 30.0,
     told: Callable[[dict[str, Batch]], None] = lambda notes: None,
 ) -> list[Path]:
-    """Fetches what is finished; with `wait`, looks again until all is over or time is up.
+    """Fetches what is finished of some files; with `wait`, looks until all is over or time is up.
 
-    Returns every output and error file that lies in the folder now.
+    Returns every output and error file of theirs that lies in the folder now.
     """
     notes = read_notes(folder)
     if not notes:
         raise PlanError(f"no {NOTES} in {folder}: submit-batch comes first")
     end = time.monotonic() + wait
+    mine = {name: note for name, note in notes.items() if name in names}
     while True:
-        for name, note in notes.items():
+        for name, note in mine.items():
             _look(client, folder, name, note)
             _write(folder, notes)
-        told(notes)
-        if all(note.over for note in notes.values()) or time.monotonic() >= end:
+        told(mine)
+        if all(note.over for note in mine.values()) or time.monotonic() >= end:
             break
         time.sleep(min(every, max(0.0, end - time.monotonic())))
-    return [folder / file for note in notes.values() for file in note.files]
+    return [folder / file for note in mine.values() for file in note.files]
 
 
 def _look(client: openai.OpenAI, folder: Path, name: str, note: Batch) -> None:

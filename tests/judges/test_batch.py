@@ -12,8 +12,9 @@ from typing import Any
 import openai
 import pytest
 from batch_stand_in import BatchServer
-from small_studies import PRICE, QUICK, endpoint, engine, study_plan
+from small_studies import PRICE, QUICK, endpoint, engine, study_plan, write_items
 
+from judges.__main__ import main
 from judges.accounts import accounts
 from judges.batch_api import collect, read_notes, submit
 from judges.batch_files import export_batch, files_of, import_batch
@@ -50,6 +51,10 @@ def a_plan(folder: Path, server: JudgeServer, asks: int = 40, **more: Any) -> Pl
     return study_plan(folder, [endpoint(server.base_url)], items=asks, **more)
 
 
+def names(files: list[Path]) -> set[str]:
+    return {file.name for file in files}
+
+
 def rows(store: Store, name: str = "small") -> list[Judgement]:
     """As stored, without what a clock or a price list says."""
     return [
@@ -63,7 +68,7 @@ def through_the_batch_api(
     export_batch(plan, store, folder, **limits)
     (files,) = files_of(folder).values()
     submit(client(batches), folder, files)
-    import_batch(plan, store, collect(client(batches), folder, wait=60, every=0.01))
+    import_batch(plan, store, collect(client(batches), folder, names(files), wait=60, every=0.01))
 
 
 def test_a_batch_gives_the_store_that_a_live_run_gives(
@@ -157,8 +162,8 @@ def test_collecting_early_leaves_all_pending_and_can_be_done_again(
     export_batch(plan, store, tmp_path / "out")
     (files,) = files_of(tmp_path / "out").values()
     submit(client(batches), tmp_path / "out", files)
-    assert collect(client(batches), tmp_path / "out") == []
-    found = collect(client(batches), tmp_path / "out")
+    assert collect(client(batches), tmp_path / "out", names(files)) == []
+    found = collect(client(batches), tmp_path / "out", names(files))
     assert import_batch(plan, store, found).stored == 5
     assert import_batch(plan, store, found).already == 5
 
@@ -203,3 +208,24 @@ def test_an_old_file_is_not_written_over(server: JudgeServer, store: Store, tmp_
     export_batch(plan, store, tmp_path / "out")
     with pytest.raises(PlanError, match="is there already"):
         export_batch(plan, store, tmp_path / "out")
+
+
+def test_the_commands_go_the_whole_way(
+    server: JudgeServer, batches: BatchServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    items = write_items(tmp_path / "items.jsonl", 5)
+    study = tmp_path / "study.yaml"
+    study.write_text(
+        f"name: small\ndata: {{source: {items}}}\nprompts: [visit-reference-free]\norders: one\n"
+        f"judges:\n  - {{name: judge, model: judge, base_url: '{batches.url}'}}\n",
+        encoding="utf-8",
+    )
+    batches.looks_until_done = 1
+    rest = [str(study), str(tmp_path / "out"), "--store", str(tmp_path / "e.db")]
+    assert main(["export-batch", *rest]) == 0
+    assert main(["submit-batch", *rest]) == 0
+    assert main(["collect-batch", *rest, "--wait", "1"]) == 0
+    said = capsys.readouterr().out
+    assert "5 asks of judge" in said
+    assert "5 stored (5 ok)" in said
+    assert "0 left to ask" in said

@@ -1,0 +1,113 @@
+"""python -m judges {export,import,submit,collect}-batch: the same study, through batches."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+import openai
+
+from judges.batch_api import Batch, collect, submit
+from judges.batch_files import PRICE_FACTOR, Imported, export_batch, files_of, import_batch
+from judges.errors import PlanError
+from judges.plan import Plan, make_plan, save_plan
+from judges.roster import api_key
+from studies.store import Store
+from studies.study import load
+
+
+def add_batch_commands(commands: Any) -> None:
+    for name, command, told in (
+        ("export-batch", export_files, "write what is pending as OpenAI Batch files"),
+        ("submit-batch", submit_files, "upload the files of a folder and create their batches"),
+        ("collect-batch", collect_files, "fetch what is finished, and store it"),
+        ("import-batch", import_files, "store the output and error files of a batch"),
+    ):
+        sub = commands.add_parser(name, help=told, description=told)
+        sub.add_argument("study", type=Path, help="a study file (YAML)")
+        if name == "import-batch":
+            sub.add_argument("files", type=Path, nargs="+", help="output and error files")
+        else:
+            sub.add_argument("folder", type=Path, help="where the batch files are")
+        if name in ("collect-batch", "import-batch"):
+            sub.add_argument("--price-factor", type=float, default=PRICE_FACTOR,
+                             help="what a batch costs of the price of live calls")  # fmt: skip
+        if name == "collect-batch":
+            sub.add_argument("--wait", type=float, default=0.0, help="minutes to go on looking")
+        sub.add_argument("--store", type=Path, default=None, help="the SQLite file to use")
+        sub.set_defaults(command=command)
+
+
+def export_files(options: argparse.Namespace) -> int:
+    plan, store = _opened(options)
+    files = export_batch(plan, store, options.folder)
+    for file in files:
+        print(f"{file.path}: {file.lines:,} asks of {file.judge}, {file.bytes / 1e6:.1f} MB")
+    if not files:
+        print("nothing is pending for an endpoint")
+    store.close()
+    return 0
+
+
+def submit_files(options: argparse.Namespace) -> int:
+    plan, store = _opened(options)
+    for judge, paths in files_of(options.folder).items():
+        _tell(submit(_client(plan, judge), options.folder, paths))
+    store.close()
+    return 0
+
+
+def collect_files(options: argparse.Namespace) -> int:
+    plan, store = _opened(options)
+    found: list[Path] = []
+    for judge, paths in files_of(options.folder).items():
+        names = {path.name for path in paths}
+        found += collect(
+            _client(plan, judge), options.folder, names, wait=60 * options.wait, told=_tell
+        )
+    done = import_batch(plan, store, found, price_factor=options.price_factor)
+    return _close(done, plan, store)
+
+
+def import_files(options: argparse.Namespace) -> int:
+    plan, store = _opened(options)
+    done = import_batch(plan, store, options.files, price_factor=options.price_factor)
+    return _close(done, plan, store)
+
+
+def _opened(options: argparse.Namespace) -> tuple[Plan, Store]:
+    plan, store = make_plan(load(options.study)), Store(options.store)
+    save_plan(plan, store)
+    return plan, store
+
+
+def _client(plan: Plan, name: str) -> openai.OpenAI:
+    judge = next((judge for judge in plan.study.judges if judge.name == name), None)
+    if judge is None:
+        raise PlanError(f"the files are for {name!r}, which is no judge of this study any more")
+    key = api_key(judge, {})
+    return openai.OpenAI(base_url=judge.endpoint, api_key=key or "none")
+
+
+def _tell(notes: dict[str, Batch]) -> None:
+    for name, note in notes.items():
+        counts = ", ".join(f"{n:,} {what}" for what, n in note.counts.items())
+        print(f"{name}: {note.batch_id} {note.status} {counts}".rstrip())
+
+
+def _close(done: Imported, plan: Plan, store: Store) -> int:
+    """0 only if nothing is left to ask."""
+    left = store.counts(plan.study.name).get("pending", 0)
+    dollars = "unknown" if done.dollars is None else f"${done.dollars:.4f}"
+    told = ", ".join(f"{n:,} {status}" for status, n in done.by_status.items())
+    print(f"{done.stored:,} stored ({told or 'none'}), {done.already:,} were there, "
+          f"{done.unknown:,} are of no ask of this study; {dollars}")  # fmt: skip
+    for why, n in done.pending.items():
+        print(f"  {n:,} stay pending: {why}")
+    for where in done.broken[:10]:
+        print(f"  not a line of a batch: {where}", file=sys.stderr)
+    print(f"  {left:,} left to ask")
+    store.close()
+    return 1 if left else 0
