@@ -72,7 +72,7 @@ def _key(item: str, judge: str, prompt: str, shown: Sequence[str], repeat: int) 
 
 def two_readings(scene: Scene) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The frame as it is, and as the other rule reads it: only asks whose reply is stored."""
-    rows = choice_rows(scene)
+    rows = choice_rows(scene).iloc[: 5 * MOST]
     prompts = tuple(sorted({str(prompt) for prompt in rows["prompt"].unique()}))
     rule = other_rule(scene.study.reading)
     found = read_again(scene.store, scene.name, scene.store.version(scene.name), rule, prompts)

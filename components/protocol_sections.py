@@ -57,29 +57,25 @@ def protocols_of(scene: Scene) -> list[str]:
 
 def protocol_by_prompt(scene: Scene) -> dict[str, str]:
     """Prompt -> protocol, for the prompts in view."""
-    frame = scene.machines
-    names = frame["prompt"].astype(str)
-    return {
-        name: _protocol(scene, name, frame.loc[(names == name).to_numpy()])
-        for name in names.unique()
-    }
+    names = [str(name) for name in scene.machines["prompt"].unique()]
+    return {name: _protocol(scene, name) for name in names}
 
 
 def rows_of_protocol(scene: Scene, *protocols: str) -> pd.DataFrame:
     """What the filters leave of the prompts of these protocols; people are heard all the same."""
     wanted = {name for name, kind in protocol_by_prompt(scene).items() if kind in protocols}
     frame = Voices(scene).rows
-    kept = frame["prompt"].astype(str).isin(wanted).to_numpy() | people(frame)
+    kept = frame["prompt"].isin(wanted).to_numpy() | people(frame)
     return frame.loc[kept]
 
 
-def _protocol(scene: Scene, name: str, rows: pd.DataFrame) -> str:
+def _protocol(scene: Scene, name: str) -> str:
     """As the prompt says; a recorded study may have prompts we do not know: as its records look."""
     try:
         text = scene.store.prompt_of(scene.name, name)
         return (parse_prompt(text, name) if text else load_prompt(name)).protocol
     except EvenhandError:
-        return _as_recorded(rows)
+        return _as_recorded(scene.machines[scene.machines["prompt"] == name])
 
 
 def _as_recorded(rows: pd.DataFrame) -> str:

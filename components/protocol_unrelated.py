@@ -13,9 +13,15 @@ from components import matrix as heat
 from components.format import number, rich
 from components.grid import ROUND_PERCENT, Head, Style, name, table, value
 from components.panels import empty, wrap
-from components.protocol_grade import choice_rows, judge_rows, prompt_columns, short_prompt
+from components.protocol_grade import (
+    choice_rows,
+    coin_aside,
+    judge_rows,
+    prompt_columns,
+    short_prompt,
+)
 from components.scene import Scene
-from components.still import Still, still_matrix
+from components.still import Still, still_matrix, strip
 from metrics.contrasts import Contrast, contrasts
 from metrics.grade import G_RANDOM, grade_measure
 from metrics.grade_panel import WITH, WITHOUT, GradeCell, grade_panel, mark_unrelated
@@ -95,7 +101,9 @@ def _side_by_side(scene: Scene, cells: Sequence[GradeCell], beside: Beside) -> s
     }
     title = f"{beside.name}: unrelated {beside.unrelated}, N = {_sizes(theirs)}"
     drawn = still_matrix(judge_rows(theirs), columns, still, heat.GRADE, title=title, small=False)
-    return wrap(drawn) + _compared(scene, cells, theirs, beside)
+    sizes = sorted({n for cell in theirs for n in cell.options})
+    under = strip(heat.GRADE, f"<span>{coin_aside('Grade', sizes)}</span>")
+    return wrap(drawn, under) + _compared(scene, cells, theirs, beside)
 
 
 def _sizes(cells: Sequence[GradeCell]) -> str:

@@ -5,14 +5,23 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-import pandas as pd
 
 from components import matrix as heat
+from components.remember import remembered
 from components.scene import Scene
 from components.voices import Voices
 from metrics.agreement import CASE
-from metrics.intervals import mean, unknown
-from metrics.selection import contestants, item_codes, pairs, people, picked, rows_of
+from metrics.intervals import Floats, Ints, divided, mean
+from metrics.selection import (
+    Mask,
+    contestants,
+    first_rows,
+    group_codes,
+    item_codes,
+    pairs,
+    people,
+    picked,
+)
 from metrics.wins import appearances
 from studies.records import Estimate
 
@@ -20,9 +29,11 @@ GAP: Final = heat.Scale(
     "Judges − people", "r", 0, 0.3, ("−30 points below people", "+30 above"), 0, 100, "points",
     signed=True,
 )  # fmt: skip
+ALL: Final = "All"
 
 
-def people_gaps(scene: Scene, column: str | None = "category") -> dict[tuple[str, str], Estimate]:
+@remembered
+def people_gaps(scene: Scene) -> dict[tuple[str, str], Estimate]:
     """(contestant, category or All) -> judges' win rate − people's, on the cases both judged.
 
     A case is one pair of answers to one item; each side's word is the mean of its verdicts.
@@ -31,30 +42,33 @@ def people_gaps(scene: Scene, column: str | None = "category") -> dict[tuple[str
     human = people(rows)
     if not human.any() or human.all():
         return {}
-    judges, persons = (_case_points(rows_of(rows, mask)) for mask in (~human, human))
-    both = judges.to_frame("judges").join(persons.to_frame("people"), how="inner").reset_index()
-    both["gap"] = both["judges"] - both["people"]
-    category = rows.drop_duplicates("item").set_index("item")["category"].astype(str)
-    both["category"] = both["item"].map(category).astype(str)
+    names = contestants(rows)
+    case, cases = group_codes(rows, CASE)
+    first = first_rows(case, cases)
+    item = item_codes(rows)[first]
+    category = rows["category"].astype(str).to_numpy()[first]
+    row, who, points = appearances(rows, names)
+
+    def said(kept: Mask) -> Floats:
+        """Mean points of each contestant in each case: (cases, names)."""
+        mine = kept[row]
+        cell: Ints = case[row[mine]] * len(names) + who[mine]
+        total = np.bincount(cell, points[mine], minlength=cases * len(names))
+        return divided(total, np.bincount(cell, minlength=cases * len(names))).reshape(cases, -1)
+
+    gap = said(~human) - said(human)
     found: dict[tuple[str, str], Estimate] = {}
-    for who, mine in both.groupby("who", observed=True):
-        found[str(who), "All"] = _gap(mine)
-        for group, part in mine.groupby("category", observed=True):
-            if column and str(group):
-                found[str(who), str(group)] = _gap(part)
+    for code, name in enumerate(names):
+        known = np.isfinite(gap[:, code])
+        for group in (ALL, *sorted(set(category[known]) - {""})):
+            kept = known if group == ALL else known & (category == group)
+            if kept.any():
+                note = "judges − people, same cases"
+                found[name, group] = mean(gap[kept, code], item[kept], "share", (-1, 1), note)
     return found
 
 
-def _case_points(rows: pd.DataFrame) -> pd.Series:
-    names = contestants(rows)
-    row, who, points = appearances(rows, names)
-    table = pd.DataFrame({key: rows[key].astype(str).to_numpy()[row] for key in CASE})
-    table["who"], table["points"] = np.array(names, dtype=object)[who], points
-    return table.groupby([*CASE, "who"])["points"].mean()
-
-
-def _gap(rows: pd.DataFrame) -> Estimate:
-    if rows.empty:
-        return unknown("nothing in common", "share")
-    items = item_codes(rows.assign(item=rows["item"].astype("category")))
-    return mean(rows["gap"], items, "share", (-1, 1), "judges − people, same cases")
+def overall_gaps(scene: Scene) -> dict[str, Estimate]:
+    """Contestant -> the gap over all categories."""
+    found = people_gaps(scene).items()
+    return {name: got for (name, group), got in found if group == ALL and got.value is not None}

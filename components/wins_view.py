@@ -138,7 +138,7 @@ def show_matrix(scene: Scene, by: str, voice: str) -> str:
         if voters.empty:
             return NO_PEOPLE
         if voice == "Difference":
-            return _differences(scene, column, by)
+            return _differences(scene)
         return _matrix(voters, "category", "Category")
     return _matrix(scene.outcomes, column, by) if len(scene.outcomes) else NOTHING
 
@@ -183,16 +183,13 @@ def _drawn(
     )
 
 
-def _differences(scene: Scene, column: str, by: str) -> str:
-    rows = scene.machines
-    names = list(rates_of(scene)) or contestants(rows)
-    found = people_gaps(scene, column if column == "category" else None)
+def _differences(scene: Scene) -> str:
+    found = people_gaps(scene)
     if not found:
         return empty("No pair that people judged too.", "The difference is paired by item.")
-    cells: dict[tuple[str, str], Estimate | None] = {
-        (who, group): got for (who, group), got in found.items()
-    }
-    return _drawn(rows, names, "category", "Category", cells, GAP)
+    rows = scene.machines
+    names = list(rates_of(scene)) or contestants(rows)
+    return _drawn(rows, names, "category", "Category", found, GAP)
 
 
 # -- five levels ---------------------------------------------------------------------------------

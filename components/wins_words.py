@@ -8,7 +8,7 @@ from components.format import count, number, share
 from components.grid import PERCENT
 from components.panels import Kpi, kpi_strip
 from components.scene import Scene
-from components.wins_people import GAP, people_gaps
+from components.wins_people import GAP, overall_gaps
 from components.wins_view import even_share, rates_of
 from metrics.length import length_preference
 from metrics.position import tie_rate
@@ -64,8 +64,7 @@ def _where(ahead: list[str], open_: list[str]) -> str:
 
 
 def _lead(scene: Scene) -> str:
-    gaps = {who: got for (who, group), got in people_gaps(scene, None).items() if group == "All"}
-    known = {who: got for who, got in gaps.items() if got.value is not None}
+    known = overall_gaps(scene)
     if not known:
         combine, unreadable = scene.rule
         lead = "(Wins + half the ties) / readable verdicts"
@@ -113,8 +112,7 @@ def _tie_kpi(scene: Scene) -> list[Kpi]:
 
 
 def _people_kpi(scene: Scene) -> list[Kpi]:
-    gaps = {who: got for (who, group), got in people_gaps(scene, None).items() if group == "All"}
-    known = {who: got for who, got in gaps.items() if got.value is not None}
+    known = overall_gaps(scene)
     if not known:
         return []
     who = max(known, key=lambda one: abs(known[one].value or 0.0))

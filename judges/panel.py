@@ -68,14 +68,17 @@ class Panel:
     async def _feed(self, seat: Seat, queue: asyncio.Queue[Ask | None], workers: int) -> None:
         """All that is pending; what others are making is looked at until it is settled."""
         while await self.desk.may_go_on(seat.state):
+            last = self._fed(seat)  # asked before the look: what came after it is not missed
             if page := seat.page(min(PAGE, workers)):
                 await self._put(seat, queue, page)
             elif seat.elsewhere:
                 await self._look_again(seat, queue, workers)
             else:
                 await queue.join()  # a worker may still find its ask made elsewhere
-                if not seat.elsewhere and not await self._more(seat):
+                if last and not seat.elsewhere:
                     break
+                if not last:
+                    await self._more(seat)
         for _ in range(workers):
             await queue.put(None)
 
@@ -94,15 +97,17 @@ class Panel:
         some = min(PAGE, most, len(seat.elsewhere))
         await self._put(seat, queue, [seat.elsewhere.popleft() for _ in range(some)])
 
-    async def _more(self, seat: Seat) -> bool:
-        """Waits for asks that others' replies may bring; False when none can come any more."""
-        if seat.more is None or all(other.done for other in seat.feeds):
-            return False
-        seat.more.clear()
+    def _fed(self, seat: Seat) -> bool:
+        """No reply of another seat can bring asks to this one any more."""
+        return seat.more is None or all(other.done for other in seat.feeds)
+
+    async def _more(self, seat: Seat) -> None:
+        """Waits for asks that others' replies may bring."""
+        assert seat.more is not None
         with contextlib.suppress(TimeoutError):  # it also looks for a stop
             async with asyncio.timeout(LOOK_AGAIN):
                 await seat.more.wait()
-        return True
+        seat.more.clear()
 
     async def _worker(
         self, seat: Seat, queue: asyncio.Queue[Ask | None], tasks: asyncio.TaskGroup

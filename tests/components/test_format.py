@@ -105,3 +105,10 @@ def test_plot_text_holds_no_tag_no_tex_and_no_template(text):
 
 def test_rich_text_is_escaped_before_its_marks_become_tags():
     assert rich("**4** of <b>5</b>, `n`") == "<b>4</b> of &lt;b&gt;5&lt;/b&gt;, <code>n</code>"
+
+
+def test_one_end_of_an_interval_without_the_other_says_which():
+    least = Estimate(137.2, 137.2, None, n=16, unit="Elo")
+    assert rating(least) == "≥\u202f137"
+    assert rating(Estimate(-137.2, None, -137.2, n=16, unit="Elo")) == "≤\u202f−137"
+    assert percent(Estimate(0.69, 0.69, None, n=8), n=False) == "≥\u202f69.0\u202f%"

@@ -87,7 +87,7 @@ def test_the_matrix_splits_by_category_judge_and_prompt(won):
 def test_judges_are_held_against_people_on_the_same_pairs(won):
     # Ann voted on q0 … q9: x five times. The judges say x in every one of these ten: 1 − 5/10.
     scene = Scene(won, NAME)
-    gaps = wins_people.people_gaps(scene, None)
+    gaps = wins_people.people_gaps(scene)
     assert gaps["x", "All"].value == pytest.approx(0.5)
     assert gaps["y", "All"].value == pytest.approx(-0.5)
     assert gaps["x", "All"].items == 10

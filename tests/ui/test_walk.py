@@ -271,7 +271,7 @@ def walk_through_a_run(app, number: int) -> tuple[int, int]:
         done = re.search(r"([\d,]+) of ([\d,]+) asked", told)
         if done and done.group(1) == done.group(2):
             return int(done.group(2).replace(",", "")), planned
-        seen = visitor.fire("eh-retry", "click", {"eh-study": name})
+        seen = visitor.fire("", "tick", {"eh-study": name}, fills="eh-run-finding")
     raise AssertionError(f"{name} was never told that its run ended: {told}")
 
 

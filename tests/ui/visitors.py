@@ -41,7 +41,8 @@ class Visitor:
     ) -> dict[str, Any]:
         """The event's outputs by elem_id; `values` are inputs by elem_id, the rest as it starts.
 
-        Where several things happen on an event: the one that fills a certain part.
+        Where several things happen on an event: the one that fills a certain part. No elem_id: the
+        event of whatever has it, a timer say.
         """
         return self._run(self._step(elem_id, event, fills), values)
 
@@ -55,15 +56,17 @@ class Visitor:
         return dict(zip(names, self._answer(), strict=True))
 
     def _step(self, elem_id: str, event: str, fills: str) -> dict[str, Any]:
-        (wanted,) = (i for i in self.parts if self._name(i) == elem_id)
         for step in self.config["dependencies"]:
             filled = {self._name(part) for part in step["outputs"]}
-            if [wanted, event] in [list(t) for t in step["targets"]] and fills in {"", *filled}:
+            heard = {(self._name(part), on) for part, on in step["targets"] if part is not None}
+            hears = (elem_id, event) in heard or (not elem_id and event in {on for _, on in heard})
+            if hears and fills in {"", *filled}:
                 return dict(step)
         raise LookupError(f"nothing happens on {event} of {elem_id}")
 
     def _name(self, part: int) -> str:
-        return str(self.parts[part]["props"].get("elem_id") or part)
+        known = self.parts.get(part, {"props": {}})
+        return str(known["props"].get("elem_id") or part)
 
     def _value(self, part: int, values: Mapping[str, Any]) -> Any:
         return values.get(self._name(part), self.parts[part]["props"].get("value"))
