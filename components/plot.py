@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
 import plotly
 
 from components.charts import Figure
+from components.serving import SCRIPT
 
 _PLOT_TEMPLATE = '<div class="eh-plot" style="height:{height}px"></div>'
 # The template does not mention the value, so Gradio never touches what Plotly drew. No template
@@ -25,14 +25,16 @@ _CLICK_SCRIPT = "evenhand.clicks(element, trigger, watch); /* triggers 'select' 
 
 @cache
 def plotly_script() -> str:
-    """The path of plotly's own packaged script, opened for serving (this one file, no folder)."""
-    script = Path(plotly.__path__[0]) / "package_data" / "plotly.min.js"
-    if not script.is_file():
+    """The path of plotly's own packaged script, opened for serving (this one file, no folder).
+
+    Its version goes with it: browsers may keep the file for good (see components.serving).
+    """
+    if not SCRIPT.is_file():
         raise FileNotFoundError(
-            f"{script} is missing: reinstall plotly, its wheel carries the script of all our plots."
+            f"{SCRIPT} is missing: reinstall plotly, its wheel carries the script of all our plots."
         )
-    gr.set_static_paths(script)
-    return script.as_posix()
+    gr.set_static_paths(SCRIPT)
+    return f"{SCRIPT.as_posix()}?v={plotly.__version__}"
 
 
 def PlotlyView(

@@ -7,6 +7,9 @@ from typing import Any, Final
 from urllib.parse import quote
 
 import gradio as gr
+from starlette.middleware import Middleware
+
+from components.serving import Light
 
 ASSETS: Final = Path(__file__).resolve().parent.parent / "assets"
 
@@ -165,4 +168,5 @@ def launch_look() -> dict[str, Any]:
         "footer_links": [],
         "run_history": False,
         "ssr_mode": False,
+        "app_kwargs": {"middleware": [Middleware(Light)]},
     }

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from studies.errors import EvenhandError, StoreUnusable, StudyError
+from studies.exports import FORMATS as OUT
+from studies.exports import export, write_lines
 from studies.recorded import save_recorded, study_name
 from studies.sources.formats import FORMATS
 from studies.sources.load import BUILT_IN, load_source
@@ -49,12 +49,22 @@ def _parser() -> argparse.ArgumentParser:
     for name, command, told in (
         ("list", list_studies, "the studies of a store"),
         ("show", show_study, "one study: its file and its counts"),
-        ("export", export_study, "the judgements of a study as JSON lines, texts included"),
+        (
+            "export",
+            export_study,
+            "the judgements of a study with their texts, in many formats",
+        ),
         ("delete", delete_study, "a study, and the judgements no other study asks for"),
     ):
         sub = commands.add_parser(name, help=told, description=told)
         if name != "list":
             sub.add_argument("study", help="the study's name")
+        if name == "export":
+            known = "; ".join(f"{key}: {way.told}" for key, way in OUT.items())
+            sub.add_argument("--format", default="jsonl", choices=list(OUT), help=known)
+            sub.add_argument(
+                "--out", type=Path, help="the file to write; none: JSON lines to stdout"
+            )
         sub.add_argument("--store", type=Path, default=None, help="the SQLite file to use")
         sub.set_defaults(command=command)
     return parser
@@ -124,8 +134,13 @@ def show_study(store: Store, options: argparse.Namespace) -> None:
 
 def export_study(store: Store, options: argparse.Namespace) -> None:
     store.study(options.study)
-    for judgement in store.judgements(options.study):
-        print(json.dumps(asdict(judgement), ensure_ascii=False))
+    if options.out is not None:
+        written = export(store, options.study, options.format, options.out)
+        print(f"{options.out}: {written:,} records", file=sys.stderr)
+    elif options.format == "jsonl":
+        write_lines(store.judgements(options.study), sys.stdout)
+    else:
+        raise StudyError(f"--format {options.format} goes to a file: name it with --out")
 
 
 def delete_study(store: Store, options: argparse.Namespace) -> None:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from studies.__main__ import main
 from studies.errors import StudyError
 from studies.exports import FORMATS, export, formula_safe
 from studies.records import STATUSES, Ask, Item, Judgement, Usage, Verdict
@@ -177,3 +178,16 @@ def test_whatever_is_stored_comes_out_of_parquet_as_it_went_in(
         assert tuple(row["verdict"]["label_probabilities"]) == stored.verdict.label_probabilities
         wanted = None if stored.verdict.pick is None else str(stored.verdict.pick)
         assert row["verdict"]["pick"] == wanted
+
+
+def test_the_command_writes_a_file_or_lines(
+    filled: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rest = ["small", "--store", str(filled.path)]
+    assert main(["export", *rest]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 4
+    out = tmp_path / "battles.csv"
+    assert main(["export", *rest, "--format", "arena", "--out", str(out)]) == 0
+    assert len(rows(out)) == 3
+    assert main(["export", *rest, "--format", "parquet"]) == 2
+    assert "--out" in capsys.readouterr().err
