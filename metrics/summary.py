@@ -51,7 +51,8 @@ def measure(
 ) -> Json:
     """All measures of a frame as plain data; with `by` the same again for every cell, nested.
 
-    Judges and prompts are pooled, position and grade are by judge and prompt. Where the study names
+    Judges and prompts are pooled (people's votes apart, unless there are no others), position and
+    grade are by judge and prompt. Where the study names
     a rule of its own for both orders or unreadable replies, `protocol` holds its numbers. `quick`
     plays online Elo once, in plan order: its band and interval are null, and a note says so.
     """
@@ -72,18 +73,19 @@ def measure(
 def _pooled(
     frame: pd.DataFrame, rng: np.random.Generator, planned: int | None, quick: bool
 ) -> Json:
+    judged = selection.voices(frame)  # people's votes are what judges are held against
     result: Json = {
-        "elo": _elo(frame, rng, quick),
-        "bradley_terry": plain(leaderboard(frame)),
-        "win_rate": plain(wins.win_rate(frame)),
-        "head_to_head": plain(wins.head_to_head(frame)),
+        "elo": _elo(judged, rng, quick),
+        "bradley_terry": plain(leaderboard(judged)),
+        "win_rate": plain(wins.win_rate(judged)),
+        "head_to_head": plain(wins.head_to_head(judged)),
         "position": _position(frame, rng),
     }
     for name, part in PARTS.items():
         value = part(frame)
         if value:
             result[name] = plain(value)
-    result |= {name: plain(value) for name, value in rating_parts(frame).items() if value}
+    result |= {name: plain(value) for name, value in rating_parts(judged).items() if value}
     found = _contrasts(frame, rng)
     if found:
         result["contrasts"] = [_contrast(one) for one in found]
@@ -115,6 +117,7 @@ def _protocol(
     rng: np.random.Generator,
     quick: bool,
 ) -> Json:
+    frame = selection.voices(frame)
     merged = wins.outcomes(frame, combine, unreadable)
     return {
         "combine": combine,
