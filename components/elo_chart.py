@@ -53,7 +53,8 @@ def elo_curve(
     sides = [side for pair in bands.values() for side in pair]
     low, high = extent([*thin.values(), *sides, *ends])
     data = [
-        filled_band(x, *bands[name], contestant_colour(names.index(name)), 0.13) for name in bands
+        filled_band(x, *map(_rounded, bands[name]), contestant_colour(names.index(name)), 0.13)
+        for name in bands
     ]
     if lines:
         data += [_line(x, thin[name], name, index) for index, name in enumerate(names)]
@@ -83,7 +84,7 @@ def elo_curve(
     )
     figure = figure_of(
         data, layout, _elo_summary(thin, end), {"xaxis.nticks": 3, "yaxis.nticks": 4},
-        _elo_table(x, thin, bands, limits or {}),
+        _elo_table(x, thin, bands, limits or {}) if bands or limits else None,
     )  # fmt: skip
     return {**figure, "replay": "battles"} if replay and lines else figure
 
@@ -105,10 +106,15 @@ def _elo_table(
     return table(columns, rows)
 
 
+def _rounded(values: Sequence[float]) -> list[float]:
+    """A hundredth of a point is far below a pixel, and half of the bytes."""
+    return [round(value, 2) for value in values]
+
+
 def _line(x: list[int], y: list[float], name: str, index: int) -> dict[str, Any]:
     return {
         "x": x,
-        "y": y,
+        "y": _rounded(y),
         "mode": "lines",
         "name": safe_plot(name),
         "line": {

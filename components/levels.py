@@ -19,6 +19,8 @@ WORDS: Final[Mapping[str, str]] = {
 """From left to right."""
 _LEAST_LABEL: Final = 4.2
 """Per cent of the readable verdicts: a narrower piece has no room for its number."""
+_LEAST_TIE: Final = 18
+"""A narrower tie has its number under the line in its middle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,8 @@ def _piece(row: LevelRow, level: str, width: float, at: float, low: float, high:
             "data-tip": tip + f"{count(row.readable)} readable verdicts",
         }
     )
-    return f"<i{made}>{number(width) if width >= _LEAST_LABEL else ''}</i>"
+    least = _LEAST_TIE if level == "tie" else _LEAST_LABEL
+    return f"<i{made}>{number(width) if width >= least else ''}</i>"
 
 
 def _summary(row: LevelRow) -> str:

@@ -6,6 +6,7 @@ one of its components. Their JavaScript is assets/page.js, which theme.head() pu
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -50,14 +51,22 @@ def PlotlyView(
     `event._data` is {"customdata": …, "x": …, "y": …}. `height` only holds the place until the
     first draw; afterwards the figure's own height counts.
     """
-    return gr.HTML(
-        value,
+    view = gr.HTML(
+        _as_text(value),
         html_template=_PLOT_TEMPLATE.format(height=height),
         js_on_load=_PLOT_SCRIPT.format(path=plotly_script()),
         apply_default_css=False,
         elem_classes=_classes("eh-html eh-plot-view", elem_classes),
         **options,
     )
+    # Gradio's page keeps values in deep reactive state and compares them by writing them out: a
+    # figure of 2,000 numbers takes it seconds on a slow machine, the same figure as text nothing.
+    view.postprocess = _as_text
+    return view
+
+
+def _as_text(figure: Figure | str | None) -> str | None:
+    return json.dumps(figure, separators=(",", ":")) if isinstance(figure, dict) else figure
 
 
 def ClickableHTML(

@@ -143,6 +143,11 @@ class ReadCounts:
         """Replies without a verdict: what "unreadable is a tie" turns into ties."""
         return sum(self.by_status.get(status, 0) for status in ANSWERED)
 
+    @property
+    def failed(self) -> int:
+        """Asks that failed on the way: nobody answered, so no rule makes anything of them."""
+        return self.replies - self.by_status.get("ok", 0) - self.extracted - self.silent
+
 
 def read_counts(scene: Scene) -> list[ReadCounts]:
     rows = pair_rows(scene)
@@ -161,8 +166,9 @@ def show_extraction(scene: Scene, found: Sequence[ReadCounts]) -> str:
         return empty("Nothing was asked in pairs.", "There is nothing to read.")
     tied = scene.rule[1] == "tie"
     heads = [
-        Head("Judge, prompt", numeric=False), Head("Replies"), Head("Read by the rule"),
+        Head("Judge, prompt", numeric=False), Head("Asked"), Head("Read by the rule"),
         Head("Extracted"), Head("No verdict"), Head("Counted as"),
+        Head("Failed", tip="asks that nobody answered: they count for nothing"),
     ]  # fmt: skip
     said = f'<p class="eh-small">{rich(extraction_sentence(scene, found))}</p>'
     return wrap(said) + table(heads, [_read_line(one, tied) for one in found], label="Reading")
@@ -182,7 +188,8 @@ def _read_line(one: ReadCounts, tied: bool) -> list[str]:
         f"{count(one.by_status.get('ok', 0))}",
         badge if one.extracted else counted(0),
         counted(one.silent, by_kind, {**select, "status": "failures"}),
-        "ties" if tied and one.silent else "nothing",
+        ("ties" if tied else "nothing") if one.silent else "–",
+        counted(one.failed, "nobody answered", {**select, "status": "failures"}),
     ]
 
 
@@ -198,10 +205,14 @@ def extraction_sentence(scene: Scene, found: Sequence[ReadCounts]) -> str:
         start = f"**{count(extracted)}** verdicts were extracted from replies. "
     if not judge and not extracted:
         start = "No extraction judge is set. "
+    failed = sum(one.failed for one in found)
+    end = f" {count(failed)} asks failed on the way and count for nothing." if failed else ""
+    answered = replies - failed
     if not silent:
-        return f"{start}Every one of {count(replies)} replies has a verdict."
+        return f"{start}Every one of {count(answered)} replies has a verdict.{end}"
     made = "**counted as ties**" if scene.rule[1] == "tie" else "left out"
-    return f"{start}**{count(silent)}** of {count(replies)} replies have none and are {made}."
+    told = f"**{count(silent)}** of {count(answered)} replies have none and are {made}."
+    return f"{start}{told}{end}"
 
 
 # -- words ---------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from components.scene import Scene
 from components.still import Still, still_matrix, strip
 from metrics.bradley_terry import leaderboards
 from metrics.preference import ratings
-from metrics.redundancy import COLUMNS, Redundancy, benchmark_scores, redundancy, with_study
+from metrics.redundancy import Redundancy, benchmark_scores, redundancy, with_study
 from studies.records import Estimate
 
 Scores = Mapping[str, Mapping[str, float]]
@@ -35,7 +35,6 @@ MEASURES: Final[dict[str, heat.Scale]] = {
 MOST_BYTES: Final = 2_000_000
 SEED: Final = 20_24
 _TWO: Final = Style(2)
-EXAMPLE: Final = f"{','.join(COLUMNS)}\nmodel-x,MMMU,61.8"
 
 
 class BadScores(ValueError):

@@ -42,8 +42,8 @@ def clouds(
         tall = _domains(place, 1, len(shown), NARROW_HEIGHT)
         end = "" if place == 0 else str(place + 1)
         data += _traces(plot, end, select)
-        axes[f"xaxis{end}"] = axis(plot.x, domain=wide[0], anchor=f"y{end}", nticks=4)
-        axes[f"yaxis{end}"] = axis(plot.y, domain=wide[1], anchor=f"x{end}", nticks=4)
+        axes[f"xaxis{end}"] = axis(safe_plot(plot.x), domain=wide[0], anchor=f"y{end}", nticks=4)
+        axes[f"yaxis{end}"] = axis(safe_plot(plot.y), domain=wide[1], anchor=f"x{end}", nticks=4)
         narrow |= {f"xaxis{end}.domain": tall[0], f"yaxis{end}.domain": tall[1]}
         notes.append(_title(plot, wide))
     narrow["height"] = NARROW_HEIGHT * len(shown) + 40

@@ -93,6 +93,13 @@ class Leaderboard:
     def method(self) -> str:
         return "Bradley–Terry, item sandwich, t"
 
+    @property
+    def _quantile(self) -> float:
+        """Student's t of the items; of battles won in part, all the spread is estimated."""
+        fractions = bool((2 * self.counts.won % 1).any())
+        verdicts = math.inf if fractions else float(self.counts.verdicts.sum())
+        return t_quantile(self.items, verdicts)
+
     @cached_property
     def _errors(self) -> Floats | None:
         """Standard errors of all gaps, in logits."""
@@ -116,7 +123,7 @@ class Leaderboard:
         note = joined(self.note, SEPARABLE if apart else "", NO_SPREAD if flat else "")
         low = high = None
         if error is not None and not flat and self.items > 1:
-            half = ELO_PER_LOGIT * error * t_quantile(self.items)
+            half = ELO_PER_LOGIT * error * self._quantile
             low, high = value - half, value + half
         return Estimate(value, low, high, n, self.items, "Elo", 0.95, self.method, note)
 
@@ -188,7 +195,7 @@ class Leaderboard:
         if self._errors is None or self.items < 2:
             return np.zeros((size, size))
         gap = self.theta[:, None] - self.theta[None, :]
-        sure = (gap > self._errors * t_quantile(self.items)) & (self._errors > 1e-9)
+        sure = (gap > self._errors * self._quantile) & (self._errors > 1e-9)
         apart = self.strong[:, None] != self.strong[None, :]
         sure &= ~apart
         pairs = np.argwhere(apart & separable.beaten_by(self.counts))

@@ -21,7 +21,6 @@ from metrics.logit import (
     Mask,
     Problem,
     by_value,
-    t_quantile,
 )
 from metrics.measures import ORDER_UNKNOWN
 from metrics.selection import ABSENT, contestants, ordered, picked, slots
@@ -267,7 +266,7 @@ def _shares(fitted: Fit, weights: Floats, effects: tuple[Estimate, ...]) -> tupl
         slope = (np.eye(len(share))[place] - share) @ weights / (1 - share[place])
         error = fitted.error(slope) if own.low is not None else None
         centre = float(log_odds(share[place]))
-        half = None if error is None else error * t_quantile(fitted.items)
+        half = None if error is None else error * fitted.quantile
         found.append(
             Estimate(
                 float(share[place]),

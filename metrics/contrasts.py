@@ -80,8 +80,40 @@ def contrasts(
     """
     evidence = Evidence(frame, by)
     chosen = list(combinations(evidence.cells, 2)) if pairs is None else list(pairs)
-    _check(chosen, evidence.cells)
-    family = [one for measure in measures for one in _paired(evidence, measure, chosen)]
+    return _families(evidence, measures, rng, [chosen], rounds)[0]
+
+
+def families(
+    frame: pd.DataFrame,
+    by: Sequence[str],
+    measures: Iterable[Measure],
+    rng: np.random.Generator,
+    groups: Sequence[Sequence[tuple[Cell, Cell]]],
+    rounds: int = ROUNDS,
+) -> list[list[Contrast]]:
+    """Several lists of pairs, each times all measures a family of its own; rows counted once."""
+    return _families(Evidence(frame, by), measures, rng, groups, rounds)
+
+
+def _families(
+    evidence: Evidence,
+    measures: Iterable[Measure],
+    rng: np.random.Generator,
+    groups: Sequence[Sequence[tuple[Cell, Cell]]],
+    rounds: int,
+) -> list[list[Contrast]]:
+    pairs = [pair for group in groups for pair in group]
+    _check(pairs, evidence.cells)
+    columns = [_paired(evidence, measure, pairs) for measure in measures]
+    found, start = [], 0
+    for group in groups:
+        end = start + len(group)
+        found.append(_adjusted([one for each in columns for one in each[start:end]], rng, rounds))
+        start = end
+    return found
+
+
+def _adjusted(family: list[_Paired], rng: np.random.Generator, rounds: int) -> list[Contrast]:
     raws = [_raw(one) for one in family]
     sure = [one for one, raw in zip(family, raws, strict=True) if raw.low is not None]
     critical = _critical(sure, rng, rounds) if sure else Z95

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from scipy.optimize import linprog
+from scipy.special import stdtrit
 from scipy.stats import chi2
 
 from metrics.battles import Floats, Ints, item_kinds
@@ -76,6 +77,12 @@ class Fit:
     sandwich: Floats | None
     settled: Floats | None
     items: int
+    verdicts: float = math.inf
+
+    @property
+    def quantile(self) -> float:
+        """Student's t for these items and the verdicts they hold."""
+        return t_quantile(self.items, self.verdicts)
 
     @property
     def regularised(self) -> bool:
@@ -94,7 +101,7 @@ class Fit:
         )
         low = high = None
         if error is not None and not flat and not endless:
-            half = error * t_quantile(self.items)
+            half = error * self.quantile
             low, high = value - half, value + half
         return Estimate(value, low, high, n, self.items, unit, 0.95, f"{method}, {METHOD}", note)
 
@@ -122,9 +129,17 @@ class LikelihoodRatio:
 
 
 @cache
-def t_quantile(items: int) -> float:
-    """The 97.5 % quantile of Student's t with one degree less than there are items."""
-    return float(quantile(items))
+def t_quantile(items: int, verdicts: float = math.inf) -> float:
+    """The 97.5 % quantile of Student's t with one degree less than there are items.
+
+    Of m verdicts an item holds, one's variance follows from its probability and needs no estimate:
+    m/(m − 1) times as many degrees; with one verdict per item the normal's (see `effective_n`).
+    """
+    if items < 2:
+        return float(quantile(items))
+    per_item = max(verdicts / items, 1.0)
+    share = 1 - 1 / per_item  # of the variance, what is estimated
+    return float(stdtrit(min((items - 1) / max(share, 1e-6), 1e6), 0.975))
 
 
 def by_value(entry: tuple[str, Estimate]) -> tuple[float, str]:
@@ -245,7 +260,7 @@ def fit(problem: Problem) -> Fit:
     hessian = _derivatives(problem, beta, counts)[1]
     model = np.asarray(np.linalg.pinv(hessian, hermitian=True))
     robust = _sandwich(problem, beta, model) if problem.items > 1 else None
-    return Fit(beta, best, model, robust, finite, problem.items)
+    return Fit(beta, best, model, robust, finite, problem.items, float(problem.counts.sum()))
 
 
 def _nothing_to_fit(problem: Problem, counts: Floats) -> Fit:

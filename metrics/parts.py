@@ -193,20 +193,28 @@ def _bounds(frame: pd.DataFrame) -> Mapping[str, Estimate]:
     return wins.manski(frame) if not selection.evidence(frame).all() else {}
 
 
-PARTS: Final[dict[str, Callable[[pd.DataFrame], Mapping[str, Any]]]] = {
-    "grade": _grade,
-    "strength": _strength,
-    "places": _places,
-    "reward": _reward,
-    "levels": _levels,
-    "factuality": _factuality,
-    "ratings": preference.ratings,
-    "creation": _creation,
+Part = Callable[[pd.DataFrame], Mapping[str, Any]]
+
+
+def _judged(part: Part) -> Part:
+    """Without the people's votes, which are what judges are held against."""
+    return lambda frame: part(selection.voices(frame))
+
+
+PARTS: Final[dict[str, Part]] = {
+    "grade": _judged(_grade),
+    "strength": _judged(_strength),
+    "places": _judged(_places),
+    "reward": _judged(_reward),
+    "levels": _judged(_levels),
+    "factuality": _judged(_factuality),
+    "ratings": _judged(preference.ratings),
+    "creation": _judged(_creation),
     "agreement": _agreement,
     "corrected": _corrected,
-    "probability": _probability,
+    "probability": _judged(_probability),
     "jury": _jury,
-    "bounds": _bounds,
-    "length": _length,
+    "bounds": _judged(_bounds),
+    "length": _judged(_length),
     "self_preference": _own_family,
 }

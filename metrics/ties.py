@@ -174,7 +174,8 @@ def _fit_rao_kupper(data: Battles) -> Fit:
     items = int(multiplicity.sum())
     meat = scores.T @ (scores * multiplicity[:, None])
     robust = bread @ meat @ bread * (items / (items - 1)) if items > 1 else None
-    return Fit(beta, sides.log_likelihood(beta, counts), bread, robust, finite, items)
+    found = sides.log_likelihood(beta, counts)
+    return Fit(beta, found, bread, robust, finite, items, float(len(data)))
 
 
 def _settled_rao_kupper(data: Battles) -> Floats | None:

@@ -1,4 +1,4 @@
-"""A store as large as wanted, written in bulk: rows as a run leaves them, verdicts drawn by code."""
+"""A store as large as wanted, written in bulk: rows as a run leaves them, verdicts drawn."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ MODELS = [f"model-{n}" for n in range(5)]
 JUDGES = [f"judge-{n}" for n in range(5)]
 PROMPTS = ["brief-letters", "brief-numbers"]
 CATEGORIES = ["coding", "writing", "maths", "science", "roleplay", "history", "format", "visual"]
-REPLY = "Both answers are helpful; the first is more precise. " * 12 + "Overall, Response A is better."
+REPLY = (
+    "Both answers are helpful; the first is more precise. " * 12 + "Overall, Response A is better."
+)
 A_ITEM = len(MODELS) * (len(MODELS) - 1) * len(JUDGES) * len(PROMPTS)
 """Judgements of one item: every ordered pair, by every judge, with every prompt."""
 
@@ -49,7 +51,7 @@ def write(path: Path, judgements: int, *, texts: bool = True) -> int:
         )
         if texts:
             connection.executemany(
-                "INSERT INTO replies VALUES (?,?,'','')",
+                "INSERT INTO replies(key, reply, reasoning, detail) VALUES (?,?,'','')",
                 ((f"k{n}", REPLY) for n in range(items * A_ITEM)),
             )
     connection.close()
@@ -63,7 +65,11 @@ def _study() -> str:
 
 
 def _item(n: int) -> tuple[str, str, str]:
-    whole = {"id": f"q{n}", "instruction": f"Question {n}?", "responses": dict.fromkeys(MODELS, "x")}
+    whole = {
+        "id": f"q{n}",
+        "instruction": f"Question {n}?",
+        "responses": dict.fromkeys(MODELS, "x"),
+    }
     category = CATEGORIES[n % len(CATEGORIES)]
     narrow = {"category": category, "lengths": dict.fromkeys(MODELS, 400), "human": []}
     return f"sha{n}", json.dumps({**whole, "category": category}), json.dumps(narrow)

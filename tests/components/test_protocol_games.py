@@ -6,7 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from components import protocol_games, protocol_ratings, protocol_sections, protocol_view
+from components import (
+    protocol_cost,
+    protocol_games,
+    protocol_ratings,
+    protocol_sections,
+    protocol_view,
+)
 from components.rows import Filter
 from components.scene import Scene
 from studies.recorded import open_file
@@ -120,4 +126,9 @@ def test_the_recorded_games_of_mt_bench_give_the_published_numbers(records, tmp_
     assert sum(one.unequal for one in found) == 27
     html = protocol_games.show_wins(scene)
     assert "<b>51.4</b>" in html and "<b>48.6</b>" in html
+    # Three games of the file say "error": nobody answered, so they are no unreadable replies.
+    read = protocol_cost.read_counts(scene)
+    assert (sum(one.failed for one in read), sum(one.silent for one in read)) == (3, 0)
+    said = protocol_cost.extraction_sentence(scene, read)
+    assert "Every one of 147 replies has a verdict. 3 asks failed on the way" in said
     store.close()

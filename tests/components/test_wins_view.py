@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from components import wins_length, wins_people, wins_view, wins_words
+from components import protocol_view, wins_length, wins_people, wins_view, wins_words
 from components.rows import Filter
 from components.scene import Scene
 from studies.recorded import open_file
@@ -173,4 +173,45 @@ def test_the_length_effect_of_real_verdicts_is_that_of_the_drawing(records, tmp_
     rates = wins_view.rates_of(scene)
     assert rates["gpt-4"].value == pytest.approx(0.85625)
     assert rates["bard"].value == pytest.approx(0.24453125)
+    store.close()
+
+
+def test_names_from_data_stay_text_in_every_panel(tmp_path):
+    evil = "<img src=x onerror=alert(1)>"
+    store = Store(tmp_path / "evenhand.db")
+    items = [
+        {"id": f"q{n}", "instruction": "?", "category": f"{evil} c", "meta": {"task": f"{evil} t"},
+         "responses": {evil: f"one {n}", "base": f"two {n}"}, "criteria": {"subjective": "s"},
+         "human": [{"judge": evil, "shown": [evil, "base"], "picked": evil}]}
+        for n in range(6)
+    ]  # fmt: skip
+    path = write_items(tmp_path / "items.jsonl", items)
+    values = {
+        "name": evil, "data": {"source": str(path)}, "pairing": "baseline", "baseline": "base",
+        "prompts": ["creation-subjective", "visit-reference-free"], "judges": [endpoint(evil)],
+    }  # fmt: skip
+    answered(
+        store, values,
+        lambda planned, rng: "Overall, Response A is better.\nFinal Verdict is: [[A>>B]]",
+    )  # fmt: skip
+    scene = Scene(store, evil)
+    controls = {
+        "beside": None, "score": "Grade", "printed": "Grade", "split": "Models", "cell": "Reward",
+        "table": "People", "correlation": "Spearman", "scores": {evil: {evil: 1.0, "base": 2.0}},
+    }  # fmt: skip
+    drawn = protocol_view.drawn(scene, controls)
+    assert {"visit", "creation", "people", "games", "others"} <= set(drawn)
+    made = [
+        *drawn.values(), wins_view.show_rates(scene), wins_view.show_levels(scene),
+        wins_length.show_controlled(scene), protocol_view.show_kpis(scene),
+        wins_words.show_kpis(scene), *(protocol_view.draw_creation(scene, split, "Reward")["levels"]
+                                       for split in ("Categories", "Tasks")),
+        *(wins_view.show_matrix(scene, "Category", voice) for voice in wins_view.VOICES),
+    ]  # fmt: skip
+    texts = [text for text in made if isinstance(text, str)]
+    assert sum("&lt;img" in text for text in texts) > 10
+    assert not any("<img" in text for text in texts)
+    figure = drawn["scatter"]
+    seen = [figure["layout"], *(trace.get("hovertext") for trace in figure["data"])]
+    assert "<img" not in str(seen)
     store.close()

@@ -202,6 +202,8 @@ def kill_and_resume(folder: Path, asks: int, in_flight: int, kill_at: list[int])
         file = study_file(folder, plan)
         stored_after_kills = []
         for point in kill_at:
+            if judged(path) >= point:  # the last child was quicker than our looking
+                continue
             child = asking(file, path)
             until(
                 lambda point=point, child=child: judged(path) >= point or child.poll() is not None,
@@ -209,7 +211,7 @@ def kill_and_resume(folder: Path, asks: int, in_flight: int, kill_at: list[int])
             )  # type: ignore[misc]
             os.kill(child.pid, signal.SIGKILL)
             child.communicate()
-            stored_after_kills.append(judged(path))
+            stored_after_kills.append((point, judged(path)))
         child = asking(file, path)
         out, err = child.communicate(timeout=120)
         return {
@@ -224,20 +226,22 @@ def check_kills(folder: Path, asks: int, in_flight: int, kill_at: list[int]) -> 
     done = kill_and_resume(folder, asks, in_flight, kill_at)
     assert done["code"] == 0, done["out"]
     assert f"planned {asks:,}, done {asks:,}" in done["out"]
-    for point, stored in zip(kill_at, done["stored"], strict=True):
+    kills = len(done["stored"])
+    assert kills > len(kill_at) / 2
+    for point, stored in done["stored"]:
         assert stored >= point, "what was committed is there"
     store = Store(folder / "store.db")
     assert store.counts("small") == {"planned": asks, "ok": asks}
     assert store.read("PRAGMA integrity_check").fetchone() == ("ok",)
     again = done["bill"]["totals"]["billed"] - asks
-    assert 0 <= again <= in_flight * len(kill_at), "re-paid at most what was in flight at each kill"
+    assert 0 <= again <= in_flight * kills, "re-paid at most what was in flight at each kill"
     doubtful = possibly_paid_twice(store)
     assert again <= len(doubtful), "and all of it is listed"
-    assert len(doubtful) <= in_flight * len(kill_at), "and nothing that was not in flight"
+    assert len(doubtful) <= in_flight * kills, "and nothing that was not in flight"
     if again:
         assert "possibly paid twice" in done["out"]
     interrupted = [run for run in store.runs() if run.state == "interrupted"]
-    assert len(interrupted) == len(kill_at)
+    assert len(interrupted) == kills
     assert "start the study again" in interrupted[0].reason
     store.close()
 

@@ -70,11 +70,25 @@ def test_two_contestants_are_apart_by_the_log_odds():
 
 def test_the_interval_of_two_contestants_is_that_of_their_log_odds():
     # Ten items, one battle each: M = 10/9 Σ(y−p)² = 10/9 · 2.1, L = 2.1 per gap, so the variance is
-    # (10/9)/2.1 and the half-width t₉ = 2.262157 times its root.
+    # (10/9)/2.1 and the half-width 1.959964 times its root: nothing but p is estimated.
     gap = board(duels([("A", "B", 7, 3)])).gap("A", "B")
-    half = 2.262157 * np.sqrt(10 / 9 / 2.1) * ELO_PER_LOGIT
-    assert gap.high - gap.value == pytest.approx(half, rel=1e-6)
+    half = 1.959964 * np.sqrt(10 / 9 / 2.1) * ELO_PER_LOGIT
+    assert gap.high - gap.value == pytest.approx(half, rel=1e-5)
     assert (gap.n, gap.items, gap.unit, gap.level) == (10, 10, "Elo", 0.95)
+
+
+def test_two_verdicts_per_item_have_twice_the_degrees_of_freedom():
+    # Both orders of four items: A both times, B both times, and two flips. p = ½, item sums of
+    # y − p are 1, −1, 0, 0: M = 4/3·2, L = 8·¼ = 2, variance 8/3/4; t has (4 − 1)·2/(2 − 1) = 6.
+    orders = (("A", "B"), ("B", "A"))
+    picks = [(0, 1), (1, 0), (0, 0), (1, 1)]
+    rows = [
+        (k, *pair, pick)
+        for k, two in enumerate(picks)
+        for pair, pick in zip(orders, two, strict=True)
+    ]
+    gap = board(fought(rows)).gap("A", "B")
+    assert gap.high == pytest.approx(2.446912 * np.sqrt(8 / 12) * ELO_PER_LOGIT, rel=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from frames import build, pair, rotated
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.contrasts import contrasts
+from metrics.contrasts import contrasts, families
 from metrics.grade import grade_measure
 from metrics.intervals import paired_difference
 from metrics.position import CONSISTENCY, ENTROPY, FIRST_SHARE, KAPPA
@@ -70,6 +70,21 @@ def test_a_family_is_wider_than_its_members_and_has_the_same_middle():
     assert min(widths) == pytest.approx(max(widths))
     # Six differences of four judges: the studentised range, about 2.6/1.96; two measures: more.
     assert 1.25 < widths[0] < 1.7
+
+
+def test_families_are_adjusted_each_by_itself():
+    names = [(name,) for name in "abcd"]
+    groups = [[(names[0], names[1])], [(names[0], names[2]), (names[1], names[3])]]
+    got = families(many(), ["judge"], [CONSISTENCY], rng(), groups)
+    assert [len(family) for family in got] == [1, 2]
+    (alone,) = got[0]
+    assert (alone.adjusted.low, alone.adjusted.high) == pytest.approx(
+        (alone.raw.low, alone.raw.high)
+    )
+    assert all(one.adjusted.low < one.raw.low for one in got[1])
+    together = contrasts(many(), ["judge"], [CONSISTENCY], rng(), groups[1])
+    assert [one.raw for one in got[1]] == [one.raw for one in together]
+    assert families(many(), ["judge"], [CONSISTENCY], rng(), []) == []
 
 
 def test_one_contrast_needs_no_adjustment():

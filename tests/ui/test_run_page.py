@@ -10,7 +10,7 @@ import pytest
 
 from judges.plan import save_plan
 from studies.store import Store
-from tests.judge_server import Fault, JudgeServer, at, containing
+from tests.judge_server import Fault, JudgeServer, always, at, containing
 from tests.judges.small_studies import endpoint, study_plan
 from tests.ui.test_page import asked, wait_for
 
@@ -19,15 +19,16 @@ NAME = "A slow endpoint"
 ASKS = 60
 
 
+FAULTS = [
+    at(Fault("server_error"), 3, 4),
+    *(containing(f"question {n}\n", Fault("empty_content")) for n in range(5)),
+]
+"""An error now and then, and five replies that are empty however often they are asked for."""
+
+
 @pytest.fixture(scope="module")
 def judge():
-    """Slow, with an error now and then, a cool-down of eight seconds, and five empty replies."""
-    rules = [
-        at(Fault("rate_limit_seconds", retry_after=8.0), 30),
-        at(Fault("server_error"), 10, 11),
-        *(containing(f"question {n}\n", Fault("empty_content")) for n in range(5)),
-    ]
-    with JudgeServer(latency=(0.1, 0.3), rules=rules) as server:
+    with JudgeServer(latency=(0.1, 0.3), rules=FAULTS) as server:
         yield server
 
 
@@ -56,10 +57,12 @@ def test_a_run_is_watched_paused_stopped_completed_and_asked_again(visit, study,
     start.wait_for(state="visible")
     assert re.fullmatch(rf"Run {ASKS} asks, (\$\d+\.\d\d|under \$0\.01)", start.inner_text())
     start.click()
-    wait_for(lambda: asked(page)[0] > 5)
-    assert wait_for(lambda: re.fullmatch(r"\d+\s% · Evenhand", page.title()))
+    wait_for(lambda: judge.bill.totals.calls > 12)
+    judge.schedule(always(Fault("rate_limit_seconds", retry_after=10.0)))
     wait_for(lambda: "cooling down" in text(page, "#eh-progress"))
     assert "Cooling down." in wait_for(lambda: text(page, "#eh-run-notices"))
+    assert asked(page)[0] > 5
+    assert wait_for(lambda: re.fullmatch(r"\d+\s% · Evenhand", page.title()))
     wait_for(lambda: "of $5.00" in text(page, "#eh-run-kpis"))
     wait_for(lambda: "at the end" in text(page, "#eh-run-kpis"))
     page.keyboard.press("p")
@@ -68,6 +71,7 @@ def test_a_run_is_watched_paused_stopped_completed_and_asked_again(visit, study,
     calls = judge.bill.totals.calls
     page.wait_for_timeout(500)
     assert judge.bill.totals.calls == calls
+    judge.schedule(*FAULTS)
     page.locator("#eh-stop").click()
     start.wait_for(state="visible")
     assert "Stopped. stopped by you." in wait_for(lambda: text(page, "#eh-run-notices"))

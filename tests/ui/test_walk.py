@@ -91,7 +91,7 @@ def test_from_the_first_screen_to_a_reply_and_on_to_a_colleague(visit, width, th
     other.wait_for_selector(".eh-inspect-open [data-key]")
     wait_for(lambda: opened(other) == second)
     assert address(other) == address(page)
-    filters, theirs = (p.locator(".eh-inspect-filters").inner_text() for p in (page, other))
+    filters, theirs = (p.locator(".eh-inspect-filters").first.inner_text() for p in (page, other))
     assert filters == theirs
 
 

@@ -1,0 +1,279 @@
+"""The page in a real browser: live lag, a filter over 100k judgements, a million stored, weight.
+
+Peers are the same numbers on gr.Plot and gr.Dataframe, in the same browser, one after the other.
+EVENHAND_BENCH_QUICK=1 writes fewer judgements and watches shorter, and says so.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.bench import big_store
+from tests.ui.conftest import BROWSERS, QUIET, ROOT, free_port
+
+SHORT = os.environ.get("EVENHAND_BENCH_QUICK") == "1"
+WATCH = 12 if SHORT else 30
+MILLION = 200_000 if SHORT else 1_000_000
+ROUNDS = 5 if SHORT else 9
+LAG = """seconds => new Promise(done => {
+  const seen = new Map(), lags = [], until = performance.now() + 1000 * seconds;
+  const look = () => {
+    for (const node of document.querySelectorAll('.js-plotly-plot .annotation-text')) {
+      const text = node.textContent;
+      if (!/^\\d{13}$/.test(text) || seen.get(node.closest('.js-plotly-plot')) === text) continue;
+      seen.set(node.closest('.js-plotly-plot'), text);
+      lags.push(Date.now() - Number(text));
+    }
+    performance.now() < until ? requestAnimationFrame(look) : done(lags);
+  };
+  look();
+})"""
+
+
+@contextmanager
+def process(*arguments: str, port: int) -> Iterator[subprocess.Popen[str]]:
+    env = {**os.environ, "GRADIO_ANALYTICS_ENABLED": "False", "PYTHONUNBUFFERED": "1"}
+    log = Path(tempfile.mkstemp(suffix=".log")[1])
+    with log.open("w") as out:
+        started = subprocess.Popen(
+            [sys.executable, *arguments], cwd=ROOT, env=env, stdout=out, stderr=subprocess.STDOUT,
+            text=True,
+        )  # fmt: skip
+        started.log = log  # type: ignore[attr-defined]
+        try:
+            _wait(f"http://127.0.0.1:{port}", started, log)
+            yield started
+        finally:
+            started.terminate()
+            started.wait(60)
+
+
+def _wait(url: str, started: subprocess.Popen[str], log: Path) -> None:
+    until = time.monotonic() + 300
+    while time.monotonic() < until:
+        if started.poll() is not None:
+            raise RuntimeError(log.read_text())
+        try:
+            with urllib.request.urlopen(url, timeout=5):
+                return
+        except OSError:
+            time.sleep(0.3)
+    raise RuntimeError(f"{url} did not come up")
+
+
+def page_of(browser: Browser, url: str) -> Page:
+    page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
+    page.set_default_timeout(300_000)
+    page.goto(url)
+    return page
+
+
+# ------------------------------------------------------------------------------ live lag
+
+
+def live_lag(browser: Browser, kind: str) -> list[float]:
+    """Milliseconds from the moment a figure was made to the frame that shows it."""
+    port = free_port()
+    with process("-m", "tests.bench.page_peer", "live", kind, str(port), port=port):
+        page = page_of(browser, f"http://127.0.0.1:{port}")
+        page.wait_for_selector(".js-plotly-plot .annotation-text")
+        page.wait_for_timeout(3000)
+        lags = page.evaluate(LAG, WATCH)
+        page.context.close()
+    return sorted(lags)
+
+
+def report_lag(browser: Browser) -> None:
+    lags = {kind: live_lag(browser, kind) for kind in ("ours", "timer", "generator")}
+    p50 = {kind: statistics.median(values) for kind, values in lags.items()}
+    for kind, word in (("ours", "PlotlyView, Timer"), ("timer", "gr.Plot, Timer"),
+                       ("generator", "gr.Plot, generator")):  # fmt: skip
+        values = lags[kind]
+        p95 = values[int(0.95 * (len(values) - 1))]
+        drawn = len(values) / 3 / WATCH
+        print(f"lag        {word:20s} p50 {p50[kind]:6.0f} ms   p95 {p95:6.0f} ms   "
+              f"{drawn:.1f} updates/s")  # fmt: skip
+    print(f"           ratio to the generator {p50['ours'] / p50['generator']:.2f} (bar 0.45), "
+          f"to the Timer {p50['ours'] / p50['timer']:.2f} (bar 0.70)")  # fmt: skip
+
+
+# -------------------------------------------------------------------------------- filter
+
+OURS = """({old, prompt}) => new Promise(done => {
+  const began = performance.now(), plot = () => document.querySelector('#eh-slots .eh-plot');
+  const state = () => [document.querySelector('#eh-matrix .eh-heat-box')?.dataset.heat,
+                       plot()?.getAttribute('aria-label')].join('|');
+  const look = () => state().split('|').every((part, i) => part !== old[i])
+    ? requestAnimationFrame(() => done(performance.now() - began)) : requestAnimationFrame(look);
+  look();
+})"""
+PEER = """judge => new Promise(done => {
+  const began = performance.now();
+  const names = (id) => [...document.querySelectorAll(`#${id} .js-plotly-plot .ytick text`)]
+    .map(node => node.textContent).join();
+  const rows = (id) => document.querySelectorAll(`#${id} tbody tr`).length;
+  const right = () => document.querySelector('#done textarea, #done input')?.value === judge
+    && names('matrix').split(',').every(name => judge === 'all' || name.startsWith('brief'))
+    && rows('flips') > 0 && rows('tests') > 0;
+  const look = () => right() ? requestAnimationFrame(() => done(performance.now() - began))
+    : requestAnimationFrame(look);
+  look();
+})"""
+
+
+def ours_filter(browser: Browser, store: Path) -> tuple[list[float], list[float]]:
+    """(milliseconds from choosing a judge to finished charts, milliseconds in Python)."""
+    port = free_port()
+    with process("-m", "tests.bench.timed_app", str(port), str(store), port=port) as started:
+        page = page_of(browser, f"http://127.0.0.1:{port}/?tab=results&study={big_store.NAME}")
+        page.wait_for_selector("#eh-slots .main-svg")
+        page.wait_for_timeout(2000)
+        times = []
+        for number in range(ROUNDS):
+            old = page.evaluate(
+                "() => [document.querySelector('#eh-matrix .eh-heat-box').dataset.heat,"
+                " document.querySelector('#eh-slots .eh-plot').getAttribute('aria-label')]"
+            )
+            _choose(page, "#eh-filter-judge", f"judge-{number % 5}")
+            times.append(page.evaluate(OURS, {"old": old, "prompt": ""}))
+            page.wait_for_timeout(300)
+        page.context.close()
+        return times, _python(started)
+
+
+def peer_filter(browser: Browser, store: Path) -> tuple[list[float], list[float]]:
+    port = free_port()
+    arguments = ("-m", "tests.bench.page_peer", "filter", "peer", str(port), str(store))
+    with process(*arguments, port=port) as started:
+        page = page_of(browser, f"http://127.0.0.1:{port}")
+        page.evaluate(PEER, "all")
+        page.wait_for_timeout(2000)
+        times = []
+        for number in range(ROUNDS):
+            judge = f"judge-{number % 5}"
+            _choose(page, "#judge", judge)
+            times.append(page.evaluate(PEER, judge))
+            page.wait_for_timeout(300)
+        page.context.close()
+        return times, _python(started)
+
+
+def _choose(page: Page, box: str, name: str) -> None:
+    """Opened before the clock starts; the click that chooses is the last thing before it does."""
+    page.locator(f"{box} input").click()
+    option = page.get_by_role("option", name=name, exact=True)
+    option.wait_for()
+    option.dispatch_event("mousedown")
+
+
+def _python(started: Any) -> list[float]:
+    lines = re.findall(r"^python ([\d.]+)$", started.log.read_text(), re.MULTILINE)
+    return [float(value) for value in lines[-ROUNDS:]]
+
+
+def report_filter(browser: Browser, folder: Path) -> None:
+    store = folder / "hundred.db"
+    n = big_store.write(store, 100_000, texts=False)
+    copy = folder / "peer.db"
+    shutil.copy(store, copy)
+    ours, ours_python = ours_filter(browser, store)
+    peer, peer_python = peer_filter(browser, copy)
+    a, b = statistics.median(ours), statistics.median(peer)
+    share = statistics.median(ours_python) / a
+    print(f"filter     {n:,} judgements to finished charts: {a:.0f} ms, gr.Plot {b:.0f} ms, "
+          f"ratio {a / b:.2f} (bar 0.50)")  # fmt: skip
+    print(f"           of that Python {statistics.median(ours_python):.0f} ms, {share:.0%} "
+          f"(bar 20 %); in the peer {statistics.median(peer_python):.0f} ms")  # fmt: skip
+
+
+# ------------------------------------------------------------------------------- a million
+
+
+def report_million(browser: Browser, folder: Path) -> None:
+    store = folder / "million.db"
+    n = big_store.write(store, MILLION)
+    port = free_port()
+    command = ("app.py", "--port", str(port), "--store", str(store))
+    with process(*command, port=port) as started:
+        began = time.monotonic()
+        page = page_of(browser, f"http://127.0.0.1:{port}/?tab=results&study={big_store.NAME}")
+        page.wait_for_selector("#eh-slots .main-svg")
+        opened = time.monotonic() - began
+        old = page.locator("#eh-matrix .eh-heat-box").first.get_attribute("data-heat")
+        began = time.monotonic()
+        _choose(page, "#eh-filter-judge", "judge-1")
+        page.wait_for_function(
+            "old => document.querySelector('#eh-matrix .eh-heat-box').dataset.heat !== old", arg=old
+        )
+        filtered = time.monotonic() - began
+        status = Path(f"/proc/{started.pid}/status").read_text()
+        page.context.close()
+    peak = int(re.search(r"VmHWM:\s+(\d+)", status).group(1)) / 1e6  # type: ignore[union-attr]
+    size = store.stat().st_size / 1e9
+    print(f"large      {n:,} judgements ({size:.1f} GB on disk, replies included)")
+    print(f"           opens in {opened:.1f} s, filters in {filtered:.2f} s, "
+          f"peak memory {peak:.2f} GB (bar 1.5)")  # fmt: skip
+
+
+# ---------------------------------------------------------------------------------- weight
+
+
+def report_weight(browser: Browser, folder: Path) -> None:
+    """Bytes on the wire until Results stands with its plots, nothing cached."""
+    port = free_port()
+    with process("app.py", "--port", str(port), "--store", str(folder / "new.db"), port=port):
+        for name, query, shown in (
+            ("first screen", "", "#eh-first-finding h1"),
+            ("Results", "?tab=results", "#eh-slots .main-svg"),
+        ):
+            context = browser.new_context(viewport={"width": 1440, "height": 900})
+            page = context.new_page()
+            page.set_default_timeout(300_000)
+            session = context.new_cdp_session(page)
+            session.send("Network.enable")
+            sizes: list[float] = []
+            hosts: set[str] = set()
+            session.on(
+                "Network.loadingFinished", lambda e, s=sizes: s.append(e["encodedDataLength"])
+            )
+            page.on("request", lambda r, h=hosts: h.add(r.url.split("/")[2]))
+            page.goto(f"http://127.0.0.1:{port}/{query}")
+            page.wait_for_selector(shown)
+            page.wait_for_timeout(4000)
+            others = {host for host in hosts if host and not host.startswith("127.0.0.1")}
+            print(f"weight     {name:12s} {sum(sizes) / 1e6:.2f} MB in {len(sizes)} requests "
+                  f"(bar 2.5), other hosts asked: {len(others)}")  # fmt: skip
+            context.close()
+
+
+def main() -> int:
+    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    if SHORT:
+        print(f"quick: {MILLION:,} instead of 1,000,000 judgements, {WATCH} s of live charts")
+    with sync_playwright() as driver, tempfile.TemporaryDirectory() as name:
+        browser = driver.chromium.launch(executable_path=found, args=QUIET)
+        folder = Path(name)
+        report_weight(browser, folder)
+        report_lag(browser)
+        report_filter(browser, folder)
+        report_million(browser, folder)
+        browser.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
