@@ -64,14 +64,16 @@
 
   const plot = (element, props, trigger, watch, path) => {
     const node = element.querySelector(".eh-plot");
-    let frame = 0, busy = false, again = false, bound = false, last = "";
+    let frame = 0, busy = false, again = false, bound = false, last = "", text = null, read = null;
+    // The figure comes as text (see components/plot.py); it is read once.
+    const given = () => { if (props.value !== text) { text = props.value; read = typeof text === "string" && text ? JSON.parse(text) : text; } return read; };
     const clear = () => { if (node.data) window.Plotly.purge(node); node.replaceChildren(); node.removeAttribute("aria-label"); node.removeAttribute("role"); node.figure = null; evenhand.replay(node, null); bound = false; last = ""; };
     const draw = async () => {
-      const figure = props.value;
+      const figure = given();
       if (!figure || !figure.data) return clear();
       const width = node.clientWidth;
       if (!width) return;                       // in a hidden tab: the ResizeObserver calls again
-      const dark = document.body.classList.contains("dark"), state = JSON.stringify([width, dark, figure]);
+      const dark = document.body.classList.contains("dark"), state = `${width} ${dark} ${typeof text === "string" ? text : JSON.stringify(text)}`;
       if (state === last) return;
       await library(path);
       const {data, layout, config = {}, narrow, summary = ""} = coloured(figure, getComputedStyle(node));

@@ -128,7 +128,9 @@ def option_rows_of(frame: pd.DataFrame) -> tuple[OptionRow, ...]:
 # ------------------------------------------------------------------------ the table
 
 
-def order_table_html(rows: Sequence[TestRow], names: dict[str, str], between: str, unit: str) -> str:
+def order_table_html(
+    rows: Sequence[TestRow], names: dict[str, str], between: str, unit: str
+) -> str:
     """One line a judge and prompt, one column a test; adjusted p, the rest in the card."""
     rows = [row for row in rows if row.n]
     if not rows:

@@ -68,9 +68,7 @@ def create_page(store: Store, engine: Engine | None) -> gr.Blocks:
         if page.asking:
             asking = page.asking
             study_tab.bind(asking.study, page.header, page.tabs, store, asking.engine)
-            run_tab.bind(
-                asking.run, page.header, store, asking.engine, asking.live, asking.on_run
-            )
+            run_tab.bind(asking.run, page.header, store, asking.engine, asking.live, asking.on_run)
         results_tab.bind(page.results, page.header, store)
         inspect_tab.bind(page.inspect, store)
         _bind_opening(blocks, page, store)

@@ -24,8 +24,8 @@ from components.bias_tests import (
     PAIR_TESTS,
     option_rows,
     option_tests,
-    pair_tests,
     order_table_html,
+    pair_tests,
 )
 from components.bias_unrelated import unrelated_of
 from components.bias_words import RULE, finding_of

@@ -42,7 +42,12 @@ from studies.store import Store
 VIEWS: Final[dict[str, Any]] = {
     module.NAME: module
     for module in (
-        position_tab, ranking_tab, wins_tab, agreement_tab, contrasts_tab, cards_tab,
+        position_tab,
+        ranking_tab,
+        wins_tab,
+        agreement_tab,
+        contrasts_tab,
+        cards_tab,
         protocol_tab,
     )
 }

@@ -103,7 +103,14 @@ def _of_rest(facts: Facts) -> Iterator[str]:
         return
     kept = f"The {count(facts.done)} asked are safe."
     start = Action(start_words(facts.missing), {"do": "start"}) if facts.missing.asks else None
-    if last.state == "interrupted" and facts.missing.asks:
+    if last.state in ("running", "paused"):
+        text = (
+            f"It is {last.state} there; {count(facts.done)} of {count(facts.planned)} are asked. A "
+            "run from here would share the work: nothing is asked twice. Open this tab again for "
+            "newer numbers."
+        )
+        yield notice("calm", "Another process asks this study.", text)
+    elif last.state == "interrupted" and facts.missing.asks:
         text = f"Its process ended. {kept} {count(facts.missing.asks)} are missing."
         yield notice("warn", "The last run was interrupted.", text, start)
     elif "budget reached" in last.reason and facts.missing.asks:

@@ -40,9 +40,9 @@ class _Totals:
 class Cube:
     """The totals of a frame by some of its columns.
 
-    The same numbers as `Measure.each` on the filtered frame: a filter that keeps whole cells changes
-    nothing inside them. Pooled over cells it is the measure of all their rows, except that "only one
-    order was asked" is decided cell by cell.
+    The same numbers as `Measure.each` on the filtered frame: a filter that keeps whole cells
+    changes nothing inside them. Pooled over cells it is the measure of all their rows, except that
+    "only one order was asked" is decided cell by cell.
     """
 
     def __init__(self, frame: pd.DataFrame, by: Sequence[str], measures: Iterable[Measure]) -> None:

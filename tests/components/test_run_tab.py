@@ -25,6 +25,7 @@ from judges.pending import Quote
 from judges.plan import Plan, make_plan, save_plan
 from judges.snapshot import Failure, Snapshot, Wait
 from metrics.position import consistency
+from studies.owner import Owner
 from studies.store import PastRun, Store
 from studies.study import parse
 from tests.judge_server import Fault, JudgeServer, Reply, always, containing
@@ -292,6 +293,17 @@ def test_an_interrupted_run_says_what_is_missing(store, tmp_path, engine):
     text = words(show_notices(now(store, engine, "small")))
     assert "The last run was interrupted." in text
     assert "Run 8 asks, free" in text
+
+
+def test_a_run_of_another_process_is_told_of(store, tmp_path, engine):
+    save_plan(study_plan(tmp_path, [{"name": "s", "model": "simulated"}], items=8), store)
+    alive = Owner(store.owners)
+    there = ("id", "small", alive.id, "running", "", 1.0, None)
+    store.writer.run(lambda c: c.execute("INSERT INTO runs VALUES (?,?,?,?,?,?,?)", there))
+    text = words(show_notices(now(store, engine, "small")))
+    assert "Another process asks this study. It is running there; 0 of 8 are asked." in text
+    alive.close()
+    assert "interrupted" in words(show_notices(now(store, engine, "small")))
 
 
 def test_a_refused_key_is_asked_for_and_tried_before_the_run(store, tmp_path, engine, monkeypatch):
