@@ -30,14 +30,26 @@ WATCH = 12 if SHORT else 30
 MILLION = 200_000 if SHORT else 1_000_000
 ROUNDS = 5 if SHORT else 9
 LAG = """seconds => new Promise(done => {
-  const seen = new Map(), lags = [], until = performance.now() + 1000 * seconds;
+  // Finished is the last change of a plot before its next figure: gr.Plot draws each one twice, and
+  // into a new element. Plots are told apart by their place.
+  const known = [], lags = [], until = performance.now() + 1000 * seconds;
+  const stampOf = (plot) => [...plot.querySelectorAll('.annotation-text')]
+    .map(node => node.textContent).find(text => /^\\d{13}$/.test(text));
+  let changed = new Set();
+  const everything = {subtree: true, childList: true, attributes: true, characterData: true};
+  new MutationObserver(changes => changes.forEach(({target}) => changed.add(target)))
+    .observe(document.body, everything);
   const look = () => {
-    for (const node of document.querySelectorAll('.js-plotly-plot .annotation-text')) {
-      const text = node.textContent;
-      if (!/^\\d{13}$/.test(text) || seen.get(node.closest('.js-plotly-plot')) === text) continue;
-      seen.set(node.closest('.js-plotly-plot'), text);
-      lags.push(Date.now() - Number(text));
-    }
+    const touched = [...changed];
+    changed = new Set();
+    [...document.querySelectorAll('.js-plotly-plot')].forEach((plot, place) => {
+      const stamp = stampOf(plot), before = known[place];
+      if (!stamp) return;
+      if (stamp !== before?.stamp) {
+        if (before && !before.first) lags.push(before.at - Number(before.stamp));
+        known[place] = {stamp, at: Date.now(), first: !before};
+      } else if (touched.some(node => plot.contains(node))) before.at = Date.now();
+    });
     performance.now() < until ? requestAnimationFrame(look) : done(lags);
   };
   look();

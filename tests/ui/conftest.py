@@ -98,7 +98,7 @@ def visit(browser, app):
         context = browser.new_context(viewport={"width": width, "height": 900})
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(30_000)
+        page.set_default_timeout(90_000)  # patience costs nothing where a test passes
         page.on("pageerror", lambda error: note(f"page error: {error}"))
         page.on("console", lambda m: note(m.text) if m.type == "error" else None)
         page.on("request", lambda r: faults.append(f"asked {r.url}") if outside(r.url) else None)

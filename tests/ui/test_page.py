@@ -25,7 +25,7 @@ def asked(page) -> tuple[int, int]:
     return done, planned
 
 
-def wait_for(check, seconds: float = 60.0):
+def wait_for(check, seconds: float = 120.0):
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         if value := check():

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 CANARY = "sk-canary-8f2c"
 
 
-def wait_for(check, seconds: float = 40.0):
+def wait_for(check, seconds: float = 120.0):
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         if value := check():
