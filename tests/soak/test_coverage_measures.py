@@ -70,8 +70,15 @@ def coverage(setting: Setting, items: int, seeds: int) -> dict[str, Tally]:
     return tallies
 
 
-EXCEPTIONS: dict[tuple[str, int], set[str]] = {}
-"""Lines that may leave 93–97 %, each with its reason in docs/coverage.md."""
+EXCEPTIONS: dict[tuple[str, int], set[str]] = {
+    # Near chance the delete-one interval of κ is wide.
+    ("strong bias", 8): {KAPPA.name},
+    ("strong bias", 20): {KAPPA.name},
+    # Eight yes-or-no outcomes: Wilson's own coverage at these two limits is .973 and .971.
+    ("two contestants", 8): {CONSISTENCY.name},
+    ("two contestants, no item effects", 8): {CONSISTENCY.name},
+}
+"""Lines that may cover more than 97 %: docs/coverage.md, "What is still off"."""
 
 
 @pytest.mark.parametrize("items", ITEMS)
@@ -87,7 +94,7 @@ def test_intervals_cover_the_limit_of_the_estimator(setting, items, capsys):
         if name not in excused and not within(got[name].share, STUDIES)
     }
     assert outside == {}
-    assert all(got[name].share >= 0.93 for name in excused)  # an exception is wide, never narrow
+    assert all(0.93 <= got[name].share <= 0.99 for name in excused)  # wide, never narrow
     assert max(got[name].withheld for name in LINES) <= 0.05
 
 
