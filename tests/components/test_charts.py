@@ -173,8 +173,9 @@ def test_names_are_shorter_where_the_box_is_narrow():
     assert figure["narrow"]["annotations"][0]["text"] == "a-contestant-…"
 
 
-@pytest.mark.parametrize("name", figures())
+@pytest.mark.parametrize("name", sorted(set(figures()) - {"elo without battles"}))
 def test_every_figure_brings_its_numbers_along(name):
+    # Only a curve without band and limits does not: the points it draws are all there is.
     table = figures()[name]["table"]
     assert table["columns"]
     assert all(len(row) == len(table["columns"]) for row in table["rows"])

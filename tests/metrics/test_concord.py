@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from metrics import concord as c
 from metrics import reliability
 from metrics.contrasts import contrasts
+from metrics.logit import t_quantile
 from metrics.measures import Evidence
 from metrics.position_measure import FIRST_IF_EQUAL, POSITION_TERM
 from metrics.position_term import position_term
@@ -143,11 +144,14 @@ def test_prd_is_as_its_page_says():
 # -- the position term as a measure ----------------------------------------------------------------
 
 
-def test_pseudo_values_have_the_term_and_its_interval():
+def test_pseudo_values_have_the_term_and_its_standard_error():
+    """The intervals differ by their t alone: the model knows how many verdicts an item holds."""
     frame = patterns({"AA": 12, "AB": 40, "BA": 30, "BB": 5, "CC": 6, "AC": 4, "BC": 3})
     mine, model = POSITION_TERM.of(frame), position_term(frame)
     assert mine.value == pytest.approx(model.value, abs=1e-9)
-    assert (mine.low, mine.high) == pytest.approx((model.low, model.high), abs=1e-6)
+    mine_error = (mine.high - mine.low) / t_quantile(mine.items)
+    model_error = (model.high - model.low) / t_quantile(model.items, model.n)
+    assert mine_error == pytest.approx(model_error, abs=1e-6)
     share = FIRST_IF_EQUAL.of(frame).value
     assert share == pytest.approx(1 / (1 + np.exp(-model.value)))
 
