@@ -95,6 +95,7 @@ def _build(store: Store, engine: Engine | None) -> Page:
             results = results_tab.build()
         with gr.Tab("Inspect", id="inspect"):
             inspect = inspect_tab.build()
+    results_tab.build_unseen(results)
     names = ("study", "run", "results", "inspect") if engine else ("results", "inspect")
     return Page(wanted, top, tabs, names, asking, results, on_results, inspect, share)
 
@@ -148,27 +149,16 @@ def _bind_view(page: Page, store: Store) -> None:
             *inspect_tab.show(store, selection_from({**inspected, "study": name})),
         ]
 
-    def show_results(name: str, *values: Any) -> list[Any]:
-        return results_tab.show(store, name, results, values)
-
-    def show_opened(wanted: dict[str, str], name: str, *values: Any) -> list[Any]:
-        """Not while an address waits to be settled: its controls would be drawn as they start."""
-        return [gr.skip()] * len(results.outputs) if wanted else show_results(name, *values)
-
-    drawn = {"fn": show_results, "inputs": [top.study, *results.inputs], "outputs": results.outputs}
     run_outputs = [*asking.run.outputs, top.pill] if asking else []
     outputs = [
         page.wanted, top.note, *results.inputs, *run_outputs,
         *inspect_tab.refresh_outputs(page.inspect),
     ]  # fmt: skip
+    drawn: dict[str, Any] = {"fn": None, "inputs": results.inputs, "outputs": None}
     top.study.change(show_study, [top.study, page.wanted], outputs, **QUIET).then(
-        **drawn, **QUIET
-    ).then(None, top.study, None, js="(study) => evenhand.remember({study})").then(
-        None, results.inputs, None, js=results_tab.address_script(results)
-    )
-    page.on_results.select(
-        show_opened, [page.wanted, top.study, *results.inputs], results.outputs, **QUIET
-    )
+        None, top.study, None, js="(study) => evenhand.remember({study})"
+    ).then(**drawn, js=results_tab.draw_script(results))
+    page.on_results.select(**drawn, js=results_tab.draw_script(results, opening=True))
     if asking:
         asking.on_run.select(show_run, top.study, run_outputs, **QUIET)
 

@@ -67,6 +67,9 @@ class ResultsTab:
     pages: gr.Tabs
     parts: dict[str, Parts]
     data: gr.HTML
+    draw: dict[str, gr.Button]
+    """Unseen, one a view: the page presses the one whose view is in sight. An event names its
+    outputs beforehand, and Gradio's page pays for every one of them, shown or not."""
 
     @property
     def clickable(self) -> list[gr.HTML]:
@@ -84,11 +87,9 @@ class ResultsTab:
         """What `show` reads: the view, the filters, the controls."""
         return [self.view, *self.filters, *self.controls.values()]
 
-    @property
-    def outputs(self) -> list[Any]:
+    def outputs_of(self, view: str) -> list[Any]:
         """What `show` fills."""
-        shown = [part for parts in self.parts.values() for part in parts.shown]
-        return [self.pages, self.finding, self.kpis, *shown, self.data]
+        return [self.pages, self.finding, self.kpis, *self.parts[view].shown, self.data]
 
     @property
     def settings(self) -> list[Any]:
@@ -108,7 +109,17 @@ def build() -> ResultsTab:
         for name, module in VIEWS.items():
             with gr.Tab(name, id=name):
                 parts[name] = module.build()
-    return ResultsTab(view, filters, told, kpis, pages, parts, ClickableHTML())
+    draw = {
+        name: gr.Button(f"Draw {name}", visible="hidden", elem_id=f"eh-draw-{place}", render=False)
+        for place, name in enumerate(names)
+    }
+    return ResultsTab(view, filters, told, kpis, pages, parts, ClickableHTML(), draw)
+
+
+def build_unseen(tab: ResultsTab) -> None:
+    """Outside all tabs: what is in a tab is not there before it is opened."""
+    for button in tab.draw.values():
+        button.render()
 
 
 def _filter(name: str) -> gr.Dropdown:
@@ -125,18 +136,22 @@ def _filter(name: str) -> gr.Dropdown:
 def bind(tab: ResultsTab, header: Header, store: Store) -> None:
     """A filter redraws what is in view; a view's own control redraws no more than it must."""
 
-    def redraw(name: str, *values: Any) -> list[Any]:
-        return show(store, name, tab, values)
-
+    for name, button in tab.draw.items():
+        _bind_view(tab, header, store, name, button)
     for control in (tab.view, *tab.filters):
-        control.input(redraw, [header.study, *tab.inputs], tab.outputs, **QUIET).then(
-            None, tab.inputs, None, js=address_script(tab)
-        )
+        control.input(None, tab.inputs, None, js=draw_script(tab))
     for name, parts in tab.parts.items():
         for control_name in parts.controls:
             _bind_control(tab, header, store, name, control_name)
         if hasattr(VIEWS[name], "bind"):
             VIEWS[name].bind(parts)
+
+
+def _bind_view(tab: ResultsTab, header: Header, store: Store, view: str, button: gr.Button) -> None:
+    def redraw(name: str, *values: Any) -> list[Any]:
+        return show(store, name, tab, view, values)
+
+    button.click(redraw, [header.study, *tab.inputs], tab.outputs_of(view), **QUIET)
 
 
 def _bind_control(
@@ -166,6 +181,20 @@ def address_script(tab: ResultsTab) -> str:
     return f"(...values) => evenhand.scope('results', {names}, {starts}, values)"
 
 
+def draw_script(tab: ResultsTab, *, opening: bool = False) -> str:
+    """Writes the address and has the view in sight drawn.
+
+    `opening`: the Results tab was opened; before its controls have been settled for a study there
+    is nothing to draw, and settling draws it.
+    """
+    places = json.dumps({name: f"#eh-draw-{place}" for place, name in enumerate(tab.draw)})
+    settled = "evenhand.settled" if opening else "(evenhand.settled = true)"
+    return (
+        f"(...values) => {{ if (!{settled}) return; ({address_script(tab)})(...values); "
+        f"document.querySelector({places}[values[0]])?.click(); }}"
+    )
+
+
 def read(tab: ResultsTab, values: tuple[Any, ...]) -> tuple[str, Filter, dict[str, Any]]:
     """(view, filter, controls) from the values of `tab.inputs`."""
     view, judge, prompt, category, contestants, rule, *rest = values
@@ -174,20 +203,16 @@ def read(tab: ResultsTab, values: tuple[Any, ...]) -> tuple[str, Filter, dict[st
     return view, chosen, dict(zip(tab.controls, rest, strict=True))
 
 
-def show(store: Store, name: str, tab: ResultsTab, values: tuple[Any, ...]) -> list[Any]:
-    """Only the view that is looked at is computed; the others are left as they are."""
+def show(store: Store, name: str, tab: ResultsTab, view: str, values: tuple[Any, ...]) -> list[Any]:
+    """One view, drawn from the values of `tab.inputs`; the others are left as they are."""
     if not name:
-        return [gr.skip()] * len(tab.outputs)
-    view, chosen, controls = read(tab, values)
-    scene = Scene(store, name, chosen)
-    drawn: list[Any] = []
-    for other, parts in tab.parts.items():
-        mine = {k: controls[k] for k in parts.controls}
-        drawn += (
-            VIEWS[other].show(scene, **mine) if other == view else [gr.skip()] * len(parts.shown)
-        )
-    kpis = getattr(VIEWS[view], "kpis", show_kpis)
-    told = VIEWS[view].tell(scene)  # a view whose finding depends on its controls tells it itself
+        return [gr.skip()] * len(tab.outputs_of(view))
+    _, chosen, controls = read(tab, values)
+    scene, module = Scene(store, name, chosen), VIEWS[view]
+    mine = {k: controls[k] for k in tab.parts[view].controls}
+    drawn = module.show(scene, **mine)
+    kpis = getattr(module, "kpis", show_kpis)
+    told = module.tell(scene)  # a view whose finding depends on its controls tells it itself
     return [
         gr.Tabs(selected=view), finding(*told) if told[0] else "", kpis(scene), *drawn,
         show_data(scene),
@@ -247,7 +272,7 @@ def show_data(scene: Scene) -> str:
     """What is real here, and what is simulated."""
     simulated = [judge.name for judge in scene.study.judges if judge.kind == "simulated"]
     real = [judge.name for judge in scene.study.judges if judge.kind != "simulated"]
-    parts = [f"{len(scene.frame):,} judgements of {scene.name}."]
+    parts = [f"{bias_in(scene).asked:,} judgements of {scene.name}."]
     if real:
         parts.append(f"Real replies: {', '.join(real)}.")
     if simulated:

@@ -200,10 +200,10 @@ class PairCounts:
 def pair_counts(data: Battles) -> PairCounts:
     """Aggregate battles once; everything after this costs the same for 10k and 1M battles."""
     models = len(data.names)
-    swapped = data.first > data.second
-    code = np.where(swapped, data.second, data.first) * models
-    code += np.where(swapped, data.first, data.second)
-    share: Floats = np.where(swapped, 1.0 - data.outcome, data.outcome)
+    code = np.minimum(data.first, data.second) * models
+    code += np.maximum(data.first, data.second)
+    # |outcome − 1| where the low one stood second: its share of the battle.
+    share: Floats = np.abs(data.outcome - (data.first > data.second))
     times = np.bincount(code, minlength=models * models)
     seen = np.flatnonzero(times)
     place = np.zeros(models * models, np.int64)
@@ -211,8 +211,10 @@ def pair_counts(data: Battles) -> PairCounts:
     pair = place[code]
     weight = data.weight.astype(np.float64)
     won = share * weight
-    cell = (pair * 3 + (2 * share).astype(np.int64)) * (STRONG_WINS + 1) + data.weight
-    if (2 * share % 1).any():  # fractions: no two battles are the same one
+    doubled = 2 * share
+    word = doubled.astype(np.int64)  # lost, tied, won
+    cell = (pair * 3 + word) * (STRONG_WINS + 1) + data.weight
+    if (word != doubled).any():  # fractions: no two battles are the same one
         cell = np.arange(len(data))
     kept, kind, multiplicity = item_kinds(data.item, data.items, cell)
     return PairCounts(

@@ -28,7 +28,25 @@ def _top_logprobs(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE replies ADD COLUMN top TEXT")
 
 
-MIGRATIONS: Final[list[Migration]] = [_extractions, _top_logprobs]
+def _owners_and_ballots(connection: sqlite3.Connection) -> None:
+    """What older stores hold has no owner: it is everybody's, as it was."""
+    connection.execute("ALTER TABLE studies ADD COLUMN owner TEXT NOT NULL DEFAULT ''")
+    connection.execute(
+        "CREATE TABLE shares (token TEXT PRIMARY KEY, "
+        "study INTEGER NOT NULL REFERENCES studies(id) ON DELETE CASCADE, "
+        "created REAL NOT NULL) STRICT, WITHOUT ROWID"
+    )
+    connection.execute(
+        "CREATE TABLE ballots ("
+        "study INTEGER NOT NULL REFERENCES studies(id) ON DELETE CASCADE, voter TEXT NOT NULL, "
+        "position INTEGER NOT NULL, item TEXT NOT NULL, shown TEXT NOT NULL, mode TEXT NOT NULL, "
+        "chosen TEXT NOT NULL, state TEXT NOT NULL, key TEXT, answer TEXT, "
+        "comment TEXT NOT NULL DEFAULT '', seen REAL, done REAL, "
+        "PRIMARY KEY (study, voter, position)) STRICT, WITHOUT ROWID"
+    )
+
+
+MIGRATIONS: Final[list[Migration]] = [_extractions, _top_logprobs, _owners_and_ballots]
 """MIGRATIONS[k] brings a store from schema version k+1 to k+2; append, never edit."""
 
 VERSION: Final = 1 + len(MIGRATIONS)

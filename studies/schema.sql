@@ -7,8 +7,15 @@ CREATE TABLE studies (
     plan_sha  TEXT NOT NULL DEFAULT '',      -- same study, same data, same prompts: same plan
     recorded  INTEGER NOT NULL DEFAULT 0,    -- 1: shipped or imported verdicts, nothing to ask
     created   REAL NOT NULL,
-    updated   REAL NOT NULL
+    updated   REAL NOT NULL,
+    owner     TEXT NOT NULL DEFAULT ''       -- hash of the secret of the visitor who made it; '' is everybody's
 ) STRICT;
+
+CREATE TABLE shares (                         -- a link that reads a private study, never runs it
+    token   TEXT PRIMARY KEY,                 -- hash of what the link holds
+    study   INTEGER NOT NULL REFERENCES studies(id) ON DELETE CASCADE,
+    created REAL NOT NULL
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE items (                          -- by content: two studies share what they share
     sha    TEXT PRIMARY KEY,
@@ -123,4 +130,21 @@ CREATE TABLE runs (
     reason  TEXT NOT NULL,
     started REAL NOT NULL,
     ended   REAL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE ballots (                        -- what a person is shown, in the person's own order
+    study    INTEGER NOT NULL REFERENCES studies(id) ON DELETE CASCADE,
+    voter    TEXT NOT NULL,                   -- human:<name>
+    position INTEGER NOT NULL,
+    item     TEXT NOT NULL,
+    shown    TEXT NOT NULL,                   -- contestants joined by U+001F, in the order shown
+    mode     TEXT NOT NULL,                   -- pair | levels | options | verify
+    chosen   TEXT NOT NULL,                   -- why this one: random | flipped | split | repeat
+    state    TEXT NOT NULL,                   -- open | voted | skipped
+    key      TEXT,                            -- of the judgement that the vote became
+    answer   TEXT,                            -- of a verification, as JSON: it compares nothing
+    comment  TEXT NOT NULL DEFAULT '',
+    seen     REAL,
+    done     REAL,
+    PRIMARY KEY (study, voter, position)
 ) STRICT, WITHOUT ROWID;

@@ -120,6 +120,9 @@ def older_store(path: Path) -> None:
     """A store as the second version left it."""
     connection = connect(path)
     connection.execute("ALTER TABLE replies DROP COLUMN top")
+    connection.execute("ALTER TABLE studies DROP COLUMN owner")
+    connection.execute("DROP TABLE shares")
+    connection.execute("DROP TABLE ballots")
     connection.execute("PRAGMA user_version=2")
     connection.close()
 

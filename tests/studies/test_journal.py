@@ -230,6 +230,10 @@ def without(script: str, start: str, end: str) -> str:
 def as_of(version: int) -> str:
     """The schema as it was at a version."""
     script = SCHEMA.read_text()
+    if version < 4:  # what came with version 4
+        script = without(script, ",\n    owner     TEXT NOT NULL DEFAULT ''", "CREATE TABLE items")
+        script = script.replace("CREATE TABLE items", "\n) STRICT;\n\nCREATE TABLE items")
+        script = script[: script.index("CREATE TABLE ballots")]
     if version < 3:  # what came with version 3
         script = without(
             script, ",\n    top       TEXT", "\n) STRICT, WITHOUT ROWID;\n\nCREATE TABLE e"
