@@ -64,6 +64,7 @@ class Counts:
     def __init__(self, frame: pd.DataFrame) -> None:
         rows = machine_rows(frame)
         self.options = int(rows["options"].max()) if len(rows) else 2
+        self.orders = int(rows["orders"].max()) if len(rows) else 0
         measures = _measures(self.options)
         self.rows = Cube(rows, ROW, measures)
         self.cells = Cube(rows, CELL, measures)
@@ -107,6 +108,11 @@ class Bias:
     @property
     def options(self) -> int:
         return self.counts.options
+
+    @property
+    def orders(self) -> int:
+        """In how many orders a comparison was put at most; 0: nobody wrote the order down."""
+        return self.counts.orders
 
     @cached_property
     def names(self) -> dict[Cell, str]:

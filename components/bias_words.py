@@ -174,7 +174,7 @@ def finding_of(bias: Bias) -> tuple[str, str]:
         return _options_alone(bias)
     rows = [row for row in leans_of(bias) if row.pairs]
     if not rows:
-        return "No pair has been read in both orders yet.", "Position bias needs both orders."
+        return _no_flips(bias)
     lead = (
         "Swap two answers, and an even-handed judge mirrors its verdict. "
         "Blank is even-handed; more ink is more bias."
@@ -188,6 +188,25 @@ def finding_of(bias: Bias) -> tuple[str, str]:
     then = f"For {number_word(most)}, the order decides most pairs." if most else ""
     then = then or f"Swapping the answers changes {rate} of verdicts."
     return f"{_who_prefers(rows)}. {then}", lead
+
+
+def _no_flips(bias: Bias) -> tuple[str, str]:
+    """Why nothing can be said of swaps: each reason has another remedy."""
+    if bias.orders > 1:
+        return "No pair has been read in both orders yet.", "Position bias needs both orders."
+    if not bias.orders:
+        return (
+            "These verdicts came without the order of their answers.",
+            "Who stood first is not known, so position bias cannot be measured here.",
+        )
+    first = bias.whole("first_share")
+    told = "Each pair was shown in one order only: what a swap would change is not known."
+    if first.value is None:
+        return told, "Ask again with `orders: both`."
+    return told, (
+        f"The first slot wins {share(first.value, 0)} of decisive verdicts, which may be the "
+        "judge's lean or the better answers standing there. Ask again with `orders: both`."
+    )
 
 
 def _who_prefers(rows: Sequence[Lean]) -> str:

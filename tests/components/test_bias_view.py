@@ -215,3 +215,19 @@ def test_a_line_of_the_first_screen_says_what_its_numbers_are(judged):
 def test_rows_are_named_by_what_differs(judged):
     assert set(row_names(judged.frame(NAME)).values()) == {"always first", "fair"}
     assert leans_of(bias_of(judged.frame(NAME)))[0].name == "fair"  # steadiest first
+
+
+@pytest.mark.parametrize(
+    ("orders", "title", "lead"),
+    [
+        (0, "came without the order of their answers", "cannot be measured here"),
+        (1, "in one order only", "first slot wins 100\u202f% of decisive verdicts"),
+    ],
+)
+def test_the_headline_says_why_there_are_no_swaps(judged, orders, title, lead):
+    # Only the rows where the answers stood in one order, of a judge that names the better one, which is always the same.
+    whole = judged.frame(NAME)
+    one = whole[(whole["judge"] == "fair") & (whole["first"] == whole["first"].iloc[0])]
+    told = finding_of(bias_of(one.assign(orders=np.int16(orders))))
+    assert title in told[0]
+    assert lead in told[1]
