@@ -16,11 +16,15 @@ from typing import Any, Final
 
 import plotly
 
-from components import bias_view, paper, ranking_view, report_facts
+from components import agreement_view, bias_view, paper, ranking_view, report_facts
+from components.agreement_data import agreement_in
+from components.agreement_tables import show_coefficients, show_corrected
+from components.cards_view import show_card
 from components.charts import Figure
-from components.format import count, dollars, duration, safe, tokens
+from components.format import NARROW, count, dollars, duration, safe, tokens
 from components.panels import brand, data_line, finding, notice, panel, wrap
 from components.scene import Scene
+from components.voices import Voices
 from metrics.summary import measure
 from studies.records import EVIDENCE, HUMAN_PREFIX
 from studies.store import Store
@@ -32,6 +36,8 @@ _POLICY: Final = (
     "img-src data: blob:; font-src data:"
 )
 """The file may load nothing: what it shows is in it."""
+MOST_CARDS: Final = 12
+"""Report cards in one file: a study of more judges is read on the page."""
 
 _DRAW: Final = """
 for (const box of document.querySelectorAll('[data-figure]')) {
@@ -149,6 +155,36 @@ def _ranking(scene: Scene, page: _Page) -> str:
     )  # fmt: skip
 
 
+def _agreement(scene: Scene, page: _Page) -> str:
+    """Who agrees with whom; where people voted, how far judges side with them."""
+    data = agreement_in(scene)
+    people = data.voices.has_people
+    if not data.judges or (len(data.judges) < 2 and not people):
+        return ""
+    made = finding(*agreement_view.show_finding(data))
+    told = f"Cohen's κ over first, second, tie; 95{NARROW}% CI"
+    made += panel("Who agrees with whom", told, agreement_view.show_matrix(data, "κ"))
+    if people:
+        told = f"each judge against the people's majority; 95{NARROW}% CI"
+        made += panel("Agreement with people", told, show_coefficients(data))
+        told = f"%, 95{NARROW}% CI by items; many verdicts, few votes"
+        made += panel("Win rates, corrected by people", told, show_corrected(data))
+    return made
+
+
+def _cards(scene: Scene, page: _Page) -> str:
+    """One card a judge and prompt, as on the page."""
+    voices = Voices(scene)
+    heard = list(voices.heard)
+    cards = "".join(
+        f'<section class="eh-panel eh-sheet">{show_card(voices, name)}</section>'
+        for name in heard[:MOST_CARDS]
+    )
+    left = len(heard) - MOST_CARDS
+    more = wrap(f"<p>{count(left, 'card')} more on the page.</p>") if left > 0 else ""
+    return cards + more
+
+
 def _tables(scene: Scene, page: _Page) -> str:
     made = []
     for table in paper.tables(scene).values():
@@ -222,7 +258,7 @@ def _data(scene: Scene, page: _Page) -> str:
 
 
 SECTIONS: Final[tuple[Callable[[Scene, _Page], str], ...]] = (
-    _top, _bias, _ranking, _tables, _method, _replies, _study, _data,
+    _top, _bias, _ranking, _agreement, _cards, _tables, _method, _replies, _study, _data,
 )  # fmt: skip
 
 
@@ -272,13 +308,13 @@ def _read(name: str) -> str:
 
 
 _STYLE: Final = """
-.eh-report { background: var(--page); color: var(--ink); font: 16px/1.5 var(--sans); margin: 0; }
+body.eh-report { background: var(--page); color: var(--ink); font: 16px/1.5 var(--sans); margin: 0; }
 .eh-report main { max-width: 1100px; margin: 0 auto; padding: 24px 16px 48px; }
 .eh-report .eh-panel { margin: 16px 0; }
 .eh-report .eh-tbl-box { overflow-x: auto; }
 .eh-report-top { display: flex; flex-wrap: wrap; gap: 16px; }
 .eh-report-top { justify-content: space-between; align-items: center; }
-.eh-report h1 { font-size: 28px; margin: 16px 0; }
+.eh-report main > h1 { font-size: 28px; margin: 16px 0; }
 .eh-report pre { white-space: pre-wrap; overflow-wrap: anywhere; font: 14px/1.5 var(--mono); }
 .eh-report .op { display: none; }
 .eh-report [data-select] { cursor: default; pointer-events: none; }

@@ -225,7 +225,7 @@ def test_rows_are_named_by_what_differs(judged):
     ],
 )
 def test_the_headline_says_why_there_are_no_swaps(judged, orders, title, lead):
-    # Only the rows where the answers stood in one order, of a judge that names the better one, which is always the same.
+    # Rows with the answers in one order, of a judge that names the better: always the same one.
     whole = judged.frame(NAME)
     one = whole[(whole["judge"] == "fair") & (whole["first"] == whole["first"].iloc[0])]
     told = finding_of(bias_of(one.assign(orders=np.int16(orders))))

@@ -101,3 +101,12 @@ def test_a_study_that_is_not_there_is_an_error_in_words(
 ) -> None:
     assert main(["report", "nobody", str(tmp_path / "x"), "--store", str(judged.path)]) == 2
     assert "nobody" in capsys.readouterr().err
+
+
+def test_it_says_who_agrees_with_whom_and_has_a_card_for_each_judge(html: str) -> None:
+    assert "Who agrees with whom" in html
+    assert "Agreement with people" not in html  # nobody voted
+    cards = re.findall(r'<section class="eh-panel eh-sheet">(.*?)</section>', html, re.S)
+    assert sorted(re.search(r"<h1>(.*?)<", card)[1].strip() for card in cards) == [
+        "always first", "fair",
+    ]  # fmt: skip
