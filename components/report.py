@@ -308,7 +308,8 @@ def _read(name: str) -> str:
 
 
 _STYLE: Final = """
-body.eh-report { background: var(--page); color: var(--ink); font: 16px/1.5 var(--sans); margin: 0; }
+body.eh-report { background: var(--page); color: var(--ink); margin: 0; }
+body.eh-report { font: 16px/1.5 var(--sans); }
 .eh-report main { max-width: 1100px; margin: 0 auto; padding: 24px 16px 48px; }
 .eh-report .eh-panel { margin: 16px 0; }
 .eh-report .eh-tbl-box { overflow-x: auto; }
