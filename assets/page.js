@@ -477,7 +477,7 @@
 (() => {
   const {evenhand} = window;
   if (evenhand.save) return;
-  const SCALES = {b: ["--bias-0", "--bias-1", "--bias-2", "--bias-3", "--bias-4", "--bias-5"], f: ["--second", "--second-mid", "--surface", "--first-mid", "--first"], w: ["--surface", "--win-soft", "--win"]};
+  const SCALES = {b: ["--bias-0", "--bias-1", "--bias-2", "--bias-3", "--bias-4", "--bias-5"], f: ["--second", "--second-mid", "--surface", "--first-mid", "--first"], w: ["--surface", "--win-soft", "--win"], r: ["--loss", "--loss-mid", "--surface", "--win-mid", "--win"]};
   const escaped = (text) => `${text}`.replace(/[&<>${]/g, mark => `&#${mark.charCodeAt(0)};`);   // Plotly reads a little HTML
 
   // ---- CSV: text that a spreadsheet would take for a formula gets an apostrophe in front

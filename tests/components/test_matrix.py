@@ -7,6 +7,7 @@ import itertools
 import json
 import re
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
 
@@ -20,6 +21,7 @@ from components.matrix import (
     Column,
     matrix,
 )
+from components.scales import Scale
 from studies.records import Estimate
 
 STYLE = (Path(__file__).parents[2] / "assets" / "style.css").read_text(encoding="utf-8")
@@ -207,3 +209,14 @@ def test_no_asset_asks_anything_of_the_outside(name):
         r"(?:https?:)?//[a-z0-9.-]+\.[a-z]+", text.replace("http://www.w3.org/2000/svg", "")
     )
     assert "@import" not in text
+
+
+def test_a_matrix_of_every_scale_can_be_saved_as_a_picture():
+    """The script draws it with the stops of its kind, each a token of the style."""
+    assets = Path(__file__).resolve().parents[2] / "assets"
+    told = re.search(r"const SCALES = \{(.*)\};", (assets / "page.js").read_text())
+    assert told is not None
+    kinds = dict(re.findall(r"(\w): \[(.*?)\]", told[1]))
+    assert set(kinds) == set(get_args(get_type_hints(Scale)["kind"]))
+    tokens = set(re.findall(r"(--[\w-]+):", (assets / "style.css").read_text()))
+    assert {name for stops in kinds.values() for name in re.findall(r'"(.*?)"', stops)} <= tokens
