@@ -16,6 +16,8 @@ from metrics.wins import Combine, Unreadable
 from studies.frame import frame_from_battles
 
 SPLITS = ("judge", "prompt", "category")
+SMALLEST = 1e-4
+"""No p is printed as zero."""
 SQLITE = b"SQLite format 3\x00"
 
 
@@ -76,7 +78,10 @@ def _from_store(path: Path, study: str | None, by: Sequence[str], quick: bool) -
     from studies.errors import EvenhandError
     from studies.store import Store
 
-    store = Store(path)
+    try:
+        store = Store(path)
+    except EvenhandError as error:
+        raise ValueError(str(error)) from error
     try:
         frame = store.frame(study)
         name = study or str(frame["study"].iloc[0]) if len(frame) else study
@@ -121,6 +126,12 @@ def _signed(value: float, digits: int) -> str:
     return f"{value:,.{digits}f}".replace("-", MINUS)
 
 
+def _p(p: float | None) -> str:
+    if p is None:
+        return ""
+    return f"p {p:.4f}" if p >= SMALLEST else f"p < {SMALLEST:.4f}"
+
+
 def is_estimate(value: object) -> bool:
     """An estimate as plain data."""
     return isinstance(value, dict) and {"value", "low", "high"} <= value.keys()
@@ -151,8 +162,7 @@ def _lines(value: Any, path: tuple[str, ...]) -> Iterable[str]:
         yield f"{label:<48} {number(value)}"
     elif isinstance(value, dict):
         if "p" in value and "statistic" in value:
-            p = value["p"]
-            yield f"{label:<48} p {p:.4f}" if p is not None else f"{label:<48} – ({value['note']})"
+            yield f"{label:<48} {_p(value['p']) or '– (' + value['note'] + ')'}"
             return
         for key, one in value.items():
             yield from _lines(one, (*path, str(key)))

@@ -175,7 +175,7 @@ def _table(
             unit="Elo",
             level=LEVEL,
             method=f"online Elo, K {settings.k:g}{rounds}",
-            note=_note(played, data.items),
+            note=_note(played, data.items) or _far(float(final[row, 0]), inside, row),
         )
         band = order_band if played else None
         table[data.names[row]] = EloRating(
@@ -191,6 +191,13 @@ def _note(played: int, items: int) -> str:
     if not played:
         return "no readable verdict yet: the rating is the start"
     return "one item: no interval, no other order" if items < 2 else ""
+
+
+def _far(value: float, interval: tuple[Floats, Floats] | None, row: int) -> str:
+    """Plan order may come in blocks, and Elo forgets: then its last block decides."""
+    if interval is None or interval[0][row] <= value <= interval[1][row]:
+        return ""
+    return "plan order lies outside what other orders give; read Bradley–Terry"
 
 
 def items_seen(data: Battles) -> Ints:

@@ -225,3 +225,14 @@ def test_counts_per_item_add_up_to_the_totals():
     assert np.bincount(counts.pair, counts.lost * times) == pytest.approx(counts.wins_high)
     assert counts.total == pytest.approx(counts.verdicts)
     assert counts.items == 7
+
+
+def test_a_rating_that_hangs_on_the_order_says_so():
+    # x wins the first half, y the second: plan order ends with y ahead; shuffled, they are even.
+    half = 200
+    rows = [(item, "x", "y", int(item >= half)) for item in range(2 * half)]
+    rating = elo_table(fought(rows), rng=rng(), k=32)["y"].estimate
+    assert rating.value > rating.high
+    assert "read Bradley–Terry" in rating.note
+    mixed = [(item, "x", "y", item % 2) for item in range(2 * half)]
+    assert elo_table(fought(mixed), rng=rng(), k=32)["y"].estimate.note == ""

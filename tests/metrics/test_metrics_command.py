@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from judges.engine import Engine
 from judges.plan import make_plan, save_plan
-from metrics.__main__ import main
+from metrics.__main__ import main, tables
 from metrics.summary import measure
 from studies.store import Store
 from studies.study import parse
@@ -179,3 +181,23 @@ def test_it_runs_as_a_command(store_path):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert set(json.loads(done.stdout)) >= {"elo", "bradley_terry", "position", "counts"}
+
+
+def test_no_p_is_printed_as_zero(capsys):
+    told = list(tables({"tests": {
+        "sign": {"p": 3e-9, "statistic": 1, "note": ""},
+        "mcnemar": {"p": 0.0278, "statistic": 1, "note": ""},
+        "bowker": {"p": None, "statistic": None, "note": "no pair"},
+    }}))  # fmt: skip
+    assert [line.split(maxsplit=1)[1] for line in told[1:]] == [
+        "p < 0.0001", "p 0.0278", "– (no pair)",
+    ]  # fmt: skip
+
+
+def test_a_store_of_a_newer_version_is_one_line(store_path, tmp_path, capsys):
+    newer = tmp_path / "newer.db"
+    newer.write_bytes(store_path.read_bytes())
+    with closing(sqlite3.connect(newer)) as connection:
+        connection.execute("PRAGMA user_version=99")
+    assert main([str(newer)]) == 2
+    assert "was written by a newer Evenhand (schema 99" in capsys.readouterr().err
