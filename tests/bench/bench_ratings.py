@@ -8,11 +8,16 @@ one process, BLAS on one thread for everybody: whoever else uses the machine mov
 
 from __future__ import annotations
 
+import json
 import math
+import resource
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import evalica
@@ -360,6 +365,27 @@ def agreement_with_evalica() -> list[bool]:
     return [gap <= 1e-6, difference <= 1e-9]
 
 
+def everything_from_a_file() -> list[bool]:
+    """1M battles read, coded, fitted and bootstrapped in one go: `python -m metrics FILE`."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "battles.csv"
+        data = arena(20, BATTLES)
+        item = np.random.default_rng(3).integers(0, 1000, BATTLES)
+        data.table.assign(item=item).to_csv(path, index=False)
+        started = time.perf_counter()
+        command = [sys.executable, "-m", "metrics", str(path), "--json"]
+        done = subprocess.run(command, capture_output=True, check=True)
+        wall = time.perf_counter() - started
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    ratings = json.loads(done.stdout)["bradley_terry"]
+    memory = used.ru_maxrss / 1024
+    print(
+        f"python -m metrics on 1M battles of 1,000 items: {memory:,.0f} MB at most, bar < 2,000 MB; "
+        f"{used.ru_utime:.0f} s of CPU, {wall:.0f} s"
+    )
+    return [memory < 2000 and len(ratings) == 20]
+
+
 def main() -> int:
     """Print everything; the exit code says whether every bar was met."""
     print("work" + " " * 67 + "ratio   bar            peer / ours")
@@ -372,6 +398,7 @@ def main() -> int:
         met += elo_against_vectorised()
         met += items_against_plain()
         met += agreement_with_evalica()
+    met += everything_from_a_file()
     print(f"{sum(met)} of {len(met)} bars met")
     return 0 if all(met) else 1
 
