@@ -380,8 +380,8 @@ def everything_from_a_file() -> list[bool]:
     ratings = json.loads(done.stdout)["bradley_terry"]
     memory = used.ru_maxrss / 1024
     print(
-        f"python -m metrics on 1M battles of 1,000 items: {memory:,.0f} MB at most, bar < 2,000 MB; "
-        f"{used.ru_utime:.0f} s of CPU, {wall:.0f} s"
+        f"python -m metrics on 1M battles of 1,000 items: {memory:,.0f} MB at most, "
+        f"bar < 2,000 MB; {used.ru_utime:.0f} s of CPU, {wall:.0f} s"
     )
     return [memory < 2000 and len(ratings) == 20]
 
