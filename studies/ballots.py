@@ -1,0 +1,302 @@
+"""What people are shown on the page and what became of it: the rows of the table `ballots`.
+
+A vote is a judgement as any other; the ballot says how it came about. Plans are written anew when a
+study is saved, ballots are not: from them the votes cast on the page find their way back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Final, Literal, get_args
+
+from studies.errors import StudyError
+from studies.frame import SEP
+from studies.keys import recorded_key
+from studies.records import HUMAN_PREFIX, REFERENCE, Ask, Check, Item
+from studies.sources.gather import VOTE, labels_for
+from studies.sources.native import stored_item
+
+Mode = Literal["pair", "levels", "options", "verify"]
+Choice = Literal["random", "flipped", "split"]
+Chosen = Literal["random", "flipped", "split", "repeat"]
+State = Literal["open", "voted", "skipped"]
+MODES: Final[tuple[Mode, ...]] = get_args(Mode)
+CHOICES: Final[tuple[Choice, ...]] = get_args(Choice)
+
+COLUMNS: Final = (
+    "voter, position, item, shown, mode, chosen, state, key, answer, comment, seen, done"
+)
+CHOSEN: Final = "chosen: "
+"""Before the reason, in the detail of a vote."""
+NOBODY: Final = ""
+"""The voter of the row that holds a study's rules of voting: no person has an empty name."""
+_ID: Final = "(SELECT id FROM studies WHERE name=?)"
+
+
+@dataclass(frozen=True, slots=True)
+class Ballot:
+    """One thing that one person is asked: `shown` are the contestants in the order on screen."""
+
+    voter: str
+    """human:<name>"""
+    position: int
+    """Its place in the person's own order."""
+    item: str
+    shown: tuple[str, ...]
+    mode: Mode
+    chosen: Chosen
+    state: State = "open"
+    key: str = ""
+    """Of the judgement that the vote became."""
+    answer: Check | None = None
+    """Of a verification: it compares nothing, so it is no judgement."""
+    comment: str = ""
+    seen: float = 0.0
+    """When it was last put on screen."""
+    done: float = 0.0
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What is compared, whatever the order."""
+        return frozenset(self.shown)
+
+
+@dataclass(frozen=True, slots=True)
+class Voting:
+    """The rules of voting of one study, for all who vote on it."""
+
+    mode: Mode | Literal[""] = ""
+    """Empty: what the study's protocol asks."""
+    choose: Choice = "random"
+    votes: int = 3
+    """How many people are to vote on each comparison."""
+    repeats: float = 0.1
+    """Share of a person's votes that is asked once more, sides swapped."""
+    each: int = 0
+    """How many different comparisons one person gets; 0: all that want votes."""
+    timed: bool = True
+    reveal: bool = False
+    """Say after each vote who it was."""
+    whom: Literal["reference", "answers"] = "reference"
+    """Whose answers are verified."""
+
+    def __post_init__(self) -> None:
+        for name, allowed in (("mode", ("", *MODES)), ("choose", CHOICES),
+                              ("whom", ("reference", "answers"))):  # fmt: skip
+            if getattr(self, name) not in allowed:
+                raise StudyError(
+                    f"voting: {name} is one of {', '.join(w or 'empty' for w in allowed)}; "
+                    f"found {getattr(self, name)!r}"
+                )
+        if not (1 <= self.votes <= 1000 and 0 <= self.repeats <= 0.5 and 0 <= self.each <= 10**6):
+            raise StudyError(
+                "voting: votes is 1 to 1,000, repeats 0 to 0.5, each 0 (all) or more; found "
+                f"{self.votes}, {self.repeats}, {self.each}"
+            )
+
+
+# ------------------------------------------------------------------------------------ reading
+
+
+def ballots_of(connection: sqlite3.Connection, study: str, voter: str = "") -> list[Ballot]:
+    """All ballots of a study in each voter's order; with `voter`, of that person alone."""
+    rows = connection.execute(
+        f"SELECT {COLUMNS} FROM ballots WHERE study={_ID} AND voter!=?2 "
+        "AND (?3='' OR voter=?3) ORDER BY voter, position",
+        (study, NOBODY, voter),
+    )
+    return [ballot_of(row) for row in rows]
+
+
+def ballot_of(row: Sequence[Any]) -> Ballot:
+    voter, position, item, shown, mode, chosen, state, key, answer, comment, seen, done = row
+    return Ballot(
+        voter, position, item, tuple(shown.split(SEP)), mode, chosen, state, key or "",
+        Check(**json.loads(answer)) if answer else None, comment, seen or 0.0, done or 0.0,
+    )  # fmt: skip
+
+
+def checks_in(ballots: Iterable[Ballot]) -> dict[str, tuple[Check, ...]]:
+    """By item, what people said when they verified its answers."""
+    found: dict[str, list[Check]] = defaultdict(list)
+    for ballot in ballots:
+        if ballot.state == "voted" and ballot.answer is not None:
+            found[ballot.item].append(ballot.answer)
+    return {item: tuple(checks) for item, checks in found.items()}
+
+
+def with_checks(item: Item, checks: Sequence[Check]) -> Item:
+    """The item with what was verified on the page beside what its file says."""
+    return replace(item, checks=(*item.checks, *(c for c in checks if c not in item.checks)))
+
+
+def chosen_in(connection: sqlite3.Connection, study: str) -> dict[str, str]:
+    """By key of a vote, why its comparison was put to the person. The vote itself says so, and
+    takes it along into other stores; one that does not say came with somebody's data."""
+    rows = connection.execute(
+        "SELECT p.key, substr(r.detail, ?1) FROM plan p JOIN replies r USING(key) "
+        "WHERE p.study=(SELECT id FROM studies WHERE name=?2) AND p.judge LIKE ?3 "
+        "AND r.detail LIKE ?4",
+        (len(CHOSEN) + 1, study, f"{HUMAN_PREFIX}%", f"{CHOSEN}%"),
+    )
+    return dict(rows)
+
+
+def origin_of(ballot: Ballot, mine: Iterable[Ballot]) -> str:
+    """Why a comparison was chosen; of one that comes again, why it was chosen first."""
+    if ballot.chosen != "repeat":
+        return ballot.chosen
+    same = (b for b in mine if (b.item, b.names) == (ballot.item, ballot.names))
+    return next((b.chosen for b in same if b.chosen != "repeat"), "random")
+
+
+# ------------------------------------------------------------------------------------ writing
+
+
+def put_ballot(connection: sqlite3.Connection, study: str, ballot: Ballot) -> None:
+    answer = json.dumps(asdict(ballot.answer)) if ballot.answer else None
+    connection.execute(
+        f"INSERT OR REPLACE INTO ballots(study, {COLUMNS}) "
+        f"VALUES ({_ID},?,?,?,?,?,?,?,?,?,?,?,?)",
+        (
+            study, ballot.voter, ballot.position, ballot.item, SEP.join(ballot.shown), ballot.mode,
+            ballot.chosen, ballot.state, ballot.key or None, answer, ballot.comment,
+            ballot.seen or None, ballot.done or None,
+        ),
+    )  # fmt: skip
+
+
+def drop_ballot(connection: sqlite3.Connection, study: str, ballot: Ballot) -> None:
+    connection.execute(
+        f"DELETE FROM ballots WHERE study={_ID} AND voter=? AND position=?",
+        (study, ballot.voter, ballot.position),
+    )
+
+
+def voting_of(connection: sqlite3.Connection, study: str) -> Voting:
+    row = connection.execute(
+        f"SELECT answer FROM ballots WHERE study={_ID} AND voter=? AND position=0", (study, NOBODY)
+    ).fetchone()
+    known = {field.name for field in fields(Voting)}
+    said = json.loads(row[0]) if row else {}
+    return Voting(**{name: value for name, value in said.items() if name in known})
+
+
+def put_voting(connection: sqlite3.Connection, study: str, voting: Voting) -> None:
+    """In the row of nobody: a table of its own for one line a study would say no more."""
+    connection.execute(
+        "INSERT OR REPLACE INTO ballots(study, voter, position, item, shown, mode, chosen, state, "
+        f"answer) VALUES ({_ID},?,0,'','','rules','rules','rules',?)",
+        (study, NOBODY, json.dumps(asdict(voting))),
+    )
+
+
+# ----------------------------------------------------------------- votes in the plan of a study
+
+
+def ask_for(study: str, ballot: Ballot, item: Item, orders: int = 1) -> Ask | None:
+    """The ask that a vote answers; None where the item no longer has what was compared.
+
+    The texts are in its key: a vote on another question or on other answers under the same names
+    is a vote on something else, and does not come back with them.
+    """
+    try:
+        texts = [item.instruction, *(item.answer(name) for name in sorted(ballot.shown))]
+    except KeyError:
+        return None
+    if REFERENCE in ballot.shown and not item.reference.strip():
+        return None
+    words = hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]
+    ask = Ask("", ballot.item, ballot.voter, VOTE, ballot.shown, labels_for(len(ballot.shown)),
+              orders=orders)  # fmt: skip
+    return replace(ask, key=recorded_key(f"{study}{SEP}{words}", ask))
+
+
+def keys_cast(connection: sqlite3.Connection, study: str) -> set[str]:
+    """Keys of the votes cast on the page, whether the plan still holds them or not."""
+    rows = connection.execute(
+        f"SELECT key FROM ballots WHERE study={_ID} AND key IS NOT NULL", (study,)
+    )
+    return {key for (key,) in rows}
+
+
+def put_votes_back(connection: sqlite3.Connection, study: str) -> None:
+    """After a study was saved: the votes on what it still compares take their places again."""
+    cast = [b for b in ballots_of(connection, study) if b.key and b.state == "voted"]
+    items = items_in(connection, study, {ballot.item for ballot in cast})
+    orders = orders_seen(cast)
+    for ballot in cast:
+        if ballot.item in items:
+            ask = ask_for(study, ballot, items[ballot.item], len(orders[_comparison(ballot)]))
+            if ask is not None and ask.key == ballot.key:
+                put_vote_row(connection, study, ask)
+
+
+def orders_seen(cast: Iterable[Ballot]) -> dict[tuple[object, ...], set[tuple[str, ...]]]:
+    """The orders in which each person saw each comparison."""
+    seen: dict[tuple[object, ...], set[tuple[str, ...]]] = defaultdict(set)
+    for ballot in cast:
+        seen[_comparison(ballot)].add(ballot.shown)
+    return seen
+
+
+def _comparison(ballot: Ballot) -> tuple[object, ...]:
+    return (ballot.voter, ballot.item, ballot.names)
+
+
+def put_vote_row(connection: sqlite3.Connection, study: str, ask: Ask) -> None:
+    """At the end of the plan, unless it is there."""
+    held = f"SELECT 1 FROM plan WHERE study={_ID} AND key=?"
+    if connection.execute(held, (study, ask.key)).fetchone():
+        return
+    connection.execute(
+        f"INSERT INTO plan SELECT {_ID}, COALESCE((SELECT max(position) FROM plan "
+        f"WHERE study={_ID}), -1) + 1, ?,?,?,?,?,?,?,?,?,?,?",
+        (
+            study, study, ask.key, ask.item, ask.judge, ask.prompt, SEP.join(ask.shown),
+            SEP.join(ask.labels), ask.repeat, int(ask.noise), ask.orders, None, "recorded",
+        ),
+    )  # fmt: skip
+
+
+def count_orders(connection: sqlite3.Connection, study: str, ballot: Ballot) -> None:
+    """Each of a person's votes on one comparison says in how many orders the person voted."""
+    mine = [b for b in ballots_of(connection, study, ballot.voter) if b.item == ballot.item]
+    keys = [b.key for b in mine if b.key and b.state == "voted" and b.names == ballot.names]
+    for key in keys:
+        connection.execute(
+            f"UPDATE plan SET orders=? WHERE study={_ID} AND key=?", (len(keys), study, key)
+        )
+
+
+def drop_vote(connection: sqlite3.Connection, study: str, key: str) -> None:
+    """A vote that is taken back: as if it had never been cast."""
+    connection.execute(f"DELETE FROM plan WHERE study={_ID} AND key=?", (study, key))
+    for table in ("judgements", "replies"):
+        connection.execute(f"DELETE FROM {table} WHERE key=?", (key,))
+    # The highest seq may be as it was: without this a frame of before would be taken for one of now
+    connection.execute("UPDATE studies SET updated=updated+0.001 WHERE name=?", (study,))
+
+
+def items_in(connection: sqlite3.Connection, study: str, wanted: set[str]) -> dict[str, Item]:
+    rows = connection.execute(
+        "SELECT s.item, i.json FROM study_items s JOIN items i USING(sha) "
+        f"WHERE s.study={_ID} AND s.item IN (SELECT value FROM json_each(?))",
+        (study, json.dumps(sorted(wanted))),
+    )
+    return {name: stored_item(json.loads(text)) for name, text in rows}
+
+
+def person(name: str) -> str:
+    """`human:<name>`; a name is one line of at most 60 characters."""
+    plain = " ".join(name.split())
+    if not plain or len(plain) > 60 or not plain.isprintable():
+        raise StudyError(
+            "a voter's name has 1 to 60 letters, digits or signs on one line; type another"
+        )
+    return HUMAN_PREFIX + plain.removeprefix(HUMAN_PREFIX).strip()

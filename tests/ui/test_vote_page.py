@@ -1,0 +1,241 @@
+"""Voting in real browsers: blind, by keys, two at once, on a phone; a reload loses nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import urlencode
+
+import pytest
+
+from studies.ballots import Voting
+from studies.records import Ask, Item, Judgement, Verdict
+from studies.store import Store
+from studies.study import Study
+from tests.ui.conftest import App, outside
+from tests.ui.wiretap import Wiretap
+
+pytestmark = pytest.mark.browser
+
+NAMES = ("zebra-model", "quagga-model")
+STUDY = "Vote here"
+LONG = "a long line of text that goes on. " * 120
+
+
+def study_of(store: Store, name: str, items: int = 12) -> None:
+    made = [
+        Item(f"q{k}", f"question {k}", {n: f"answer {n[0]}{k}\n{LONG}" for n in NAMES}, "cat")
+        for k in range(items)
+    ]
+    rows = [
+        Judgement(Ask(f"{name}{k}{shown}", f"q{k}", "okapi-judge", "p", shown, ("A", "B"),
+                      orders=2), "ok", Verdict(0), reply="okapi verdict")
+        for k in range(items)
+        for shown in (NAMES, NAMES[::-1])
+    ]  # fmt: skip
+    store.save_study(Study(name), made, (), recorded=rows, only_recorded=True)
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    path = tmp_path_factory.mktemp("vote") / "evenhand.db"
+    store = Store(path)
+    for name in (STUDY, "two at once", "phone", "rules"):
+        study_of(store, name)
+    store.set_voting("two at once", Voting(votes=1, repeats=0.0))
+    store.close()
+    running = App(path)
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def store(app: App) -> Iterator[Store]:
+    looked = Store(app.store)
+    yield looked
+    looked.close()
+
+
+@pytest.fixture
+def sit(browser, app: App):
+    """A browser of its own on a voter's page, or on the whole one."""
+    contexts, faults = [], []
+
+    def open_ballot(
+        study: str = STUDY, voter: str = "", *, width: int = 1440, blind: bool = True, url: str = ""
+    ):
+        context = browser.new_context(
+            viewport={"width": width, "height": 900},
+            extra_http_headers={"Accept-Encoding": "identity"},
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(90_000)
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("request", lambda r: faults.append(r.url) if outside(r.url) else None)
+        asked = {"study": study, "tab": "vote", "__theme": "light"} | (
+            {"blind": 1} if blind else {}
+        )
+        page.goto(f"{url or app.url}/?{urlencode(asked)}")
+        page.wait_for_selector(".eh-vote")
+        if voter:
+            enter(page, voter)
+        return page
+
+    yield open_ballot
+    for context in contexts:
+        context.close()
+    assert faults == []
+
+
+def enter(page, voter: str) -> None:
+    page.fill(".eh-vote input[name=voter]", voter)
+    page.click(".eh-vote button[type=submit]")
+    page.wait_for_selector(".eh-vote .choices")
+
+
+def place(page) -> str:
+    return page.get_attribute(".eh-vote", "data-ballot")
+
+
+def press(page, key: str) -> None:
+    """A key, and the ballot that comes of it."""
+    before = place(page)
+    page.wait_for_timeout(300)  # a new ballot takes keys after a quarter of a second
+    page.keyboard.press(key)
+    page.wait_for_function(
+        "before => document.querySelector('.eh-vote')?.dataset.ballot !== before", arg=before
+    )
+    page.wait_for_function("() => !document.querySelector('#eh-ballot .sent, #eh-ballot.sent')")
+
+
+def votes(store: Store, study: str, voter: str) -> list[object]:
+    return [j.verdict.pick for j in store.judgements(study)
+            if j.verdict and j.ask.judge == f"human:{voter}"]  # fmt: skip
+
+
+def test_a_voters_page_is_sent_no_name_and_no_verdict(sit, app: App, store: Store) -> None:
+    tap = Wiretap(app.port)
+    page = sit(voter="blind", url=f"http://127.0.0.1:{tap.port}")
+    for key in ("ArrowLeft", "t", "b", "n", "u"):
+        press(page, key)
+    page.reload()
+    page.wait_for_selector(".eh-vote .choices")
+    sent = tap.heard + page.content() + page.evaluate("JSON.stringify(window.gradio_config)")
+    assert "answer z" in sent and "answer q" in sent  # the tap hears: both sides' texts came by
+    for secret in (*NAMES, "zebra", "quagga", "okapi"):
+        assert secret not in sent
+    assert not page.get_by_role("tab", name="Results").is_visible()
+    assert votes(store, STUDY, "blind") == [0]
+    tap.close()
+
+
+def test_keys_undo_back_and_a_reload(sit, store: Store) -> None:
+    page = sit(voter="ann")
+    press(page, "ArrowRight")
+    press(page, "ArrowDown")
+    assert votes(store, STUDY, "ann") == [1, "tie"]
+    assert page.inner_text(".eh-vote [role=status]").startswith("2 of 13 pairs")
+    third = place(page)
+    page.reload()
+    page.wait_for_selector(".eh-vote .choices")
+    assert place(page) == third and "voting as ann" in page.inner_text(".eh-vote [role=status]")
+    press(page, "u")
+    assert votes(store, STUDY, "ann") == [1] and "Taken back." in page.inner_text(".said")
+    press(page, "ArrowLeft")
+    assert votes(store, STUDY, "ann") == [1, 0] and place(page) == third
+    press(page, "b")
+    assert page.get_attribute(".choice[aria-pressed=true]", "data-vkeys").startswith("ArrowLeft")
+    press(page, "n")
+    assert place(page) == third
+    press(page, "n")
+    assert "1 skipped" in page.inner_text(".eh-vote [role=status]")
+
+
+def test_boxes_are_equal_and_keys_wait_while_somebody_types(sit, store: Store) -> None:
+    page = sit(voter="typist")
+    here = place(page)
+    left, right = (page.locator(".eh-vote .box").nth(k).bounding_box() for k in (0, 1))
+    assert [left[k] for k in ("width", "height", "y")] == [
+        right[k] for k in ("width", "height", "y")
+    ]
+    assert page.locator(".choice").first.bounding_box()["height"] >= 60
+    page.wait_for_timeout(300)
+    page.click("[data-comment]")
+    page.keyboard.type("tubn 1 because")
+    page.keyboard.press("ArrowLeft")
+    page.focus(".box .eh-txt")
+    page.keyboard.press("ArrowDown")  # scrolls the answer
+    page.wait_for_timeout(500)
+    assert place(page) == here and votes(store, STUDY, "typist") == []
+    page.click(".choice >> nth=2")
+    page.wait_for_function(
+        "before => document.querySelector('.eh-vote').dataset.ballot !== before", arg=here
+    )
+    assert page.input_value("[data-comment]") == ""  # the next one starts empty
+    (made,) = [j for j in store.judgements(STUDY) if j.ask.judge == "human:typist"]
+    assert made.reply == "tubn 1 because" and made.verdict == Verdict(1)
+    assert 0 < made.seconds < 90
+    assert page.evaluate("document.querySelector('.box .eh-txt').scrollTop") == 0
+
+
+def test_two_browsers_vote_at_once_and_one_name_in_both_votes_once(sit, store: Store) -> None:
+    ann, bob = sit("two at once", "ann"), sit("two at once", "bob")
+    for _ in range(3):
+        press(ann, "ArrowLeft")
+        press(bob, "ArrowRight")
+    items = [b.item for b in store.ballots("two at once") if b.state == "voted"]
+    assert len(items) == 6 == len(set(items))  # one vote on each was asked for
+    assert votes(store, "two at once", "ann") == [0, 0, 0]
+    assert votes(store, "two at once", "bob") == [1, 1, 1]
+    ann.get_by_role("button", name="not you?").click()  # now both are bob, on the same ballot
+    ann.wait_for_selector(".eh-vote input[name=voter]")
+    enter(ann, "bob")
+    assert place(ann) == place(bob)
+    press(ann, "ArrowLeft")
+    press(bob, "ArrowRight")
+    assert votes(store, "two at once", "bob") == [1, 1, 1, 0]
+    assert "another window" in bob.inner_text(".said") and place(ann) == place(bob)
+
+
+def test_on_a_phone_one_answer_at_a_time_and_both_before_the_vote(sit, store: Store) -> None:
+    page = sit("phone", "pho", width=390)
+    boxes = page.locator(".eh-vote .box")
+    assert boxes.nth(0).is_visible() and not boxes.nth(1).is_visible()
+    assert page.locator(".choice").nth(0).is_disabled()
+    assert page.get_by_text("Read every answer to vote.").is_visible()
+    page.keyboard.press("ArrowLeft")
+    page.get_by_role("button", name="Read answer B").click()
+    assert boxes.nth(1).is_visible() and not boxes.nth(0).is_visible()
+    before = place(page)
+    box = page.locator(".choices").bounding_box()
+    assert box is not None and box["y"] + box["height"] <= 901  # the buttons stay in reach
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    page.wait_for_timeout(300)
+    page.click(".choice >> nth=2")
+    page.wait_for_function(
+        "before => document.querySelector('.eh-vote').dataset.ballot !== before", arg=before
+    )
+    assert votes(store, "phone", "pho") == [1]
+    assert page.locator(".choice").nth(0).is_disabled()  # and the next one is closed again
+
+
+def test_the_whole_page_shows_rules_people_and_results(sit, store: Store) -> None:
+    page = sit("rules", "org", blind=False)
+    press(page, "ArrowLeft")
+    page.get_by_role("cell", name="org").wait_for()
+    page.wait_for_function("document.querySelector('#eh-note').textContent.includes('1 person')")
+    assert "tab=vote&blind=1" in page.inner_text("[data-voters-link]")
+    page.get_by_text("Where orders flip", exact=True).click()
+    page.get_by_text("no win rate may be corrected").wait_for()
+    page.click("#eh-vote-save")
+    page.wait_for_function("() => document.querySelector('.eh-vote')")
+    for _ in range(50):
+        if store.voting("rules").choose == "flipped":
+            break
+        page.wait_for_timeout(100)
+    assert store.voting("rules").choose == "flipped"
+    page.get_by_role("tab", name="Results", exact=True).click()
+    page.get_by_test_id("Agreement-radio-label").click()
+    page.wait_for_function(
+        "document.querySelector('#eh-agree')?.textContent.toLowerCase().includes('people')"
+    )
