@@ -16,13 +16,14 @@ from components.voices import Voices
 from metrics import selection
 from metrics.agreement import people_agreement
 from metrics.alignment import Alignment, Scores
-from metrics.concord import PEOPLE, AmongPeople, Concord, among_people, matrix
+from metrics.concord import PEOPLE, AmongPeople, Concord, among_people, grid, matrix
 from metrics.contrasts import Contrast, contrasts
 from metrics.corrected import Corrected, corrected_win_rates
 from metrics.measures import Cell as Group
 from metrics.measures import Evidence
 from metrics.position import ACCURACY
 from metrics.replacement import Replacement, replacements
+from metrics.voters import Voter, voters, without
 from metrics.wins import outcomes
 from studies.records import Estimate
 from studies.store import Store
@@ -113,6 +114,14 @@ class Agreement:
         return {cell[0]: e for cell, e in got.items() if e.value is not None}
 
     @cached_property
+    def merged_with_people(self) -> dict[str, Concord]:
+        """voice -> both orders as one verdict, held against the people's majority."""
+        if not self.voices.has_people or self.merged.empty:
+            return {}
+        made = grid(selection.stacked({BOTH: self.merged, PEOPLE: self.people_rows}, "asked"))
+        return {name: made.between(PEOPLE, name) for name in made.voices if name != PEOPLE}
+
+    @cached_property
     def scores(self) -> Scores:
         return Scores(self.voices.frame)
 
@@ -129,6 +138,56 @@ class Agreement:
         if not self.voices.has_people:
             return []
         return replacements(self.voices.frame, np.random.default_rng(SEED))
+
+    @cached_property
+    def prompt_stand_ins(self) -> list[Replacement]:
+        """Every prompt in a person's place, all its judges together; none where either is one."""
+        heard = [self.voices.names[name] for name in self.voices.heard]
+        if not self.voices.has_people or any(len({cell[k] for cell in heard}) < 2 for k in (0, 1)):
+            return []
+        rows = self.voices.rows
+        judge = np.where(selection.people(rows), rows["judge"].astype(str),
+                         rows["prompt"].astype(str))  # fmt: skip
+        return replacements(rows.assign(judge=pd.Categorical(judge)), np.random.default_rng(SEED))
+
+    # ---- the people themselves
+
+    @cached_property
+    def voters(self) -> list[Voter]:
+        return voters(self.people_rows)
+
+    @cached_property
+    def flagged(self) -> list[str]:
+        return [one.name for one in self.voters if one.flags]
+
+    @cached_property
+    def votes_cast(self) -> int:
+        return len(self.people_rows)
+
+    @cached_property
+    def sought(self) -> int:
+        """Votes on pairs that were not chosen at random."""
+        return int(selection.sought(self.people_rows).sum())
+
+    @cached_property
+    def by_all_votes(self) -> dict[str, Estimate]:
+        """Each judge against the majority, and two people against each other."""
+        return self._same(self.voices.frame)
+
+    @cached_property
+    def without_flagged(self) -> dict[str, Estimate]:
+        return self._same(without(self.voices.frame, self.flagged))
+
+    @cached_property
+    def at_random(self) -> dict[str, Estimate]:
+        frame = self.voices.frame
+        return self._same(selection.rows_of(frame, ~selection.sought(frame)))
+
+    def _same(self, frame: pd.DataFrame) -> dict[str, Estimate]:
+        made = grid(frame)
+        held = PEOPLE in made.voices
+        found = {n: made.between(PEOPLE, n).share for n in self.ranked if held and n in made.voices}
+        return found | {"two people": among_people(frame).pair.share}
 
     @cached_property
     def corrected(self) -> dict[str, Corrected]:

@@ -16,6 +16,8 @@ from components.agreement_tables import (
     show_distances,
     show_stand_ins,
 )
+from components.agreement_voters import caveat, show_sought, show_voters
+from components.agreement_voters import told as told_people
 from components.disputes import (
     AGAINST_KNOWN,
     AGAINST_PEOPLE,
@@ -28,12 +30,14 @@ from components.panels import empty, heading, how, key, wrap
 from components.plot import ClickableHTML, Switch
 from components.results_parts import Parts, pick
 from components.scene import Scene
+from metrics import voter_flags as flags
 
 NAME: Final = "Agreement"
 LISTS: Final = (AGAINST_PEOPLE, AGAINST_KNOWN, JUDGES_SPLIT, PEOPLE_SPLIT)
 
 
 def build() -> Parts:
+    sought = ClickableHTML(elem_id="eh-agree-sought")
     with gr.Row(equal_height=True, elem_classes="eh-pair"):
         with gr.Column(elem_classes="eh-panel", scale=27):
             with gr.Row(elem_classes="eh-panel-head"):
@@ -64,6 +68,10 @@ def build() -> Parts:
             ClickableHTML(view.order_keys(key("tick", "always tie")))
             far = ClickableHTML(elem_id="eh-agree-far")
             ClickableHTML(how(HOW_FAR))
+    with gr.Column(elem_classes="eh-panel") as voters_panel:
+        head_voters = ClickableHTML(heading("The people who voted"))
+        people = ClickableHTML(elem_id="eh-agree-voters")
+        ClickableHTML(how(HOW_VOTERS))
     with gr.Column(elem_classes="eh-panel") as categories_panel:
         head_categories = ClickableHTML(heading("Agreement by category"))
         categories = ClickableHTML(elem_id="eh-agree-categories")
@@ -80,9 +88,9 @@ def build() -> Parts:
         listed = ClickableHTML(elem_id="eh-agree-list")
     return Parts(
         shown=[head, matrix, dual, numbers, head_stand, stand, head_far, far, head_categories,
-               categories, corrected, head_list, listed, numbers_panel, people_row,
-               categories_panel, corrected_panel],
-        clickable=[matrix, numbers, categories, listed],
+               categories, corrected, head_list, listed, sought, head_voters, people,
+               numbers_panel, people_row, categories_panel, corrected_panel, voters_panel],
+        clickable=[matrix, numbers, categories, listed, people],
         controls={"agree": kind, "apart": apart},
         alone={"agree": ([head, matrix], show_kind), "apart": ([head_list, listed], show_list)},
     )  # fmt: skip
@@ -108,8 +116,22 @@ HOW_DUAL: Final = (
 HOW_NUMBERS: Final = (
     "Same verdict: first, second or tie. Without ties: where both decide. "
     "`α = 1 − (n − 1)·observed / expected` disagreement, nominal. Two people: every two votes on "
-    "one pair. A person against the others' majority: leave one out, a split of the others is a "
-    "tie."
+    "one pair. A person against the others: leave one out; a split of the others is a tie, MAE and "
+    "Consistency are from the others' mean. Both orders: 2–0 or a tie; for MAE the mean of the two "
+    "scores."
+)
+HOW_VOTERS: Final = (
+    "First side: share of decisive votes for the answer that stood first, where the order is "
+    "known; even-handed is 50 % of two. Same when swapped: comparisons put to one person twice, "
+    "sides swapped. With the others: share of the other people on the same pair whom this person "
+    "sides with; those others: how far they side with each other. Right: the chance to be right "
+    "that explains who agrees with whom, if people err independently (one-coin model).\n\n"
+    f"Who stands out: sides with the others at least {100 * flags.GAP:.0f} points less than they "
+    f"do with each other, or says the same when swapped that much less than the rest (Fisher's "
+    f"exact test); takes one side at least {100 * flags.LEAN:.0f} points more than the others "
+    f"would (exact binomial test); both at {100 * flags.LEVEL:.0f} % after Holm's adjustment over "
+    f"all people, from {flags.LEAST} votes on. Or most timed votes came faster than "
+    f"{flags.PACE:.0f} characters a second. Nobody is removed."
 )
 HOW_STAND: Final = (
     "Each voter is taken away in turn and the judge put in their place: which of the two sides "
@@ -152,17 +174,19 @@ def settle(scene: Scene, wanted: Mapping[str, str]) -> dict[str, Any]:
 
 def show(scene: Scene, agree: str, apart: str) -> list[Any]:
     data = agreement_in(scene)
+    note = caveat(data)
     against = data.by_category[0]
     title = f"Agreement with {against}, by category" if against else "Agreement by category"
     said = "right; a tie is wrong" if against == view.KNOWN else "same verdict"
     levels = "−2 to 2" if data.five_levels else "three levels, −1 to 1: read it beside always-tie"
     far_told = f"Consistency: % within 1 of the mean; MAE: mean distance; {levels}"
     return [
-        *_kind(data, agree), view.show_dual(data), show_coefficients(data),
-        heading("Which judge could stand for a person?", STAND_TOLD), show_stand_ins(data),
-        heading("Distance from the people's mean", far_told), show_distances(data),
-        heading(title, f"% {said}, 95{NARROW}% CI"), view.show_categories(data),
-        show_corrected(data), *_list(data, apart), *_panels(data),
+        *_kind(data, agree), view.show_dual(data) + note, show_coefficients(data) + note,
+        heading("Which judge could stand for a person?", STAND_TOLD), show_stand_ins(data) + note,
+        heading("Distance from the people's mean", far_told), show_distances(data) + note,
+        heading(title, f"% {said}, 95{NARROW}% CI"), view.show_categories(data) + note,
+        show_corrected(data), *_list(data, apart), show_sought(data),
+        heading("The people who voted", told_people(data)), show_voters(data), *_panels(data),
     ]  # fmt: skip
 
 
@@ -171,7 +195,7 @@ def _panels(data: Agreement) -> list[Any]:
     people, known = data.voices.has_people, bool(data.by_category[0])
     return [
         gr.Column(visible=people), gr.Row(visible=people), gr.Column(visible=known),
-        gr.Column(visible=people),
+        gr.Column(visible=people), gr.Column(visible=people),
     ]  # fmt: skip
 
 
@@ -185,7 +209,7 @@ def show_list(scene: Scene, agree: str, apart: str) -> list[Any]:
 
 def _kind(data: Agreement, agree: str) -> list[Any]:
     told = f"{view.KINDS[agree][2]}; 95{NARROW}% CI"
-    return [heading("Who agrees with whom", told), view.show_matrix(data, agree)]
+    return [heading("Who agrees with whom", told), view.show_matrix(data, agree) + caveat(data)]
 
 
 def _list(data: Agreement, apart: str) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -27,16 +27,18 @@ from components.voices import NO_PEOPLE, select_of
 from metrics.alignment import Alignment
 from metrics.concord import PEOPLE, Concord
 from metrics.corrected import Corrected
+from metrics.intervals import unknown
 from metrics.replacement import Replacement
 from studies.records import Estimate
 
 PAIR: Final = "two people"
-OTHERS: Final = "a person, the others' majority"
+OTHERS: Final = "a person, the others"
 MEAN: Final = "a person, the others' mean"
 ALWAYS_TIE: Final = "always tie"
 SURELY_BEST: Final = 0.95
 COLUMNS: Final = (
-    "Same verdict, %", "Without ties, %", "Cohen's κ", "κ without ties", "Krippendorff's α",
+    "Same verdict, %", "Without ties, %", "Cohen's κ", "κ without ties", "Krippendorff's α", "MAE",
+    "Consistency, %",
 )  # fmt: skip
 
 
@@ -44,22 +46,28 @@ def show_coefficients(data: Agreement) -> str:
     """Judges against the people's majority, people against each other: all coefficients."""
     if not data.voices.has_people:
         return empty(NO_PEOPLE, WHAT_TO_DO)
-    lines: list[tuple[str, Concord]] = [
-        (name, got) for name in data.ranked if (got := data.with_people(name)) is not None
+    lines: list[tuple[str, bool, Concord, Alignment | None]] = []
+    for name in data.ranked:
+        if (got := data.with_people(name)) is not None:
+            lines.append((name, False, got, data.distance(name, False)))
+        if (both := data.merged_with_people.get(name)) is not None:
+            lines.append((name, True, both, data.distance(name, True)))
+    lines += [
+        (PAIR, False, data.persons.pair, None),
+        (OTHERS, False, data.persons.others, data.scores.among_people().aligned),
     ]
-    lines += [(PAIR, data.persons.pair), (OTHERS, data.persons.others)]
     heads = [Cell("Held against people", "nm"), *(Cell(safe(name)) for name in COLUMNS)]
     heads.append(Cell("n", "num n"))
     rows = [
         Row(
             [
-                Cell(_voice(data, name), "nm"),
-                *(_cell(head, e) for head, e in zip(COLUMNS, _parts(got), strict=True)),
+                Cell(_both(name) if merged else _voice(data, name), "nm"),
+                *(_cell(head, e) for head, e in zip(COLUMNS, _parts(got, far), strict=True)),
                 Cell(count(got.share.n), "num n"),
             ],
-            kind="who" if name in (PAIR, OTHERS) else "",
+            kind="who" if name in (PAIR, OTHERS) else "both" if merged else "",
         )
-        for name, got in lines
+        for name, merged, got, far in lines
     ]
     return table(heads, rows, "numbers", "Agreement with people, all coefficients")
 
@@ -71,16 +79,23 @@ def _voice(data: Agreement, name: str) -> str:
     return link(name, select_of(data.voices, name) | {"unlike": PEOPLE})
 
 
-def _parts(got: Concord) -> list[Estimate]:
-    return [got.share, got.decisive, got.kappa, got.kappa_decisive, got.alpha]
+def _both(name: str) -> str:
+    return f'<span class="eh-mute"><span class="wide">{safe(name)}, </span>both orders</span>'
+
+
+def _parts(got: Concord, far: Alignment | None) -> list[Estimate]:
+    none = unknown("two votes have no mean of others", "score")
+    distances = [none, none] if far is None else [far.mae, far.consistency]
+    return [got.share, got.decisive, got.kappa, got.kappa_decisive, got.alpha, *distances]
 
 
 def _cell(head: str, estimate: Estimate) -> Cell:
     percent = head.endswith("%")
     scale, decimals = (100, 1) if percent else (1, 2)
-    if estimate.value is None:
-        return Cell(f'<span class="eh-mute" data-tip="{safe(estimate.note)}">{NONE}</span>', "num")
     label = f'<span class="lb">{safe(head)}</span>'
+    if estimate.value is None:
+        none = f'<span class="eh-mute" data-tip="{safe(estimate.note)}">{NONE}</span>'
+        return Cell(label + none, "num")
     value = number(scale * estimate.value, decimals)
     bounds = interval(estimate, decimals, scale=scale)
     return Cell(f'{label}<b>{value}</b> <span class="eh-ci">{bounds}</span>', "num")
@@ -161,8 +176,9 @@ def show_stand_ins(data: Agreement) -> str:
         Cell("Best, %", "num b"),
     ]  # fmt: skip
     rows = [_stand_in(one, axis) for one in known]
-    words = f'<p class="eh-small eh-under">{rich(best_stand_in(known))}</p>'
-    return table(heads, rows, "short", "Judges in a person's place", axis) + wrap(words)
+    words = f"{best_stand_in(known, data.voices.names)} {best_prompt(data.prompt_stand_ins)}"
+    below = wrap(f'<p class="eh-small eh-under">{rich(words.strip())}</p>')
+    return table(heads, rows, "short", "Judges in a person's place", axis) + below
 
 
 def _stand_in(one: Replacement, axis: Axis) -> Row:
@@ -182,9 +198,28 @@ def _stand_in(one: Replacement, axis: Axis) -> Row:
     return Row(cells, tip=tip)
 
 
-def best_stand_in(known: Sequence[Replacement]) -> str:
-    """Who would replace a person best, and how sure that is."""
+def best_prompt(prompts: Sequence[Replacement]) -> str:
+    """Which prompt, all judges together, would replace a person best, and how sure that is."""
+    known = [one for one in prompts if one.advantage.value is not None]
+    if len(known) < 2:
+        return ""
     first = known[0]
+    gap = number(100 * (first.advantage.value or 0.0), 1, signed=True)
+    sure = "" if first.best is None else f", leading in {share(first.best, 0)} of resamplings"
+    return (
+        f"Of {count(len(known), 'prompt')}, all judges together, **{first.judge}** comes closest: "
+        f"{gap} points {interval(first.advantage, 1, scale=100)}{sure}."
+    )
+
+
+def best_stand_in(
+    known: Sequence[Replacement], names: Mapping[str, tuple[str, str]] | None = None
+) -> str:
+    """Who would replace a person best, with which prompt, and how sure that is."""
+    first = known[0]
+    judge, prompt = (names or {}).get(first.judge, (first.judge, ""))
+    several = len({cell[1] for cell in (names or {}).values()}) > 1
+    who = f"**{judge}** with the prompt **{prompt}**" if several else f"**{first.judge}**"
     low, high = first.advantage.low, first.advantage.high
     if low is not None and low > 0:
         told = "sides with the others **more often than the person it replaces**"
@@ -193,7 +228,7 @@ def best_stand_in(known: Sequence[Replacement]) -> str:
     else:
         told = "cannot be told from the person it replaces"
     sides = f"({share(first.with_judge.value, 0)} against {share(first.with_person.value, 0)})"
-    head = f"**{first.judge}** would replace a person best: it {told} {sides}."
+    head = f"{who} would replace a person best: it {told} {sides}."
     if len(known) == 1 or first.best is None:
         return head
     if first.best >= SURELY_BEST:
@@ -214,7 +249,13 @@ def show_corrected(data: Agreement) -> str:
         return empty(NO_PEOPLE, WHAT_TO_DO)
     table_of = {name: one for name, one in data.corrected.items() if one.people.value is not None}
     if not table_of:
-        return empty("No pair was voted on.", "Corrected win rates start from people's votes.")
+        why = (
+            "All votes are on pairs that were picked because judges flip or disagree there; "
+            "correcting needs votes on pairs chosen at random."
+            if data.sought
+            else "Corrected win rates start from people's votes."
+        )
+        return empty("No pair was voted on at random." if data.sought else "No votes.", why)
     every = [e for one in table_of.values() for e in (one.corrected, one.judge, one.people)]
     axis = spread_axis(every, holds=(0.5,), bounds=(0, 1))
     axis = replace(axis, chance=0.5)

@@ -17,6 +17,7 @@ from studies.records import Estimate
 KINDS: Final = {
     "κ": ("kappa", heat.KAPPA, "Cohen's κ over first, second, tie"),
     "Accuracy": ("share", heat.ACCURACY, "% same verdict, ties counted"),
+    "α": ("alpha", heat.KAPPA, "Krippendorff's α over first, second, tie"),
     "Without ties": ("decisive", heat.ACCURACY, "% same verdict where both decide"),
 }
 WHAT_TO_DO: Final = (
@@ -27,6 +28,8 @@ WHAT_TO_DO: Final = (
 
 def show_finding(data: Agreement) -> tuple[str, str]:
     """Who comes closest to people; without people, how far judges agree with each other."""
+    if not data.judges and data.voices.has_people:
+        return _people_alone(data)
     if not data.judges:
         return "Nothing has been judged yet.", "Run the study; this page fills while it runs."
     ranked = [name for name in data.ranked if _people_share(data, name) is not None]
@@ -38,6 +41,16 @@ def show_finding(data: Agreement) -> tuple[str, str]:
         f"Nobody to hold {data.judges[0]} against yet.",
         f"{NO_PEOPLE} A second judge or prompt, or some votes, would make a comparison.",
     )
+
+
+def _people_alone(data: Agreement) -> tuple[str, str]:
+    """Votes and no judge: how far people agree is what a judge would be held against."""
+    pair, people = data.persons.pair.share.value, data.persons.voters
+    who = "one person" if people == 1 else f"{count(people)} people"
+    lead = f"Votes by {who}, and no judge in view to hold against them."
+    if pair is None:
+        return "Nobody voted on what another person voted on.", lead
+    return f"Two people side with each other on {share(pair, 0)} of votes.", lead
 
 
 def _people_share(data: Agreement, name: str) -> float | None:
