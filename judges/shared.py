@@ -1,0 +1,122 @@
+"""The engine where strangers share it: whose run it is, how many there may be, who may steer."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from judges.allowance import House, Purse
+from judges.desk import JudgeState, Settings
+from judges.engine import Engine
+from judges.errors import PlanError
+from judges.plan import Plan
+from judges.runs import Run
+from judges.vault import Held
+from studies.guarded import VisitorsStore
+from studies.records import JudgeSpec
+from studies.store import Store
+from studies.visitors import here
+
+
+@dataclass(frozen=True, slots=True)
+class RunLimits:
+    """What one visitor, and all together, may have this process do."""
+
+    asks: int
+    """Of one study."""
+    each: int
+    """Runs of one visitor at a time."""
+    at_once: int
+    """Runs of all."""
+    concurrency: int
+    """Calls of one run in flight."""
+
+
+class SharedEngine(Engine):
+    """Looks need a study that one may see; starting and steering one's own."""
+
+    def __init__(self, store: VisitorsStore, limits: RunLimits, lent: House | None = None) -> None:
+        super().__init__()
+        self._guard, self._limits, self._lent = store, limits, lent
+        self._whose: dict[str, str] = {}
+        self._starting = threading.Lock()
+
+    def start(
+        self,
+        plan: Plan,
+        store: Store,
+        *,
+        keys: Mapping[str, str] | None = None,
+        settings: Settings | None = None,
+    ) -> Run:
+        """As a run of the visitor whose call this is; it writes to the whole store."""
+        self._guard.must_own(plan.study.name)
+        self._check_size(plan.study.name)
+        settings = settings or Settings()
+        most = min(settings.concurrency or plan.study.concurrency, self._limits.concurrency)
+        with self._starting:  # two clicks at once are not two runs
+            self._check_room()
+            return super().start(
+                plan, store.bare, keys=keys, settings=replace(settings, concurrency=most)
+            )
+
+    def run(self, run_id: str) -> Run | None:
+        found = super().run(run_id)
+        return found if found and self._guard.sees(found.plan.study.name) else None
+
+    def latest(self, study: str) -> Run | None:
+        self._guard.must_see(study)
+        return super().latest(study)
+
+    def running(self, study: str) -> Run | None:
+        """For who steers: whoever only looks asks for the latest."""
+        self._guard.must_own(study)
+        return super().running(study)
+
+    def hire(
+        self, run: Run, judge: JudgeSpec, typed: Mapping[str, Held], settings: Settings
+    ) -> JudgeState:
+        state = super().hire(run, judge, typed, settings)
+        if judge.api_key_env and judge.name not in typed:
+            if self._lent is None or self._refused(run, judge):
+                raise PlanError(f"judge {judge.name!r}: {self._refused(run, judge)}")
+            whose = self._whose[run.id]
+            state.purse = Purse(run.store, self._lent, whose, run.id, judge.model, settings.wall)
+            state.price = state.purse.price
+        return state
+
+    def _admit(self, run: Run, typed: Mapping[str, str]) -> None:
+        for judge in run.judges:
+            if judge.api_key_env and judge.name not in typed and (why := self._refused(run, judge)):
+                raise PlanError(f"judge {judge.name!r}: {why}")
+        self._whose = {known: who for known, who in self._whose.items() if known in self._runs}
+        self._whose[run.id] = here().owner
+
+    def _refused(self, run: Run, judge: JudgeSpec) -> str:
+        """A variable of this machine is the house's key or none."""
+        if self._lent is None:
+            return "api_key_env names a variable of this machine; type your key instead"
+        return self._lent.refuses(judge, sees=run.plan.study.judge_sees == "images")
+
+    def _check_size(self, study: str) -> None:
+        planned = self._guard.counts(study)["planned"]
+        if planned > self._limits.asks:
+            raise PlanError(
+                f"{planned:,} asks are more than the {self._limits.asks:,} that a public page "
+                "takes for one study; take fewer items, judges, prompts or repeats"
+            )
+
+    def _check_room(self) -> None:
+        live = [run for run in list(self._runs.values()) if not run.finished.is_set()]
+        mine = [run for run in live if self._whose.get(run.id) == here().owner]
+        if len(mine) >= self._limits.each:
+            raise PlanError(
+                f"your run of {mine[-1].plan.study.name!r} is on, and a visitor has "
+                f"{self._limits.each} at a time here; stop it, or wait until it is done"
+            )
+        if len(live) >= self._limits.at_once:
+            raise PlanError(
+                f"{len(live)} runs are on, as many as this page takes at once; try again in a few "
+                "minutes. What you have set up stays"
+            )

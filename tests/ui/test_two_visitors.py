@@ -1,0 +1,163 @@
+"""Two strangers at one public page, each in a browser of their own: what one makes the other does
+not see, until Share makes a link, and then the other looks and nothing else."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from components.visitors_tab import STORED
+from tests.ui.conftest import ROOT, App
+
+STUDY = """
+name: mine alone
+data: {source: probe, count: 4, seed: 3}
+contestants: [precise, flawed]
+judges: [{name: firstish, model: simulated, first_bias: 0.5, seed: 1}]
+prompts: [brief-letters]
+"""
+NAME = "mine alone"
+
+
+class PublicApp(App):
+    def restart(self) -> None:
+        """At the same port: what a browser keeps, it keeps for an address."""
+        self.process.terminate()
+        self.process.wait(30)
+        self.process = subprocess.Popen(
+            self.process.args, cwd=ROOT, stdout=self.log, stderr=subprocess.STDOUT
+        )
+        self._wait(120)
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PublicApp]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("EVENHAND_PUBLIC", "1")
+        running = PublicApp(tmp_path_factory.mktemp("public") / "evenhand.db")
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="module")
+def people(browser) -> Iterator[list]:
+    """Two browsers that know nothing of each other."""
+    contexts = [browser.new_context(viewport={"width": 1440, "height": 900}) for _ in range(2)]
+    yield contexts
+    for context in contexts:
+        context.close()
+
+
+def wait_for(check, seconds: float = 60.0):
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if value := check():
+            return value
+        time.sleep(0.1)
+    raise AssertionError("waited in vain")
+
+
+def visit(context, url: str):
+    page = context.new_page()
+    page.set_default_timeout(90_000)
+    page.goto(url)
+    page.wait_for_selector("#eh-first-finding h1", state="attached")
+    return page
+
+
+def shown(page) -> str:
+    return page.locator("#eh-study input").input_value()
+
+
+def offered(page) -> list[str]:
+    page.locator("#eh-study input").click()
+    page.wait_for_selector("#eh-study [role=option]")
+    names = page.locator("#eh-study [role=option]").all_inner_texts()
+    page.keyboard.press("Escape")
+    return [name.strip().lstrip("✓").strip() for name in names]
+
+
+def address(page) -> dict[str, list[str]]:
+    return parse_qs(urlsplit(page.evaluate("location.href")).query)
+
+
+def kept(page) -> str:
+    return page.evaluate(f"localStorage.getItem({STORED!r})") or ""
+
+
+@pytest.fixture(scope="module")
+def link(app: PublicApp, people: list, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A makes a study, runs it, and shares it."""
+    page = visit(people[0], app.url)
+    wait_for(lambda: kept(page))
+    file = tmp_path_factory.mktemp("files") / "study.yaml"
+    file.write_text(STUDY)
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Open a study file").click()
+    chooser.value.set_files(file)
+    wait_for(lambda: page.locator("#eh-run").inner_text().startswith("Run 8 asks"))
+    page.locator("#eh-run").click()
+    wait_for(lambda: "8 of 8 asked" in page.locator("#eh-run-finding").inner_text())
+    wait_for(lambda: address(page).get("study") == [NAME])
+    page.locator("#eh-share").click()
+    page.wait_for_selector("#eh-link-make")
+    assert "Only you can open this study" in page.locator("#eh-link-note").inner_text()
+    page.locator("#eh-link-make").click()
+    made = wait_for(lambda: [t for t in [page.locator("#eh-link").inner_text()] if "token=" in t])
+    page.close()
+    return str(made[0])
+
+
+def test_a_study_is_its_makers_alone(app: PublicApp, people: list, link: str) -> None:
+    page = visit(people[1], f"{app.url}/?study={NAME}&tab=run")
+    page.get_by_text("There is no study named").wait_for()
+    wait_for(lambda: kept(page))
+    assert NAME not in offered(page)
+    page.close()
+
+
+def test_a_link_shows_it_and_offers_nothing_that_runs(
+    app: PublicApp, people: list, link: str
+) -> None:
+    page = visit(people[1], link)
+    wait_for(lambda: shown(page) == NAME)
+    wait_for(lambda: "8 of 8 asked" in page.locator("#eh-run-finding").inner_text())
+    for button in ("#eh-start", "#eh-retry", "#eh-pause", "#eh-stop"):
+        assert not page.locator(button).is_visible()
+    page.reload()
+    wait_for(lambda: shown(page) == NAME)
+    assert "token" in address(page)
+    page.locator("#eh-study input").click()
+    page.get_by_role("option", name="Probe set, embedded judge").first.click()
+    wait_for(lambda: "token" not in address(page))
+    page.close()
+
+
+def test_secrets_are_in_no_file_of_the_server(app: PublicApp, people: list, link: str) -> None:
+    token = parse_qs(urlsplit(link).query)["token"][0]
+    folder = Path(app.store).parent
+    for path in folder.rglob("*"):
+        if path.is_file():
+            assert token.encode() not in path.read_bytes(), path
+
+
+def test_a_restart_makes_nobody_a_stranger_and_a_withdrawn_link_is_dead(
+    app: PublicApp, people: list, link: str
+) -> None:
+    app.restart()
+    page = visit(people[0], f"{app.url}/?study={NAME}&tab=results")
+    wait_for(lambda: shown(page) == NAME)
+    assert NAME in offered(page)
+    page.locator("#eh-share").click()
+    page.locator("#eh-link-withdraw").click()
+    wait_for(lambda: "Only you can open" in page.locator("#eh-link-note").inner_text())
+    page.close()
+    page = visit(people[1], f"{app.url}/?{urlsplit(link).query}")
+    page.get_by_text("There is no study named").wait_for()
+    assert shown(page) != NAME
+    page.close()
