@@ -1,0 +1,196 @@
+"""API keys while they are needed: in memory, for a limited time, and known to whatever is printed.
+
+A key that a visitor typed is held here from the click to the end of the run, and forgotten earlier
+if nobody used it for a while: a run that was paused and left must not keep it. Nothing here is
+written, sent or put into the environment. What is held is also what `redacted` takes out of every
+message, in the forms in which providers and libraries repeat keys.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final, NoReturn
+from urllib.parse import quote
+
+from judges.errors import KeyExpired
+
+SETTING: Final = "EVENHAND_KEY_MINUTES"
+IDLE_MINUTES: Final = 30.0
+EXPIRED: Final = "its key expired"
+"""The words by which the page knows that a key has to be typed again."""
+
+MARK: Final = "[key]"
+SHORTEST: Final = 4
+"""A shorter 'key' is a word that stands everywhere."""
+PIECE: Final = 8
+"""So many characters in a row of a key are a part of it, and go too."""
+
+
+def idle_seconds() -> float:
+    """How long a typed key is held without being used."""
+    said = os.environ.get(SETTING, "")
+    try:
+        minutes = float(said) if said else IDLE_MINUTES
+    except ValueError:
+        minutes = IDLE_MINUTES
+    return 60.0 * min(max(minutes, 0.01), 24 * 60.0)
+
+
+class Held:
+    """One key. It has no repr, no copy and no pickle that shows it."""
+
+    __slots__ = ("__weakref__", "_clock", "_idle", "_last", "_pieces", "_value", "_wholes")
+
+    def __init__(
+        self, value: str, idle: float | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`idle`: seconds without use after which it is forgotten; None: held until `forget`."""
+        self._value: str | None = value
+        self._idle, self._clock = idle, clock
+        self._last = clock()
+        self._wholes = forms_of(value)
+        self._pieces = pieces_of(self._wholes)
+        if self._wholes:
+            with _HELD_LOCK:
+                _HELD.add(self)
+
+    def use(self) -> str:
+        """The key, for one call; every use holds it for another while."""
+        if self.look():
+            raise KeyExpired(
+                f"{EXPIRED}: keys are held in memory only, and forgotten after "
+                f"{(self._idle or 0) / 60:g} minutes without use. Type it again to go on"
+            )
+        self._last = self._clock()
+        assert self._value is not None
+        return self._value
+
+    def look(self) -> bool:
+        """Whether it is gone; one whose time is over goes now."""
+        if self._value is not None and self.left() <= 0:
+            self.forget()
+        return self._value is None
+
+    def left(self) -> float:
+        """Seconds until it would be forgotten."""
+        if self._idle is None:
+            return float("inf")
+        return self._last + self._idle - self._clock()
+
+    def forget(self) -> None:
+        self._value = None
+        self._wholes, self._pieces = (), frozenset()
+
+    def whole_forms(self) -> tuple[str, ...]:
+        return self._wholes
+
+    def found_in(self, text: str) -> bool:
+        return any(piece in text for piece in self._pieces)
+
+    def taken_out(self, text: str) -> str:
+        """The text without the key, its encoded forms, and longer pieces of either."""
+        for whole in self._wholes:
+            text = text.replace(whole, MARK)
+        present = [piece for piece in self._pieces if piece in text]
+        return _without(text, present) if present else text
+
+    def __repr__(self) -> str:
+        return "Held(…)"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a key is not written down")
+
+
+_HELD: Final[weakref.WeakSet[Held]] = weakref.WeakSet()
+_HELD_LOCK: Final = threading.Lock()
+"""All keys of this process that are held now: what is printed anywhere must know them all. Weak, so
+that a key lives no longer than the run that has it."""
+
+
+def held_now() -> list[Held]:
+    with _HELD_LOCK:
+        return list(_HELD)
+
+
+def held(value: str) -> Held:
+    """A key that somebody typed, without the blanks that come along when one is pasted."""
+    return Held(value.strip(), idle_seconds())
+
+
+def hold_all(typed: Mapping[str, str]) -> dict[str, Held]:
+    """Typed keys by judge."""
+    return {judge: held(value) for judge, value in typed.items()}
+
+
+@contextmanager
+def lent(values: Iterable[str]) -> Iterator[None]:
+    """Keys that are used within a block and nowhere else: until its end no message shows them."""
+    keys = [Held(value) for value in values]
+    try:
+        yield
+    finally:
+        for key in keys:
+            key.forget()
+
+
+def forms_of(value: str) -> tuple[str, ...]:
+    """A key as it may stand in a text: itself, percent-encoded, in base64 and in hex, the longest
+    first. Base64 of a longer text that holds the key has one of three shapes inside."""
+    if len(value) < SHORTEST:
+        return ()
+    raw = value.encode("utf-8", "replace")
+    found = {value, quote(value, safe=""), ascii(value)[1:-1]}
+    if len(value) >= PIECE:
+        found |= {raw.hex(), raw.hex().upper()}
+        for shift in range(3):
+            coded = base64.b64encode(b"\0" * shift + raw).decode()
+            inner = coded[(0, 2, 3)[shift] :].rstrip("=")
+            inner = inner[: len(inner) - (0, 1, 1)[(len(raw) + shift) % 3]]
+            found |= {inner, inner.replace("+", "-").replace("/", "_")}
+    return tuple(sorted(found, key=lambda form: (-len(form), form)))
+
+
+def pieces_of(forms: Iterable[str]) -> frozenset[str]:
+    """Every run of eight characters; of a shorter key the whole."""
+    return frozenset(
+        form[start : start + PIECE]
+        for form in forms
+        for start in range(max(1, len(form) - PIECE + 1))
+    )
+
+
+def _without(text: str, pieces: list[str]) -> str:
+    """Each stretch that is covered by pieces becomes one mark."""
+    gone = bytearray(len(text))
+    for piece in pieces:
+        start = text.find(piece)
+        while start >= 0:
+            gone[start : start + len(piece)] = b"\1" * len(piece)
+            start = text.find(piece, start + 1)
+    parts: list[str] = []
+    for place, character in enumerate(text):
+        if not gone[place]:
+            parts.append(character)
+        elif not place or not gone[place - 1]:
+            parts.append(MARK)
+    return "".join(parts)
+
+
+_LOOKS_LIKE_ONE: Final = re.compile(
+    r"\b(sk|hf|gsk|key|pk|rk|xai|nvapi|csk|pplx|fw|AIza)[-_][A-Za-z0-9_\-*.]{6,}"
+    r"|\bAIza[A-Za-z0-9_\-*.]{12,}|Bearer\s+\S+",
+)
+
+
+def redacted(text: str) -> str:
+    """A text without any key that is held now, and without what looks like one."""
+    for key in held_now():
+        text = key.taken_out(text)
+    return _LOOKS_LIKE_ONE.sub(MARK, text)

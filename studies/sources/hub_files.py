@@ -1,0 +1,116 @@
+"""Which files of a Hub dataset are read: its own, and tables.
+
+A card says where its data lies, and it is somebody's text. The library refuses data outside of the
+repository, but only after it has asked for it, at whatever address the card names. So the card is
+looked at before the library reads it, and what the library made of it before a row is read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+import yaml
+
+from studies.errors import SourceError
+from studies.sources.caps import caps_now
+from studies.sources.parquet_rows import batches, check_groups, paths_of
+
+CARDS: Final = ("README.md", ".huggingface.yaml")
+"""Where a dataset may say which files it consists of."""
+
+LARGEST_CARD: Final = 1 << 20
+ARCHIVES: Final = frozenset(
+    {".zip", ".tar", ".tgz", ".7z", ".rar", ".npz", ".npy", ".pkl", ".pickle", ".h5", ".pt"}
+)
+"""Neither unpacked nor run."""
+
+BLOCK: Final = 1 << 20
+"""Bytes fetched at once."""
+
+
+def check_cards(repo: str, commit: str, token: str | bool) -> None:
+    """Raises where a card names data that is not in its repository."""
+    from huggingface_hub import HfApi, hf_hub_download
+
+    found = HfApi(token=token).get_paths_info(
+        repo, list(CARDS), revision=commit, repo_type="dataset"
+    )
+    for entry in found:
+        if getattr(entry, "size", 0) > LARGEST_CARD:
+            raise SourceError(f"{repo}: its {entry.path} is larger than a card can be")
+        path = hf_hub_download(repo, entry.path, repo_type="dataset", revision=commit, token=token)
+        for named in data_files(Path(path).read_text(encoding="utf-8", errors="replace")):
+            if named.startswith(("/", "~", "\\")) or any(part in named for part in _LEADS_OUT):
+                raise _outside(repo, named)
+
+
+_FRONT: Final = re.compile(r"\s*---[\r\n]+(.*?)[\r\n]+---\s*?(?:[\r\n]|$)", re.DOTALL)
+"""The head of a card: up to a line that is three dashes, whatever stands in the lines between."""
+
+_LEADS_OUT: Final = ("..", "::", "://", ":\\")
+
+
+def data_files(card: str) -> Iterator[str]:
+    """Every path that a card names as data."""
+    front = _FRONT.match(card)
+    text = front[1] if front else card
+    try:
+        values = yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError):
+        return  # then the library cannot read it either
+    configs = values.get("configs") if isinstance(values, dict) else None
+    for config in configs if isinstance(configs, list) else ():
+        if isinstance(config, dict):
+            yield from _texts(config.get("data_files"))
+            yield from _texts(config.get("data_dir"))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for part in value:
+            yield from _texts(part)
+    elif isinstance(value, dict):
+        for part in value.values():
+            yield from _texts(part)
+
+
+def check_files(files: Iterable[str], repo: str) -> None:
+    """Raises where a dataset would read what is not its own, or what has to be unpacked."""
+    for file in files:
+        if not file.startswith(f"hf://datasets/{repo}@") or "/../" in file or "::" in file:
+            raise _outside(repo, file)
+        if ARCHIVES & set(PurePosixPath(file.lower()).suffixes):
+            name = PurePosixPath(file).name
+            raise SourceError(
+                f"{repo}: {name} is an archive, which is not unpacked; name a file of it that is "
+                "a table, as hub:owner/name:data/file.jsonl"
+            )
+
+
+def _outside(repo: str, named: str) -> SourceError:
+    return SourceError(f"{repo}: it names data outside of itself ({named[:80]!r}); it is not read")
+
+
+def parquet_stream(
+    files: list[str], columns: tuple[str, ...], token: str | bool
+) -> Iterator[dict[str, Any]]:
+    """Row group by row group, and no further than the rows that are taken: the library's own
+    reader fetches 32 MB or more at a time, and its threads outlive a slice that ends early."""
+    import pyarrow.parquet as parquet
+    from huggingface_hub import HfFileSystem
+
+    system, caps = HfFileSystem(token=token), caps_now()
+    for file in files:
+        name = PurePosixPath(file).name
+        with system.open(file, "rb", block_size=BLOCK) as held:
+            metadata = parquet.read_metadata(held)
+            check_groups(metadata, name, caps)
+            known = {path.split(".")[0] for path in paths_of(metadata)}
+            wanted = [column for column in columns if column in known] or None
+            for batch in batches(held, metadata, name, caps, wanted, 64):
+                yield from batch.to_pylist()

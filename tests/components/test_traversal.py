@@ -1,0 +1,187 @@
+"""The routes of the real app that give out files give out none of the machine's."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from tests.ui.conftest import ROOT, App
+from tests.ui.visitors import Visitor
+
+ROUTES = (
+    "/file=", "/gradio_api/file/", "/static/", "/assets/", "/svelte/", "/theme.css/",
+    "/gradio_api/stream/", "/custom_component/x/y/", "/gradio_api/proxy=", "/",
+)  # fmt: skip
+SECRET = "traversal-canary-51c7"
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    """The page for strangers, with a file beside its store that nobody may have."""
+    folder = tmp_path_factory.mktemp("served")
+    (folder / "store").mkdir()
+    (folder / "store" / "secret.txt").write_text(SECRET)
+    (folder / "store" / "uploads").mkdir()
+    (folder / "store" / "uploads" / "0a0a0a0a-theirs.csv").write_text(f"a\n{SECRET}\n")
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("GRADIO_TEMP_DIR", str(folder / "tmp"))
+        environment.setenv("EVENHAND_PUBLIC", "1")
+        environment.setenv("SOME_SECRET", SECRET)
+        running = App(folder / "store" / "evenhand.db")
+    yield running
+    running.close()
+
+
+def asked(app: App, path: str, method: str = "GET", body: bytes = b"", **headers: str):
+    """The path as it is: no client of ours puts it right on the way."""
+    connection = http.client.HTTPConnection("127.0.0.1", app.port, timeout=30)
+    connection.putrequest(method, path, skip_accept_encoding=True)
+    for name, value in {**headers, "Content-Length": str(len(body))}.items():
+        connection.putheader(name.replace("_", "-"), value)
+    connection.endheaders(body)
+    answer = connection.getresponse()
+    content = answer.read()
+    connection.close()
+    return answer, content
+
+
+def targets(app: App) -> list[str]:
+    store = app.store.as_posix()
+    inside = [store, f"{store}-wal", f"{app.store.parent}/secret.txt",
+              f"{app.store.parent}/uploads/0a0a0a0a-theirs.csv", app.store.with_suffix(".log"),
+              f"{ROOT}/app.py", f"{ROOT}/requirements.txt", f"{ROOT}/judges/providers.yaml",
+              f"{ROOT}/.git/config"]  # fmt: skip
+    return ["/etc/passwd", "/proc/self/environ", "/proc/self/cmdline", "/proc/self/maps",
+            "/dev/zero", *map(str, inside)]  # fmt: skip
+
+
+def paths(app: App) -> list[str]:
+    """Every target as such and in disguise, on every route that serves files."""
+    out = []
+    for target in targets(app):
+        bare, up = target.lstrip("/"), "../" * 12
+        forms = [
+            target, quote(target, safe=""), f"{up}{bare}", quote(f"{up}{bare}", safe=""),
+            f"{up}{bare}".replace("../", "%2e%2e/"), f"{up}{bare}".replace("../", "..%2f"),
+            f"{up}{bare}".replace("../", "%252e%252e%252f"), f"{up}{bare}".replace("../", "....//"),
+            f"{up}{bare}".replace("/", "%5c"), f"/{target}", f"//{target}", f"/.{target}",
+            f"file://{target}", f"{target}%00.png", f"{target}/.", f"assets/{up}{bare}",
+            f"{app.store.parent.parent}/tmp/{up}{bare}", f"/dev/fd/../..{target}",
+        ]  # fmt: skip
+        out += [f"/gradio_api/file={form}" for form in forms]
+        out += [f"{route}{up}{bare}" for route in ROUTES]
+        out += [f"{route}{quote(target, safe='')}" for route in ROUTES]
+    return out
+
+
+def test_no_path_in_any_disguise_leads_to_a_file_of_the_machine(app):
+    tried = paths(app)
+    assert len(tried) > 300
+    page = asked(app, "/")[1][:200]
+    for path in tried:
+        answer, content = asked(app, path)
+        served = answer.status == 200 and content[:200] != page  # a path of no route is the page's
+        assert not served, (path, content[:200])
+        assert answer.status in (200, 307, 400, 403, 404, 405, 422), (path, answer.status)
+        for secret in (SECRET.encode(), b"root:x:0", b"SQLite format 3", b"SOME_SECRET"):
+            assert secret not in content, path
+
+
+def test_the_route_does_give_out_what_was_uploaded(app):
+    """So that the refusals above are refusals, and not a route that is not there."""
+    _, (path,) = uploaded(app, "mine.csv")
+    answer, content = asked(app, f"/gradio_api/file={path}")
+    assert (answer.status, content) == (200, b"a,b\n1,2\n")
+
+
+@pytest.mark.parametrize("method", ["HEAD", "POST", "PUT", "DELETE", "OPTIONS"])
+def test_no_other_method_does(method, app):
+    for target in targets(app):
+        answer, content = asked(app, f"/gradio_api/file={target}", method)
+        assert answer.status >= 400 or not content, (method, target)
+        assert int(answer.headers.get("Content-Length") or 0) < 200
+
+
+@pytest.mark.parametrize(
+    "address", ["http://127.0.0.1:9/x", "https://example.com/x", "//example.com/x",
+                "http://169.254.169.254/latest/meta-data"],
+)  # fmt: skip
+def test_the_file_route_fetches_nothing_from_elsewhere_and_sends_nobody_there(address, app):
+    for form in (address, quote(address, safe="")):
+        for route in ("/gradio_api/file=", "/gradio_api/proxy="):
+            answer, _ = asked(app, route + form)
+            assert answer.status in (400, 403, 404, 405), (route + form, answer.status)
+            assert "location" not in answer.headers
+
+
+# ---- uploads -------------------------------------------------------------------------------
+
+NAMES = ["../../../etc/cron.d/evil", "..\\..\\evil.csv", "/etc/passwd", "a/../../b.csv", "..", ".",
+         "x" * 400 + ".csv", "<script>alert(1)</script>.csv", "nul\0byte.csv", "a\nb.csv",
+         "%2e%2e%2fevil.csv", "~/.ssh/authorized_keys", ".bashrc", "evenhand.db"]  # fmt: skip
+
+
+def uploaded(app: App, name: str) -> tuple[int, list[str]]:
+    edge = uuid.uuid4().hex
+    shown = name.replace("\n", "%0A").replace('"', "%22")
+    body = (
+        f'--{edge}\r\nContent-Disposition: form-data; name="files"; filename="{shown}"\r\n'
+        f"Content-Type: text/csv\r\n\r\na,b\n1,2\n\r\n--{edge}--\r\n"
+    ).encode()
+    kind = f"multipart/form-data; boundary={edge}"
+    answer, content = asked(app, "/gradio_api/upload", "POST", body, Content_Type=kind)
+    return answer.status, json.loads(content) if answer.status == 200 else []
+
+
+@pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
+def test_an_upload_lands_in_the_temporary_folder_whatever_it_is_called(name, app):
+    before = {path for path in app.store.parent.rglob("*") if "evenhand.db" not in path.name}
+    status, kept = uploaded(app, name)
+    folder = app.store.parent.parent / "tmp"
+    for path in kept:
+        assert Path(os.path.realpath(path)).is_relative_to(folder.resolve()), path
+    assert kept or status >= 400
+    after = {path for path in app.store.parent.rglob("*") if "evenhand.db" not in path.name}
+    assert after == before
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "secret.txt", "uploads/0a0a0a0a-theirs.csv"])
+def test_a_path_that_was_never_uploaded_is_not_taken_for_an_upload(path, app):
+    """The browser says where its upload lies: a stranger may say anything."""
+    visitor = Visitor(app.url)
+    target = path if path.startswith("/") else str(app.store.parent / path)
+    sent = [{"path": target, "meta": {"_type": "gradio.FileData"}, "orig_name": "a.csv"}]
+    with pytest.raises(AssertionError) as refused:
+        visitor.fire("eh-upload", "upload", {"eh-upload": sent})
+    assert "success" in str(refused.value) and SECRET not in str(refused.value)
+    assert not [p for p in (app.store.parent / "uploads").iterdir() if "theirs" not in p.name]
+
+
+def test_a_file_that_is_too_large_is_refused_while_it_comes(app):
+    """Strangers may send 50 MB: what is longer is not written to the end."""
+    edge = uuid.uuid4().hex
+    head = (
+        f'--{edge}\r\nContent-Disposition: form-data; name="files"; filename="a.csv"\r\n\r\n'
+    ).encode()
+    body = head + b"x" * (51 << 20) + f"\r\n--{edge}--\r\n".encode()
+    kind = f"multipart/form-data; boundary={edge}"
+    try:
+        answer, _ = asked(app, "/gradio_api/upload", "POST", body, Content_Type=kind)
+        assert answer.status == 413
+    except (ConnectionError, http.client.HTTPException):
+        pass  # it hung up
+    kept = [p for p in (app.store.parent.parent / "tmp").rglob("*") if p.is_file()]
+    assert all(path.stat().st_size < 50 << 20 for path in kept)
+
+
+def test_the_page_tells_no_folder_of_its_machine(app):
+    for path in ("/", "/config", "/gradio_api/info"):
+        content = asked(app, path)[1].decode("utf-8", "replace")
+        assert str(app.store.parent) not in content, path
