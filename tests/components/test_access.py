@@ -455,3 +455,8 @@ def test_the_secret_of_the_browsers_storage_survives_a_restart_and_is_the_owners
     assert kept_secret(tmp_path / "again.db") == on_space != first
     monkeypatch.setenv("EVENHAND_SECRET", "as the owner says")
     assert kept_secret(store) == "as the owner says"
+
+
+def test_the_readme_holds_the_table_that_is_in_force():
+    readme = Path(__file__).resolve().parents[2] / "README.md"
+    assert markdown() in readme.read_text(encoding="utf-8")
