@@ -122,6 +122,7 @@ def older_store(path: Path) -> None:
     connection.execute("ALTER TABLE replies DROP COLUMN top")
     connection.execute("ALTER TABLE studies DROP COLUMN owner")
     connection.execute("DROP TABLE shares")
+    connection.execute("DROP TABLE allowance")
     connection.execute("DROP TABLE ballots")
     connection.execute("PRAGMA user_version=2")
     connection.close()
