@@ -1,0 +1,149 @@
+"""Twenty payloads as every name and text there is, in every view of the real page: nothing happens.
+
+The page fixture fails a test on any page error and on any request to another host.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from components.results_tab import VIEWS
+from tests.ui.conftest import App, outside
+from tests.ui.hostile import HARM, NAMES, PAYLOADS, STUDY, fill
+from tests.ui.test_page import tab, wait_for
+
+pytestmark = pytest.mark.browser
+ROOT = Path(__file__).resolve().parents[2]
+HERE = f"study={quote(STUDY)}"
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory):
+    """The page on a store that holds the hostile study beside the demo."""
+    folder = tmp_path_factory.mktemp("hostile")
+    fill(folder / "evenhand.db", folder)
+    running = App(folder / "evenhand.db")
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def watched(visit):
+    """A page on which a dialog is a fault."""
+    dialogs = []
+
+    def open_page(query: str, **more):
+        page = visit(query, **more)
+        page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+        return page
+
+    yield open_page
+    assert dialogs == []
+
+
+def harmless(page) -> None:
+    """Everything unfolded, the pointer over every chart; then nothing of theirs is alive."""
+    page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+    for plot in page.locator(".eh-plot .main-svg >> visible=true").all()[:4]:
+        box = plot.bounding_box()
+        for share in (0.3, 0.6, 0.9) if box else ():
+            page.mouse.move(box["x"] + share * box["width"], box["y"] + box["height"] / 2)
+    page.wait_for_timeout(250)
+    assert page.evaluate(HARM) == []
+    assert page.title() == "Evenhand"
+
+
+def shows(page, text: str) -> bool:
+    """The payload is on the page as text: not left out, not run."""
+    return text in page.evaluate("document.body.textContent")
+
+
+def test_in_every_view_of_the_results(watched):
+    page = watched(f"{HERE}&tab=results")
+    page.wait_for_selector("#eh-matrix td button")
+    for view in VIEWS:
+        page.get_by_test_id(f"{view}-radio-label").click()
+        panel = page.locator(".eh-view [role=tabpanel] >> visible=true").first
+        wait_for(lambda panel=panel: len(panel.inner_text()) > 200)
+        page.wait_for_timeout(600)
+        harmless(page)
+        assert shows(page, PAYLOADS[1]), view
+    page.locator("#eh-filter-contestants input").click()
+    page.get_by_role("option").first.click()
+    page.locator("#eh-filter-suspects input").click()
+    page.get_by_role("option", name="without", exact=True).click()
+    page.wait_for_timeout(800)
+    harmless(page)
+
+
+def test_in_inspect_in_the_run_in_votes_and_in_what_is_shared(watched):
+    page = watched(f"{HERE}&tab=inspect", width=1000)
+    page.wait_for_selector(".eh-inspect-open [data-key]")
+    harmless(page)
+    assert shows(page, PAYLOADS[0]) and page.locator("mark").count()
+    page.locator(".eh-inspect-open [data-keys~=j]").first.click()
+    page.wait_for_timeout(500)
+    harmless(page)
+    for name in ("Run", "Vote", "Study"):
+        tab(page, name)
+        page.wait_for_timeout(900)
+        harmless(page)
+    page.locator("#eh-share").click()
+    wait_for(lambda: page.locator("#eh-link").text_content())
+    harmless(page)
+
+
+def test_as_a_file_as_its_columns_and_as_a_study_file(watched, tmp_path):
+    name = "".join(c for c in PAYLOADS[1] if c != "/")
+    table = tmp_path / f"{name}.csv"
+    heads = [f'"{text}"' for text in (PAYLOADS[2].replace('"', '""'), "b", "c", "d")]
+    table.write_text(",".join(heads) + "\n" + '"<img src=x onerror=alert(1)>",2,3,4\n' * 3)
+    page = watched("tab=study")
+    page.locator("#eh-ways-box").get_by_text("Choose a file").click()
+    page.locator("#eh-upload input[type=file]").set_input_files(table)
+    page.get_by_text("Read the table so").wait_for()
+    assert shows(page, PAYLOADS[2])
+    harmless(page)
+
+    page.locator("#eh-yaml .cm-content").click()
+    page.keyboard.press("ControlOrMeta+a")
+    judge = f'{{name: "{NAMES[0][:60]}", model: simulated}}'.replace('"<', "'<").replace('"}', "'}")
+    page.keyboard.insert_text(f"name: '{PAYLOADS[0]}'\njudges: [{judge}]\n'{PAYLOADS[5]}': 1\n")
+    page.wait_for_timeout(2000)
+    harmless(page)
+
+
+@pytest.mark.parametrize("payload", [PAYLOADS[1], PAYLOADS[5], PAYLOADS[14]])
+def test_in_an_address_that_names_no_study(watched, payload):
+    page = watched(
+        f"study={quote(payload)}&tab=inspect&item={quote(payload)}&text={quote(payload)}"
+    )
+    page.wait_for_selector(".toast-body")
+    assert payload[:20] in page.locator(".toast-body").first.inner_text()
+    harmless(page)
+
+
+def test_in_the_report_that_is_handed_on(browser, app, tmp_path):
+    target = tmp_path / "report.html"
+    command = [sys.executable, "-m", "components", "report", STUDY, str(target)]
+    subprocess.run([*command, "--store", str(app.store)], cwd=ROOT, check=True, capture_output=True)
+    faults: list[str] = []
+    page = browser.new_page()
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("dialog", lambda dialog: (faults.append("a dialog"), dialog.dismiss()))
+    page.on("request", lambda r: faults.append(r.url) if is_outside(r.url) else None)
+    page.goto(target.as_uri())
+    page.wait_for_selector(".main-svg")
+    page.wait_for_timeout(500)
+    assert page.evaluate(HARM) == [] and faults == []
+    assert shows(page, PAYLOADS[1])
+    page.close()
+
+
+def is_outside(url: str) -> bool:
+    return outside(url) and not url.startswith("file:")
