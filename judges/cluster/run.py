@@ -1,0 +1,279 @@
+"""python -m judges run STUDY.yaml --engine ray: the same plan on many machines.
+
+Ray schedules, restarts and retries; nothing of ours does. What workers write is keyed by the ask,
+so an ask that is made twice is stored once, and a run whose driver died goes on from the shards
+that lie there. The driver needs the store; workers need one folder that all of them see.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from judges.accounts import note_run
+from judges.cluster.asks import Job, check_folder, write_asks
+from judges.cluster.rounds import MOST, Rounds
+from judges.cluster.vllm import Processor, answered_by, check_weights
+from judges.cluster.worker import Asker
+from judges.desk import Settings
+from judges.errors import PlanError
+from judges.plan import Plan
+from judges.snapshot import State
+from studies.exports import export
+from studies.intake import Taken, take_shards
+from studies.owner import Owner, is_alive
+from studies.shards import ITEMS, shards_in
+from studies.store import Store
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+OBJECT_STORE: Final = 200 * 2**20
+"""Bytes of a local Ray's object store: what flows through it is names of shards."""
+DONE: Final = "imported"
+FULL: Final = 64
+"""Calls in flight that one worker process handles with ease."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Where a run is carried out."""
+
+    address: str = ""
+    """Of a running cluster; empty: a local Ray that ends with the run."""
+    workers: int = 0
+    """0: as many as the study's concurrency asks for."""
+    shards: Path | None = None
+    """A folder that all workers see; None: beside the store."""
+    weights: dict[str, str] = field(default_factory=dict)
+    """Judges that workers run themselves with vLLM, and where each finds the weights."""
+    processor: Processor | None = None
+    """Instead of Ray's vLLM processor, where there is no GPU."""
+
+
+@dataclass(slots=True)
+class ClusterRun:
+    """A run as the store keeps it."""
+
+    plan: Plan
+    owner: str
+    id: str = field(default_factory=lambda: secrets.token_urlsafe(9))
+    state: State = "running"
+    reason: str = ""
+    started: float = field(default_factory=time.time)
+    ended: float | None = None
+
+
+def run_on_ray(
+    plan: Plan,
+    store: Store,
+    cluster: Cluster,
+    *,
+    settings: Settings | None = None,
+    most: int = MOST,
+    told: Callable[[Taken], None] = lambda taken: None,
+) -> tuple[Taken, dict[str, str]]:
+    """Asks what is pending; what came of it, and the judges that were stopped, with reasons."""
+    ray = _ray()
+    _check(plan, cluster)
+    root = cluster.shards or default_folder(store, plan.study.name)
+    check_folder(root)
+    export(store, plan.study.name, "items", root / ITEMS)
+    owner = Owner(store.owners)
+    run = ClusterRun(plan, owner.id)
+    taken = _leftovers(store, plan, root, owner.id)
+    rounds = Rounds(plan, store, owner.id)
+    try:
+        note_run(store, run)
+        with _connected(ray, cluster):
+            pilot = _Pilot(ray, plan, store, cluster, rounds, settings or Settings(), taken, told)
+            pilot.fly(root, most)
+        left = store.counts(plan.study.name).get("pending", 0)
+        run.state = "stopped" if left else "done"
+        run.reason = "; ".join(rounds.stopped.values())
+    except BaseException as error:
+        run.state, run.reason = "failed", f"{type(error).__name__}: {error}"[:300]
+        raise
+    finally:
+        run.ended = time.time()
+        taken.add(_leftovers(store, plan, root, owner.id))
+        rounds.release()
+        note_run(store, run)
+        owner.close()
+    return taken, rounds.stopped
+
+
+def default_folder(store: Store, study: str) -> Path:
+    name = re.sub(r"[^A-Za-z0-9.-]+", "-", study).strip("-.") or "study"
+    return store.path.with_name(store.path.name + "-shards") / name
+
+
+def _ray() -> Any:
+    try:
+        import ray
+        import ray.data
+    except ImportError:
+        raise PlanError("--engine ray needs Ray: pip install -r requirements-cluster.txt") from None
+    return ray
+
+
+def _check(plan: Plan, cluster: Cluster) -> None:
+    names = {judge.name for judge in plan.study.judges if judge.kind == "endpoint"}
+    if not names:
+        raise PlanError(
+            "no judge of this study is an endpoint: the embedded and the simulated ones run here, "
+            "without --engine ray"
+        )
+    for name, path in cluster.weights.items():
+        check_weights(plan, name, path)
+
+
+@contextlib.contextmanager
+def _connected(ray: Any, cluster: Cluster) -> Iterator[None]:
+    """Workers import this very code: from the same folder here, sent along elsewhere."""
+    os.environ.setdefault("RAY_DATA_DISABLE_PROGRESS_BARS", "1")
+    quiet = {"logging_level": "ERROR", "log_to_driver": False}
+    if cluster.address:
+        sent = [str(ROOT / "judges"), str(ROOT / "studies")]
+        ray.init(address=cluster.address, runtime_env={"py_modules": sent}, **quiet)
+    else:
+        env = {"PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+        ray.init(
+            address="local", include_dashboard=False, object_store_memory=OBJECT_STORE,
+            runtime_env={"env_vars": env}, **quiet,
+        )  # fmt: skip
+    context = ray.data.DataContext.get_current()
+    context.enable_progress_bars = False
+    context.print_on_execution_start = False
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+@dataclass(slots=True)
+class _Pilot:
+    """Round after round until nothing is left that can be asked."""
+
+    ray: Any
+    plan: Plan
+    store: Store
+    cluster: Cluster
+    rounds: Rounds
+    settings: Settings
+    taken: Taken
+    told: Callable[[Taken], None]
+    seen: set[Path] = field(default_factory=set)
+    """Shards that are in the store."""
+
+    def fly(self, root: Path, most: int) -> None:
+        number = 0
+        while asked := self.rounds.next(most):
+            before = self.taken.stored
+            folder = root / f"{self.rounds.owner}-{number:04d}"
+            workers, in_flight = self._shape(len(asked))
+            job = self._job(folder, in_flight)
+            for kind, group in self._kinds(asked).items():
+                files = write_asks(group, folder / f"asks-{kind}", _size(in_flight, len(group)))
+                data = self.ray.data.read_parquet([str(path) for path in files])
+                self._collect(self._stage(kind, data, job, workers), folder)
+            self._take(shards_in(folder))  # what a worker wrote before it died
+            _mark(folder, self.store, self.plan)
+            self.rounds.release()
+            number += 1
+            if self.taken.stored == before:
+                break  # nothing got through: the next round would fare no better
+
+    def _kinds(self, asked: list[Any]) -> dict[str, list[Any]]:
+        """Asks for endpoints, and those of each judge whose weights are here."""
+        found: dict[str, list[Any]] = {}
+        for row in asked:
+            judge = row[1].judge
+            found.setdefault(judge if judge in self.cluster.weights else "", []).append(row)
+        return found
+
+    def _job(self, folder: Path, in_flight: int) -> Job:
+        study = self.plan.study
+        return Job(
+            {judge.name: judge for judge in study.judges},
+            {prompt.name: prompt for prompt in self.plan.prompts},
+            self.settings.reading or study.reading,
+            self.rounds.owner,
+            str(folder.resolve()),
+            in_flight,
+            self.settings,
+        )
+
+    def _shape(self, asks: int) -> tuple[int, int]:
+        """Workers, and calls in flight in each: together never more than the study allows."""
+        allowed = self.settings.concurrency or self.plan.study.concurrency
+        wanted = self.cluster.workers or max(2, math.ceil(allowed / FULL))
+        workers = max(1, min(wanted, allowed, asks))
+        return workers, max(1, allowed // workers)
+
+    def _stage(self, kind: str, data: Any, job: Job, workers: int) -> Any:
+        if kind:
+            path = self.cluster.weights[kind]
+            return answered_by(self.cluster.processor, path, data, job, workers)
+        return data.map_batches(
+            Asker, fn_constructor_args=[job], batch_size=None, batch_format="pyarrow",
+            compute=self.ray.data.ActorPoolStrategy(size=workers, max_tasks_in_flight_per_actor=2),
+            num_cpus=0.5,  # it waits for replies most of the time
+        )  # fmt: skip
+
+    def _collect(self, results: Any, folder: Path) -> None:
+        """Shards go into the store as they come, so that a page that watches it sees them."""
+        for table in results.iter_batches(batch_size=None, batch_format="pyarrow"):
+            for row in table.to_pylist():
+                if row["stopped"]:
+                    self.rounds.stopped.setdefault(row["judge"], row["stopped"])
+                else:
+                    self._take([folder / row["shard"]])
+            self.told(self.taken)
+
+    def _take(self, paths: list[Path]) -> None:
+        new = [path for path in paths if path not in self.seen]
+        self.taken.add(take_shards(self.store, new))
+        self.seen.update(new)
+
+
+def _size(in_flight: int, asks: int) -> int:
+    """Asks in a batch: enough to keep a worker's calls in flight, few enough to lose."""
+    return max(1, min(4096, max(32, 8 * in_flight), math.ceil(asks / 2)))
+
+
+def _leftovers(store: Store, plan: Plan, root: Path, mine: str) -> Taken:
+    """What an earlier run has left: its driver died before its last shards were in."""
+    taken = Taken()
+    stamp = _stamp(store, plan)
+    for folder in sorted(path for path in root.iterdir() if path.is_dir()):
+        owner = folder.name.rpartition("-")[0]
+        if owner != mine and is_alive(store.owners, owner):
+            continue  # another driver is at it
+        with contextlib.suppress(OSError):
+            if stamp in (folder / DONE).read_text(encoding="utf-8").split():
+                continue
+        taken.add(take_shards(store, shards_in(folder)))
+        _mark(folder, store, plan)
+    return taken
+
+
+def _stamp(store: Store, plan: Plan) -> str:
+    """A study of one store: shards may have to go into another one, too."""
+    row = store.read("SELECT created FROM studies WHERE name=?", (plan.study.name,)).fetchone()
+    return repr(row[0])
+
+
+def _mark(folder: Path, store: Store, plan: Plan) -> None:
+    """All shards of a round are in; its requests, the larger part, are not needed any more."""
+    for asks in folder.glob("asks-*"):
+        shutil.rmtree(asks, ignore_errors=True)
+    with (folder / DONE).open("a", encoding="utf-8") as out:
+        out.write(_stamp(store, plan) + "\n")

@@ -1,0 +1,122 @@
+"""Large frames, and counts that took long, kept on disk beside the store: a study of millions
+opens in a second.
+
+An Arrow file, not Parquet: that drops categories nobody uses and orders the rest by appearance,
+and a frame read back must be the frame that was written. What was made from other data, or by
+other code, is not read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import secrets
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.feather as feather
+
+LEAST: Final = 300_000
+"""Rows from which a frame is worth a file: fewer are made again as fast."""
+_MADE_BY: Final = ("frame", "columns", "truth", "suspects", "suspect_rules", "records", "rows")
+_STAMP: Final = b"evenhand"
+
+
+def read_kept(
+    store: Path, study: str, holds: Callable[[tuple[str, int]], bool]
+) -> pd.DataFrame | None:
+    """The frame of a study, if one was kept and `holds` says that its version still does."""
+    path = _path(store, study)
+    try:
+        with pa.memory_map(str(path)) as source:
+            schema = pa.ipc.open_file(source).schema
+        code, stamp, last = json.loads((schema.metadata or {})[_STAMP])
+        if code != _code() or not holds((stamp, last)):
+            return None
+        table = feather.read_table(path, memory_map=False)
+    except (OSError, pa.ArrowException, KeyError, ValueError):
+        return None
+    frame: pd.DataFrame = table.to_pandas(split_blocks=True, self_destruct=True)
+    return frame
+
+
+def keep(store: Path, study: str, version: tuple[str, int], frame: pd.DataFrame) -> None:
+    """Written whole or not at all; a folder that cannot be written is nobody's trouble."""
+    if len(frame) < LEAST:
+        return
+    path = _path(store, study)
+    half = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(exist_ok=True)
+        table = pa.Table.from_pandas(frame, preserve_index=False)
+        table = table.replace_schema_metadata(
+            {**(table.schema.metadata or {}), _STAMP: _stamp(version)}
+        )
+        try:
+            feather.write_feather(table, half, compression="lz4")
+            half.replace(path)
+        finally:
+            half.unlink(missing_ok=True)
+
+
+def read_value(store: Path, study: str, what: str, holds: Callable[[tuple[str, int]], bool]) -> Any:
+    """A number (or a table of them) that took long to count, if it still holds; else None."""
+    try:
+        code, stamp, last, value = _values(store, study)[what]
+        return value if code == _code() and holds((stamp, last)) else None
+    except (KeyError, ValueError, TypeError):
+        return None
+
+
+def keep_value(store: Path, study: str, what: str, version: tuple[str, int], value: Any) -> None:
+    path = _path(store, study, "json")
+    half = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(exist_ok=True)
+        values = _values(store, study) | {what: [_code(), *version, value]}
+        try:
+            half.write_text(json.dumps(values), encoding="utf-8")
+            half.replace(path)
+        finally:
+            half.unlink(missing_ok=True)
+
+
+def _values(store: Path, study: str) -> dict[str, Any]:
+    try:
+        values = json.loads(_path(store, study, "json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return values if isinstance(values, dict) else {}
+
+
+def forget(store: Path, study: str) -> None:
+    """A study that is deleted leaves nothing behind."""
+    for ending in ("arrow", "json"):
+        with contextlib.suppress(OSError):
+            _path(store, study, ending).unlink(missing_ok=True)
+
+
+def _path(store: Path, study: str, ending: str = "arrow") -> Path:
+    name = hashlib.sha256(study.encode()).hexdigest()[:20]
+    return store.with_name(store.name + "-frames") / f"{name}.{ending}"
+
+
+def _stamp(version: tuple[str, int]) -> bytes:
+    return json.dumps([_code(), *version]).encode()
+
+
+@lru_cache(maxsize=1)
+def _code() -> str:
+    """Changes with the code that makes frames, so that nobody has to remember a number."""
+    folder = Path(__file__).parent
+    texts = [
+        (folder / f"{name}.py").read_bytes()
+        for name in _MADE_BY
+        if (folder / f"{name}.py").exists()
+    ]
+    return hashlib.sha256(b"\x1f".join([*texts, pd.__version__.encode()])).hexdigest()[:16]

@@ -1,0 +1,87 @@
+"""What changed in which study: a run of one must not make the numbers of another old.
+
+Counting five million rows takes seconds, and a judgement of any study raises the store's last seq.
+So what came since the last look is looked at, and only what is in the study's own plan counts.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+Read = Callable[[str, Sequence[Any]], sqlite3.Cursor]
+Version = tuple[str, int]
+Value = TypeVar("Value")
+
+
+class _Seen(NamedTuple):
+    stamp: str
+    """Changes when the study is saved."""
+    last: int
+    """The store's last seq at the last look."""
+    own: int
+    """The last seq that may be the study's."""
+
+
+class Versions:
+    """The versions of a store's studies, and what was worked out for them."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, _Seen] = {}
+        self._kept: dict[tuple[str, str], tuple[Version, Any]] = {}
+        self._turns: dict[str, threading.RLock] = {}
+
+    def turn(self, name: str) -> threading.RLock:
+        """Held while something large of a study is worked out: who comes meanwhile waits for it
+        instead of working it out too."""
+        return self._turns.setdefault(name, threading.RLock())
+
+    def of(self, name: str, read: Read) -> Version:
+        """Changes when the study's plan or any of its judgements does."""
+        row = read(
+            "SELECT s.id, s.plan_sha || s.updated, COALESCE((SELECT max(seq) FROM judgements), 0) "
+            "FROM studies s WHERE s.name=?",
+            (name,),
+        ).fetchone()
+        if row is None:
+            return ("", 0)
+        study, stamp, last = row
+        before = self._seen.get(name)
+        own = last
+        if before is not None and before.stamp == stamp and last >= before.last:
+            own = before.own if last == before.last else _newest(read, study, before)
+        self._seen[name] = _Seen(stamp, last, own)
+        return stamp, own
+
+    def kept(self, name: str, what: str, version: Version, work: Callable[[], Value]) -> Value:
+        """Worked out once for a version."""
+        with self.turn(f"{name} {what}"):
+            held = self._kept.get((name, what))
+            if held is None or held[0] != version:
+                held = self._kept[name, what] = (version, work())
+            value: Value = held[1]
+            return value
+
+    def holds(self, name: str, version: Version, read: Read) -> bool:
+        """Whether a study is still as it was at a version, by what came since."""
+        stamp, last = version
+        now = self.of(name, read)
+        if now[0] != stamp or now[1] < last:
+            return False
+        if now[1] == last:
+            return True
+        row = read("SELECT id FROM studies WHERE name=?", (name,)).fetchone()
+        since = _Seen(stamp, last, last)
+        return row is not None and _newest(read, row[0], since) == last
+
+
+def _newest(read: Read, study: int, before: _Seen) -> int:
+    """The last seq of the study's own judgements, if any came since."""
+    row = read(
+        "SELECT max(j.seq) FROM judgements j WHERE j.seq>? AND EXISTS "
+        "(SELECT 1 FROM plan p WHERE p.key=j.key AND p.study=?)",
+        (before.last, study),
+    ).fetchone()
+    return before.own if row[0] is None else int(row[0])

@@ -1,0 +1,330 @@
+"""A cluster's parts without a cluster: what a worker does with a batch, and what is sent next."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from judges.__main__ import main
+from judges.accounts import accounts
+from judges.cluster.asks import ASKS, Job, read_asked, write_asks
+from judges.cluster.rounds import Rounds
+from judges.cluster.run import default_folder
+from judges.cluster.vllm import FAILED, Reader, after, before_of, check_weights
+from judges.cluster.worker import Asker
+from judges.errors import PlanError
+from judges.plan import Plan, save_plan
+from studies.intake import take_shards
+from studies.journal import Journal
+from studies.records import Judgement
+from studies.shards import shards_in
+from studies.store import Store
+from tests.judge_server import Fault, JudgeServer, NoCache, containing, first_attempt, judge
+from tests.judges.small_studies import PRICE, QUICK, endpoint, run_through, study_plan
+
+SECRET = "sk-the-key-of-the-workers-0123456789"
+
+
+@pytest.fixture
+def server() -> Iterator[JudgeServer]:
+    with JudgeServer(cache=NoCache(), behaviour=judge("longer")) as made:
+        yield made
+
+
+def a_plan(folder: Path, url: str, asks: int = 12, **more: Any) -> Plan:
+    judge_more = more.pop("judge", {})
+    folder.mkdir(exist_ok=True)
+    return study_plan(folder, [endpoint(url, **judge_more)], items=asks, **more)
+
+
+def job_of(plan: Plan, folder: Path) -> Job:
+    folder.mkdir(exist_ok=True)
+    judges = {judge.name: judge for judge in plan.study.judges}
+    prompts = {prompt.name: prompt for prompt in plan.prompts}
+    return Job(judges, prompts, plan.study.reading, "owner-1", str(folder), 8, QUICK)
+
+
+def tables(plan: Plan, store: Store, folder: Path, size: int = 5) -> list[pa.Table]:
+    """The files of asks that a round would write."""
+    rounds = Rounds(plan, store, "owner-1")
+    files = write_asks(rounds.next(), folder / "asks", size)
+    return [pq.read_table(path) for path in files]
+
+
+def rows(store: Store) -> list[Judgement]:
+    """As stored, without what a clock says."""
+    return [replace(j, time=0.0, seconds=0.0) for j in store.judgements("small")]
+
+
+def test_workers_give_the_store_that_a_live_run_gives(
+    server: JudgeServer, store: Store, tmp_path: Path
+) -> None:
+    """Row for row, with a retried fault, a refusal for good and a reply without a verdict."""
+    server.schedule(
+        containing("question 3\n", Fault("context_overflow")),
+        containing("question 5\n", Fault("empty_content")),
+        first_attempt(Fault("server_error")),
+    )
+    plan = a_plan(tmp_path / "data", server.base_url)
+    live = Store(tmp_path / "live.db")
+    run_through(plan, live)
+    save_plan(plan, store)
+    server.schedule(
+        containing("question 3\n", Fault("context_overflow")),
+        containing("question 5\n", Fault("empty_content")),
+    )
+    asker = Asker(job_of(plan, tmp_path / "shards"))
+    for table in tables(plan, store, tmp_path):
+        asker(table)
+    taken = take_shards(store, shards_in(tmp_path / "shards"))
+    assert rows(store) == rows(live)
+    assert taken.by_status == {"ok": 10, "too_long": 1, "empty": 1}
+    assert sum(line.cost for line in accounts(store, "small")) == pytest.approx(
+        sum(line.cost for line in accounts(live, "small"))
+    )
+    live.close()
+
+
+def test_the_ledger_equals_the_bill_with_retries(
+    server: JudgeServer, store: Store, tmp_path: Path
+) -> None:
+    server.schedule(first_attempt(Fault("server_error")))
+    plan = a_plan(tmp_path / "data", server.base_url)
+    save_plan(plan, store)
+    asker = Asker(job_of(plan, tmp_path / "shards"))
+    for table in tables(plan, store, tmp_path):
+        asker(table)
+    take_shards(store, shards_in(tmp_path / "shards"))
+    found = {line.outcome: line.calls for line in accounts(store, "small")}
+    assert found == {"HTTP 500": 12, "ok": 12}
+    spent = sum(line.cost for line in accounts(store, "small"))
+    assert spent == pytest.approx(float(server.bill.totals.dollars))
+
+
+def test_a_batch_that_is_done_again_asks_only_what_its_shards_do_not_hold(
+    server: JudgeServer, store: Store, tmp_path: Path
+) -> None:
+    """As Ray does when a worker dies: the whole batch comes again, to another worker."""
+    plan = a_plan(tmp_path / "data", server.base_url)
+    save_plan(plan, store)
+    (table,) = tables(plan, store, tmp_path, size=12)
+    job = job_of(plan, tmp_path / "shards")
+    Asker(job)(table.slice(0, 7))
+    assert server.bill.totals.calls == 7
+    report = Asker(job)(table)
+    assert server.bill.totals.calls == 12
+    assert report.column("asks").to_pylist() == [5]
+    assert take_shards(store, shards_in(tmp_path / "shards")).stored == 12
+
+
+def test_a_wrong_key_stops_the_judge_and_its_asks_stay_pending(
+    store: Store, tmp_path: Path
+) -> None:
+    with JudgeServer(api_keys=["right"]) as server:
+        plan = a_plan(tmp_path / "data", server.base_url)
+        save_plan(plan, store)
+        (table,) = tables(plan, store, tmp_path, size=12)
+        asker = Asker(job_of(plan, tmp_path / "shards"))
+        report = asker(table).to_pylist()
+        said = [row["stopped"] for row in report if row["stopped"]]
+        assert len(said) == 1
+        assert "refused the API key (401)" in said[0]
+        calls = server.bill.totals.calls
+        assert asker(table).num_rows >= 1  # a worker that knows does not ask again
+        assert server.bill.totals.calls == calls
+    taken = take_shards(store, shards_in(tmp_path / "shards"))
+    assert (taken.stored, taken.attempts) == (0, calls)
+    assert store.counts("small")["pending"] == 12
+
+
+def test_a_worker_without_the_variable_says_so_and_asks_nothing(
+    server: JudgeServer, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NOBODY_SET_THIS", raising=False)
+    plan = a_plan(tmp_path / "data", server.base_url, judge={"api_key_env": "NOBODY_SET_THIS"})
+    save_plan(plan, store)
+    (table,) = tables(plan, store, tmp_path, size=12)
+    (row,) = Asker(job_of(plan, tmp_path / "shards"))(table).to_pylist()
+    assert "NOBODY_SET_THIS is not set" in row["stopped"]
+    assert server.bill.totals.calls == 0
+
+
+def test_the_key_is_in_no_file(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not in the asks, not in the shards, not even where the provider repeats it in an error."""
+    monkeypatch.setenv("WORKERS_KEY", SECRET)
+    with JudgeServer(api_keys=[SECRET], echo_key=True) as server:
+        plan = a_plan(tmp_path / "data", server.base_url, judge={"api_key_env": "WORKERS_KEY"})
+        save_plan(plan, store)
+        (table,) = tables(plan, store, tmp_path, size=12)
+        Asker(job_of(plan, tmp_path / "shards"))(table)
+    assert len(shards_in(tmp_path / "shards")) == 1
+    for path in (path for path in tmp_path.rglob("*.parquet")):
+        texts = json.dumps(pq.read_table(path).to_pylist())
+        assert SECRET not in texts
+
+
+def test_asks_are_leased_and_another_process_gets_none_of_them(
+    server: JudgeServer, store: Store, tmp_path: Path
+) -> None:
+    plan = a_plan(tmp_path / "data", server.base_url)
+    save_plan(plan, store)
+    somebody, nobody = Journal(store), "9-dead"  # one that is alive, one that is not
+    try:
+        alive = Rounds(plan, store, somebody.owner.id)
+        dead = Rounds(plan, store, nobody)
+        assert len(alive.next(5)) == 5
+        mine = Rounds(plan, store, "me")
+        assert len(mine.next()) == 7
+        alive.release()
+        assert len(dead.next()) == 12  # what "me" and the dead hold is nobody's
+    finally:
+        somebody.close()
+
+
+def test_a_round_holds_what_fits_into_the_budget_at_worst(
+    server: JudgeServer, store: Store, tmp_path: Path
+) -> None:
+    # The worst case of an ask: 4,096 tokens out at $8 a million are $0.0328, the prompt less than
+    # $0.003. So $0.10 has room for two asks, not for three.
+    assert PRICE["output"] == 8.0
+    plan = a_plan(tmp_path / "data", server.base_url, budget_usd=0.1)
+    save_plan(plan, store)
+    assert len(Rounds(plan, store, "me").next()) == 2
+
+
+def test_what_failed_in_this_run_is_not_asked_again_by_it(
+    server: JudgeServer, store: Store, tmp_path: Path
+) -> None:
+    plan = a_plan(tmp_path / "data", server.base_url, 3)
+    save_plan(plan, store)
+    rounds = Rounds(plan, store, "me")
+    (table,) = tables(plan, store, tmp_path, size=12)
+    server.schedule(containing("question 1\n", Fault("server_error")))
+    Asker(job_of(plan, tmp_path / "shards"))(table)
+    taken = take_shards(store, shards_in(tmp_path / "shards"))
+    assert taken.by_status == {"ok": 2, "error": 1}
+    assert rounds.next() == []
+    assert len(Rounds(plan, store, "me").next()) == 1  # the next run's business
+
+
+# ----------------------------------------------------------------------------------- own weights
+
+
+def replied(plan: Plan, job: Job, table: pa.Table, texts: list[str]) -> pa.Table:
+    """What Ray's vLLM processor makes of asks, by its documented columns."""
+    rows = []
+    for row, text in zip(table.to_pylist(), texts, strict=True):
+        sent = {**row, **before_of(job)(row)}
+        cap = sent["sampling_params"]["max_tokens"]
+        if text.startswith("!"):
+            rows.append({**sent, FAILED: text[1:], "generated_text": "", "num_input_tokens": 0})
+            continue
+        made = {"generated_text": text.rstrip("…"), "num_input_tokens": 100, FAILED: "",
+                "num_generated_tokens": cap if text.endswith("…") else 7,
+                "time_taken_llm": 0.5, "logprobs": None}  # fmt: skip
+        rows.append({**sent, **made})
+    good = [row if row[FAILED] else after(row) for row in rows]
+    columns = ["key", "batch", "position", "ask", "generated_text", "num_input_tokens",
+               "num_generated_tokens", "logprobs", "seconds", FAILED]  # fmt: skip
+    return pa.Table.from_pylist([{name: row.get(name) for name in columns} for row in good])
+
+
+def test_replies_of_own_weights_are_read_by_the_same_rules(
+    server: JudgeServer, store: Store, tmp_path: Path
+) -> None:
+    plan = a_plan(tmp_path / "data", server.base_url, 5)
+    save_plan(plan, store)
+    (table,) = tables(plan, store, tmp_path, size=12)
+    job = job_of(plan, tmp_path / "shards")
+    texts = [
+        "Overall, Response A is better.",
+        "Nobody can tell.",
+        "",
+        "Let me think…",
+        "!ValueError: The decoder prompt is longer than the maximum context length of 4096",
+    ]
+    Reader(job)(replied(plan, job, table, texts))
+    take_shards(store, shards_in(tmp_path / "shards"))
+    found = [judgement.status for judgement in store.judgements("small")]
+    assert found == ["ok", "unreadable", "empty", "truncated", "too_long"]
+    first = next(store.judgements("small"))
+    assert first.verdict is not None
+    assert first.ask.labels[int(first.verdict.pick or 0)] == "A"
+    assert (first.usage.prompt, first.usage.completion, first.model) == (100, 7, "judge")
+    # 100 in at $2 and 7 out at $8 a million
+    assert first.cost == pytest.approx((100 * 2 + 7 * 8) / 1e6)
+
+
+def test_label_probabilities_of_own_weights_are_read(store: Store, tmp_path: Path) -> None:
+    plan = a_plan(
+        tmp_path / "data", "http://127.0.0.1:9/v1", 1, judge={"read": "probabilities"},
+        prompts=["brief-letters"],
+    )  # fmt: skip
+    save_plan(plan, store)
+    (table,) = tables(plan, store, tmp_path)
+    job = job_of(plan, tmp_path / "shards")
+    row = table.to_pylist()[0]
+    sent = before_of(job)(row)
+    assert sent["sampling_params"] == {"max_tokens": 1, "temperature": 0.0, "logprobs": 20}
+    assert sent["messages"][-1]["role"] == "assistant"  # the prefill, which vLLM goes on with
+    last = {7: {"logprob": -1.5, "rank": 2, "decoded_token": " B"},
+            5: {"logprob": -0.25, "rank": 1, "decoded_token": " A"}}  # fmt: skip
+    made = {"generated_text": " A", "num_input_tokens": 9, "num_generated_tokens": 1,
+            "logprobs": [last]}  # fmt: skip
+    Reader(job)(pa.Table.from_pylist([after({**row, **sent, **made})]))
+    take_shards(store, shards_in(tmp_path / "shards"))
+    (judgement,) = store.judgements("small")
+    assert judgement.status == "ok"
+    assert judgement.verdict is not None
+    # exp(-.25) = .7788 and exp(-1.5) = .2231, of which .7788/1.0019 = .7773
+    slot = judgement.ask.labels.index("A")
+    assert judgement.verdict.label_probabilities[slot] == pytest.approx(0.7773, abs=1e-4)
+
+
+def test_weights_for_nobody_are_refused(server: JudgeServer, tmp_path: Path) -> None:
+    plan = a_plan(tmp_path / "data", server.base_url, 1)
+    with pytest.raises(PlanError, match="no endpoint judge of that name; known: judge"):
+        check_weights(plan, "jugde", "/models/x")
+    with pytest.raises(PlanError, match="name a folder"):
+        check_weights(plan, "judge", "")
+
+
+# -------------------------------------------------------------------------------------- commands
+
+
+def test_rows_of_asks_come_back_as_they_were(
+    server: JudgeServer, store: Store, tmp_path: Path
+) -> None:
+    plan = a_plan(tmp_path / "data", server.base_url, 3, labels="crossed")
+    save_plan(plan, store)
+    sent = Rounds(plan, store, "me").next()
+    (path,) = write_asks(sent, tmp_path / "asks", 10)
+    table = pq.read_table(path)
+    assert table.schema.equals(ASKS)
+    back = [read_asked(row) for row in table.to_pylist()]
+    assert [(row.position, row.ask) for row in back] == [(p, ask) for p, ask, _ in sent]
+    assert [row.messages for row in back] == [call.messages for _, _, call in sent]
+
+
+def test_options_of_a_cluster_go_with_the_engine(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", str(tmp_path / "s.yaml"), "--workers", "2"]) == 2
+    assert "--workers goes with --engine ray" in capsys.readouterr().err
+    assert main(["run", str(tmp_path / "s.yaml"), "--engine", "ray", "--weights", "judge"]) == 2
+    assert "expected JUDGE=PATH" in capsys.readouterr().err
+
+
+def test_shards_lie_beside_the_store_under_a_tame_name(store: Store) -> None:
+    folder = default_folder(store, "../My study: 1/2")
+    assert folder.parent == store.path.with_name("evenhand.db-shards")
+    assert folder.name == "My-study-1-2"
