@@ -1,11 +1,11 @@
-# make app | test | bench | soak : each sets up what it needs and does nothing twice.
+# make app | test | bench | soak | audit : each sets up what it needs and does nothing twice.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 export GRADIO_ANALYTICS_ENABLED := False
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: app test lint unit browser bench soak demo weights clean
+.PHONY: app test test-cluster lint unit browser audit bench soak demo weights clean
 .DEFAULT_GOAL := app
 
 $(BIN)/python:
@@ -40,6 +40,25 @@ browser: $(VENV)/.dev
 
 test: $(VENV)/.dev $(VENV)/.weights lint browser
 	@$(BIN)/python -m pytest -n 2 --dist loadfile
+
+# Ray lives apart: `make test` runs without it, and says what it skips.
+$(VENV)/cluster/.run: requirements-cluster.txt requirements-dev.txt requirements.txt
+	$(PYTHON) -m venv $(VENV)/cluster
+	$(VENV)/cluster/bin/pip install --quiet -r requirements-cluster.txt -r requirements-dev.txt
+	@touch $@
+
+test-cluster: $(VENV)/cluster/.run
+	@$(VENV)/cluster/bin/python -m pytest tests/cluster
+
+# Known holes in what is installed. The tool lives apart, so that it is not among what it looks at.
+$(VENV)/audit/.run: requirements-audit.txt $(BIN)/python
+	$(BIN)/python -m venv $(VENV)/audit
+	$(VENV)/audit/bin/pip install --quiet -r requirements-audit.txt
+	@touch $@
+
+audit: $(VENV)/.run
+	-@$(MAKE) --no-print-directory $(VENV)/audit/.run
+	@$(BIN)/python -m tests.audit $(VENV)/audit/bin/pip-audit
 
 $(VENV)/.bench: requirements-bench.txt $(VENV)/.dev
 	$(BIN)/pip install --quiet -r requirements-bench.txt

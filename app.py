@@ -15,13 +15,19 @@ from typing import Any
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
 from components import demo
+from components.access import Access, mode
 from components.page_tab import create_page
 from components.space import FROZEN, SEED
 from components.theme import launch_look
+from judges import redaction
+from judges.allowance import house
 from judges.engine import Engine
+from judges.shared import SharedEngine
 from studies import snapshot
 from studies.database import default_path
 from studies.errors import EvenhandError
+from studies.guarded import VisitorsStore
+from studies.reaper import Reaper
 from studies.store import Store
 
 HERE = Path(__file__).resolve().parent
@@ -70,8 +76,31 @@ def open_store(path: Path | None, here: Path = HERE) -> tuple[Store, bool]:
     return store, False
 
 
+def open_doors(store: Store, access: Access) -> tuple[Store, Engine]:
+    """The store as the page sees it and the engine that asks: whole on one's own machine, guarded
+    where strangers share them."""
+    if not access.public:
+        return store, Engine()
+    shown = VisitorsStore(
+        store, most_studies=access.studies or 0, open_votes=access.open_votes
+    )  # fmt: skip
+    return shown, SharedEngine(shown, access.run_limits, house())
+
+
+def launch_rules(access: Access) -> dict[str, Any]:
+    """What never differs but in size: no trace of an error, no statistics, no file of the disk."""
+    return {
+        "show_error": False,
+        "enable_monitoring": False,
+        "allowed_paths": [],
+        "max_file_size": access.caps.file_bytes,
+        "state_session_capacity": access.sessions,
+    }
+
+
 def main(arguments: list[str] | None = None) -> int:
-    chosen = options(arguments)
+    chosen, access = options(arguments), mode()
+    redaction.install()
     if not port_is_free(chosen.host, chosen.port):
         print(
             f"error: port {chosen.port} on {chosen.host} is taken. Is another Evenhand running? "
@@ -81,27 +110,31 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     try:
         store, frozen = open_store(chosen.store)
+        shown, engine = (store, None) if frozen else open_doors(store, access)
     except EvenhandError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    engine = None if frozen else Engine()
     kept = None if frozen else snapshot.settings()
     keeper = snapshot.Keeper(store, *kept) if kept else None
-    blocks = create_page(store, engine)
-    blocks.queue(default_concurrency_limit=16)
-    settings: dict[str, Any] = {"server_name": chosen.host, "server_port": chosen.port}
+    reaper = Reaper(store, access.kept_days) if access.kept_days and not frozen else None
+    blocks = create_page(shown, engine)
+    blocks.queue(default_concurrency_limit=16, max_size=access.queue)
+    settings = {"server_name": chosen.host, "server_port": chosen.port, **launch_rules(access)}
     if chosen.mcp:
         if find_spec("mcp") is None:
             print("error: --mcp needs: pip install -r requirements-mcp.txt", file=sys.stderr)
             return 2
         settings["mcp_server"] = True
     try:
-        blocks.launch(**settings, show_error=False, state_session_capacity=200, **launch_look())
+        blocks.launch(**settings, **launch_look())
     finally:
+        if reaper:
+            reaper.close()
         if engine:
             engine.close()
         if keeper:
             keeper.close()
+        shown.close()
         store.close()
     return 0
 

@@ -153,14 +153,16 @@
 
   // ---- the address carries the view: a link shows exactly what is seen. Study and tab always; of the
   // rest, what belongs to the tab in view: Results and Inspect both have a judge, and mean it differently.
-  const scopes = {}, ALWAYS = ["study", "tab", "__theme"];
+  const scopes = {}, ALWAYS = ["study", "tab", "__theme", "blind", "token"];
   const write = (url) => {
     for (const name of [...url.searchParams.keys()]) if (!ALWAYS.includes(name)) url.searchParams.delete(name);
     for (const [name, value] of Object.entries(scopes[url.searchParams.get("tab")] ?? {})) if (value) url.searchParams.set(name, value);
     history.replaceState(history.state, "", url);
   };
   const remember = (values) => {
-    const url = new URL(location.href);
+    const url = new URL(location.href), before = url.searchParams.get("study");
+    // A link's token is for its study: the address of another must not give it away.
+    if (values.study && before && values.study !== before) url.searchParams.delete("token");
     for (const [name, value] of Object.entries(values)) value ? url.searchParams.set(name, value) : url.searchParams.delete(name);
     write(url);
   };
@@ -348,13 +350,17 @@
   const {evenhand} = window;
   if (evenhand.openDrawer) return;
   const drawer = () => document.querySelector("#eh-share-drawer"), close = () => document.querySelector("#eh-share-close")?.click();
+  let voters = "";   // the token of a link for voters, shown until another link is made
   const link = () => {
     const url = new URL(location.href), all = document.querySelector("#eh-link-filters")?.checked ?? true;
-    for (const name of [...url.searchParams.keys()]) if (name === "__theme" || (!all && !["study", "tab", "view"].includes(name))) url.searchParams.delete(name);
+    for (const name of [...url.searchParams.keys()]) if (name === "__theme" || (!all && !["study", "tab", "view", "token"].includes(name))) url.searchParams.delete(name);
+    if (voters) url.search = new URLSearchParams({study: url.searchParams.get("study") ?? "", tab: "vote", blind: "1", token: voters});
     return url.href;
   };
   const fill = () => { const node = document.querySelector("#eh-link"); if (node) node.textContent = link(); };
-  evenhand.openDrawer = () => { fill(); document.querySelector("#eh-share-close")?.focus(); };
+  evenhand.link = (token) => { voters = ""; evenhand.remember({token}); fill(); };
+  evenhand.linkForVoters = (token) => { voters = token; fill(); };
+  evenhand.openDrawer = () => { voters = ""; fill(); document.querySelector("#eh-share-close")?.focus(); };
   // The button appears with its file; Gradio makes the link when it is pressed.
   evenhand.download = (selector) => setTimeout(() => { const node = document.querySelector(selector); (node?.querySelector("a, button") ?? node)?.click(); }, 50);
   document.addEventListener("change", ({target}) => { if (target.id === "eh-link-filters") fill(); });
@@ -484,7 +490,7 @@
   const cell = (value) => {
     if (value === null || value === undefined) return "";
     if (typeof value === "number") return `${value}`;
-    const text = /^[=+\-@\t\r\n|]/.test(`${value}`) ? `'${value}` : `${value}`;
+    const text = /^'*[=+\-@\t\r\n|＝＋－＠]/.test(`${value}`) ? `'${value}` : `${value}`;
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   const csv = ({columns, rows}) => [columns, ...rows].map(row => row.map(cell).join(",")).join("\r\n") + "\r\n";
@@ -621,3 +627,105 @@
   evenhand.save = {csv, heatmap, sources};
 })();
 // ---- end of replay and downloads
+
+// ---- Vote: keys, one answer at a time on a phone, a name that the browser remembers, a page for voters
+(() => {
+  const {evenhand} = window;
+  if (evenhand.ballot) return;
+  const NAME = "evenhand-voter", SENT = 8000, SETTLE = 250;   // ms: when a lost answer is given up; when a new ballot takes keys
+  const narrow = matchMedia("(max-width: 760px)"), query = new URL(location.href).searchParams;
+  evenhand.blind = Boolean(query.get("blind"));
+  if (evenhand.blind) document.body.classList.add("eh-blind");
+  const voter = () => { try { return localStorage.getItem(NAME) ?? ""; } catch { return kept; } };
+  let kept = "";
+  const rename = (name) => { kept = name; try { name ? localStorage.setItem(NAME, name) : localStorage.removeItem(NAME); } catch { /* private window: until the page closes */ } };
+  evenhand.voterHere = (opened) => {
+    if (opened) setTimeout(() => document.querySelector("#eh-ballot .q")?.focus({preventScroll: true}), 50);
+    return JSON.stringify({voter: voter(), blind: evenhand.blind, tab: opened ? "vote" : new URL(location.href).searchParams.get("tab") ?? ""});
+  };
+
+  const typing = (node) => node.isContentEditable || node.matches?.("textarea, select, input:not([type=checkbox])");
+  const visible = (node) => node.getClientRects().length > 0;
+
+  evenhand.ballot = (element, trigger, watch) => {
+    let sent = 0, came = 0, place = null, side = 0, read = new Set();
+    const root = () => element.querySelector(".eh-vote"), all = (selector) => [...element.querySelectorAll(selector)];
+    const send = (act) => {
+      if (sent && Date.now() - sent < SENT) return;            // one act at a time: the next ballot is on its way
+      const state = root()?.dataset.ballot, comment = element.querySelector("[data-comment]")?.value ?? "";
+      const harmful = element.querySelector("[data-harmful]")?.checked ?? false;
+      sent = Date.now();
+      element.classList.add("sent");
+      trigger("select", {...act, ballot: state ? JSON.parse(state) : null, comment, harmful, voter: voter()});
+    };
+    // On a phone the buttons open when every answer has been on screen.
+    const show = () => {
+      const boxes = all(".box"), open = !narrow.matches || boxes.length < 2 || read.size >= boxes.length;
+      boxes.forEach((box, k) => box.classList.toggle("on", k === side));
+      all("[data-side]").forEach(button => button.setAttribute("aria-pressed", String(Number(button.dataset.side) === side)));
+      all(".choice").forEach(button => { button.disabled = !open; });
+      root()?.classList.toggle("wait", !open);
+    };
+    const settle = () => {
+      sent = 0;
+      element.classList.remove("sent");
+      const state = root()?.dataset.ballot ?? "";
+      if (state !== place) {                                    // Gradio changes attributes; what a reader typed or scrolled is a property
+        place = state; came = Date.now(); side = 0; read = new Set([0]);
+        all(".eh-txt").forEach(node => { node.scrollTop = 0; });
+        all("[data-comment]").forEach(node => { node.value = node.defaultValue = node.textContent; });
+        all("[data-harmful]").forEach(node => { node.checked = node.hasAttribute("checked"); });
+        if (visible(element)) { element.querySelector(".q")?.focus({preventScroll: true}); if (element.getBoundingClientRect().top < 0) element.scrollIntoView({block: "start"}); }
+      }
+      show();
+    };
+    element.addEventListener("click", (event) => {
+      const turn = event.target.closest("[data-side]"), act = event.target.closest("[data-act]");
+      if (turn) { side = Number(turn.dataset.side); read.add(side); show(); }
+      else if (act && !act.disabled) {
+        const asks = JSON.parse(act.dataset.act);
+        if (asks.act === "leave") rename("");
+        send(asks);
+      }
+    });
+    element.addEventListener("submit", (event) => {
+      event.preventDefault();
+      rename(event.target.elements.voter.value.trim());
+      send({act: "show"});
+    });
+    document.addEventListener("keydown", (event) => {
+      if (!element.isConnected || !visible(element) || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.repeat || typing(event.target)) return;
+      const {target, key} = event;
+      if (target.matches("[role=tab], [role=radio], [role=slider], [role=listbox], [role=option]")) return;   // these have a use for keys
+      if (key === "ArrowDown" && target.matches(".eh-txt") && target.scrollHeight > target.clientHeight) return;   // reading on
+      const button = all("[data-vkeys]").find(node => visible(node) && !node.disabled && node.dataset.vkeys.split(" ").includes(key));
+      if (!button) return;
+      event.preventDefault();
+      if (Date.now() - came > SETTLE) button.click();
+    });
+    element.addEventListener("keydown", ({key, target}) => { if (key === "Escape" && target.matches("[data-comment]")) element.querySelector(".q")?.focus({preventScroll: true}); });
+    narrow.addEventListener("change", show);
+    watch("value", settle);
+    settle();
+  };
+
+  evenhand.votersLink = (element, watch) => {
+    const fill = () => {
+      const here = new URL(location.href), link = new URL(here.origin + here.pathname);
+      link.search = new URLSearchParams({study: here.searchParams.get("study") ?? "", tab: "vote", blind: "1"});
+      const place = element.querySelector("[data-voters-link]");
+      if (place && place.textContent !== link.href) place.textContent = link.href;
+    };
+    element.addEventListener("click", async ({target}) => {
+      const button = target.closest("[data-copy-link]");
+      if (!button) return;
+      fill();
+      try { await navigator.clipboard.writeText(element.querySelector("[data-voters-link]").textContent); button.textContent = "Copied"; } catch { button.textContent = "Copying is not allowed here"; }
+      setTimeout(() => { button.textContent = "Copy"; }, 1500);
+    });
+    new IntersectionObserver(fill).observe(element);
+    watch("value", fill);
+    fill();
+  };
+})();
+// ---- end of Vote

@@ -1,4 +1,5 @@
-"""python -m components {report,freeze,publish}: a study as a file, a folder, a Space."""
+"""python -m components {report,freeze,publish,access}: a study as a file, a folder, a Space; what
+the page allows."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import os
 import sys
 from pathlib import Path
 
+from components import access
 from components.report import write_report
 from components.space import freeze, publish, push
 from studies.errors import EvenhandError, StoreUnusable
@@ -15,6 +17,9 @@ from studies.store import Store
 
 def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
+    if options.command is print_access:
+        print_access()
+        return 0
     try:
         store = _existing(options.store)
         options.command(store, options)
@@ -46,7 +51,13 @@ def _parser() -> argparse.ArgumentParser:
         if name != "report":
             sub.add_argument("--push", default="", help="owner/name of a Space to push it to")
         sub.set_defaults(command=command)
+    told = "what is allowed on one's own machine and in public, as the table of the README"
+    commands.add_parser("access", help=told, description=told).set_defaults(command=print_access)
     return parser
+
+
+def print_access() -> None:
+    print(access.markdown())
 
 
 def make_report(store: Store, options: argparse.Namespace) -> None:

@@ -1,7 +1,8 @@
 """The page's useful functions for programs: gradio_client, plain HTTP, or MCP with `--mcp`.
 
 Each has a docstring, since that is what a client and a model that calls it are shown. Keys are not
-taken here: a judge's key comes from the variable that its study names.
+taken here: a judge's key comes from the variable that its study names. Where strangers share the
+page each takes a token besides: a secret of the caller's own, or that of a link.
 """
 
 from __future__ import annotations
@@ -9,29 +10,34 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import wraps
+from inspect import Parameter, signature
 from typing import Any
 
 import gradio as gr
 
 from components.study_bench import planned
+from components.visitors_tab import entering
 from judges.engine import Engine
 from judges.errors import PlanError
 from judges.models.embedded import EmbeddedUnavailable
 from judges.models.weights import WeightsMissing
-from judges.plan import forecast, save_plan
+from judges.plan import forecast, owned, save_plan
 from metrics.summary import measure
 from studies.errors import EvenhandError
+from studies.guarded import VisitorsStore
 from studies.store import Store
+from studies.visitors import SHORTEST
 
 _TOLD = (EvenhandError, PlanError, WeightsMissing, EmbeddedUnavailable)
 
 
 def build(store: Store, engine: Engine | None) -> None:
     """Inside the Blocks of the page. Without an engine nothing that asks is offered."""
-    for function in looking(store):
-        gr.api(_told(function), api_name=function.__name__)
-    for function in asking(store, engine) if engine else ():
-        gr.api(_told(function), api_name=function.__name__)
+    offered = [*looking(store), *(asking(store, engine) if engine else ())]
+    shared = isinstance(store, VisitorsStore)
+    for function in offered:
+        told = _told(function)
+        gr.api(_with_token(told) if shared else told, api_name=function.__name__)
 
 
 def looking(store: Store) -> tuple[Callable[..., Any], ...]:
@@ -91,7 +97,7 @@ def asking(store: Store, engine: Engine) -> tuple[Callable[..., Any], ...]:
         Parameters:
             study_yaml: the text of a study file
         """
-        told = forecast(planned(study_yaml, store.path.parent), store=store)
+        told = forecast(planned(study_yaml, store.folder), store=store)
         return {
             "asks": told.asks, "noise": told.noise, "prompt_tokens": told.prompt_tokens,
             "completion_tokens": told.completion_tokens, "dollars": told.dollars,
@@ -105,7 +111,7 @@ def asking(store: Store, engine: Engine) -> tuple[Callable[..., Any], ...]:
         Parameters:
             study_yaml: the text of a study file
         """
-        plan = planned(study_yaml, store.path.parent)
+        plan = owned(planned(study_yaml, store.folder), store)
         save_plan(plan, store)
         running = engine.running(plan.study.name)
         run = running or engine.start(plan, store)
@@ -153,4 +159,33 @@ def _told(function: Callable[..., Any]) -> Callable[..., Any]:
         except _TOLD as error:
             raise gr.Error(str(error)) from None
 
+    return call
+
+
+_TOKEN = (
+    f"token: a secret of your own making, at least {SHORTEST} characters: what you run with it is "
+    "reached with it alone. Or the token of a link that somebody shared: it reads that study. "
+    "Without one, what everybody may see"
+)
+
+
+def _with_token(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function with a token as its last parameter, called as that visitor."""
+    own = signature(function)
+    last = Parameter("token", Parameter.POSITIONAL_OR_KEYWORD, default="", annotation=str)
+    whole = own.replace(parameters=[*own.parameters.values(), last])
+
+    @wraps(function)
+    def call(*values: Any, **named: Any) -> Any:
+        given = whole.bind(*values, **named)
+        token = given.arguments.pop("token", "")
+        with entering(token, token):
+            return function(**given.arguments)
+
+    words = (function.__doc__ or "").rstrip()
+    head = "" if "Parameters:" in words else "\n\n        Parameters:"
+    call.__doc__ = f"{words}{head}\n            {_TOKEN}\n        "
+    call.__signature__ = whole  # type: ignore[attr-defined]
+    call.__annotations__ = {**function.__annotations__, "token": str}
+    call.takes_token = True  # type: ignore[attr-defined]
     return call

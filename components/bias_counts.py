@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, Final, TypeVar
 
@@ -194,7 +194,8 @@ def bias_of(frame: pd.DataFrame) -> Bias:
 def bias_in(scene: Scene) -> Bias:
     """What the scene shows; the counting is done once for each version of its study."""
     store, name, chosen = scene.store, scene.name, scene.filter
-    return _seen(_counted(store, name, store.version(name), chosen.contestants), chosen)
+    outside = Filter(contestants=chosen.contestants, suspects=chosen.suspects)
+    return _seen(_counted(store, name, store.version(name), outside), chosen)
 
 
 @lru_cache(maxsize=32)
@@ -203,9 +204,10 @@ def _seen(counts: Counts, chosen: Filter) -> Bias:
 
 
 @lru_cache(maxsize=8)
-def _counted(
-    store: Store, name: str, version: tuple[str, int], contestants: tuple[str, ...]
-) -> Counts:
-    """A pure function of what the store holds at a version, so it may be kept."""
+def _counted(store: Store, name: str, version: tuple[str, int], outside: Filter) -> Counts:
+    """A pure function of what the store holds at a version, so it may be kept.
+
+    `outside`: what the cells do not tell apart, and so is filtered before they are counted.
+    """
     frame = store.frame(name)
-    return Counts(replace(Filter(), contestants=contestants).apply(frame) if contestants else frame)
+    return Counts(frame if outside == Filter() else outside.apply(frame))

@@ -121,7 +121,8 @@ def _table(found: tuple[Effect, ...], other: str) -> str:
     names = names_of([(one.judge, one.prompt) for one in found])
     body = "".join(_line(names[one.judge, one.prompt], one) for one in found)
     return wrap(
-        '<div class="eh-tbl-box"><table class="eh-tbl dense eh-tests eh-unrel"><thead><tr><th>Row</th>'
+        '<div class="eh-tbl-box"><table class="eh-tbl dense eh-tests eh-unrel">'
+        "<thead><tr><th>Row</th>"
         '<th class="num">Without</th><th class="num">With</th>'
         f'<th class="num">Difference, adjusted 95{NARROW}% CI</th>'
         '<th class="num">Chosen</th></tr></thead>'

@@ -39,7 +39,16 @@ def build() -> Header:
 def show_note(store: Store, name: str) -> str:
     """What the study is made of, in a line."""
     line = next(line for line in store.studies() if line.name == name)
-    items, judges, people, prompts = store.read(
+    items, judges, people, prompts = store.kept(name, "note", lambda: _made_of(store, name))
+    made_of = [count(items, "item")]
+    made_of += [count(judges, "judge"), count(prompts, "prompt")] if judges else []
+    made_of += [f"{count(people)} {'person' if people == 1 else 'people'}"] if people else []
+    return wrap(" × ".join(made_of) + (", recorded" if line.recorded else ""))
+
+
+def _made_of(store: Store, name: str) -> list[int]:
+    """Items, judges, people, prompts."""
+    row = store.read(
         "WITH s(id) AS (SELECT id FROM studies WHERE name=?1) SELECT "
         "(SELECT count(*) FROM study_items WHERE study=s.id), "
         "(SELECT count(DISTINCT judge) FROM plan WHERE study=s.id AND judge NOT LIKE ?2), "
@@ -47,10 +56,7 @@ def show_note(store: Store, name: str) -> str:
         "(SELECT count(DISTINCT prompt) FROM plan WHERE study=s.id AND judge NOT LIKE ?2) FROM s",
         (name, f"{HUMAN_PREFIX}%"),
     ).fetchone()
-    made_of = [count(items, "item")]
-    made_of += [count(judges, "judge"), count(prompts, "prompt")] if judges else []
-    made_of += [f"{count(people)} {'person' if people == 1 else 'people'}"] if people else []
-    return wrap(" × ".join(made_of) + (", recorded" if line.recorded else ""))
+    return [int(value) for value in row]
 
 
 def show_pill(snapshot: Snapshot | None) -> str:

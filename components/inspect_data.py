@@ -28,6 +28,7 @@ from judges.prompt import Prompt, parse_prompt
 from judges.verdict import marker_span
 from studies.comparisons import unrelated_answer
 from studies.errors import EvenhandError
+from studies.pictures import why_not_inline, why_not_shown
 from studies.records import REFERENCE, UNRELATED, Ask, Item, Judgement
 from studies.sources.load import image_folder, source_path
 from studies.store import Store
@@ -177,7 +178,7 @@ def _open(store: Store, all_of: Comparisons, name: str, line: Line) -> Opened:
         line=line,
         item=item,
         answers=tuple((who, _answer(item, who, other)) for who in line.names),
-        pictures=_pictures(study, item),
+        pictures=pictures_of(study, item),
         orders=_orders(store, study, judgements, _by_id(item, other)),
         flipped=bool(all_of.flipped[line.at]),
         simulated=any(j.kind == "simulated" for j in study.judges if j.name == line.judge),
@@ -236,7 +237,9 @@ def _sent(
     except (EvenhandError, KeyError, StopIteration) as error:
         return Sent(note=f"It cannot be written out again: {error or 'the study has changed'}")
     messages = tuple((str(one["role"]), _content(one["content"])) for one in call.messages)
-    return Sent(messages, exact=key_of(request.endpoint, call, ask.repeat) == ask.key)
+    salts = ("", store.salt_of(study.name))
+    keys = {key_of(request.endpoint, call, ask.repeat, salt=salt) for salt in salts}
+    return Sent(messages, exact=ask.key in keys)
 
 
 def _content(content: Any) -> str:
@@ -274,7 +277,7 @@ def _folder(study: Study) -> Path | None:
         return None
 
 
-def _pictures(study: Study, item: Item | None) -> tuple[Picture, ...]:
+def pictures_of(study: Study, item: Item | None) -> tuple[Picture, ...]:
     folder = _folder(study)
     return tuple(picture(path, folder) for path in (item.images if item else ()))
 
@@ -288,8 +291,8 @@ def picture(path: str, folder: Path | None) -> Picture:
         return Picture(path, link=path)
     if path.startswith("data:"):
         inline = path[5:].partition(";")[0] in IMAGE_KINDS
-        inside = path if inline and len(path) < 2 * MOST_IMAGE_BYTES else ""
-        return Picture("image in the data", source=inside)
+        fits = inline and len(path) < 2 * MOST_IMAGE_BYTES and not why_not_inline(path)
+        return Picture("image in the data", source=path if fits else "")
     kind = mimetypes.guess_type(path)[0]
     if folder is None:
         return Picture(path)
@@ -298,4 +301,7 @@ def picture(path: str, folder: Path | None) -> Picture:
         return Picture(path)
     if file.stat().st_size > MOST_IMAGE_BYTES:
         return Picture(path)
-    return Picture(path, f"data:{kind};base64,{base64.b64encode(file.read_bytes()).decode()}")
+    content = file.read_bytes()
+    if why_not_shown(content, len(content)):
+        return Picture(path)
+    return Picture(path, f"data:{kind};base64,{base64.b64encode(content).decode()}")

@@ -14,6 +14,7 @@ from components.inspect_pieces import absent, cut, drawer, more_of, section, sid
 from components.inspect_replies import replies
 from components.inspect_why import people, why
 from components.panels import notice, status_badge, wrap
+from components.suspects_marked import foreign_html, suspect_notice, suspicious_html
 from studies.records import EVIDENCE, Item, Judgement, Status, Usage
 
 _SIMULATED: Final = '<span class="eh-badge sim">simulated judge</span>'
@@ -25,6 +26,7 @@ def opened_html(opened: Opened, place: int, total: int, previous: str, following
     parts = (
         _head(opened, place, total, previous, following),
         notice(told.kind, told.title, told.text),
+        suspect_notice(opened),
         _question(opened),
         _answers(opened),
         replies(opened),
@@ -88,8 +90,9 @@ def _question(opened: Opened) -> str:
         return section("Question") + absent("Not recorded: this study has verdicts only.")
     pictures = "".join(_picture(one) for one in opened.pictures)
     pictures = f'<div class="eh-pictures">{pictures}</div>' if pictures else ""
+    question = f'<p class="eh-question" dir="auto">{foreign_html(item.instruction)}</p>'
     return (
-        f'{section("Question")}<p class="eh-question" dir="auto">{text_html(item.instruction)}</p>'
+        f"{section('Question')}{question}"
         f'{pictures}<div class="eh-backs">{"".join(_backgrounds(item))}</div>'
     )
 
@@ -146,10 +149,11 @@ def _shared(found: Difference) -> str:
 def _answer(who: str, text: str | None, marked: str | None, words: int | None) -> str:
     n = len((text or "").split()) if words is None else words
     size = f'<span class="eh-mute eh-small">{count(n, "word")}</span>' if text else ""
-    body = marked if marked is not None else text_html(text or "")
+    flagged = suspicious_html(text or "")
+    body = flagged or (marked if marked is not None else text_html(text or ""))
     if not (text or "").strip():
         body = absent(NOT_RECORDED if text is None else "The answer is empty.")
-    more = more_of(text or "") if marked is not None else ""
+    more = more_of(text or "") if marked is not None and not flagged else ""
     return (
         f'<article class="eh-card"><header><b>{safe(who)}</b>{size}</header>'
         f'<div class="eh-txt" dir="auto">{body}{more}</div></article>'

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 import numpy as np
 import pandas as pd
 
-from components.inspect_selection import FAILURES, Selection
+from components.inspect_selection import FAILURES, ONLY, WITHOUT, Selection
 from components.inspect_unlike import differing
 from metrics.measures import order_sets
 from metrics.selection import (
@@ -29,7 +29,7 @@ from metrics.selection import (
     group_codes,
     modal,
 )
-from studies.frame import NO_PICK, SEP, TIE
+from studies.frame import NO_PICK, SEP, SUSPECT, TIE
 from studies.records import EVIDENCE, STATUSES, Status
 
 PAGE: Final = 50
@@ -121,6 +121,8 @@ def in_view(
         mask &= _with_status(all_of, selection.status)
     if selection.noise:
         mask &= all_of.noisy
+    if selection.suspect == ONLY:
+        mask &= suspicious(all_of)
     return np.flatnonzero(mask)
 
 
@@ -135,6 +137,7 @@ def counts(
         "first": base & _flips(all_of, "first"),
         "second": base & _flips(all_of, "second"),
         "noise": base & all_of.noisy,
+        "suspect": base & suspicious(all_of),
         FAILURES: base & _with_status(all_of, FAILURES),
     }
     found |= {status: base & _with_status(all_of, status) for status in STATUSES}
@@ -189,9 +192,18 @@ def _base(all_of: Comparisons, selection: Selection, matching: Collection[int] |
         mask &= all_of.holding((all_of.frame["pick"] == selection.slot).to_numpy())
     if selection.unlike:
         mask &= differing(all_of.frame, all_of.of_row, len(all_of), selection.unlike)
+    if selection.suspect == WITHOUT:
+        mask &= ~suspicious(all_of)
     if matching is not None:
         mask &= all_of.holding(np.isin(all_of.frame["seq"].to_numpy(), list(matching)))
     return mask
+
+
+def suspicious(all_of: Comparisons) -> Mask:
+    """Comparisons in which a text speaks to the judge."""
+    if SUSPECT not in all_of.frame:
+        return np.zeros(len(all_of), bool)
+    return all_of.holding(all_of.frame[SUSPECT].to_numpy())
 
 
 def _showing(column: pd.Series, name: str) -> Mask:

@@ -9,6 +9,8 @@ from urllib.parse import urlencode
 
 FAILURES: Final = "failures"
 """As a status: every reply that is no evidence."""
+ONLY: Final = "only"
+WITHOUT: Final = "without"
 _LONGEST: Final = 500
 _YES: Final = ("1", "true", "yes", "on")
 
@@ -36,6 +38,8 @@ class Selection:
     """Picked in some order; from 0, a tie is -1."""
     unlike: str = ""
     """Some order got another verdict than this voice's: a row of the results, or "people"."""
+    suspect: str = ""
+    """Comparisons with a text that speaks to the judge: "only" those, or all "without" them."""
     text: str = ""
     """In the question or in a reply."""
     page: int = 0

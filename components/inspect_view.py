@@ -10,7 +10,14 @@ from components.format import attributes, count, number, safe
 from components.inspect_data import View
 from components.inspect_opened import opened_html
 from components.inspect_rows import PAGE, Line, Mark
-from components.inspect_selection import FAILURES, Selection, changed, selection_from
+from components.inspect_selection import (
+    FAILURES,
+    ONLY,
+    WITHOUT,
+    Selection,
+    changed,
+    selection_from,
+)
 from components.panels import Action, empty, status_badge, verdict_chip, wrap
 from studies.records import EVIDENCE, STATUSES
 
@@ -55,6 +62,11 @@ def _pills(selection: Selection, counts: Mapping[str, int]) -> Iterable[str]:
     if counts["noise"] or selection.noise:
         wanted = {"noise": not selection.noise}
         yield _pill("Repeat differs", counts["noise"], wanted, selection.noise)
+    if counts["suspect"] or selection.suspect == ONLY:
+        on = selection.suspect == ONLY
+        yield _pill("Suspects", counts["suspect"], {"suspect": "" if on else ONLY}, on)
+    if selection.suspect == WITHOUT:
+        yield _pill("Without suspects", None, {"suspect": ""}, True)
     if selection.slot is not None:
         which = "tie" if selection.slot < 0 else f"slot {selection.slot + 1}"
         yield _pill(f"Picked {which}", None, {"slot": None}, True)

@@ -35,6 +35,11 @@ class Picture:
     wins_figure: Figure | None
 
 
+MOST: Final = 300_000
+"""Asks of a study that is followed from its first verdict on; of a larger one the live view shows
+what arrives from now on, and the results show the rest."""
+
+
 @dataclass(slots=True)
 class LiveView:
     """Grows with the rows that arrive; nothing is read or counted twice."""
@@ -146,7 +151,7 @@ class LiveViews:
             key = (study, version)
             if key not in self._views:
                 self._views = {k: v for k, v in self._views.items() if k[0] != study}
-                self._views[key] = LiveView(self._store, study)
+                self._views[key] = LiveView(self._store, study, _start(self._store, study))
             return self._views[key]
 
 
@@ -163,3 +168,9 @@ def _joined(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
             old[column] = old[column].cat.set_categories(union)
             new[column] = new[column].cat.set_categories(union)
     return pd.concat([old, new], ignore_index=True)
+
+
+def _start(store: Store, study: str) -> int:
+    """The cursor from which a study is followed."""
+    whole = store.counts(study, recorded=True)["planned"]
+    return store.version(study)[1] if whole > MOST else 0

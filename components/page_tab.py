@@ -1,11 +1,13 @@
 """The whole page: header, tabs, Share, and what connects one to another.
 
-A page that only shows (a frozen study) has no Study and no Run tab: they are not built, so nothing
-of them can be called either.
+A page that only shows (a frozen study) has no Study, no Run and no Vote tab: they are not built, so
+nothing of them can be called either. A voter's page (`blind` in its address) is sent the ballot and
+nothing that would tell who wrote what.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,28 +20,37 @@ from components import (
     inspect_tab,
     results_tab,
     run_tab,
+    share_link_tab,
     share_tab,
     study_tab,
+    visitors_tab,
+    vote_tab,
 )
+from components.format import safe
 from components.inspect_selection import selection_from
 from components.live import LiveViews
 from components.scene import Scene
 from judges.engine import Engine
+from studies.guarded import VisitorsStore
 from studies.store import Store
 
+FORGETS: Final = (3_600, 86_400)
+"""Where strangers share the page: every hour, uploads and exports of the day before go."""
 QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "private"}
 TO_INSPECT: Final[dict[str, Any]] = {"js": "() => evenhand.remember({tab: 'inspect'})"}
 
 
 @dataclass(frozen=True)
 class Asking:
-    """The tabs that ask judges."""
+    """The tabs that ask: judges, and people."""
 
     study: study_tab.StudyTab
     run: run_tab.RunTab
     on_run: gr.Tab
     engine: Engine
     live: LiveViews
+    vote: vote_tab.VoteTab
+    on_vote: gr.Tab
 
 
 @dataclass(frozen=True)
@@ -61,14 +72,18 @@ class Page:
 def create_page(store: Store, engine: Engine | None) -> gr.Blocks:
     """All tabs are built before any is bound, so that one may bind to another's components.
 
-    Without an engine the page shows and asks nobody.
+    Without an engine the page shows and asks nobody. A store that strangers share has a door.
     """
-    with gr.Blocks(title="Evenhand", analytics_enabled=False) as blocks:
+    shared = isinstance(store, VisitorsStore)
+    forgets = FORGETS if shared else None
+    with gr.Blocks(title="Evenhand", analytics_enabled=False, delete_cache=forgets) as blocks:
+        door = visitors_tab.build(store.path) if shared else None
         page = _build(store, engine)
         if page.asking:
             asking = page.asking
             study_tab.bind(asking.study, page.header, page.tabs, store, asking.engine)
             run_tab.bind(asking.run, page.header, store, asking.engine, asking.live, asking.on_run)
+            vote_tab.bind(asking.vote, page.header, store, asking.on_vote)
         results_tab.bind(page.results, page.header, store)
         inspect_tab.bind(page.inspect, store)
         _bind_opening(blocks, page, store)
@@ -76,13 +91,16 @@ def create_page(store: Store, engine: Engine | None) -> gr.Blocks:
         _bind_marks(page, store)
         _bind_share(page, store)
         api_tab.build(store, engine)
+        if door and isinstance(store, VisitorsStore):
+            visitors_tab.bind(blocks, door)
+            visitors_tab.guard(blocks, door, page.header.study, store)
     return blocks
 
 
 def _build(store: Store, engine: Engine | None) -> Page:
     wanted = gr.State({})
     top = header.build()
-    share = share_tab.build()
+    share = share_tab.build(shared=isinstance(store, VisitorsStore))
     asking = None
     with gr.Tabs(elem_id="eh-tabs", selected="study" if engine else "results") as tabs:
         if engine:
@@ -90,13 +108,16 @@ def _build(store: Store, engine: Engine | None) -> Page:
                 study = study_tab.build()
             with gr.Tab("Run", id="run") as on_run:
                 run = run_tab.build()
-            asking = Asking(study, run, on_run, engine, LiveViews(store))
         with gr.Tab("Results", id="results") as on_results:
             results = results_tab.build()
         with gr.Tab("Inspect", id="inspect"):
             inspect = inspect_tab.build()
+        if engine:
+            with gr.Tab("Vote", id="vote") as on_vote:
+                vote = vote_tab.build()
+            asking = Asking(study, run, on_run, engine, LiveViews(store), vote, on_vote)
     results_tab.build_unseen(results)
-    names = ("study", "run", "results", "inspect") if engine else ("results", "inspect")
+    names = ("study", "run", "results", "inspect", "vote") if engine else ("results", "inspect")
     return Page(wanted, top, tabs, names, asking, results, on_results, inspect, share)
 
 
@@ -109,9 +130,13 @@ def _bind_opening(blocks: gr.Blocks, page: Page, store: Store) -> None:
         wanted = dict(request.query_params)
         name = wanted.get("study", "")
         if name and name not in names:
-            gr.Warning(f"There is no study named {name!r} here.")
+            gr.Warning(safe(f"There is no study named {name!r} here."))
         start = demo.PAIRS if demo.PAIRS in names else names[0] if names else None
         tab = wanted.get("tab", "")
+        if asking and is_blind(wanted) and name in names:
+            shown = gr.Dropdown(choices=[name], value=name, interactive=False)
+            skipped = [gr.skip()] * (len(outputs) - 3)
+            return [wanted, shown, gr.Tabs(selected="vote"), *skipped]
         first = [*study_tab.show_first(store), *study_tab.show_start(store)] if asking else []
         return [
             wanted,
@@ -139,6 +164,8 @@ def _bind_view(page: Page, store: Store) -> None:
     def show_study(name: str, wanted: dict[str, str]) -> list[Any]:
         if not name:
             return [gr.skip()] * len(outputs)
+        if asking and is_blind(wanted):
+            return [wanted, header.show_note(store, name), *[gr.skip()] * (len(outputs) - 2)]
         seen = wanted if wanted.get("study", name) == name else {}
         inspected = seen if seen.get("tab") == "inspect" else {}
         return [
@@ -157,10 +184,15 @@ def _bind_view(page: Page, store: Store) -> None:
     drawn: dict[str, Any] = {"fn": None, "inputs": results.inputs, "outputs": None}
     top.study.change(show_study, [top.study, page.wanted], outputs, **QUIET).then(
         None, top.study, None, js="(study) => evenhand.remember({study})"
-    ).then(**drawn, js=results_tab.draw_script(results))
+    ).then(**drawn, js=f"(...v) => evenhand.blind || ({results_tab.draw_script(results)})(...v)")
     page.on_results.select(**drawn, js=results_tab.draw_script(results, opening=True))
     if asking:
         asking.on_run.select(show_run, top.study, run_outputs, **QUIET)
+
+
+def is_blind(wanted: Mapping[str, str]) -> bool:
+    """Whether an address is a voter's."""
+    return bool(wanted.get("blind"))
 
 
 def _bind_marks(page: Page, store: Store) -> None:
@@ -200,3 +232,5 @@ def _bind_share(page: Page, store: Store) -> None:
 
     inputs = [page.header.study, *page.results.inputs]
     share_tab.bind(page.share, page.header.share, inputs, scene_of)
+    if page.share.links and isinstance(store, VisitorsStore):
+        share_link_tab.bind(page.share.links, page.header.share, page.header.study, store)

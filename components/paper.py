@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from components.format import count, number, share
-from components.rows import ALL, row_names
+from components.rows import ALL, WITHOUT_SUSPECTS, row_names
 from components.scene import Scene
 from metrics.bradley_terry import leaderboards
 from metrics.position import profile
@@ -229,7 +229,9 @@ def _slice(scene: Scene) -> str:
               if v != ALL]  # fmt: skip
     chosen += list(scene.filter.contestants)
     items = count(scene.frame["item"].nunique(), "item")
-    return f"{items}{', ' + ', '.join(chosen) + ' only' if chosen else ''}."
+    less = scene.filter.suspects == WITHOUT_SUSPECTS
+    left_out = ", without injection suspects" if less else ""
+    return f"{items}{', ' + ', '.join(chosen) + ' only' if chosen else ''}{left_out}."
 
 
 def _listed(names: Sequence[str], noun: str) -> str:

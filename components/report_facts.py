@@ -78,19 +78,13 @@ def prompts(store: Store, study: str) -> list[PromptFact]:
     spec = store.study(study)
     found = []
     for name in spec.prompts:
-        text = store.prompt_of(study, name) or _recorded_words(store, name)
+        text = store.prompt_of(study, name) or store.recorded_prompt(study, name)
         if text is None:
             found.append(PromptFact(name, 0, "", "", ""))
             continue
         prompt = parse_prompt(text, name)
         found.append(PromptFact(name, prompt.version, prompt.sha, prompt.source, text))
     return found
-
-
-def _recorded_words(store: Store, name: str) -> str | None:
-    """Recorded asks carry no request; the words are known where one version was kept."""
-    rows = store.read("SELECT yaml FROM prompts WHERE name=? LIMIT 2", (name,)).fetchall()
-    return rows[0][0] if len(rows) == 1 else None
 
 
 def dates(store: Store, study: str) -> tuple[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 import gradio as gr
@@ -21,7 +22,8 @@ from components import (
 )
 from components.bias_counts import bias_in
 from components.header import Header
-from components.inspect_selection import Selection, selection_from
+from components.inspect_selection import WITHOUT, Selection, selection_from
+from components.neighbours import neighbours
 from components.panels import data_line, finding
 from components.plot import ClickableHTML, Switch
 from components.results_parts import Parts, pick
@@ -29,6 +31,8 @@ from components.rows import (
     ALL,
     AS_STUDY,
     RULES,
+    WITH_SUSPECTS,
+    WITHOUT_SUSPECTS,
     Filter,
     choices,
     contestants_in,
@@ -36,7 +40,9 @@ from components.rows import (
     row_names,
 )
 from components.scene import Scene
+from components.suspects import suspects_line
 from metrics.concord import PEOPLE
+from studies.frame import SUSPECT
 from studies.store import Store
 
 VIEWS: Final[dict[str, Any]] = {
@@ -54,7 +60,9 @@ VIEWS: Final[dict[str, Any]] = {
 QUIET: Final[dict[str, Any]] = {
     "show_progress": "hidden", "trigger_mode": "always_last", "api_visibility": "private",
 }  # fmt: skip
-FILTERS: Final = ("judge", "prompt", "category", "contestants", "rule")
+FILTERS: Final = ("judge", "prompt", "category", "contestants", "rule", "suspects")
+FIXED: Final = {"rule": [AS_STUDY, *RULES], "suspects": [WITH_SUSPECTS, WITHOUT_SUSPECTS]}
+"""Filters whose choices no study changes."""
 
 
 @dataclass(frozen=True)
@@ -124,10 +132,10 @@ def build_unseen(tab: ResultsTab) -> None:
 
 def _filter(name: str) -> gr.Dropdown:
     several = name == "contestants"
-    first = AS_STUDY if name == "rule" else ALL
+    known = FIXED.get(name, [ALL])
     return gr.Dropdown(
-        [AS_STUDY, *RULES] if name == "rule" else [] if several else [ALL],
-        value=[] if several else first, multiselect=several, label=name.capitalize(),
+        [] if several else known, value=[] if several else known[0], multiselect=several,
+        label=name.capitalize(), visible=name != "suspects",
         show_label=False, container=False, interactive=True, elem_classes="eh-filter",
         elem_id=f"eh-filter-{name}",
     )  # fmt: skip
@@ -151,7 +159,9 @@ def _bind_view(tab: ResultsTab, header: Header, store: Store, view: str, button:
     def redraw(name: str, *values: Any) -> list[Any]:
         return show(store, name, tab, view, values)
 
-    button.click(redraw, [header.study, *tab.inputs], tab.outputs_of(view), **QUIET)
+    button.click(redraw, [header.study, *tab.inputs], tab.outputs_of(view), **QUIET).then(
+        None, None, None, js="() => document.body.classList.remove('eh-drawing')"
+    )
 
 
 def _bind_control(
@@ -191,15 +201,17 @@ def draw_script(tab: ResultsTab, *, opening: bool = False) -> str:
     settled = "evenhand.settled" if opening else "(evenhand.settled = true)"
     return (
         f"(...values) => {{ if (!{settled}) return; ({address_script(tab)})(...values); "
-        f"document.querySelector({places}[values[0]])?.click(); }}"
+        f"const unseen = document.querySelector({places}[values[0]]); if (!unseen) return; "
+        "const seen = document.querySelector('.eh-view')?.getClientRects().length; "
+        "document.body.classList.toggle('eh-drawing', Boolean(seen)); unseen.click(); }"
     )
 
 
 def read(tab: ResultsTab, values: tuple[Any, ...]) -> tuple[str, Filter, dict[str, Any]]:
     """(view, filter, controls) from the values of `tab.inputs`."""
-    view, judge, prompt, category, contestants, rule, *rest = values
+    view, judge, prompt, category, contestants, rule, suspects, *rest = values
     chosen = Filter(judge or ALL, prompt or ALL, category or ALL, tuple(contestants or ()),
-                    rule or AS_STUDY)  # fmt: skip
+                    rule or AS_STUDY, suspects or WITH_SUSPECTS)  # fmt: skip
     return view, chosen, dict(zip(tab.controls, rest, strict=True))
 
 
@@ -208,14 +220,30 @@ def show(store: Store, name: str, tab: ResultsTab, view: str, values: tuple[Any,
     if not name:
         return [gr.skip()] * len(tab.outputs_of(view))
     _, chosen, controls = read(tab, values)
-    scene, module = Scene(store, name, chosen), VIEWS[view]
     mine = {k: controls[k] for k in tab.parts[view].controls}
-    drawn = module.show(scene, **mine)
+    written = json.dumps(mine, default=str)
+    if json.loads(written) != mine:  # a setting that is no plain value
+        return draw(Scene(store, name, chosen), view, mine)
+    around = neighbours(store, name)
+    return list(_drawn(store, name, store.version(name), around, view, chosen, written))
+
+
+@lru_cache(maxsize=256)
+def _drawn(
+    store: Store, name: str, version: Any, around: Any, view: str, chosen: Filter, controls: str
+) -> tuple[Any, ...]:
+    """A view is a pure function of what the store holds: fifty readers of one study get one."""
+    return tuple(draw(Scene(store, name, chosen), view, json.loads(controls)))
+
+
+def draw(scene: Scene, view: str, controls: Mapping[str, Any]) -> list[Any]:
+    module = VIEWS[view]
+    drawn = module.show(scene, **controls)
     kpis = getattr(module, "kpis", show_kpis)
     told = module.tell(scene)  # a view whose finding depends on its controls tells it itself
     return [
-        gr.Tabs(selected=view), finding(*told) if told[0] else "", kpis(scene), *drawn,
-        show_data(scene),
+        gr.Tabs(selected=view), finding(*told) if told[0] else "",
+        suspects_line(scene) + kpis(scene), *drawn, show_data(scene),
     ]  # fmt: skip
 
 
@@ -230,6 +258,8 @@ def selection_of(scene: Scene, mark: Any) -> Selection:
     values = {k: v for k, v in kept.items() if v != ALL}
     if len(scene.filter.contestants) == 1:
         values["contestant"] = scene.filter.contestants[0]
+    if scene.filter.suspects == WITHOUT_SUSPECTS:
+        values["suspect"] = WITHOUT
     values |= {k: v for k, v in said.items() if v != "All"} if isinstance(said, dict) else {}
     if values.get("row") == PEOPLE:  # people against a judge is that judge against people
         values["row"], values["unlike"] = values.get("unlike", ""), PEOPLE
@@ -253,7 +283,8 @@ def settle(store: Store, name: str, tab: ResultsTab, wanted: Mapping[str, str]) 
     for column in ("judge", "prompt", "category"):
         known = choices(frame, column)
         singles.append(gr.Dropdown(choices=known, value=pick(wanted.get(column), known)))
-    rules = [AS_STUDY, *RULES]
+    suspicious = SUSPECT in frame
+    left_out = pick(wanted.get("suspects"), FIXED["suspects"]) if suspicious else WITH_SUSPECTS
     controls: dict[str, Any] = {}
     for view, parts in tab.parts.items():
         if hasattr(VIEWS[view], "settle"):
@@ -263,7 +294,8 @@ def settle(store: Store, name: str, tab: ResultsTab, wanted: Mapping[str, str]) 
         gr.Radio(value=pick(wanted.get("view"), list(VIEWS))),
         *singles,
         gr.Dropdown(choices=players, value=asked),
-        gr.Dropdown(value=pick(wanted.get("rule"), rules)),
+        gr.Dropdown(value=pick(wanted.get("rule"), FIXED["rule"])),
+        gr.Dropdown(value=left_out, visible=suspicious),
         *(controls[k] for k in tab.controls),
     ]
 

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from studies.frame import SEP
+from studies.frame import SEP, SUSPECT
 from studies.records import HUMAN_PREFIX
 
 ALL = "all"
@@ -23,6 +23,10 @@ RULES: Final[dict[str, tuple[str, str]]] = {
 """What a reader can choose -> (combine, unreadable), as in a study file."""
 
 
+WITH_SUSPECTS: Final = "with"
+WITHOUT_SUSPECTS: Final = "without"
+
+
 @dataclass(frozen=True, slots=True)
 class Filter:
     """What the reader looks at; `all` leaves a field open."""
@@ -33,6 +37,8 @@ class Filter:
     contestants: tuple[str, ...] = ()
     """None: everyone. One: its battles. Several: battles among them."""
     rule: str = AS_STUDY
+    suspects: str = WITH_SUSPECTS
+    """Whether judgements of answers that speak to the judge count (studies.suspects)."""
 
     def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
         kept = pd.Series(True, index=frame.index)
@@ -42,6 +48,8 @@ class Filter:
                 kept &= frame[column] == value
         if self.contestants:
             kept &= self._plays(frame)
+        if self.suspects == WITHOUT_SUSPECTS and SUSPECT in frame:
+            kept &= ~frame[SUSPECT]
         rows = frame[kept]
         for column in ("judge", "prompt", "category", "item"):
             rows = rows.assign(**{column: rows[column].cat.remove_unused_categories()})

@@ -9,10 +9,17 @@ from typing import Any, Final
 
 import gradio as gr
 
+from components.format import safe
 from components.header import show_pill
 from components.live import LiveViews
 from components.run_facts import Facts, facts
-from components.run_notices import click, key_notice, show_failures, show_notices
+from components.run_notices import (
+    click,
+    key_notice,
+    show_failures,
+    show_notices,
+    show_store,
+)
 from components.run_past import show_run, show_runs
 from components.run_view import (
     REPLIES,
@@ -112,7 +119,7 @@ class Look:
         elif not (refused := refusal_of(self._store, name, keys)):
             begin(self._store, self._engine, name, keys)
         else:
-            gr.Warning(refused)
+            gr.Warning(safe(refused))
         return [*self(name, which), ""]
 
 
@@ -153,7 +160,7 @@ def begin(
             plan = replace(plan, study=replace(plan.study, budget_usd=budget))
         return engine.start(plan, store, keys=keys, settings=settings)
     except (EvenhandError, EmbeddedUnavailable, WeightsMissing, PlanError) as error:
-        raise gr.Error(str(error), title="This study cannot be run", duration=None) from None
+        raise gr.Error(safe(error), title="This study cannot be run", duration=None) from None
 
 
 def show_running(engine: Engine, name: str) -> str:
@@ -175,7 +182,7 @@ def show(
         f"{now.snapshot.id} {now.snapshot.state}" if now.snapshot else "",
         show_finding(now),
         *show_buttons(now),
-        show_notices(now),
+        show_store(store) + show_notices(now),
         gr.Column(visible=bool(now.keyless)),
         key_notice(now) if now.keyless else "",
         gr.Button(f"Test and {start_words(now.missing).lower()}"),
@@ -191,10 +198,10 @@ def show(
 
 def show_buttons(now: Facts) -> list[gr.Button]:
     """Run, Retry, Pause, Stop: only what makes sense, each with its price."""
-    idle = not now.on and not now.recorded
+    idle = not now.on and not now.recorded and now.mine
     return [
         gr.Button(start_words(now.missing), visible=idle and now.unasked > 0),
         gr.Button(retry_words(now.failed), visible=idle and now.offers_retry),
-        gr.Button("Resume" if now.paused else "Pause", visible=now.on),
-        gr.Button(visible=now.on),
+        gr.Button("Resume" if now.paused else "Pause", visible=now.on and now.mine),
+        gr.Button(visible=now.on and now.mine),
     ]

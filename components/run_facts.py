@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from judges.accounts import spent_by
 from judges.engine import Engine
 from judges.pending import Quote, quote
 from judges.runs import Run, Snapshot
+from judges.vault import EXPIRED
 from studies.errors import EvenhandError
 from studies.journal import possibly_paid_twice
 from studies.records import RETRYABLE, JudgeSpec
@@ -20,6 +21,8 @@ from studies.store import PastRun, Store
 ERRORS: Final = frozenset({"error"})
 """An error satisfies no run: asking what is missing asks these too."""
 REFUSED_KEY: Final = "refused the API key"
+KEY_TROUBLE: Final = (REFUSED_KEY, EXPIRED)
+"""Reasons of a run that ended because a key has to be typed again."""
 NOTHING: Final = Quote(0, 0.0)
 
 
@@ -45,6 +48,8 @@ class Facts:
     """What Retry would ask."""
     keyless: tuple[str, ...] = ()
     """Judges that need a key which is not here."""
+    mine: bool = True
+    """Whoever looks may also run and steer it."""
 
     @property
     def planned(self) -> int:
@@ -105,8 +110,8 @@ def facts(store: Store, engine: Engine, quotes: Quotes, name: str) -> Facts:
     run = engine.latest(name)
     snapshot = run.snapshot() if run else None
     if run is not None and snapshot is not None and not run.finished.is_set():
-        return _facts_of_run(run, snapshot)
-    study = store.study(name)
+        return replace(_facts_of_run(run, snapshot), mine=store.owns(name))
+    study, mine = store.study(name), store.owns(name)
     missing, failed = quotes.of(name)
     last = next(iter(store.runs(name)), None)
     return Facts(
@@ -120,7 +125,8 @@ def facts(store: Store, engine: Engine, quotes: Quotes, name: str) -> Facts:
         doubtful=len(possibly_paid_twice(store, name)),
         missing=missing,
         failed=failed,
-        keyless=tuple(_without_key(study.judges, last)) if missing.asks else (),
+        keyless=tuple(_without_key(study.judges, last)) if missing.asks and mine else (),
+        mine=mine,
     )
 
 
@@ -139,7 +145,7 @@ def _facts_of_run(run: Run, snapshot: Snapshot) -> Facts:
 
 def _without_key(judges: tuple[JudgeSpec, ...], last: PastRun | None) -> list[str]:
     """Keys live in memory: after a restart they are gone."""
-    refused = last is not None and REFUSED_KEY in last.reason
+    refused = last is not None and any(words in last.reason for words in KEY_TROUBLE)
     return [
         judge.name
         for judge in judges

@@ -14,7 +14,7 @@ import pandas as pd
 from components.format import count, dollars, duration, safe, share
 from components.panels import Action, button, heading, notice, status_badge, wrap
 from components.rows import machine_rows
-from components.run_facts import REFUSED_KEY, Facts
+from components.run_facts import KEY_TROUBLE, Facts
 from components.run_view import start_words
 from judges.snapshot import Failure, Snapshot, Wait
 from metrics.position import consistency
@@ -30,9 +30,25 @@ HEADROOM: Final = 1.25
 """A raised budget holds what is left with so much to spare: a call is reserved at its worst."""
 
 
+LOOKING: Final = (
+    "This study is somebody else's: only they run and steer it. Edit it on the Study tab and run "
+    "it, and it is a copy of your own."
+)
+
+
 def show_notices(facts: Facts) -> str:
-    """The reason for waiting or stopping is always said."""
+    """The reason for waiting or stopping is always said; what to do about it, to who may."""
+    if not facts.mine:
+        return "" if facts.recorded else notice("calm", "You are looking.", LOOKING)
     return "".join([*_of_run(facts), *_of_rest(facts), *_of_money(facts)])
+
+
+def show_store(store: Store) -> str:
+    """Something happened to the file that everything is kept in."""
+    if not store.watch.told:
+        return ""
+    text = f"{_sentence(store.watch.told)} Find out what removes it."
+    return notice("warn", "The store was put back.", text)
 
 
 def _of_run(facts: Facts) -> Iterator[str]:
@@ -117,7 +133,7 @@ def _of_rest(facts: Facts) -> Iterator[str]:
         why = _sentence(last.reason.removeprefix("budget reached: "))
         yield notice("bad", "Budget reached.", f"{why} {kept}", _raise(facts))
     elif last.state == "failed":
-        needs_key = REFUSED_KEY in last.reason
+        needs_key = any(words in last.reason for words in KEY_TROUBLE)
         text = f"{_sentence(last.reason)} {kept}"
         yield notice("bad", "The last run was stopped.", text, None if needs_key else start)
     elif last.state == "stopped" and facts.missing.asks:
@@ -249,7 +265,7 @@ def effect(frame: pd.DataFrame) -> str:
 
 
 def key_notice(facts: Facts) -> str:
-    """After a restart: keys are never written down."""
+    """After a restart, or after a while without use: keys are never written down."""
     who = " and ".join(facts.keyless)
     text = (
         f"Keys live in memory only. {count(facts.missing.asks)} asks wait; the "

@@ -12,7 +12,8 @@ from typing import Any, Final
 
 import gradio as gr
 
-from components import paper, share_view
+from components import paper, share_link_tab, share_view
+from components.format import safe
 from components.plot import ClickableHTML, Switch
 from components.report import write_report
 from components.scene import Scene
@@ -41,14 +42,17 @@ class ShareTab:
     table: gr.Radio
     printed: gr.HTML
     words: gr.HTML
+    links: share_link_tab.Links | None
+    """Only where strangers share the page."""
 
 
-def build() -> ShareTab:
+def build(*, shared: bool = False) -> ShareTab:
     with gr.Column(visible=False, elem_id="eh-share-drawer", elem_classes="eh-drawer") as drawer:
         with gr.Row(elem_classes="eh-drawer-head"):
             ClickableHTML('<div class="eh"><h2>Share this view</h2></div>')
             close = gr.Button("Close", elem_id="eh-share-close", elem_classes="eh-fit")
         ClickableHTML(share_view.show_link())
+        links = share_link_tab.build() if shared else None
         exports = ClickableHTML()
         buttons = {}
         with gr.Row(elem_classes="eh-chips"):
@@ -69,7 +73,7 @@ def build() -> ShareTab:
         table = Switch(paper.NAMES, "Table", elem_id="eh-paper-which")
         printed = ClickableHTML(elem_id="eh-paper-table")
         words = ClickableHTML()
-    return ShareTab(drawer, close, exports, buttons, file, table, printed, words)
+    return ShareTab(drawer, close, exports, buttons, file, table, printed, words, links)
 
 
 def bind(
@@ -119,7 +123,7 @@ def _bind_export(
         try:
             return gr.DownloadButton(value=str(written(scene.store, scene.name, name)))
         except EvenhandError as error:
-            raise gr.Error(str(error), title="This cannot be exported", duration=None) from None
+            raise gr.Error(safe(error), title="This cannot be exported", duration=None) from None
 
     button.click(make, scene_inputs, tab.file, **QUIET).success(None, None, None, js=_DOWNLOAD)
 

@@ -68,6 +68,11 @@ def copy_study(store: Store, study: str, path: Path) -> None:
     compact = sqlite3.connect(path)
     compact.execute("DELETE FROM prompts WHERE sha NOT IN (SELECT prompt_sha FROM requests) "
                     "AND name NOT IN (SELECT prompt FROM plan)")  # fmt: skip
+    # Everybody's from now on: no visitor, link or run of another study goes along.
+    compact.execute("UPDATE studies SET owner=''")
+    for table in ("shares", "allowance", "runs WHERE study NOT IN (SELECT name FROM studies)",
+                  "attempts WHERE owner NOT IN (SELECT owner FROM runs)"):  # fmt: skip
+        compact.execute(f"DELETE FROM {table}")
     compact.commit()
     compact.execute("PRAGMA journal_mode=DELETE")  # one file, no -wal beside it
     compact.execute("VACUUM")

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from components.study_public import check_data, check_rest
+from components.study_public import check_data, check_rest, check_size
 from components.study_sheet import Sheet, read_sheet
 from judges.models.weights import WeightsMissing
 from judges.plan import Plan
@@ -135,6 +135,7 @@ def planned(text: str, folder: Path) -> Plan:
     prompts = tuple(load_prompt(name, folder) for name in study.prompts)
     if study.protocol:
         prompts = tuple(p for p in prompts if p.protocol == study.protocol)
+    check_size(study, items, prompts)
     check_plan(study, items, prompts)
     images = image_folder(study.data, folder)
     return Plan(study, items, prompts, images, recorded=tuple(found.judgements))

@@ -4,35 +4,41 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import secrets
 import shutil
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from components import demo
+from components.access import mode
 from components.pieces import notice
 from components.study_bench import data_of, loaded, planned
 from components.study_data import HUB, HUB_KEY, UPLOADS, kind_of, upload_name
 from components.study_edit import dump, other_source, put
 from components.study_plan import tryout
+from components.study_public import check_room
 from components.study_sheet import read_sheet
 from judges.check import Checked, check
 from judges.describe import describe
 from judges.engine import Engine
 from judges.models.embedded import EmbeddedUnavailable
 from judges.models.weights import WeightsMissing
-from judges.plan import Plan, save_plan
+from judges.plan import Plan, owned, save_plan
 from judges.reading import Read
-from studies.errors import EvenhandError, StudyError
+from judges.vault import lent, redacted
+from studies.errors import EvenhandError, SourceError, StudyError
 from studies.recorded import save_recorded, study_name
+from studies.sources.caps import caps_now
 from studies.sources.formats import FORMATS
-from studies.sources.load import load_source
+from studies.sources.load import Loaded, load_source
 from studies.sources.native import item_to
 from studies.sources.tables import check_size, is_table, read_table
 from studies.store import Store
-from studies.study import to_mapping
+from studies.study import DataSpec, to_mapping
 
 REFUSED = (EvenhandError, EmbeddedUnavailable, WeightsMissing)
 """What is said on the page; anything else is a fault of ours."""
@@ -51,7 +57,12 @@ def test_judge(text: str, folder: Path, name: str, keys: Mapping[str, str]) -> C
     """One ask of one judge: raw reply, reading, latency. What prevents it is said in its place."""
     try:
         plan = planned(text, folder)
-        return check(plan, plan.judge(name), keys)
+        judge = plan.judge(name)
+        if judge.api_key_env and name not in keys and not mode().machine:
+            raise StudyError(
+                "the house's key answers runs, which are metered, and no tests; try one item"
+            )
+        return check(plan, judge, keys)
     except StopIteration:
         told = f"no judge named {name!r} in this study"
     except REFUSED as error:
@@ -61,17 +72,17 @@ def test_judge(text: str, folder: Path, name: str, keys: Mapping[str, str]) -> C
 
 def ready(text: str, store: Store, *, one_item: bool = False) -> Plan:
     """The plan of what Run (or the try-out) asks, saved; refused with a reason before any call."""
-    plan = planned(text, store.path.parent)
+    plan = planned(text, store.folder)
     if plan.study.name in {demo.PAIRS, demo.OPTIONS}:
         raise StudyError("name: this is the recorded demo's name; choose another")
-    made = tryout(plan) if one_item else plan
+    made = owned(tryout(plan) if one_item else plan, store)
     save_plan(made, store)
     return made
 
 
 def open_verdicts(text: str, store: Store) -> str:
     """The recorded verdicts of a study's source, whole, as a study of their own; its name."""
-    folder = store.path.parent
+    folder = store.folder
     spec = replace(data_of(read_sheet(text, folder)), where={}, options=0, categories=(), count=0,
                    per={})  # fmt: skip
     found = loaded(spec, folder)
@@ -80,6 +91,7 @@ def open_verdicts(text: str, store: Store) -> str:
         name = found.format
     if store.asks_anything(name):
         name = f"{name}, recorded"
+    name = store.own_name(name)
     save_recorded(store, name, spec, found)
     return name
 
@@ -96,7 +108,7 @@ def describe_images(
     text: str, store: Store, engine: Engine, errand: Mapping[str, Any], keys: Mapping[str, str]
 ) -> Went:
     """New descriptions in a new items file, with which the study goes on."""
-    folder = store.path.parent
+    folder = store.folder
     try:
         study = planned(text, folder).study
         judge, prompt = str(errand["judge"]), str(errand["prompt"])
@@ -129,17 +141,21 @@ def describe_images(
 def fetch_private(text: str, store: Store, keys: Mapping[str, str]) -> Went:
     """A private dataset with the reader's own token: kept as a file, so that no other reader of
     this page gets it by its name."""
-    folder = store.path.parent
+    folder = store.folder
     try:
         spec = data_of(read_sheet(text, folder))
         if kind_of(spec.source) != HUB:
             raise StudyError("data.source: name a dataset of the Hub first")
         if not keys.get(HUB_KEY):
             raise StudyError("a private dataset needs your token; type it in first")
-        found = load_source(spec, folder, keys[HUB_KEY])
+        with lent([keys[HUB_KEY]]):
+            found = _fetched(spec, folder, keys[HUB_KEY])
+        lines = "".join(
+            json.dumps(item_to(item), ensure_ascii=False) + "\n" for item in found.items
+        )
+        check_room(folder, len(lines))
     except REFUSED as error:
         return Went(text, notice("bad", "Nothing was fetched.", str(error)))
-    lines = "".join(json.dumps(item_to(item), ensure_ascii=False) + "\n" for item in found.items)
     name = spec.source.removeprefix("hub:").partition("@")[0].replace("/", "-").replace(":", "-")
     out = folder / UPLOADS / f"{secrets.token_hex(4)}-{name}.jsonl"
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -149,22 +165,44 @@ def fetch_private(text: str, store: Store, keys: Mapping[str, str]) -> Went:
     return Went(made, notice("calm", "Fetched.", told))
 
 
+def _fetched(spec: DataSpec, folder: Path, token: str) -> Loaded:
+    """What the Hub's library says may repeat the token."""
+    try:
+        return load_source(spec, folder, token)
+    except EvenhandError as error:
+        raise SourceError(redacted(str(error))) from None
+
+
 # -------------------------------------------------------------------------------- files
 
 
-def keep_upload(path: Path, folder: Path) -> str:
+def keep_upload(path: Path, folder: Path, name: str = "") -> str:
     """An uploaded file is kept beside the store, by its content: temporary files go."""
-    content = path.read_bytes()
-    kept = folder / UPLOADS / f"{hashlib.sha256(content).hexdigest()[:8]}-{path.name}"
+    with path.open("rb") as content:
+        sha = hashlib.file_digest(content, "sha256").hexdigest()[:8]
+    kept = folder / UPLOADS / f"{sha}-{plain_name(name or path.name)}"
     kept.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(path, kept)
     return f"{UPLOADS}/{kept.name}"
+
+
+def plain_name(name: str) -> str:
+    """A file's name without what means something to a shell, a path or a page; its ending stays."""
+    words = _NO_NAME.sub("-", unicodedata.normalize("NFKC", name)).strip("-.")
+    stem, dot, ending = words.partition(".")
+    return f"{stem[:60] or 'file'}{dot}{ending[-30:]}"
+
+
+_NO_NAME = re.compile(r"[^\w.+-]+")
 
 
 def take_upload(text: str, paths: Sequence[Path], folder: Path) -> str:
     """The study on the uploaded file; of several, one holds the questions and others answers."""
     for path in paths:
         check_size(path)
+    size = sum(path.stat().st_size for path in paths)
+    caps_now().check_bytes(size, f"these {len(paths)} files")
+    check_room(folder, size)
     if len(paths) == 1:
         return other_source(text, keep_upload(paths[0], folder))
     if whole := _as_folder(paths, folder):
@@ -182,7 +220,7 @@ def _as_folder(paths: Sequence[Path], folder: Path) -> str:
     kept = folder / UPLOADS / f"{sha[:8]}-{len(paths)}-files"
     kept.mkdir(parents=True, exist_ok=True)
     for path in paths:
-        shutil.copyfile(path, kept / path.name)
+        shutil.copyfile(path, kept / plain_name(path.name))
     if any(form.holds(kept) for form in FORMATS.values()):
         return f"{UPLOADS}/{kept.name}"
     shutil.rmtree(kept)

@@ -28,15 +28,15 @@ def bind_files(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store) -> No
 
 def _bind_studies(tab: StudyTab, header: Header, store: Store) -> None:
     """Another study in the form: a new one, a file, an example, one that is stored."""
-    folder, outputs = store.path.parent, form_outputs(tab)
+    outputs = form_outputs(tab)
 
     def fresh(text: str, view: View, tested: Any) -> list[Any]:
         """What was open of the last study is closed."""
-        return show_form(text, View(seen=view.seen, parked=view.parked), tested, "", folder)
+        return show_form(text, View(seen=view.seen, parked=view.parked), tested, "", store.folder)
 
     def refused(text: str, view: View, tested: Any, title: str, why: str) -> list[Any]:
         said = replace(view, said=notice("bad", title, why))
-        return show_form(text, said, tested, "", folder, before=view)
+        return show_form(text, said, tested, "", store.folder, before=view)
 
     def open_file(path: str, text: str, view: View, tested: Any) -> list[Any]:
         try:
@@ -67,7 +67,6 @@ def _bind_studies(tab: StudyTab, header: Header, store: Store) -> None:
 
 def _bind_records(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store) -> None:
     """Uploaded records become the data of the study; verdicts open as a study of their own."""
-    folder = store.path.parent
     outputs = [*form_outputs(tab), header.study, tabs]
 
     def take(paths: list[str] | None, text: str, view: View, tested: Any) -> list[Any]:
@@ -76,7 +75,7 @@ def _bind_records(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store) ->
         stays: list[Any] = [gr.skip(), gr.skip()]
         title = "This file cannot be used."
         try:
-            made = take_upload(text, [Path(path) for path in paths], folder)
+            made = take_upload(text, [Path(path) for path in paths], store.folder)
             if view.kind == RECORDED:
                 title = "These verdicts cannot be opened."
                 name = open_verdicts(made, store)
@@ -84,9 +83,9 @@ def _bind_records(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store) ->
                 stays = [gr.Dropdown(choices=names, value=name), gr.Tabs(selected="results")]
         except REFUSED as error:
             said = replace(view, said=notice("bad", title, str(error)))
-            return [*show_form(text, said, tested, "", folder, before=view), *stays]
+            return [*show_form(text, said, tested, "", store.folder, before=view), *stays]
         seen = replace(view, kind="", item=0, said="")
-        return [*show_form(made, seen, tested, "", folder, before=view), *stays]
+        return [*show_form(made, seen, tested, "", store.folder, before=view), *stays]
 
     state = [tab.yaml, tab.view, tab.tested]
     tab.upload.upload(take, [tab.upload, *state], outputs, **QUIET).then(

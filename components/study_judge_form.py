@@ -22,6 +22,7 @@ from components.study_fields import (
     whole,
 )
 from components.study_public import is_public
+from judges.allowance import house
 from judges.cost import listed_prices
 from studies.judge_fields import SIMULATION_RANGES
 
@@ -117,6 +118,20 @@ def _simulated(judge: Mapping[str, Any], field: str, name: str) -> list[str]:
     ]  # fmt: skip
 
 
+def _lent(judge: Mapping[str, Any], field: str) -> str:
+    """Where the owner of a public page lends a key: for what, and how much of it."""
+    lent = house()
+    if lent is None:
+        return ""
+    told = (
+        f"{', '.join(lent.prices)} at {lent.endpoint}; the house pays up to "
+        f"${lent.run_usd:.2f} a run and ${lent.visitor_usd:.2f} a day for you"
+    )
+    return _row(field, "api_key_env", "or the house's",
+                text(f"{field}.api_key_env", judge.get("api_key_env", ""), mono=True,
+                     placeholder=lent.key_env), told)  # fmt: skip
+
+
 def _endpoint(judge: Mapping[str, Any], field: str, name: str) -> list[str]:
     price = judge.get("price") if isinstance(judge.get("price"), Mapping) else {}
     known = listed_prices().get(str(judge.get("model")))
@@ -135,7 +150,7 @@ def _endpoint(judge: Mapping[str, Any], field: str, name: str) -> list[str]:
         _row(field, "model", "Model", _model(field, judge, name)),
         _row(field, "key", "Key", secret(name, identity(f"{field}.key")),
              "stays with this page and the run; in no file, link or export"),
-        "" if is_public() else
+        _lent(judge, field) if is_public() else
         _row(field, "api_key_env", "or variable",
              text(f"{field}.api_key_env", judge.get("api_key_env", ""), mono=True,
                   placeholder="OPENAI_API_KEY"), "of the machine that runs this page"),

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import gradio as gr
 
+from components import collect_layout_tab
 from components.pieces import finding, heading
 from components.plot import ClickableHTML
 from components.study_examples import example_names
@@ -50,6 +51,7 @@ class StudyTab:
     open_file: gr.UploadButton
     save_file: gr.DownloadButton
     example: gr.Dropdown
+    collect: collect_layout_tab.CollectTab
     run_bar: gr.HTML
     edits: gr.HTML
     """What the reader changed in the form, as the browser sends it."""
@@ -102,6 +104,7 @@ def build() -> StudyTab:
             _build_prompt(parts)
         with gr.Column(elem_classes="eh-panel"):
             parts["profile"] = _piece("eh-profile")
+        parts["collect"] = collect_layout_tab.build()
         with gr.Column(elem_classes="eh-panel"):
             _build_file(parts)
         parts["run_bar"] = _piece("eh-run-bar")

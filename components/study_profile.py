@@ -7,6 +7,7 @@ from typing import Final
 
 from components.format import NARROW, count, number, safe
 from components.study_fields import seg, sub_head
+from components.suspects_listed import suspects_drawer
 from studies.openings import Openings
 from studies.profile import Lengths, Profile
 
@@ -32,7 +33,7 @@ def profile_html(found: Profile, *, whole: bool, slice_size: int, total: int) ->
     )
     parts = [_categories(found), _lengths(found), _openings(found.openings, found.items)]
     columns = "".join(f"<div>{part}</div>" for part in parts)
-    return f'{head}<div class="eh-three">{columns}</div>{_foot(found)}'
+    return f'{head}<div class="eh-three">{columns}</div>{_foot(found)}{suspects_drawer(found)}'
 
 
 def _categories(found: Profile) -> str:

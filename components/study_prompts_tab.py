@@ -26,27 +26,26 @@ QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "pr
 
 
 def bind_prompts(tab: StudyTab, store: Store) -> None:
-    folder = store.path.parent
     state = [tab.yaml, tab.view, tab.tested]
 
     def check_draft(draft: str, text: str, view: View) -> Any:
         if view.mode != "editor":
             return gr.skip()
-        return study_draw.prompt_body(bench(text, folder), view, draft)
+        return study_draw.prompt_body(bench(text, store.folder), view, draft)
 
     tab.draft.change(
         check_draft, [tab.draft, tab.yaml, tab.view], tab.body, trigger_mode="always_last", **QUIET
     )
 
     def save(draft: str, text: str, view: View, tested: Any) -> list[Any]:
-        made, seen = saved(draft, text, view, folder)
-        return show_form(made, seen, tested, draft, folder, before=view)
+        made, seen = saved(draft, text, view, store.folder)
+        return show_form(made, seen, tested, draft, store.folder, before=view)
 
     tab.save_prompt.click(save, [tab.draft, *state], form_outputs(tab), **QUIET)
 
     def take(path: str, draft: str, text: str, view: View, tested: Any) -> list[Any]:
-        seen = imported(Path(path), view, folder)
-        return show_form(text, seen, tested, draft, folder, before=view)
+        seen = imported(Path(path), view, store.folder)
+        return show_form(text, seen, tested, draft, store.folder, before=view)
 
     tab.import_prompts.upload(
         take, [tab.import_prompts, tab.draft, *state], form_outputs(tab), **QUIET

@@ -1,4 +1,5 @@
-"""What a study may name where strangers use the page: no file of the machine, no variable of it.
+"""What a study may name where strangers use the page: no file, no variable and no address of the
+machine that serves it.
 
 The study file is written in the browser, so that every path in it is a stranger's. Uploads, the
 built-in set, the Hub and the folder of records that the owner opened are theirs to read.
@@ -6,22 +7,27 @@ built-in set, the Hub and the folder of records that the owner opened are theirs
 
 from __future__ import annotations
 
-import os
-from pathlib import PurePath
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path, PurePath
 from typing import Final
 
+from components.access import mode
+from judges.addresses import check_url
+from judges.allowance import house
+from judges.errors import PlanError
+from judges.plan_checks import showings_for
+from judges.prompt import Prompt
 from studies.errors import StudyError
+from studies.mode import is_public as is_public
 from studies.places import RECORDS
+from studies.records import Item, JudgeSpec
+from studies.sources.caps import MEGABYTE
 from studies.sources.load import BUILT_IN
 from studies.study import DataSpec, Study
 
 OPEN: Final = ("hub:", "uploads/", f"${{{RECORDS}}}/")
 PROMPTS: Final = "prompts/"
-
-
-def is_public() -> bool:
-    said = os.environ.get("EVENHAND_PUBLIC", "1" if "SPACE_ID" in os.environ else "")
-    return said not in ("", "0")
 
 
 def check_data(spec: DataSpec) -> None:
@@ -38,7 +44,7 @@ def check_data(spec: DataSpec) -> None:
 
 
 def check_rest(study: Study) -> None:
-    """The same for prompts, and for keys that are the owner's."""
+    """The same for prompts and endpoints, and for keys that are the owner's."""
     if not is_public():
         return
     for name in study.prompts:
@@ -47,8 +53,61 @@ def check_rest(study: Study) -> None:
             raise StudyError(f"prompts: {name!r} is a file of this machine; write it in the editor")
     judges = [*study.judges, *([study.extraction] if study.extraction else [])]
     for judge in judges:
-        if judge.api_key_env:
-            raise StudyError(
-                f"judge {judge.name!r}: api_key_env names a variable of this machine; type your "
-                "key instead"
-            )
+        if judge.api_key_env and (why := _not_lent(study, judge)):
+            raise StudyError(f"judge {judge.name!r}: {why}")
+        if judge.kind == "endpoint":
+            check_url(judge.endpoint)
+
+
+def _not_lent(study: Study, judge: JudgeSpec) -> str:
+    """Why a variable that a stranger names is not the key that the house lends."""
+    lent = house()
+    if lent is None:
+        return "api_key_env names a variable of this machine; type your key instead"
+    return lent.refuses(judge, sees=study.judge_sees == "images")
+
+
+def check_size(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -> None:
+    """Raises where a study has more asks than this page takes, without listing them all."""
+    most = mode().asks
+    if most is None:
+        return
+    asked = 0.0
+    each = max(1, len(study.judges))
+    for prompt in prompts:
+        asked += each * _showings(study, items, prompt, most // each + 1)
+    if asked > most:
+        raise PlanError(
+            f"about {_rounded(asked):,} asks: {len(items):,} items, {len(study.judges)} judges, "
+            f"{len(prompts)} prompts, all pairs and orders, {study.repeats} times. A public page "
+            f"takes {most:,} for one study: take fewer items (data.count) or contestants"
+        )
+
+
+def _showings(study: Study, items: Sequence[Item], prompt: Prompt, enough: int) -> float:
+    """Exact up to `enough`; beyond that, from the items it took to get there."""
+    seen = [s.item.id for s in islice(showings_for(prompt)(study, items), enough)]
+    if len(seen) < enough:
+        return len(seen)
+    whole = [item for item in seen if item != seen[-1]]  # the last one is cut off
+    return max(float(enough), len(whole) * len(items) / max(1, len(set(whole))))
+
+
+def _rounded(value: float) -> int:
+    """Two digits: it is an estimate."""
+    digits = len(str(int(value)))
+    return int(round(value, 2 - digits)) if digits > 2 else int(value)
+
+
+def check_room(folder: Path, more: int) -> None:
+    """Raises where a visitor's files would take more than one visitor may."""
+    most = mode().uploads
+    if most is None:
+        return
+    kept = sum(path.lstat().st_size for path in folder.rglob("*")) if folder.is_dir() else 0
+    if kept + more > most:
+        raise StudyError(
+            f"your files here would take {(kept + more) / MEGABYTE:,.0f} MB; a visitor has "
+            f"{most / MEGABYTE:,.0f} MB. They are removed a week after their last use; run "
+            "Evenhand on your own machine for more"
+        )

@@ -18,6 +18,7 @@ from components.study_fields import form
 from components.study_layout_tab import StudyTab
 from components.study_plan import left_of, no_plan, plan_strip, run_words, told, tryout
 from components.study_sheet import View
+from judges.plan import owned
 from studies.store import Store
 
 
@@ -53,7 +54,7 @@ def show_plan_of(look: Bench, view: View, store: Store) -> list[Any]:
         off, no_try = (gr.Button(words, interactive=False) for words in ("Run", "Try one item"))
         return [no_plan(), off, no_try, "", study_draw.slice_profile(look, view), saved]
     numbers, once = told(look.plan, store), told(tryout(look.plan), store)
-    words = run_words(numbers, left_of(look.plan, store))
+    words = run_words(numbers, left_of(owned(look.plan, store), store))
     trial = f"or try one item: {count(once.asks, 'ask')}, {dollars(once.dollars)}"
     press = (
         f'<button type="button" class="eh-btn primary" data-press="#eh-run">{safe(words)}</button>'

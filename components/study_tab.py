@@ -13,6 +13,8 @@ from typing import Any, Final
 import gradio as gr
 
 from components import demo, run_tab, study_draw
+from components.collect_tab import bind_collect
+from components.format import safe
 from components.header import Header
 from components.pieces import notice
 from components.study_actions import apply
@@ -34,7 +36,7 @@ from components.study_prompts_tab import bind_prompts
 from components.study_sheet import START, View
 from components.study_show_tab import form_outputs, show_form, show_plan_of
 from judges.engine import Engine
-from judges.plan import save_plan
+from judges.plan import owned, save_plan
 from studies.store import Store
 
 QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "private"}
@@ -47,22 +49,22 @@ def bind(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engine: Eng
     _bind_form(tab, store)
     bind_files(tab, header, tabs, store)
     bind_prompts(tab, store)
+    bind_collect(tab, store)
     _bind_errands(tab, header, tabs, store, engine)
     _bind_runs(tab, header, tabs, store, engine)
 
 
 def _bind_form(tab: StudyTab, store: Store) -> None:
-    folder = store.path.parent
     inputs = [tab.edits, tab.yaml, tab.view, tab.tested, tab.draft]
 
     def change(edits: str, text: str, view: View, tested: Any, draft: str) -> list[Any]:
-        made, seen = apply(text, view, json.loads(edits or "[]"), folder)
-        return show_form(made, seen, tested, draft, folder, before=view)
+        made, seen = apply(text, view, json.loads(edits or "[]"), store.folder)
+        return show_form(made, seen, tested, draft, store.folder, before=view)
 
     tab.edits.select(change, inputs, form_outputs(tab), **LAST)
 
     def replan(text: str, view: View, tested: Any, draft: str) -> list[Any]:
-        look = bench(text, folder)
+        look = bench(text, store.folder)
         plan = show_plan_of(look, view, store)
         # What the form itself wrote is in the form already; drawn late it would undo typing.
         if view.shown == text:
@@ -76,7 +78,6 @@ def _bind_form(tab: StudyTab, store: Store) -> None:
 def _bind_errands(
     tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engine: Engine
 ) -> None:
-    folder = store.path.parent
     state = [tab.yaml, tab.view, tab.tested]
     outputs = [tab.tested, tab.yaml, tab.said, header.study, tabs]
 
@@ -90,7 +91,7 @@ def _bind_errands(
         made: list[Any] = [gr.skip()] * len(outputs)
         if asked.get("do") == "test":
             name = str(asked["judge"])
-            made[0] = {**tested, name: test_judge(text, folder, name, keys_of(keys))}
+            made[0] = {**tested, name: test_judge(text, store.folder, name, keys_of(keys))}
         elif asked.get("do") in ("describe", "fetch"):
             if asked["do"] == "fetch":
                 went = fetch_private(text, store, keys_of(keys))
@@ -107,7 +108,7 @@ def _bind_errands(
         return made
 
     def redraw(text: str, view: View, tested: Any) -> str:
-        return study_draw.judges(bench(text, folder), view, tested)
+        return study_draw.judges(bench(text, store.folder), view, tested)
 
     tab.errand.select(
         run, [tab.errand, tab.keys, *state], outputs, trigger_mode="once", **QUIET
@@ -127,7 +128,7 @@ def _bind_runs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
         return opened(start_study(store, engine, text, keys_of(keys), one_item=True))
 
     def again() -> list[Any]:
-        plan = demo.live_plan(store)
+        plan = owned(demo.live_plan(store), store)
         save_plan(plan, store)
         run_tab.begin(store, engine, plan.study.name)
         return opened(plan.study.name)
@@ -150,7 +151,7 @@ def start_study(
     try:
         plan = ready(text, store, one_item=one_item)
     except REFUSED as error:
-        raise gr.Error(str(error), title="This study cannot be run", duration=None) from None
+        raise gr.Error(safe(error), title="This study cannot be run", duration=None) from None
     run_tab.begin(store, engine, plan.study.name, dict(keys or {}))
     return plan.study.name
 
@@ -167,7 +168,7 @@ def show_first(store: Store) -> list[Any]:
 
 def show_start(store: Store) -> list[Any]:
     """The form as it starts, and its plan."""
-    look = bench(START, store.path.parent)
+    look = bench(START, store.folder)
     return [*show_plan_of(look, View(), store), *study_draw.drawn(look, View(), {})]
 
 

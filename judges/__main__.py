@@ -11,6 +11,7 @@ from judges.accounts import accounts
 from judges.attempts import Settings
 from judges.batch_commands import add_batch_commands
 from judges.check import check
+from judges.cluster.commands import add_cluster_options, cluster_of, run_cluster
 from judges.describe import describe
 from judges.engine import Engine
 from judges.errors import PlanError
@@ -56,6 +57,8 @@ def _parser() -> argparse.ArgumentParser:
             sub.add_argument("--study", dest="name", help="the name of a study in the store")
         sub.add_argument("--store", type=Path, default=None, help="the SQLite file to use")
         sub.set_defaults(command=command)
+        if name == "run":
+            add_cluster_options(sub)
     told = "write the prompts of MT-Bench's judge_prompts.jsonl into a folder of prompt files"
     sub = commands.add_parser("import-prompts", help=told, description=told)
     sub.add_argument("file", type=Path, help="judge_prompts.jsonl")
@@ -83,9 +86,12 @@ def _describe_parser(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """0 only if no ask is pending or ended in `error`."""
+    cluster = cluster_of(options)
     made = make_plan(load(options.study))
     store = Store(options.store)
     _tell(save_plan(made, store))
+    if cluster is not None:
+        return run_cluster(made, store, cluster)
     return _ask(made, store, Settings())
 
 

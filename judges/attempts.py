@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from judges.allowance import Loan
 from judges.cost import CAPS, cap_of
 from judges.desk import Desk as Desk
 from judges.desk import JudgeState as JudgeState
@@ -38,6 +39,7 @@ class Attempts:
     """The id of the intent on disk, from right before a call to its outcome."""
     leased: bool = False
     """The ask is ours until it is settled, or until a pause."""
+    loan: Loan = field(default_factory=Loan)
     not_ours: NotOurs | None = None
     usage: Usage = NO_USAGE
     cost: float | None = None
@@ -105,6 +107,8 @@ class Attempts:
                 wait=fault.wait,
             )  # fmt: skip
         self._book(outcome, reserved)
+        billed = isinstance(outcome, Answer) or outcome.maybe_billed or self.cost is not None
+        await self.loan.settle(self.state.purse, self.cost, billed=billed)
         return outcome
 
     async def _ready(self) -> tuple[float, float] | None:
@@ -115,13 +119,14 @@ class Attempts:
             if place is None:
                 continue
             try:
-                begun = await self._begin()
+                begun = await self._afford() and await self._begin()
             except BaseException:
                 self._give_back(*place)
                 raise
             if begun:
                 return place
             self._give_back(*place)
+            await self.loan.give_back(self.state.purse)
             if self.not_ours:
                 break
         return None
@@ -149,6 +154,12 @@ class Attempts:
         else:  # a call in flight may cost less than its worst case
             await ledger.changed()
         return None
+
+    async def _afford(self) -> bool:
+        """The worst case of a call that the house pays for is on disk before it is made."""
+        if refused := await self.loan.take(self.state.purse, self.call):
+            self.state.halt(refused)
+        return self.state.purse is None or self.loan.taken
 
     async def _begin(self) -> bool:
         """Writes that the call is about to be sent; a pause or a cool-down that came meanwhile
@@ -181,7 +192,7 @@ class Attempts:
                 return await self.state.model.complete(self.call)
         except Exception as error:
             judge = self.call.judge
-            return fault_of(error, judge.endpoint or judge.name, self.state.secret)
+            return fault_of(error, judge.endpoint or judge.name)
 
     def _book(self, outcome: Answer | Fault, reserved: float) -> None:
         """Every attempt is paid for, the failed but billed ones too."""

@@ -72,7 +72,9 @@ def submit(client: openai.OpenAI, folder: Path, judge_files: list[Path]) -> dict
 
 
 def _create(client: openai.OpenAI, note: Batch) -> str:
-    batch = client.batches.create(
+    """Never sent twice by the client itself: an answer that was lost may have made a batch, which
+    the next submit finds."""
+    batch = client.with_options(max_retries=0).batches.create(
         input_file_id=note.file_id, endpoint=URL, completion_window=WINDOW,
         metadata={"evenhand": note.sha},
     )  # fmt: skip

@@ -9,6 +9,7 @@ from typing import Any
 
 import openai
 
+from judges.addresses import check_url
 from judges.batch_api import Batch, collect, submit
 from judges.batch_files import PRICE_FACTOR, Imported, export_batch, files_of, import_batch
 from judges.errors import PlanError
@@ -87,8 +88,12 @@ def _client(plan: Plan, name: str) -> openai.OpenAI:
     judge = next((judge for judge in plan.study.judges if judge.name == name), None)
     if judge is None:
         raise PlanError(f"the files are for {name!r}, which is no judge of this study any more")
-    key = api_key(judge, {})
-    return openai.OpenAI(base_url=judge.endpoint, api_key=key or "none")
+    check_url(judge.endpoint)
+    return openai.OpenAI(
+        base_url=judge.endpoint,
+        api_key=api_key(judge, {}).use() or "none",
+        http_client=openai.DefaultHttpxClient(follow_redirects=False),
+    )
 
 
 def _tell(notes: dict[str, Batch]) -> None:

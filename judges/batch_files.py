@@ -7,6 +7,7 @@ stored once, and what is missing stays pending.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import sqlite3
@@ -19,6 +20,7 @@ from typing import Any, Final
 
 import httpx2
 
+from judges.accounts import note_run
 from judges.cost import cost_of, price_of
 from judges.errors import PlanError
 from judges.faults import BadReply, Fault, fault_of
@@ -163,7 +165,30 @@ def import_batch(
             if len(reader.ready) >= _AT_ONCE:
                 reader.flush()
     reader.flush()
+    if reader.found.stored:
+        note_run(store, _BatchRun(plan, owner_of(plan), reader.began, time.time()))
     return reader.found
+
+
+@dataclass(frozen=True, slots=True)
+class _BatchRun:
+    """What batches have answered, as one run of the study: a budget counts what its runs spent."""
+
+    plan: Plan
+    owner: str
+    started: float
+    ended: float
+    state: str = "done"
+    reason: str = "by batch files"
+
+    @property
+    def id(self) -> str:
+        return self.owner
+
+
+def owner_of(plan: Plan) -> str:
+    """Whose the attempts of a study's batches are."""
+    return f"{OWNER}-{hashlib.sha256(plan.study.name.encode()).hexdigest()[:12]}"
 
 
 def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
@@ -187,6 +212,8 @@ class _Reader:
         self.asks: dict[str, Ask] = {ask.key: ask for ask in store.asks(plan.study.name)}
         self.items: dict[str, Item] = {item.id: item for item in plan.items}
         self.found = Imported()
+        self.began = time.time()
+        self.owner = owner_of(plan)
         self.ready: dict[str, tuple[Judgement, Usage, float | None]] = {}
 
     def take(self, where: str, text: bytes) -> None:
@@ -241,7 +268,7 @@ class _Reader:
 
     def flush(self) -> None:
         ready, self.ready = list(self.ready.values()), {}
-        stored = self.store.writer.run(lambda connection: _put_new(connection, ready))
+        stored = self.store.writer.run(lambda c: _put_new(c, ready, self.owner))
         self.found.stored += len(stored)
         self.found.already += len(ready) - len(stored)
         for judgement, _, cost in stored:
@@ -253,7 +280,9 @@ class _Reader:
 
 
 def _put_new(
-    connection: sqlite3.Connection, ready: list[tuple[Judgement, Usage, float | None]]
+    connection: sqlite3.Connection,
+    ready: list[tuple[Judgement, Usage, float | None]],
+    owner: str,
 ) -> list[tuple[Judgement, Usage, float | None]]:
     """Insert or ignore: an ask that has an answer keeps it. An `error` is no answer."""
     stored = []
@@ -266,7 +295,7 @@ def _put_new(
         connection.execute(
             "INSERT INTO attempts(key, owner, started, ended, outcome, prompt_tokens, "
             "completion_tokens, cached_tokens, cache_write, cost) VALUES (?,?,?,?,?,?,?,?,?,?)",
-            (key, OWNER, judgement.time, judgement.time, judgement.status, usage.prompt,
+            (key, owner, judgement.time, judgement.time, judgement.status, usage.prompt,
              usage.completion, usage.cached, usage.cache_write, cost),
         )  # fmt: skip
         stored.append((judgement, usage, cost))

@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from judges.faults import fault_of
+from judges.models.answers import Model
 from judges.plan import Plan, asks_of
 from judges.reading import Read, read_answer
 from judges.roster import api_key, model_for
+from judges.vault import Held
 from studies.records import JudgeSpec
 
 
@@ -30,18 +32,21 @@ def check(plan: Plan, judge: JudgeSpec, keys: Mapping[str, str] | None = None) -
 
 async def _check(plan: Plan, judge: JudgeSpec, keys: Mapping[str, str]) -> Checked:
     call = next(planned.call for planned in asks_of(plan) if planned.ask.judge == judge.name)
-    key = api_key(judge, keys) if judge.kind == "endpoint" else ""
-    model = model_for(judge, key, plan.study.families)
+    key = api_key(judge, keys) if judge.kind == "endpoint" else Held("")
     began = time.monotonic()
+    model: Model | None = None
     try:
+        model = model_for(judge, key, plan.study.families)
         async with asyncio.timeout(120):
             answer = await model.complete(call)
     except Exception as error:
-        fault = fault_of(error, judge.endpoint or judge.name, key)
+        fault = fault_of(error, judge.endpoint or judge.name)
         read = Read(fault.status, None, fault.reason, fault.detail)
         return Checked(judge.name, "", read, time.monotonic() - began, "")
     finally:
-        await model.close()
+        key.forget()
+        if model is not None:
+            await model.close()
     seconds = time.monotonic() - began
     read = read_answer(call, answer, plan.study.reading)
     return Checked(judge.name, answer.text, read, seconds, answer.model)

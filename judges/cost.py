@@ -133,14 +133,18 @@ class Ledger:
             self._tokens_per_byte = max(self._tokens_per_byte, 1.1 * told / size)
 
     def _worst(self, call: Call, price: Price | None) -> float:
-        """Every token new to the provider's cache, the reply as long as it may get."""
-        if price is None or not (price.input or price.output):
-            return 0.0
-        size, images = _size(call)
-        sent = size * self._tokens_per_byte + images * WORST_TOKENS_PER_IMAGE
-        sent += WORST_TOKENS_PER_MESSAGE * len(call.messages)
-        dearest = max(price.input, price.cache_write or 0.0)
-        return (sent * dearest + cap_of(call) * price.output) / MILLION
+        return worst_case(call, price, self._tokens_per_byte)
+
+
+def worst_case(call: Call, price: Price | None, tokens_per_byte: float) -> float:
+    """Every token new to the provider's cache, the reply as long as it may get."""
+    if price is None or not (price.input or price.output):
+        return 0.0
+    size, images = _size(call)
+    sent = size * tokens_per_byte + images * WORST_TOKENS_PER_IMAGE
+    sent += WORST_TOKENS_PER_MESSAGE * len(call.messages)
+    dearest = max(price.input, price.cache_write or 0.0)
+    return (sent * dearest + cap_of(call) * price.output) / MILLION
 
 
 def _size(call: Call) -> tuple[int, int]:

@@ -19,7 +19,7 @@ from judges.desk import Settings
 from judges.engine import Engine
 from judges.errors import PlanError
 from judges.images import image_url
-from judges.plan import Plan, save_plan
+from judges.plan import Plan, owned, save_plan
 from judges.prompt import Prompt, load_prompt
 from judges.runs import Run
 from studies.records import Item, JudgeSpec
@@ -144,6 +144,7 @@ class _Doing:
         plan = describe_plan(self._study, judge, prompt, self._items, aspects, self.spent)
         if not plan.items:
             return {}
+        plan = owned(plan, self._store)
         name = plan.study.name
         save_plan(plan, self._store)
         run = self._engine.start(plan, self._store, keys=self._keys, settings=self._settings)

@@ -7,16 +7,17 @@ import contextlib
 import random
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
+from judges.allowance import Purse
 from judges.cost import Ledger
 from judges.faults import Fault
 from judges.limits import Gate
 from judges.models.answers import Model
-from studies.journal import Journal
-from studies.records import Price
+from studies.journal import NotOurs
+from studies.records import Price, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,8 @@ class JudgeState:
     price: Price | None
     gate: Gate
     workers: int = 1
-    secret: str = field(default="", repr=False)
+    purse: Purse | None = None
+    """Where the house pays: asked before each call, beside the run's own budget."""
     waiting: str = ""
     retrying: dict[str, Retry] = field(default_factory=dict)
     """By key: asks that failed and go again."""
@@ -92,10 +94,23 @@ class JudgeState:
         self.gate.recheck()
 
 
+class Notes(Protocol):
+    """Where attempts are written down: the store's journal, or a worker's notebook."""
+
+    async def begin(self, key: str, *, leased: bool = False) -> int | NotOurs: ...
+    async def withdraw(self, key: str, attempt: int) -> None: ...
+    async def end(self, attempt: int, outcome: str, usage: Usage, cost: float | None) -> None: ...
+    async def release(self, key: str) -> None: ...
+    async def give_up(
+        self, key: str, attempt: int, outcome: str, usage: Usage, cost: float | None
+    ) -> None: ...
+    def being_made(self, keys: Collection[str]) -> set[str]: ...
+
+
 @dataclass(slots=True)
 class Desk:
     settings: Settings
-    journal: Journal
+    journal: Notes
     ledger: Ledger
     judges: dict[str, JudgeState]
     reading: str = "default"

@@ -15,14 +15,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from judges.accounts import note_run
+from judges.addresses import check_url
 from judges.cost import price_of
 from judges.desk import JudgeState, Settings
 from judges.errors import PlanError
 from judges.limits import Gate
 from judges.models.answers import Model
+from judges.models.endpoint import EndpointModel
 from judges.plan import Plan
 from judges.roster import api_key, model_for
 from judges.runs import Run
+from judges.vault import Held
 from studies.records import JudgeSpec
 from studies.store import Store
 
@@ -62,6 +65,7 @@ class Engine:
         run = Run(plan, store, keys or {}, settings or Settings())
         try:
             _check(run, keys or {})
+            self._admit(run, keys or {})
             note_run(store, run)
         except BaseException:
             run._journal.owner.close()
@@ -95,11 +99,11 @@ class Engine:
         self._thread.join(5)
 
     def hire(
-        self, run: Run, judge: JudgeSpec, typed: Mapping[str, str], settings: Settings
+        self, run: Run, judge: JudgeSpec, typed: Mapping[str, Held], settings: Settings
     ) -> JudgeState:
         """Called inside the loop: clients belong to the loop that uses them."""
-        key = api_key(judge, typed) if judge.kind == "endpoint" else ""
-        at = (judge.endpoint or judge.kind, hashlib.sha256(key.encode()).hexdigest())
+        key = api_key(judge, typed) if judge.kind == "endpoint" else Held("")
+        at = (judge.endpoint or judge.kind, hashlib.sha256(key.use().encode()).hexdigest())
         if judge.kind == "simulated":  # knows the families of its study
             model = model_for(judge, key, run.plan.study.families)
         else:
@@ -107,10 +111,12 @@ class Engine:
                 self._hired[at] = _Hired(model_for(judge, key, {}), set())
             self._hired[at].runs.add(run.id)
             model = self._hired[at].model
+            if isinstance(model, EndpointModel):
+                model.take(key)
         workers = min(settings.concurrency or run.plan.study.concurrency, model.ceiling)
         gate = self._gates.setdefault(at, Gate(workers))
         gate.raise_ceiling(workers)
-        return JudgeState(judge.name, model, price_of(judge), gate, workers, secret=key)
+        return JudgeState(judge.name, model, price_of(judge), gate, workers)
 
     async def let_go(self, run: Run) -> None:
         """Clients that no run uses are closed: they hold a key."""
@@ -120,6 +126,9 @@ class Engine:
                 del self._hired[at]
                 with contextlib.suppress(Exception):
                     await hired.model.close()
+
+    def _admit(self, run: Run, typed: Mapping[str, str]) -> None:
+        """Raises where a run may not be made; here whoever is at the machine may make any."""
 
     def _forget_old(self) -> None:
         ended = [run_id for run_id, run in self._runs.items() if run.finished.is_set()]
@@ -136,6 +145,7 @@ def _check(run: Run, typed: Mapping[str, str]) -> None:
     budget = run.plan.study.budget_usd
     for judge in run.judges:
         if judge.kind == "endpoint":
+            check_url(judge.endpoint)
             api_key(judge, typed)
         if budget is not None and price_of(judge) is None:
             raise PlanError(

@@ -4,6 +4,8 @@ EvenhandError (studies.errors)
 ├── PromptError     a prompt file: unknown name, variable
 │   └── UnknownFormat   a verdict format nobody knows
 ├── PlanError       a study that cannot be asked as it stands; raised before money is spent
+│   └── EndpointRefused a base URL that must not be asked from here
+├── KeyExpired      a key that was typed, and forgotten after a while without use
 └── JudgeStopped    a judge that cannot go on: wrong key, no such model, no quota
 """
 
@@ -21,6 +23,14 @@ class UnknownFormat(PromptError):
 
 
 class PlanError(EvenhandError):
+    pass
+
+
+class EndpointRefused(PlanError):
+    pass
+
+
+class KeyExpired(EvenhandError):
     pass
 
 

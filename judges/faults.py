@@ -14,7 +14,9 @@ import aiohttp
 import httpx2
 import openai
 
+from judges.errors import EndpointRefused, KeyExpired
 from judges.models.embedded import EmbeddedUnavailable
+from judges.vault import MARK, SHORTEST, redacted
 from studies.records import Status
 
 LONGEST_WAIT: Final = 120.0
@@ -59,6 +61,10 @@ def _sorted(error: BaseException, endpoint: str) -> Fault:
         return _status_fault(error, endpoint)
     if isinstance(error, EmbeddedUnavailable):
         return Fault("stop", "error", "not available", str(error))
+    if isinstance(error, KeyExpired):
+        return Fault("stop", "error", "key expired", str(error))
+    if (refused := _refused(error)) is not None:
+        return Fault("stop", "error", "endpoint refused", str(refused))
     if (bad := _bad_reply(error)) is not None:
         return Fault("retry", "error", "bad reply", str(bad), maybe_billed=True)
     if isinstance(error, (httpx2.TransportError, TimeoutError)):
@@ -84,6 +90,11 @@ def _connection_fault(error: BaseException, endpoint: str) -> Fault:
 def _bad_reply(error: BaseException) -> BadReply | None:
     """A reply that grew too large is refused inside the client, which wraps what we raise."""
     return next((cause for cause in _causes(error) if isinstance(cause, BadReply)), None)
+
+
+def _refused(error: BaseException) -> EndpointRefused | None:
+    """An address that must not be asked is found out inside the client too."""
+    return next((cause for cause in _causes(error) if isinstance(cause, EndpointRefused)), None)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -199,14 +210,11 @@ def _bounded(seconds: float) -> float:
     return min(max(seconds, 0.0), LONGEST_WAIT)
 
 
-_SECRET: Final = re.compile(r"\b(sk|hf|gsk|key|pk|rk)[-_][A-Za-z0-9_\-*.]{6,}|Bearer\s+\S+")
-
-
 def scrub(text: str, secret: str = "") -> str:
-    """Some providers echo the key in their messages."""
-    if len(secret) >= 4:
-        text = text.replace(secret, "[key]")
-    return _SECRET.sub("[key]", text)
+    """Some providers echo the key in their messages, or a part of it."""
+    if len(secret) >= SHORTEST:
+        text = text.replace(secret, MARK)
+    return redacted(text)
 
 
 def _body(error: openai.APIStatusError) -> Mapping[str, Any]:

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from judges.errors import PlanError
+from studies.errors import SourceError
+from studies.pictures import read_picture
 
 
 @lru_cache(maxsize=256)
@@ -19,9 +21,9 @@ def image_url(path: str, folder: Path) -> str:
         return path
     kind = mimetypes.guess_type(path)[0] or "image/png"
     try:
-        content = (folder / path).read_bytes()
-    except OSError as error:
-        raise PlanError(f"image {path!r} cannot be read: {error.strerror}") from None
+        content = read_picture(path, folder)
+    except SourceError as error:
+        raise PlanError(str(error)) from None
     return f"data:{kind};base64,{base64.b64encode(content).decode()}"
 
 

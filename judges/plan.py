@@ -49,6 +49,9 @@ class Plan:
     """By item, what a query-specific description is to attend to; only describe plans have any."""
     recorded: tuple[Judgement, ...] = ()
     """Verdicts that come with the data: kept beside those that are asked for."""
+    salt: str = ""
+    """Where strangers share a store, whose asks these are (Store.salt): what one of them paid an
+    endpoint for is no answer for another. Empty, the same ask is the same everywhere."""
 
     def judge(self, name: str) -> JudgeSpec:
         return next(judge for judge in self.study.judges if judge.name == name)
@@ -129,6 +132,12 @@ def save_plan(plan: Plan, store: Store) -> Changed:
         store, plan.study, plan.items, plan.recorded, tuple(ask for ask, _ in asks)
     )
     return store.save_study(plan.study, plan.items, asks, texts, plan_sha=sha, recorded=recorded)
+
+
+def owned(plan: Plan, store: Store) -> Plan:
+    """The plan as whoever asks keeps it: its name (Store.own_name), its asks their own."""
+    name = store.own_name(plan.study.name)
+    return replace(plan, study=replace(plan.study, name=name), salt=store.salt)
 
 
 def plan_sha(plan: Plan) -> str:
@@ -255,7 +264,8 @@ def _planned(
     other = showing.unrelated_item
     scene = _scene(plan, judge, showing.item, showing.shown, labels, other)
     call = _call("", judge, prompt, scene, parameters)
-    key = key_of(identity, call, showing.repeat)
+    salt = plan.salt if judge.kind == "endpoint" else ""
+    key = key_of(identity, call, showing.repeat, salt=salt)
     ask = Ask(
         key=key,
         item=showing.item.id,
@@ -278,7 +288,9 @@ def labels_of(prompt: Prompt, n: int, crossed: bool) -> tuple[str, ...]:
     return labels[::-1] if crossed else labels
 
 
-def key_of(identity: str, call: Call, repeat: int, *, reads: str | None = None) -> str:
+def key_of(
+    identity: str, call: Call, repeat: int, *, reads: str | None = None, salt: str = ""
+) -> str:
     """Same ask, same bytes, same key, on every machine and after every restart."""
     request = {
         "endpoint": identity,
@@ -292,6 +304,8 @@ def key_of(identity: str, call: Call, repeat: int, *, reads: str | None = None) 
     }
     if reads is not None:
         request["reads"] = reads
+    if salt:
+        request["salt"] = salt
     return hashlib.sha256(canonical(request).encode()).hexdigest()[:40]
 
 
@@ -332,4 +346,4 @@ def stored_plan(store: Store, name: str) -> Plan:
         (name,),
     )
     prompts = tuple(parse_prompt(text, name) for (text,) in texts)
-    return Plan(study, items, prompts, image_folder(study.data, store.path.parent))
+    return Plan(study, items, prompts, image_folder(study.data, store.folder_of(name)))

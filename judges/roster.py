@@ -8,11 +8,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from judges.addresses import LOCAL, Rules
 from judges.errors import PlanError
 from judges.models.answers import Answer, Call, Model
 from judges.models.embedded import EmbeddedServer, shared
 from judges.models.endpoint import EndpointModel
 from judges.models.simulated import SimulatedModel
+from judges.vault import Held, held
 from studies.records import JudgeSpec
 
 
@@ -49,28 +51,35 @@ class EmbeddedModel:
             if self._endpoint is None or self._server is None or not self._server.alive():
                 await self.close()
                 self._server = await asyncio.to_thread(shared)
-                self._endpoint = EndpointModel(self._server.base_url, "none", ceiling=1)
+                self._endpoint = EndpointModel(
+                    self._server.base_url, "none", ceiling=1, rules=LOCAL
+                )
             return self._endpoint
 
 
-def api_key(judge: JudgeSpec, typed: Mapping[str, str]) -> str:
-    """A key typed on the page, else the variable the study names; loopback servers need none."""
+def api_key(judge: JudgeSpec, typed: Mapping[str, str | Held]) -> Held:
+    """A key typed on the page, for a limited time; else the variable the study names; loopback
+    servers need none."""
     if judge.name in typed:
-        return typed[judge.name]
+        value = typed[judge.name]
+        return held(value.use() if isinstance(value, Held) else value)
     if not judge.api_key_env:
-        return ""
+        return Held("")
     key = os.environ.get(judge.api_key_env, "")
     if not key:
         raise PlanError(
             f"judge {judge.name!r}: the environment variable {judge.api_key_env} is not set; "
             f"run: export {judge.api_key_env}=…"
         )
-    return key
+    return Held(key)
 
 
-def model_for(judge: JudgeSpec, key: str, families: Mapping[str, str]) -> Model:
+def model_for(
+    judge: JudgeSpec, key: Held | str, families: Mapping[str, str], rules: Rules | None = None
+) -> Model:
+    """`rules`: which endpoints may be asked; None: as this process has them."""
     if judge.kind == "embedded":
         return EmbeddedModel()
     if judge.kind == "simulated":
         return SimulatedModel(families)
-    return EndpointModel(judge.endpoint, key)
+    return EndpointModel(judge.endpoint, key, rules=rules)

@@ -25,6 +25,7 @@ from judges.plan import Plan, call_for
 from judges.snapshot import Snapshot as Snapshot
 from judges.snapshot import State as State
 from judges.snapshot import Tally, failures, waits
+from judges.vault import hold_all
 from studies.errors import EvenhandError, StoreError
 from studies.journal import Journal, possibly_paid_twice
 from studies.records import Ask, Judgement, JudgeSpec
@@ -43,7 +44,7 @@ class Run:
     def __init__(
         self, plan: Plan, store: Store, keys: Mapping[str, str], settings: Settings
     ) -> None:
-        self.id = secrets.token_urlsafe(9)
+        self.id = secrets.token_urlsafe(16)
         self.plan, self.store = plan, store
         self.state: State = "running"
         self.reason = ""
@@ -51,7 +52,7 @@ class Run:
         self.ended: float | None = None
         self.finished = threading.Event()
         self.extraction = Extraction.of(plan)
-        self._keys, self._settings = dict(keys), settings
+        self._keys, self._settings = hold_all(keys), settings
         self._ledger = Ledger(plan.study.budget_usd, spent_by(store, plan.study.name))
         self._doubtful = len(possibly_paid_twice(store, plan.study.name))
         self._tally = Tally(
@@ -185,15 +186,16 @@ class Run:
             try:
                 if self._noting is not None:
                     await self._noting
-                await asyncio.to_thread(self._end, state, self._scrubbed(reason))
+                await asyncio.to_thread(self._end, state, scrub(reason))
                 await engine.let_go(self)
             finally:  # whoever waits for the end must not wait for ever
-                self._keys.clear()
+                self._forget_keys()
                 self.finished.set()
 
     async def _ask(self, engine: Engine) -> tuple[State, str]:
         study = self.plan.study
         judges = {j.name: engine.hire(self, j, self._keys, self._settings) for j in self.judges}
+        self._forget_keys()  # from here on only the clients hold them
         reading = self._settings.reading or study.reading
         desk = Desk(self._settings, self._journal, self._ledger, judges, reading)
         desk.on_trouble = self._troubled
@@ -287,10 +289,10 @@ class Run:
             self.state, self.reason, self.ended = state, reason, self._settings.wall()
         self._note()
 
-    def _scrubbed(self, text: str) -> str:
+    def _forget_keys(self) -> None:
         for key in self._keys.values():
-            text = scrub(text, key)
-        return scrub(text)
+            key.forget()
+        self._keys.clear()
 
 
 def _stopped(desk: Desk | None) -> set[str]:

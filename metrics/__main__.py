@@ -13,6 +13,7 @@ import pandas as pd
 
 from metrics.summary import measure
 from metrics.wins import Combine, Unreadable
+from studies.formulas import OURS, bare
 from studies.frame import frame_from_battles
 
 SPLITS = ("judge", "prompt", "category")
@@ -69,7 +70,8 @@ def _is_store(path: Path) -> bool:
 def _battles(path: Path) -> pd.DataFrame:
     """A battles table; an empty category or item is a value, a missing winner is an error."""
     try:
-        return pd.read_csv(path, dtype=str, keep_default_na=False)
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
+        return table.map(bare) if tuple(table.columns) in OURS else table
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is neither a store nor a CSV of battles: {error}") from error
 

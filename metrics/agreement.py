@@ -37,7 +37,7 @@ class Cases:
 
 def cases_of(frame: pd.DataFrame) -> Cases:
     """Readable picks with their case and chosen contestant."""
-    rows = selection.picked(frame)
+    rows = selection.one_vote(selection.picked(frame))
     case, count = selection.group_codes(rows, CASE)
     names = selection.contestants(rows) if len(rows) else []
     return Cases(rows, names, case, count, selection.chosen(rows, names))

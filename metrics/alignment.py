@@ -51,7 +51,7 @@ class Scores:
     """Picks on pairs as scores −2…2 of the contestant that sorts first, with what people say."""
 
     def __init__(self, frame: pd.DataFrame, baseline: str | None = None) -> None:
-        rows = selection.pairs(selection.picked(frame))
+        rows = selection.pairs(selection.one_vote(selection.picked(frame)))
         self.baseline = baseline
         self.rows = rows
         self.case, self.cases = selection.group_codes(rows, CASE)

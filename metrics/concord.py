@@ -127,7 +127,7 @@ class Grid:
 
 def grid(frame: pd.DataFrame) -> Grid:
     """Machines by their modal verdict on each order; the people's majority, if any, is first."""
-    rows = selection.picked(frame)
+    rows = selection.one_vote(selection.picked(frame))
     human = selection.people(rows)
     machine = selection.modal(selection.rows_of(rows, ~human))
     ask, asks = selection.group_codes(machine, ASK)
@@ -228,7 +228,7 @@ def sorted_picks(rows: pd.DataFrame) -> Ints:
 def among_people(frame: pd.DataFrame) -> AmongPeople:
     """How far people agree: the yardstick for a judge that is to stand for one of them."""
     votes = votes_of(frame)
-    a, b = _pairs(votes)
+    a, b = pairs_of_votes(votes)
     item = votes.item[a]
     # Both ways round, so that it does not matter who is called the first.
     pair = concord(
@@ -253,7 +253,7 @@ def _halved(pair: Concord) -> Concord:
     return Concord(**parts)
 
 
-def _pairs(votes: Votes) -> tuple[Ints, Ints]:
+def pairs_of_votes(votes: Votes) -> tuple[Ints, Ints]:
     """Rows of two different voters on one case, each pair once."""
     order = np.argsort(votes.case, kind="stable")
     case = votes.case[order]

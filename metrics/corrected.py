@@ -35,6 +35,7 @@ NO_VOTES: Final = "nobody voted on its pairs"
 NO_JUDGE: Final = "no judge's verdict on the pairs that people voted on"
 ALL_VOTED: Final = "people voted on every pair: nothing to add"
 NO_HELP: Final = "the judge's verdicts do not narrow it: the people's own interval"
+LEFT_OUT: Final = "{} votes on pairs that were not chosen at random are left out"
 ASSUMES: Final = "holds if the items people voted on are a random part of all"
 
 
@@ -71,9 +72,12 @@ def corrected_win_rates(
     A case is one pair of answers to one item; what people say of it is the mean of their votes (a
     tie is half), what judges say the mean of all their readable verdicts in all orders. The
     interval is by items and is never wider than the one people's votes have by themselves.
+    Votes on cases that were not chosen at random are left out, and one person has one vote a case.
     `judges`: whose verdicts help (default: all that are no people).
     """
-    rows = selection.pairs(selection.picked(frame))
+    rows = selection.pairs(selection.one_vote(selection.picked(frame)))
+    sought = selection.sought(rows)
+    rows = selection.rows_of(rows, ~sought)
     human = selection.people(rows)
     if judges is not None:
         named = rows["judge"].astype(str).isin(list(judges)).to_numpy()
@@ -88,6 +92,14 @@ def corrected_win_rates(
     table = {
         name: corrected(said[0][:, code], said[1][:, code], item) for code, name in enumerate(names)
     }
+    if left := int(sought.sum()):
+        told = LEFT_OUT.format(left)
+        table = {
+            name: replace(
+                one, corrected=replace(one.corrected, note=joined(one.corrected.note, told))
+            )
+            for name, one in table.items()
+        }
     return dict(sorted(table.items(), key=lambda pair: -(pair[1].corrected.value or 0.0)))
 
 
@@ -178,3 +190,7 @@ def _worth(people: Estimate, got: Estimate) -> float | None:
         return None
     width = got.high - got.low
     return ((people.high - people.low) / width) ** 2 if width > 0 else None
+
+
+def _noted(estimate: Estimate, told: str) -> Estimate:
+    return replace(estimate, note=joined(estimate.note, told))

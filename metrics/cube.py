@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 import pandas as pd
 
+from metrics import selection
 from metrics.intervals import Floats, Ints, Statistic, joined
 from metrics.measures import (
     ONE_ORDER,
@@ -24,6 +26,12 @@ from metrics.measures import (
     without_order,
 )
 from studies.records import Estimate
+
+_FLAGS: Final = ("status", "noise", "pick", "orders")
+"""The columns that say in which orders a cell was asked."""
+BLOCK: Final = 1_000_000
+"""Rows counted at once. Totals are by item, so a larger frame is counted some items at a time: the
+tables that measures count in would take ten times its memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,11 +55,16 @@ class Cube:
 
     def __init__(self, frame: pd.DataFrame, by: Sequence[str], measures: Iterable[Measure]) -> None:
         evidence = Evidence(frame, by)
+        flags = Evidence(frame[[*dict.fromkeys((*by, *_FLAGS))]], by) if _many(frame) else evidence
         self.by = tuple(by)
         self.cells: list[Cell] = evidence.cells if len(frame) else []
-        self._single: Mask = evidence.single
-        self._orderless: Mask = evidence.orderless
-        self._totals = {measure.name: _counted(measure, evidence) for measure in measures}
+        self._single: Mask = flags.single
+        self._orderless: Mask = flags.orderless
+        counted = list(measures)
+        if flags is evidence:
+            self._totals = {measure.name: _counted(measure, evidence) for measure in counted}
+        else:
+            self._totals = _counted_in_parts(counted, evidence, flags)
 
     def each(
         self, name: str, by: Sequence[str] = (), where: Mapping[str, str] | None = None
@@ -114,6 +127,48 @@ class Cube:
 def _counted(measure: Measure, evidence: Evidence) -> _Totals:
     tally = measure.tally(evidence)
     return _Totals(measure, *cell_sums(tally), tally.statistic)
+
+
+def _many(frame: pd.DataFrame) -> bool:
+    """More than is counted at once; only of pairs, for among options some measures look at all the
+    items of a cell."""
+    if len(frame) <= BLOCK or not isinstance(frame["item"].dtype, pd.CategoricalDtype):
+        return False  # only codes that all parts share can be put together
+    return bool((frame["options"] == 2).all())
+
+
+class _Part(Evidence):
+    """Some items of a frame, in the cells of the whole: what is decided by cell, all its items
+    decide."""
+
+    def __init__(self, whole: Evidence, rows: Mask, flags: Evidence) -> None:
+        self.cells, self.count = whole.cells, whole.count
+        self.frame = selection.rows_of(whole.frame, rows)
+        self.__dict__ |= {"single": flags.single, "orderless": flags.orderless}
+
+
+def _counted_in_parts(
+    measures: list[Measure], whole: Evidence, flags: Evidence
+) -> dict[str, _Totals]:
+    """The same totals, some items at a time."""
+    item, items = selection.codes_of(whole.frame["item"])
+    blocks = len(item) // BLOCK + 1
+    block = item * blocks // max(items, 1)
+    found: dict[str, list[_Totals]] = {measure.name: [] for measure in measures}
+    for number in range(blocks):
+        part = _Part(whole, block == number, flags)
+        for measure in measures:
+            found[measure.name].append(_counted(measure, part))
+    return {name: _together(totals, items) for name, totals in found.items()}
+
+
+def _together(parts: list[_Totals], items: int) -> _Totals:
+    cell, item, sums = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("cell", "item", "sums")
+    )
+    order = np.argsort(cell * items + item, kind="stable")
+    first = parts[0]
+    return _Totals(first.measure, cell[order], item[order], sums[order], first.statistic)
 
 
 def _added(cell: Ints, item: Ints, sums: Floats) -> tuple[Ints, Floats]:

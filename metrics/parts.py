@@ -26,6 +26,7 @@ from metrics.bradley_terry import leaderboard
 from metrics.choice import choice_model
 from metrics.creation import creation_table
 from metrics.position import ACCURACY, ENTROPY
+from metrics.voters import voters
 from studies.records import Estimate
 
 Json = dict[str, Any]
@@ -92,7 +93,7 @@ def _factuality(frame: pd.DataFrame) -> Mapping[str, Estimate]:
 
 
 def _agreement(frame: pd.DataFrame) -> Json:
-    """people -> judge -> …, and judges -> a -> b -> share of equal verdicts."""
+    """people -> judge -> …, voters -> person -> …, judges -> a -> b -> share of equal verdicts."""
     result: Json = {}
     human = selection.people(frame)
     if human.any():
@@ -101,6 +102,7 @@ def _agreement(frame: pd.DataFrame) -> Json:
             for (judge,), parts in agreement.people_table(frame).items()
         }
         result["always_tie"] = asdict(alignment.always_tie(frame))
+        result["voters"] = {one.name: asdict(one) for one in voters(frame)}
         if (frame["margin"] == 2).any():
             result["alignment"] = _alignment(frame)
     machines = {str(name) for name in frame["judge"][~human]}

@@ -71,6 +71,28 @@ def people(frame: pd.DataFrame) -> Mask:
     return human[codes] if len(human) else np.zeros(len(frame), bool)
 
 
+def one_vote(frame: pd.DataFrame) -> pd.DataFrame:
+    """The first vote of each person on each case: who was asked again is not two people."""
+    human = people(frame)
+    if not human.any():
+        return frame
+    votes = rows_of(frame, human)
+    group, groups = group_codes(votes, (*COMPARISON[:2], "judge"))
+    if groups == len(votes):
+        return frame
+    kept = ~human
+    kept[np.flatnonzero(human)[first_rows(group, groups)]] = True
+    return rows_of(frame, kept)
+
+
+def sought(frame: pd.DataFrame) -> Mask:
+    """Votes on cases that were picked because judges flip or disagree there: they find faults, but
+    no share of them is a share of all cases."""
+    if "chosen" not in frame:
+        return np.zeros(len(frame), bool)
+    return people(frame) & frame["chosen"].isin(["flipped", "split"]).to_numpy()
+
+
 def voices(frame: pd.DataFrame, judges: Sequence[str] | None = None) -> pd.DataFrame:
     """The verdicts of these judges. None: of all that are no people, or the people if alone."""
     if judges is not None:

@@ -46,7 +46,26 @@ def _owners_and_ballots(connection: sqlite3.Connection) -> None:
     )
 
 
-MIGRATIONS: Final[list[Migration]] = [_extractions, _top_logprobs, _owners_and_ballots]
+def _allowance(connection: sqlite3.Connection) -> None:
+    connection.execute(
+        "CREATE TABLE allowance (id INTEGER PRIMARY KEY, day TEXT NOT NULL, visitor TEXT NOT NULL, "
+        "run TEXT NOT NULL, reserved REAL NOT NULL, spent REAL) STRICT"
+    )
+    connection.execute("CREATE INDEX allowance_by_day ON allowance(day)")
+    connection.execute("CREATE INDEX allowance_by_run ON allowance(run)")
+
+
+def _links_for_voters(connection: sqlite3.Connection) -> None:
+    connection.execute("ALTER TABLE shares ADD COLUMN votes INTEGER NOT NULL DEFAULT 0")
+
+
+MIGRATIONS: Final[list[Migration]] = [
+    _extractions,
+    _top_logprobs,
+    _owners_and_ballots,
+    _allowance,
+    _links_for_voters,
+]
 """MIGRATIONS[k] brings a store from schema version k+1 to k+2; append, never edit."""
 
 VERSION: Final = 1 + len(MIGRATIONS)
@@ -69,9 +88,15 @@ def default_path() -> Path:
     return base / "evenhand" / "evenhand.db"
 
 
-def connect(path: Path) -> sqlite3.Connection:
-    """A connection in autocommit mode: transactions are begun and ended by name."""
-    connection = sqlite3.connect(path, timeout=10, isolation_level=None, check_same_thread=False)
+def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
+    """A connection in autocommit mode: transactions are begun and ended by name.
+
+    A file that is not there is an error: SQLite would make an empty one and find no table in it.
+    """
+    address = f"{path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
+    connection = sqlite3.connect(
+        address, uri=True, timeout=10, isolation_level=None, check_same_thread=False
+    )
     connection.execute("PRAGMA foreign_keys=ON")
     connection.execute("PRAGMA synchronous=FULL")  # a committed judgement survives a power cut
     connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT}")
@@ -82,7 +107,7 @@ def prepare(path: Path) -> None:
     """Makes the store if it is not there, brings an older one up to date, refuses a newer one."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        connection = connect(path)
+        connection = connect(path, create=True)
     except (OSError, sqlite3.Error) as error:
         raise StoreUnusable(
             f"cannot open the store {path}: {error}; choose another file with --store"

@@ -3,6 +3,7 @@
 EvenhandError
 ├── SourceError     a data file: names file, line and field
 ├── StudyError      a study file: names the field
+├── Forbidden       not this visitor's to see, run or change
 └── StoreError      the judgement log
     ├── NewerStore      written by a later version
     └── StoreUnusable   not a store, read-only, disk full
@@ -20,6 +21,10 @@ class SourceError(EvenhandError):
 
 
 class StudyError(EvenhandError):
+    pass
+
+
+class Forbidden(EvenhandError):
     pass
 
 

@@ -18,7 +18,9 @@ from typing import Any, Final, TextIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from studies.ballots import with_checks
 from studies.errors import StudyError
+from studies.formulas import BATTLES, FLAT, guarded
 from studies.records import (
     EVIDENCE,
     HUMAN_PREFIX,
@@ -30,11 +32,11 @@ from studies.records import (
     Verdict,
 )
 from studies.sources.native import item_to
+from studies.sources.vote_table import row_of
 from studies.store import Store
 from studies.study import dump
 
 _ROWS_AT_ONCE: Final = 5_000
-_RISKY: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +66,6 @@ def export(store: Store, study: str, name: str, path: Path) -> int:
     return written
 
 
-def formula_safe(value: object) -> object:
-    """A spreadsheet runs a text that begins like a formula: an apostrophe makes it text again."""
-    if isinstance(value, str) and value.startswith(_RISKY):
-        return "'" + value
-    return value
-
-
 # ------------------------------------------------------------------------------------- lossless
 
 
@@ -93,13 +88,13 @@ def _parquet(store: Store, study: str, path: Path) -> int:
     written = 0
     with pq.ParquetWriter(path, SCHEMA, compression="zstd") as writer:
         for batch in _batched(store.judgements(study), _ROWS_AT_ONCE):
-            rows = [_parquet_row(judgement) for judgement in batch]
+            rows = [parquet_row(judgement) for judgement in batch]
             writer.write_table(pa.Table.from_pylist(rows, schema=SCHEMA))
             written += len(rows)
     return written
 
 
-def _parquet_row(judgement: Judgement) -> dict[str, Any]:
+def parquet_row(judgement: Judgement) -> dict[str, Any]:
     row = asdict(judgement)
     if row["verdict"] is not None and row["verdict"]["pick"] is not None:
         row["verdict"]["pick"] = str(row["verdict"]["pick"])
@@ -139,10 +134,11 @@ SCHEMA: Final = _schema()
 
 
 def _items(store: Store, study: str, path: Path) -> int:
-    items = store.items(study).values()
+    items, checks = store.items(study).values(), store.checks(study)
     with path.open("w", encoding="utf-8") as out:
         for item in items:
-            out.write(json.dumps(item_to(item), ensure_ascii=False) + "\n")
+            verified = with_checks(item, checks.get(item.id, ()))
+            out.write(json.dumps(item_to(verified), ensure_ascii=False) + "\n")
     return len(items)
 
 
@@ -161,19 +157,16 @@ def _csv(store: Store, study: str, path: Path) -> int:
 
 def _flat(judgement: Judgement) -> dict[str, object]:
     ask, verdict = judgement.ask, judgement.verdict
-    picked = _picked(judgement)
-    return {
-        "item": ask.item, "judge": ask.judge, "prompt": ask.prompt,
-        "shown": " | ".join(ask.shown), "labels": " | ".join(ask.labels),
-        "repeat": ask.repeat, "noise": int(ask.noise), "status": judgement.status,
-        "picked": picked, "slot": "" if verdict is None or verdict.pick is None else verdict.pick,
-        "margin": "" if verdict is None else verdict.margin,
-        "scores": "" if verdict is None else " | ".join(str(s) for s in verdict.scores),
-        "rule": judgement.rule, "prompt_tokens": judgement.usage.prompt,
-        "completion_tokens": judgement.usage.completion, "cost": judgement.cost,
-        "seconds": judgement.seconds, "model": judgement.model, "reply": judgement.reply,
-        "detail": judgement.detail, "key": ask.key,
-    }  # fmt: skip
+    values = (
+        ask.item, ask.judge, ask.prompt, " | ".join(ask.shown), " | ".join(ask.labels),
+        ask.repeat, int(ask.noise), judgement.status, _picked(judgement),
+        "" if verdict is None or verdict.pick is None else verdict.pick,
+        "" if verdict is None else verdict.margin,
+        "" if verdict is None else " | ".join(str(s) for s in verdict.scores),
+        judgement.rule, judgement.usage.prompt, judgement.usage.completion, judgement.cost,
+        judgement.seconds, judgement.model, judgement.reply, judgement.detail, ask.key,
+    )  # fmt: skip
+    return dict(zip(FLAT, values, strict=True))
 
 
 def _picked(judgement: Judgement) -> str:
@@ -192,7 +185,7 @@ def _write_csv(path: Path, rows: Iterable[dict[str, object]]) -> int:
             if writer is None:
                 writer = csv.DictWriter(out, list(row))
                 writer.writeheader()
-            writer.writerow({name: formula_safe(value) for name, value in row.items()})
+            writer.writerow({name: guarded(value) for name, value in row.items()})
             written += 1
     return written
 
@@ -208,11 +201,11 @@ def _arena(store: Store, study: str, path: Path) -> int:
                 continue
             ask = judgement.ask
             winner = "tie" if verdict.pick == "tie" else ("model_a", "model_b")[verdict.pick]
-            yield {
-                "question_id": ask.item, "model_a": ask.shown[0], "model_b": ask.shown[1],
-                "winner": winner, "judge": ask.judge, "prompt": ask.prompt, "item": ask.item,
-                "category": categories.get(ask.item, ""), "tstamp": judgement.time,
-            }  # fmt: skip
+            values = (
+                ask.item, *ask.shown, winner, ask.judge, ask.prompt, ask.item,
+                categories.get(ask.item, ""), judgement.time,
+            )  # fmt: skip
+            yield dict(zip(BATTLES, values, strict=True))
 
     return _write_csv(path, rows())
 
@@ -311,9 +304,9 @@ def _rating(judgement: Judgement, pair: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _votes(store: Store, study: str, path: Path) -> int:
-    """People's votes alone, as `_csv`."""
+    """People's votes alone, lossless: `python -m studies import` reads them back."""
     people = (j for j in store.judgements(study) if j.ask.judge.startswith(HUMAN_PREFIX))
-    return _write_csv(path, (_flat(judgement) for judgement in people))
+    return _write_csv(path, (row_of(vote) for vote in people))
 
 
 def _batched(values: Iterable[Judgement], size: int) -> Iterator[list[Judgement]]:
@@ -329,7 +322,7 @@ FORMATS: Final[dict[str, Format]] = {
     "arena": Format(".csv", "battles as Chatbot Arena has them", _arena),
     "mt-bench": Format(".jsonl", "MT-Bench pair judgements, both games", _mt_bench),
     "llm-comparator": Format(".json", "opens in LLM Comparator, one pair", _comparator),
-    "votes": Format(".csv", "people's votes alone", _votes),
-    "items": Format(".jsonl", "the questions and answers that were judged", _items),
+    "votes": Format(".csv", "people's votes alone; lossless, imported as any file", _votes),
+    "items": Format(".jsonl", "questions and answers, with what people verified", _items),
     "yaml": Format(".yaml", "the study file", _yaml),
 }

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
+from studies.columns import Columns, Numbers
 from studies.records import EVIDENCE, HUMAN_PREFIX, STATUSES, Preference
+from studies.suspects import INSTRUCTION
 from studies.truth import best
 
 TIE: Final = -1
 NO_PICK: Final = -2
 SEP: Final = "\x1f"
 """Joins contestants (or labels) into one category; a control character no name may contain."""
+
+SUSPECT: Final = "injection_suspect"
+"""Whether an answer that was shown, or the question, speaks to the judge (studies.suspects). No
+column where no item of the study has any."""
 
 ROW: Final = 15
 """How many columns `Store.narrow_rows` gives."""
@@ -100,7 +105,7 @@ def _check_cells(table: pd.DataFrame) -> None:
 
 
 def frame_from_rows(
-    rows: Sequence[tuple[Any, ...]],
+    rows: Iterable[tuple[Any, ...]],
     items: Mapping[str, Mapping[str, Any]],
     *,
     study: str,
@@ -111,43 +116,45 @@ def frame_from_rows(
 
     This is the one place where a slot becomes a contestant: `first`, `second`, `truth`.
     """
-    columns = list(zip(*rows, strict=True)) if rows else [()] * ROW
-    (_, item, judge, prompt, shown, labels, repeat, noise, orders, status, pick, margin, scores,
-     probabilities, seq) = columns  # fmt: skip
-    shown_codes, arrangements = pd.factorize(np.asarray(shown, dtype=object))
-    parts = [tuple(str(text).split(SEP)) for text in arrangements]
-    item_codes, item_names = pd.factorize(np.asarray(item, dtype=object))
-    narrow = [items.get(str(name), {}) for name in item_names]
+    columns = Columns(rows, NO_PICK)
+    shown_codes, arrangements = columns.codes("shown"), columns.names("shown")
+    parts = [tuple(text.split(SEP)) for text in arrangements]
+    item_codes, item_names = columns.codes("item"), columns.names("item")
+    judge = _named(columns.codes("judge"), columns.names("judge"))
+    narrow = [items.get(name, {}) for name in item_names]
     slots = _Slots(parts)
     comparison = _sorted_names(shown_codes, parts)
+    status = _statuses(columns)
+    said = np.isin(status.codes, [STATUSES.index(name) for name in EVIDENCE])
     frame = pd.DataFrame(
         {
-            "study": _coded(np.zeros(len(rows), np.int8), [study]),
-            "item": _coded(item_codes, [str(name) for name in item_names]),
+            "study": _coded(np.zeros(len(columns), np.int8), [study]),
+            "item": _coded(item_codes, item_names),
             "category": _categories(item_codes, narrow),
-            "judge": pd.Categorical(judge),
-            "prompt": pd.Categorical(prompt),
-            "shown": _coded(shown_codes, [str(text) for text in arrangements]),
-            "labels": pd.Categorical(labels),
+            "judge": judge,
+            "prompt": _named(columns.codes("prompt"), columns.names("prompt")),
+            "shown": _coded(shown_codes, arrangements),
+            "labels": _named(columns.codes("labels"), columns.names("labels")),
             "comparison": comparison,
             "options": _of(shown_codes, [len(names) for names in parts], np.int8),
-            "orders": np.asarray(orders, np.int16),
-            "repeat": np.asarray(repeat, np.int16),
-            "noise": np.asarray(noise, bool),
-            "status": pd.Categorical(status, categories=list(STATUSES)),
-            "pick": _whole(pick, NO_PICK),
-            "margin": _whole(margin, 0),
+            "orders": columns.whole("orders"),
+            "repeat": columns.whole("repeat"),
+            "noise": columns.whole("noise"),
+            "status": status,
+            "pick": np.where(said, columns.whole("pick"), np.int8(NO_PICK)),
+            "margin": np.where(said, columns.whole("margin"), np.int8(0)),
             "truth": _truth(item_codes, shown_codes, comparison, narrow, slots, judge),
-            "seq": np.asarray(seq, np.int64),
+            "seq": columns.whole("seq"),
         }
     )
-    frame.loc[~frame["status"].isin(list(EVIDENCE)), ["pick", "margin"]] = (NO_PICK, 0)
     for slot, column in enumerate(("first", "second")):
         frame[column] = _coded(slots.contestant(shown_codes, slot), slots.known)
-    _add_numbers(frame, "score", scores, slots.width)
-    _add_numbers(frame, "p", probabilities, slots.width)
+    _add_numbers(frame, "score", columns.scores, slots.width)
+    _add_numbers(frame, "p", columns.probabilities, slots.width)
     _add_lengths(frame, item_codes, shown_codes, narrow, slots)
     _add_families(frame, shown_codes, parts, families or {}, judge_families or {})
+    if any(facts.get("suspects") for facts in items.values()):
+        frame[SUSPECT] = _suspect(item_codes, shown_codes, narrow, slots)
     return frame
 
 
@@ -159,8 +166,10 @@ def _of(codes: np.ndarray, values: Sequence[Any], dtype: Any) -> np.ndarray:
     return np.asarray(values, dtype)[codes] if len(values) else np.zeros(len(codes), dtype)
 
 
-def _whole(values: Sequence[int | None], default: int) -> np.ndarray:
-    return np.asarray([default if value is None else value for value in values], np.int8)
+def _statuses(columns: Columns) -> pd.Categorical[str]:
+    known: dict[str, int] = {name: code for code, name in enumerate(STATUSES)}
+    places = [known.get(name, -1) for name in columns.names("status")]
+    return _coded(_of(columns.codes("status"), places, np.int8), STATUSES)
 
 
 class _Slots:
@@ -198,18 +207,12 @@ def _named(codes: np.ndarray, names: Sequence[str]) -> pd.Categorical[str]:
     return _coded(_of(codes, [place[name] for name in names], np.int32), known)
 
 
-def _add_numbers(frame: pd.DataFrame, prefix: str, texts: Sequence[str | None], width: int) -> None:
+def _add_numbers(frame: pd.DataFrame, prefix: str, numbers: Numbers, width: int) -> None:
     """Scores or probabilities in shown order, one column a slot; no column if nobody has any."""
-    if not any(texts):
-        return
-    values = json.loads(f"[{','.join(text or '[]' for text in texts)}]")  # one call, not 200,000
-    sizes = np.fromiter(map(len, values), np.int64, len(values))
-    table = np.full((len(texts), width), np.nan, np.float32)
-    for size in np.unique(sizes[sizes > 0]):
-        rows = np.flatnonzero(sizes == size)
-        table[rows, :size] = np.asarray([values[row] for row in rows], np.float32)[:, :width]
-    for slot in range(width):
-        frame[f"{prefix}_{slot}"] = table[:, slot]
+    table = numbers.table(width)
+    if table is not None:
+        for slot in range(width):
+            frame[f"{prefix}_{slot}"] = table[:, slot]
 
 
 def _add_lengths(
@@ -230,13 +233,32 @@ def _add_lengths(
             frame[f"length_{slot}"] = lengths[item_codes, slots.contestant(shown_codes, slot)]
 
 
+def _suspect(
+    item_codes: np.ndarray,
+    shown_codes: np.ndarray,
+    narrow: Sequence[Mapping[str, Any]],
+    slots: _Slots,
+) -> np.ndarray:
+    flagged = np.zeros((len(narrow), len(slots.known) + 1), bool)  # the last is nobody's
+    asked = np.zeros(len(narrow), bool)
+    for row, facts in enumerate(narrow):
+        for where in facts.get("suspects") or ():
+            asked[row] |= where == INSTRUCTION
+            if where in slots.code:
+                flagged[row, slots.code[where]] = True
+    found: np.ndarray = asked[item_codes]
+    for slot in range(slots.width):
+        found = found | flagged[item_codes, slots.contestant(shown_codes, slot)]
+    return found
+
+
 def _truth(
     item_codes: np.ndarray,
     shown_codes: np.ndarray,
     comparison: pd.Categorical[str],
     narrow: Sequence[Mapping[str, Any]],
     slots: _Slots,
-    judges: Sequence[str],
+    judges: pd.Categorical[str],
 ) -> np.ndarray:
     """The slot of the truly best answer, worked out once for each comparison of an item.
 
@@ -249,8 +271,8 @@ def _truth(
     if not asked.any():
         return truth
     options = [tuple(str(name).split(SEP)) for name in comparison.categories]
-    judge_codes, names = pd.factorize(np.asarray(judges, dtype=object))
-    persons = sorted({str(name) for name in names if str(name).startswith(HUMAN_PREFIX)})
+    judge_codes, names = judges.codes, [str(name) for name in judges.categories]
+    persons = sorted({name for name in names if name.startswith(HUMAN_PREFIX)})
     own = np.asarray([persons.index(name) + 1 if name in persons else 0 for name in names])
     pairs = item_codes[asked].astype(np.int64) * len(options) + comparison.codes[asked]
     unique, inverse = np.unique(

@@ -234,9 +234,10 @@ def possibly_paid_twice(store: Store, study: str | None = None) -> list[Doubtful
 
 
 OF_STUDY = (
-    "key IN (SELECT key FROM plan WHERE study=(SELECT id FROM studies WHERE name=?) "
-    "UNION ALL SELECT e.key FROM extractions e JOIN plan p ON p.key=e.reads "
-    "WHERE p.study=(SELECT id FROM studies WHERE name=?))"
+    "(EXISTS (SELECT 1 FROM plan p WHERE p.key=attempts.key "
+    "AND p.study=(SELECT id FROM studies WHERE name=?)) "
+    "OR EXISTS (SELECT 1 FROM extractions e JOIN plan p ON p.key=e.reads WHERE e.key=attempts.key "
+    "AND p.study=(SELECT id FROM studies WHERE name=?)))"
 )
 """Attempts of a study: those of its asks and of the extractions that read their replies."""
 

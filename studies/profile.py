@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from studies.openings import Openings, openings
 from studies.records import REFERENCE, Item
+from studies.suspects import INSTRUCTION, Suspect, suspects_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,8 @@ class Profile:
     """Items with images and a description of them."""
     judged: int
     """Items that somebody (or the design) has an opinion on."""
+    suspects: tuple[Suspect, ...] = ()
+    """Questions and answers of those who play that speak to the judge."""
 
 
 def profile(items: Sequence[Item], contestants: Sequence[str] = ()) -> Profile:
@@ -70,6 +73,7 @@ def profile(items: Sequence[Item], contestants: Sequence[str] = ()) -> Profile:
         images=tuple(sorted(pictures.items())) if set(pictures) - {0} else (),
         described=sum(bool(item.images and any(item.context)) for item in items),
         judged=sum(bool(item.human) for item in items),
+        suspects=tuple(s for s in suspects_in(items) if s.where in (INSTRUCTION, *names)),
     )
 
 

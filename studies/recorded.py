@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from studies.errors import SourceError, StudyError
+from studies.intake import save_shards
 from studies.keys import keyed
 from studies.records import Ask, Item, Judgement
 from studies.rows import PromptText
@@ -73,6 +74,10 @@ def save_recorded(store: Store, name: str, spec: DataSpec, loaded: Loaded) -> No
             f"there is a study named {name!r} whose judges are asked live; give the recorded one "
             "another name"
         )
+    if loaded.shards is not None:
+        sha = hashlib.sha256(repr([*loaded.items, loaded.shards.rows]).encode()).hexdigest()
+        save_shards(store, study, loaded.items, loaded.shards.folder, sha)
+        return
     recorded = keyed(study.name, loaded.judgements)
     votes = votes_of(loaded.items, study.name, (j.ask for j in recorded), recorded)
     if not recorded and not votes:
@@ -108,9 +113,13 @@ def _of_same_records(store: Store, study: Study, items: set[str]) -> list[Judgem
         return []
     if store.study(study.name).data.source != study.data.source:
         return []
+    cast = {ballot.key for ballot in store.ballots(study.name)}
     return [
-        j for j in store.recorded(study.name) if j.ask.item in items and not is_from_item(j)
-    ]  # votes of items are worked out again: what is asked about may have changed
+        j
+        for j in store.recorded(study.name)
+        if j.ask.item in items and not is_from_item(j) and j.ask.key not in cast
+    ]  # votes of items are worked out again, what is asked about may have changed; those cast on
+    # the page are put back by the store
 
 
 def study_name(source: str, folder: Path = Path()) -> str:

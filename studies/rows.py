@@ -13,6 +13,7 @@ from studies.frame import NO_PICK, SEP, TIE
 from studies.records import Ask, Item, Judgement, Status, Usage, Verdict
 from studies.sources.native import item_to
 from studies.study import Study, dump
+from studies.suspects import suspicious_in
 
 
 class Request(NamedTuple):
@@ -67,7 +68,9 @@ def put_items(connection: sqlite3.Connection, study_id: int, items: Sequence[Ite
         text = json.dumps(item_to(item), ensure_ascii=False, sort_keys=True)
         sha = hashlib.sha256(text.encode()).hexdigest()[:40]
         connection.execute(
-            "INSERT OR IGNORE INTO items VALUES (?,?,?)", (sha, text, json.dumps(_narrow(item)))
+            "INSERT INTO items VALUES (?,?,?) "
+            "ON CONFLICT(sha) DO UPDATE SET narrow=excluded.narrow",
+            (sha, text, json.dumps(_narrow(item))),
         )
         connection.execute(
             "INSERT INTO study_items VALUES (?,?,?,?)", (study_id, position, item.id, sha)
@@ -85,6 +88,7 @@ def _narrow(item: Item) -> dict[str, Any]:
             [p.judge, list(p.shown) if p.shown else None, p.picked, dict(p.ranks)]
             for p in item.human
         ],
+        "suspects": suspicious_in(item),
     }
 
 

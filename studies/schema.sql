@@ -14,7 +14,8 @@ CREATE TABLE studies (
 CREATE TABLE shares (                         -- a link that reads a private study, never runs it
     token   TEXT PRIMARY KEY,                 -- hash of what the link holds
     study   INTEGER NOT NULL REFERENCES studies(id) ON DELETE CASCADE,
-    created REAL NOT NULL
+    created REAL NOT NULL,
+    votes   INTEGER NOT NULL DEFAULT 0        -- 1: whoever has the link may vote, too
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE items (                          -- by content: two studies share what they share
@@ -134,7 +135,7 @@ CREATE TABLE runs (
 
 CREATE TABLE ballots (                        -- what a person is shown, in the person's own order
     study    INTEGER NOT NULL REFERENCES studies(id) ON DELETE CASCADE,
-    voter    TEXT NOT NULL,                   -- human:<name>
+    voter    TEXT NOT NULL,                   -- human:<name>; '' in the row of the study's rules of voting
     position INTEGER NOT NULL,
     item     TEXT NOT NULL,
     shown    TEXT NOT NULL,                   -- contestants joined by U+001F, in the order shown
@@ -148,3 +149,14 @@ CREATE TABLE ballots (                        -- what a person is shown, in the 
     done     REAL,
     PRIMARY KEY (study, voter, position)
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE allowance (                      -- calls with the house's key: reserved before, booked after
+    id       INTEGER PRIMARY KEY,
+    day      TEXT NOT NULL,                   -- UTC
+    visitor  TEXT NOT NULL,                   -- hash of the visitor's secret
+    run      TEXT NOT NULL,
+    reserved REAL NOT NULL,                   -- dollars of the worst case
+    spent    REAL                             -- null: not told, so the worst case counts
+) STRICT;
+CREATE INDEX allowance_by_day ON allowance(day);
+CREATE INDEX allowance_by_run ON allowance(run);

@@ -5,18 +5,34 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
 
 from studies import database
+from studies.ballots import (
+    Ballot,
+    Voting,
+    ballots_of,
+    checks_in,
+    chosen_in,
+    keys_cast,
+    put_votes_back,
+    put_voting,
+    voting_of,
+)
 from studies.errors import StoreUnusable, StudyError
 from studies.frame import frame_from_rows
+from studies.kept import forget, keep, keep_value, read_kept, read_value
 from studies.owner import is_alive
-from studies.records import Ask, Item, Judgement
+from studies.records import Ask, Check, Item, Judgement
+from studies.removed import Watch
 from studies.rows import (
     JUDGEMENT,
     PLAN,
@@ -33,10 +49,13 @@ from studies.rows import (
 )
 from studies.sources.native import stored_item
 from studies.study import Study, parse
+from studies.suspects import suspicious_in
+from studies.versions import Value, Versions
+from studies.vote_facts import with_vote_facts
 from studies.writer import Writer
 
-_COUNTED: Final = "(s.recorded OR p.origin='live')"
-"""People's votes are no asks: they count only where nothing is asked at all."""
+LONG: Final = 1.0
+"""Seconds of counting whose result is worth a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +99,11 @@ class Store:
     def __init__(self, path: Path | str | None = None) -> None:
         self.path = Path(path) if path is not None else database.default_path()
         database.prepare(self.path)
+        self.watch = Watch(self.path)
         self._local = threading.local()
         self._writer: Writer | None = None
         self._frames: dict[str, tuple[tuple[str, int], pd.DataFrame]] = {}
+        self._versions = Versions()
         self._lock = threading.Lock()
 
     @property
@@ -94,22 +115,63 @@ class Store:
     def writer(self) -> Writer:
         with self._lock:
             if self._writer is None:
-                self._writer = Writer(lambda: database.connect(self.path))
+                self._writer = self._new_writer()
+                self._writer.check = self.watch.check
             return self._writer
+
+    @property
+    def bare(self) -> Store:
+        """The whole store: what a guarded one stands before (studies/guarded.py)."""
+        return self
+
+    @property
+    def folder(self) -> Path:
+        """Where uploads and prompts are kept, and what a study's paths are relative to."""
+        return self.path.parent
+
+    @property
+    def salt(self) -> str:
+        """What makes the asks of whoever saves a study their own; empty: asks are everybody's."""
+        return ""
+
+    def salt_of(self, name: str) -> str:
+        """The salt with which a study was saved."""
+        return ""
+
+    def folder_of(self, name: str) -> Path:
+        """The folder that a study's own paths are relative to, whoever looks at it."""
+        return self.folder
+
+    def owns(self, name: str) -> bool:
+        """Whether whoever asks may run and change a study."""
+        return True
+
+    def own_name(self, name: str) -> str:
+        """The name under which whoever asks keeps a study of that name."""
+        return name
+
+    def _new_writer(self) -> Writer:
+        return Writer(lambda: database.connect(self.path))
+
+    def _opened(self) -> sqlite3.Connection:
+        """A connection for the reads of one thread."""
+        return database.connect(self.path)
 
     def close(self) -> None:
         with self._lock:
             if self._writer is not None:
                 self._writer.close()
                 self._writer = None
+        self.watch.close()
         if (connection := self._local.__dict__.pop("connection", None)) is not None:
             connection.close()  # this thread's; those of others go with their threads
 
     def read(self, sql: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
         try:
             connection = getattr(self._local, "connection", None)
-            if connection is None:
-                connection = self._local.connection = database.connect(self.path)
+            if connection is None or self._local.file != self.watch.check():
+                self._local.file = self.watch.check()
+                connection = self._local.connection = self._opened()
             return connection.execute(sql, values)
         except sqlite3.DatabaseError as error:
             raise StoreUnusable(f"the store {self.path} cannot be read: {error}") from error
@@ -127,7 +189,8 @@ class Store:
         recorded: Iterable[Judgement] = (),
         only_recorded: bool = False,
     ) -> Changed:
-        """Writes a study and its plan in one transaction; judgements already there stay."""
+        """Writes a study and its plan in one transaction; judgements already there stay, and the
+        votes cast on the page with them."""
 
         def work(connection: sqlite3.Connection) -> Changed:
             study_id = put_study(connection, study, plan_sha, only_recorded)
@@ -141,30 +204,33 @@ class Store:
             put_items(connection, study_id, items)
             connection.executemany("INSERT OR IGNORE INTO prompts VALUES (?,?,?,?)", prompts)
             after = put_plan(connection, study_id, asks)
-            put_recorded(connection, study_id, recorded, start=len(after))
+            cast = keys_cast(connection, study.name)
+            others = (j for j in recorded if j.ask.key not in cast)
+            put_recorded(connection, study_id, others, start=len(after))
+            put_votes_back(connection, study.name)
             keys = set(after)
             return Changed(len(before & keys), len(before - keys), len(keys - before))
 
         return self.writer.run(work)  # type: ignore[no-any-return]
 
     def studies(self) -> list[StudyLine]:
-        rows = self.read(
-            "SELECT s.name, s.recorded, "
-            f"(SELECT count(*) FROM plan p WHERE p.study=s.id AND {_COUNTED}), "
-            "(SELECT count(*) FROM plan p JOIN judgements j USING(key) "
-            f"WHERE p.study=s.id AND {_COUNTED}), "
-            "s.updated FROM studies s ORDER BY s.updated DESC"
-        )
-        return [
-            StudyLine(name, bool(r), planned, judged, t) for name, r, planned, judged, t in rows
-        ]
+        rows = self.read("SELECT name, recorded, updated FROM studies ORDER BY updated DESC")
+        return [self._line(*row) for row in rows.fetchall()]
+
+    def _line(self, name: str, recorded: int, updated: float) -> StudyLine:
+        """People's votes are no asks: they count only where nothing is asked at all."""
+        found = Counter(self._counted(name, "live"))
+        if recorded:
+            found += Counter(self._counted(name, "recorded"))
+        planned = found.total()
+        return StudyLine(name, bool(recorded), planned, planned - found["pending"], updated)
 
     def study(self, name: str) -> Study:
         row = self.read("SELECT yaml FROM studies WHERE name=?", (name,)).fetchone()
         if row is None:
             known = ", ".join(line.name for line in self.studies()) or "none yet"
             raise StudyError(f"no study named {name!r} in this store. Known studies: {known}")
-        return parse(row[0], name)
+        return _parsed(row[0], name)
 
     def plan_sha(self, name: str) -> str:
         row = self.read("SELECT plan_sha FROM studies WHERE name=?", (name,)).fetchone()
@@ -175,19 +241,23 @@ class Store:
         self.study(name)
 
         def work(connection: sqlite3.Connection) -> int:
-            keys = "SELECT key FROM plan WHERE study=(SELECT id FROM studies WHERE name=?)"
-            others = "SELECT key FROM plan WHERE study!=(SELECT id FROM studies WHERE name=?)"
+            mine = "study=(SELECT id FROM studies WHERE name=?1)"
+            keys = (
+                f"SELECT key FROM plan WHERE {mine} UNION "
+                f"SELECT key FROM ballots WHERE {mine} AND key IS NOT NULL"
+            )
+            others = "SELECT key FROM plan WHERE study!=(SELECT id FROM studies WHERE name=?1)"
             gone = f"key IN ({keys}) AND key NOT IN ({others})"
-            connection.execute(f"DELETE FROM replies WHERE {gone}", (name, name))
-            count = connection.execute(
-                f"DELETE FROM judgements WHERE {gone}", (name, name)
-            ).rowcount
-            connection.execute(f"DELETE FROM requests WHERE {gone}", (name, name))
+            connection.execute(f"DELETE FROM replies WHERE {gone}", (name,))
+            count = connection.execute(f"DELETE FROM judgements WHERE {gone}", (name,)).rowcount
+            connection.execute(f"DELETE FROM requests WHERE {gone}", (name,))
             delete_orphaned_extractions(connection)
             connection.execute("DELETE FROM studies WHERE name=?", (name,))
             connection.execute("DELETE FROM items WHERE sha NOT IN (SELECT sha FROM study_items)")
             return count
 
+        self._frames.pop(name, None)
+        forget(self.path, name)
         return self.writer.run(work)  # type: ignore[no-any-return]
 
     def items(self, name: str) -> dict[str, Item]:
@@ -208,13 +278,17 @@ class Store:
         return stored_item(json.loads(row[0])) if row else None
 
     def narrow_items(self, name: str) -> dict[str, dict[str, Any]]:
-        """Category, answer lengths and preferences of every item, without its texts."""
+        """Category, answer lengths, preferences and suspects of every item, without its texts.
+
+        An item that was stored before suspects were looked for is looked at now.
+        """
         rows = self.read(
-            "SELECT s.item, i.narrow FROM study_items s JOIN items i USING(sha) "
+            "SELECT s.item, i.narrow, CASE instr(i.narrow, '\"suspects\":') WHEN 0 THEN i.json END "
+            "FROM study_items s JOIN items i USING(sha) "
             "WHERE s.study=(SELECT id FROM studies WHERE name=?)",
             (name,),
         )
-        return {item: json.loads(text) for item, text in rows}
+        return {item: _narrow(narrow, whole) for item, narrow, whole in rows}
 
     def prompt_yaml(self, sha: str) -> str | None:
         row = self.read("SELECT yaml FROM prompts WHERE sha=?", (sha,)).fetchone()
@@ -229,6 +303,11 @@ class Store:
             (prompt, study, prompt),
         ).fetchone()
         return row[0] if row else None
+
+    def recorded_prompt(self, study: str, name: str) -> str | None:
+        """Recorded asks carry no request; a prompt's words are known where one version was kept."""
+        rows = self.read("SELECT yaml FROM prompts WHERE name=? LIMIT 2", (name,)).fetchall()
+        return rows[0][0] if len(rows) == 1 else None
 
     # ---- asks and judgements ---------------------------------------------------------------
 
@@ -311,6 +390,27 @@ class Store:
         return {"planned": sum(found.values()), **found}
 
     def _counted(self, name: str, origin: str) -> dict[str, int]:
+        return dict(self.kept(name, origin, lambda: self._tallied(name, origin)))
+
+    def kept(self, name: str, what: str, work: Callable[[], Value]) -> Value:
+        """Worked out once for each version of a study, and kept on disk if that took long. What
+        `work` gives must be the same after a trip through JSON."""
+        version = self.version(name)
+
+        def worked_out() -> Value:
+            value: Value | None = read_value(
+                self.path, name, what, lambda old: self._versions.holds(name, old, self.read)
+            )
+            if value is None:
+                began = time.monotonic()
+                value = work()
+                if time.monotonic() - began > LONG:
+                    keep_value(self.path, name, what, version, value)
+            return value
+
+        return self._versions.kept(name, what, version, worked_out)
+
+    def _tallied(self, name: str, origin: str) -> dict[str, int]:
         rows = self.read(
             "SELECT COALESCE(j.status, 'pending'), count(*) FROM plan p "
             "LEFT JOIN judgements j USING(key) "
@@ -360,6 +460,40 @@ class Store:
             (name,),
         )
         return (judgement_of(row) for row in rows)
+
+    # ---- people's votes: what decides and writes them is studies.voting -----------------------
+
+    @property
+    def reading(self) -> sqlite3.Connection:
+        """This thread's connection for reads."""
+        return self.read("SELECT 1").connection
+
+    def ballots(self, name: str, voter: str = "") -> list[Ballot]:
+        """What people were shown on the page, voter by voter in the person's own order."""
+        return ballots_of(self.reading, name, voter)
+
+    def voting(self, name: str) -> Voting:
+        """The rules by which people vote on a study."""
+        return voting_of(self.reading, name)
+
+    def set_voting(self, name: str, voting: Voting) -> None:
+        self.study(name)
+        self.writer.run(lambda connection: put_voting(connection, name, voting))
+
+    def checks(self, name: str) -> dict[str, tuple[Check, ...]]:
+        """What people verified on the page, by item."""
+        return checks_in(self.ballots(name))
+
+    def chosen(self, name: str) -> dict[str, str]:
+        """By key of a vote cast on a page: random, or flipped or split, which no estimate may
+        rest on. A vote that is not here came with the data."""
+        return chosen_in(self.reading, name)
+
+    def chosen_share(self, name: str) -> tuple[int, int]:
+        """How many votes cast on a page are on comparisons not chosen at random, and of how
+        many."""
+        why = self.chosen(name)
+        return sum(chosen != "random" for chosen in why.values()), len(why)
 
     def asks_anything(self, name: str) -> bool:
         """Whether a study of that name has live asks."""
@@ -424,53 +558,69 @@ class Store:
     def latest(self, name: str, count: int, *, failures_only: bool = False) -> list[Judgement]:
         """The last replies as they came, newest first."""
         only = "AND j.status NOT IN ('ok','extracted')" if failures_only else ""
+        mine = "p.study=(SELECT id FROM studies WHERE name=?)"
+        newest = (  # found without their texts, which are many times as large
+            f"SELECT j.seq FROM plan p JOIN judgements j USING(key) WHERE {mine} {only} "
+            "ORDER BY j.seq DESC LIMIT ?"
+        )
         rows = self.read(
             f"SELECT {PLAN}, {JUDGEMENT}, {TEXTS} FROM judgements j "
             "JOIN plan p USING(key) JOIN replies r USING(key) "
-            f"WHERE p.study=(SELECT id FROM studies WHERE name=?) {only} "
-            "ORDER BY j.seq DESC LIMIT ?",
-            (name, count),
+            f"WHERE {mine} AND j.seq IN ({newest}) ORDER BY j.seq DESC",
+            (name, name, count),
         )
         return [judgement_of(row) for row in rows]
 
     def version(self, name: str) -> tuple[str, int]:
         """Changes when the study's plan or any of its judgements does."""
-        row = self.read(
-            "SELECT s.plan_sha || s.updated, COALESCE((SELECT max(seq) FROM judgements), 0) "
-            "FROM studies s WHERE s.name=?",
-            (name,),
-        ).fetchone()
-        return (row[0], row[1]) if row else ("", 0)
+        return self._versions.of(name, self.read)
 
     def narrow_rows(self, name: str, *, since: int = 0) -> list[tuple[Any, ...]]:
         """What the frame is made of, in plan order: no texts are touched.
 
         `since` is a cursor (a judgement's seq): only rows written after it.
         """
+        return self._narrow_cursor(name, since).fetchall()
+
+    def _narrow_cursor(self, name: str, since: int = 0) -> sqlite3.Cursor:
+        """Row by row: five million at once would not fit."""
         return self.read(
             "SELECT p.position, p.item, p.judge, p.prompt, p.shown, p.labels, p.repeat, p.noise, "
             "p.orders, j.status, j.pick, j.margin, j.scores, j.probabilities, j.seq "
-            "FROM plan p JOIN judgements j USING(key) "
+            f"FROM {'judgements j CROSS JOIN plan p' if since else 'plan p JOIN judgements j'} "
+            "ON p.key=j.key "  # a cross join is done as it is written: first what came since
             "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND j.seq>? ORDER BY p.position",
             (name, since),
-        ).fetchall()
+        )
 
     def frame(self, study: str | None = None) -> pd.DataFrame:
         """The narrow table that metrics read: of one study, or of the only one there is."""
         name = study or self._only_study()
         spec = self.study(name)
         version = self.version(name)
+        with self._versions.turn(name):  # the panels of one page want it at once: made once
+            return self._framed(name, spec, version)
+
+    def _framed(self, name: str, spec: Study, version: tuple[str, int]) -> pd.DataFrame:
         cached = self._frames.get(name)
         if cached is None or cached[0] != version:
-            frame = frame_from_rows(
-                self.narrow_rows(name),
-                self.narrow_items(name),
-                study=name,
-                families=spec.families,
-                judge_families={judge.name: judge.family for judge in spec.judges},
+            frame = read_kept(
+                self.path, name, lambda old: self._versions.holds(name, old, self.read)
             )
-            cached = self._frames[name] = (version, frame)
+            if frame is None:
+                frame = self._made_frame(name, spec)
+                keep(self.path, name, version, frame)
+            cached = self._frames[name] = (version, with_vote_facts(frame, self, name))
         return cached[1].copy(deep=False)  # copy-on-write: nobody's new column is in the cache
+
+    def _made_frame(self, name: str, spec: Study) -> pd.DataFrame:
+        return frame_from_rows(
+            self._narrow_cursor(name),
+            self.narrow_items(name),
+            study=name,
+            families=spec.families,
+            judge_families={judge.name: judge.family for judge in spec.judges},
+        )
 
     def _only_study(self) -> str:
         names = [line.name for line in self.studies()]
@@ -478,6 +628,19 @@ class Store:
             listed = ", ".join(names) or "none yet"
             raise StudyError(f"name one study with --study; this store holds: {listed}")
         return names[0]
+
+
+@lru_cache(maxsize=256)
+def _parsed(text: str, name: str) -> Study:
+    """A study is frozen, and reading its YAML takes longer than drawing a table of it."""
+    return parse(text, name)
+
+
+def _narrow(narrow: str, whole: str | None) -> dict[str, Any]:
+    facts: dict[str, Any] = json.loads(narrow)
+    if whole is not None:
+        facts["suspects"] = suspicious_in(stored_item(json.loads(whole)))
+    return facts
 
 
 def _past_run(row: Sequence[Any], owners: Path) -> PastRun:

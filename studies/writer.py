@@ -49,6 +49,9 @@ class Writer:
     def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
         self._connect = connect
         self._connection: sqlite3.Connection | None = None
+        self.check: Callable[[], object] = lambda: None
+        """Which file the store is now; another than the one that is open is opened instead."""
+        self._file: object = None
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._closed = False
         self._thread = threading.Thread(target=self._loop, name="store-writer", daemon=True)
@@ -105,7 +108,9 @@ class Writer:
         return [_Done(job, result, None) for job, result in zip(batch, results, strict=True)]
 
     def _transaction(self, batch: list[_Job]) -> list[Any]:
-        if self._connection is None:
+        if self._connection is None or self._file != self.check():
+            self._disconnect()
+            self._file = self.check()
             self._connection = self._connect()
         connection = self._connection
         connection.execute("BEGIN IMMEDIATE")

@@ -24,7 +24,9 @@ from studies.sources import (
     pandalm,
     prd,
     preference,
+    shard_folder,
     visit_bench,
+    vote_table,
 )
 from studies.sources.gather import Gathering, Opened
 from studies.sources.tables import Table
@@ -57,6 +59,15 @@ FORMATS: Final[dict[str, Format]] = {
             "Evenhand's judgements, as exported",
             evenhand.sees_judgements,
             evenhand.read_judgements,
+        ),
+        Format("evenhand-votes", "Evenhand's votes by people, as exported", vote_table.sees,
+               vote_table.read),
+        Format(
+            "evenhand-shards",
+            "a folder of Evenhand's judgements as Parquet",
+            shard_folder.sees,
+            shard_folder.read,
+            shard_folder.holds,
         ),
         Format(
             "visit-bench",

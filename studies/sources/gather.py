@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from studies.errors import SourceError
 from studies.places import check_place, expanded
@@ -24,6 +24,9 @@ from studies.records import (
 from studies.sources.join import JoinReport
 from studies.sources.tables import Table, read_table
 from studies.study import DataSpec
+
+if TYPE_CHECKING:
+    from studies.shards import Contents
 
 Pick = int | Literal["tie"] | None
 
@@ -94,6 +97,8 @@ class Gathering:
         self.notes: list[str] = []
         self.join: JoinReport | None = None
         self.unknown_order = 0
+        self.shards: Contents | None = None
+        """Verdicts that stay in their files until a study is saved: too many to hold."""
 
     def item(
         self,

@@ -17,16 +17,16 @@ from pathlib import Path
 from typing import Any, Final
 
 from studies.errors import SourceError, StudyError
+from studies.mode import is_public
+from studies.sources.caps import caps_now
 from studies.sources.catalogue import KnownSet, known_set
-from studies.sources.tables import MOST_UNPACKED, Row, Table, check_bytes, is_table, read_table
+from studies.sources.hub_files import check_cards, check_files, parquet_stream
+from studies.sources.tables import Row, Table, is_table, read_table
 from studies.study import DataSpec
 
 HUB: Final = "hub:"
 MOST_ROWS: Final = 20_000
 """Read where the study names no slice; `split: test[:50000]` asks for more."""
-
-BLOCK: Final = 1 << 20
-"""Bytes fetched at once."""
 
 _SOURCE: Final = re.compile(
     r"hub:(?P<repo>[\w.-]+/[\w.-]+)(?::(?P<config>[^@]+))?(?:@(?P<revision>[^@]+))?"
@@ -76,8 +76,7 @@ def read_hub(spec: DataSpec, token: str | None = None) -> tuple[DataSpec, Table,
 
 def _own_token() -> str:
     """The owner's token is for the owner: strangers on a public page bring their own."""
-    public = os.environ.get("EVENHAND_PUBLIC", "1" if "SPACE_ID" in os.environ else "")
-    return os.environ.get("HF_TOKEN", "") if public in ("", "0") else ""
+    return "" if is_public() else os.environ.get("HF_TOKEN", "")
 
 
 def _with_catalogue(spec: DataSpec, known: KnownSet | None) -> DataSpec:
@@ -106,13 +105,15 @@ def _rows(
     import datasets
 
     name, start, stop = _slice(spec.split)
+    check_cards(address.repo, commit, token)
     builder = datasets.load_dataset_builder(
         address.repo, address.config or None, revision=commit, token=token
     )
     files = builder.config.data_files or {}
+    check_files((str(file) for split in files.values() for file in split), address.repo)
     name = name or _only_split([str(split) for split in files])
     if name in files and all(str(file).endswith(".parquet") for file in files[name]):
-        stream = _parquet_rows([str(file) for file in files[name]], columns, token)
+        stream = parquet_stream([str(file) for file in files[name]], columns, token)
     else:
         stream = iter(builder.as_streaming_dataset(split=name).decode(False))
     rows = _bounded(itertools.islice(stream, start, stop + 1), address.repo, name)
@@ -125,28 +126,13 @@ def _rows(
     return Table(f"{address.repo} ({name})", "parquet", found, kept, notes=tuple(notes))
 
 
-def _parquet_rows(files: list[str], columns: tuple[str, ...], token: str | bool) -> Iterator[Row]:
-    """Row group by row group, and no further than the rows that are taken: the library's own
-    reader fetches 32 MB or more at a time, and its threads outlive a slice that ends early."""
-    import pyarrow.parquet as parquet
-    from huggingface_hub import HfFileSystem
-
-    system = HfFileSystem(token=token)
-    for file in files:
-        with system.open(file, "rb", block_size=BLOCK) as held:
-            table = parquet.ParquetFile(held, pre_buffer=False)
-            wanted = [name for name in columns if name in table.schema_arrow.names] or None
-            for batch in table.iter_batches(batch_size=64, columns=wanted, use_threads=False):
-                yield from batch.to_pylist()
-
-
 def _bounded(rows: Iterator[Row], repo: str, split: str) -> list[Row]:
     out: list[Row] = []
-    size = 0
+    size, most = 0, caps_now().unpacked_bytes
     for row in rows:
         out.append({column: _plain(value) for column, value in row.items()})
         size += _size(out[-1])
-        if size > MOST_UNPACKED:
+        if size > most:
             raise SourceError(
                 f"{repo}: the slice is larger than can be read; ask for fewer rows, as "
                 f"split: {split}[:{len(out) // 2}]"
@@ -180,7 +166,7 @@ def _file(address: Address, commit: str, token: str | bool) -> Table:
     found = api.get_paths_info(address.repo, [address.file], revision=commit, repo_type="dataset")
     if not found:
         raise SourceError(f"{address.repo}: no file {address.file!r} at {commit[:12]}")
-    check_bytes(getattr(found[0], "size", 0), f"{address.repo}: {address.file}")
+    caps_now().check_bytes(getattr(found[0], "size", 0), f"{address.repo}: {address.file}")
     path = hf_hub_download(
         address.repo, address.file, repo_type="dataset", revision=commit, token=token
     )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 from studies.errors import SourceError
+from studies.sources.caps import Caps, caps_now
 
 
 def utf8(content: bytes, where: str) -> str:
@@ -18,20 +20,22 @@ def utf8(content: bytes, where: str) -> str:
         ) from None
 
 
-def object_of(line: bytes, where: str) -> dict[str, Any]:
+def object_of(line: bytes, where: str, caps: Caps | None = None) -> dict[str, Any]:
     """The object of one line."""
-    values = parsed(utf8(line, where).removeprefix("\ufeff"), where)
+    values = parsed(utf8(line, where).removeprefix("\ufeff"), where, caps)
     if not isinstance(values, dict):
         raise SourceError(f"{where}: expected a JSON object, found {type(values).__name__}")
     return values
 
 
-def parsed(text: str, where: str) -> Any:
-    """The value of a JSON text."""
+def parsed(text: str, where: str, caps: Caps | None = None) -> Any:
+    """The value of a JSON text; `caps` are those of this process, looked up once by who reads many
+    lines."""
     try:
         value = json.loads(text, object_pairs_hook=_no_key_twice)
     except (ValueError, RecursionError) as error:
         raise SourceError(f"{where}: not valid JSON: {error}") from None
+    (caps or caps_now()).check_depth(value, text, where)
     if "\\ud" in text or "\\uD" in text:
         _refuse_half_characters(value, where)
     return value
@@ -41,8 +45,7 @@ def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """JSON readers keep the last of two equal keys: one answer would vanish."""
     values = dict(pairs)
     if len(values) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
         raise ValueError(f"the key {twice!r} is written twice")
     return values
 

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from studies.errors import SourceError, StudyError
 from studies.places import check_place, expanded
@@ -21,6 +21,9 @@ from studies.sources.hub import HUB, read_hub
 from studies.sources.join import JoinReport
 from studies.sources.tables import Table, is_table, read_table, renamed
 from studies.study import DataSpec
+
+if TYPE_CHECKING:
+    from studies.shards import Contents
 
 ASSETS: Final = Path(__file__).resolve().parents[2] / "assets"
 MAPPED: Final = "table"
@@ -45,11 +48,17 @@ class Loaded:
     notes: tuple[str, ...] = ()
     revision: str = ""
     """The commit of a Hub dataset that was read."""
+    shards: Contents | None = None
+    """Verdicts that are still in their folder: they are read when a study is saved."""
+
+    @property
+    def verdicts(self) -> int:
+        return self.shards.rows if self.shards else len(self.judgements)
 
     def told(self) -> list[str]:
         """What was read, in lines a person can read."""
         lines = [f"{self.format}: {self.why}", *(self.join.lines() if self.join else ())]
-        lines.append(f"{len(self.items):,} items, {len(self.judgements):,} recorded verdicts")
+        lines.append(f"{len(self.items):,} items, {self.verdicts:,} recorded verdicts")
         if self.off:
             reason = next(iter(self.off.values()))
             lines.append(f"off, because {reason}: {', '.join(self.off)}")
@@ -125,9 +134,10 @@ def read_source(
         raise SourceError(f"{path.name}: no items in it, read as {form.name}")
     notes = [*(table.notes if table else ()), *gathered.notes]
     unknown = gathered.unknown_order
-    if unknown and unknown < len(judgements):
-        notes.append(f"{unknown:,} of {len(judgements):,} verdicts: {NO_ORDER}")
-    all_unknown = bool(unknown) and unknown == len(judgements)
+    verdicts = gathered.shards.rows if gathered.shards else len(judgements)
+    if unknown and unknown < verdicts:
+        notes.append(f"{unknown:,} of {verdicts:,} verdicts: {NO_ORDER}")
+    all_unknown = bool(unknown) and unknown == verdicts
     return Loaded(
         items,
         judgements,
@@ -138,6 +148,7 @@ def read_source(
         dict.fromkeys(POSITION_METRICS, NO_ORDER) if all_unknown else {},
         _few(notes),
         revision,
+        gathered.shards,
     )
 
 

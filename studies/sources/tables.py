@@ -1,30 +1,25 @@
 """Files as rows: CSV, TSV, JSONL, JSON and Parquet, also gzipped. Errors name file and line.
 
-Everything is bounded before it is read: what a stranger uploads must not fill the memory.
+Everything is bounded before it is read (studies/sources/caps.py): what a stranger uploads must not
+fill the memory.
 """
 
 from __future__ import annotations
 
 import csv
 import gzip
-import os
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final, cast
 
 from studies.errors import SourceError
+from studies.formulas import OURS, bare
+from studies.mode import is_public
+from studies.sources.caps import MEGABYTE, Caps, caps_now
 from studies.sources.json_lines import object_of, parsed, utf8
-
-MEGABYTE: Final = 1 << 20
-MOST_BYTES: Final = 300 * MEGABYTE
-"""A file beyond this is refused before it is read; EVENHAND_MAX_FILE_MB raises it."""
-
-MOST_UNPACKED: Final = 1024 * MEGABYTE
-MOST_ROWS: Final = 2_000_000
-MOST_COLUMNS: Final = 2_000
-MOST_LINE: Final = 64 * MEGABYTE
-"""One line or cell: a picture in base64 has room, a bomb has not."""
+from studies.sources.parquet_rows import parquet_rows
 
 ENDINGS: Final = {
     ".csv": "csv",
@@ -96,15 +91,18 @@ def read_table(path: Path) -> Table:
         hint = "; unpack it first" if path.suffix.lower() in (".zip", ".tar", ".7z") else ""
         raise SourceError(f"{path.name}: files end in {known} (or these with .gz after them){hint}")
     check_size(path)
+    caps = caps_now()
     try:
-        table = _READERS[kind](path)
+        table = _READERS[kind](path, caps)
     except OSError as error:
-        raise SourceError(f"cannot read {path}: {error.strerror or error}") from None
-    if len(table.columns) > MOST_COLUMNS:
-        raise SourceError(
-            f"{path.name}: {len(table.columns):,} columns; at most {MOST_COLUMNS:,} can be read"
-        )
+        raise SourceError(f"cannot read {_told(path)}: {error.strerror or error}") from None
+    caps.check_columns(len(table.columns), path.name)
     return table
+
+
+def _told(path: Path) -> str:
+    """Where a file lies is the owner's business; a stranger knows its name."""
+    return path.name if is_public() else str(path)
 
 
 def check_size(path: Path) -> None:
@@ -112,22 +110,8 @@ def check_size(path: Path) -> None:
     try:
         size = path.stat().st_size
     except OSError as error:
-        raise SourceError(f"cannot read {path}: {error.strerror}") from None
-    check_bytes(size, path.name)
-
-
-def check_bytes(size: int, name: str) -> None:
-    most = most_bytes()
-    if size > most:
-        raise SourceError(
-            f"{name}: {size / MEGABYTE:,.0f} MB; at most {most / MEGABYTE:,.0f} MB are read. "
-            "Cut it into parts, drop columns that are not needed, or raise EVENHAND_MAX_FILE_MB"
-        )
-
-
-def most_bytes() -> int:
-    named = os.environ.get("EVENHAND_MAX_FILE_MB", "")
-    return int(named) * MEGABYTE if named.isdigit() else MOST_BYTES
+        raise SourceError(f"cannot read {_told(path)}: {error.strerror}") from None
+    caps_now().check_bytes(size, path.name)
 
 
 def _kind_of(path: Path) -> str | None:
@@ -145,26 +129,32 @@ def _ending(endings: list[str]) -> str | None:
 # ---- text files ----------------------------------------------------------------------------
 
 
-def _lines(path: Path) -> Iterator[bytes]:
+def _lines(path: Path, caps: Caps) -> Iterator[bytes]:
     """The lines of a file that may be gzipped, each and all of them bounded."""
+    most = caps.line_bytes
+    for line in _pieces(path, caps, lambda stream: stream.readline(most + 1)):
+        if len(line) > most:
+            raise SourceError(f"{path.name}: a line longer than {most / MEGABYTE:.0f} MB")
+        yield line
+
+
+def _pieces(path: Path, caps: Caps, take: Callable[[BinaryIO], bytes]) -> Iterator[bytes]:
+    """Piece by piece, so that what unpacks to too much is noticed on the way."""
     total = 0
-    with gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb") as stream:
+    zipped = path.suffix.lower() == ".gz"
+    packed = path.stat().st_size if zipped else 0
+    with gzip.open(path, "rb") if zipped else path.open("rb") as stream:
         try:
-            while line := stream.readline(MOST_LINE + 1):
-                total += len(line)
-                if len(line) > MOST_LINE:
-                    raise SourceError(
-                        f"{path.name}: a line longer than {MOST_LINE / MEGABYTE:.0f} MB"
-                    )
-                if total > max(MOST_UNPACKED, most_bytes()):
-                    raise SourceError(f"{path.name}: unpacks to more than can be read")
-                yield line
-        except (gzip.BadGzipFile, EOFError):
+            while piece := take(cast(BinaryIO, stream)):
+                total += len(piece)
+                caps.check_unpacked(total, packed, path.name)
+                yield piece
+        except (gzip.BadGzipFile, EOFError, zlib.error):
             raise SourceError(f"{path.name}: not a whole gzip file; pack it again") from None
 
 
-def _texts(path: Path) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(_lines(path), 1):
+def _texts(path: Path, caps: Caps) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(_lines(path, caps), 1):
         if number == 1 and line[:2] in (b"\xff\xfe", b"\xfe\xff"):
             raise SourceError(f"{path.name}: this is UTF-16; save the file as UTF-8")
         text = utf8(line, f"{path.name}, line {number}")
@@ -175,26 +165,30 @@ def _texts(path: Path) -> Iterator[tuple[int, str]]:
         yield number, text.removeprefix("\ufeff") if number == 1 else text
 
 
-def _read_delimited(path: Path, delimiter: str) -> Table:
+def _read_delimited(path: Path, caps: Caps, delimiter: str) -> Table:
     numbers: list[int] = []
     header: list[str] = []
     rows: list[Row] = []
     notes: list[str] = []
-    source = _Counted(_texts(path))
+    blank, ours = 0, False
+    source = _Counted(_texts(path, caps))
     first = next(source, "")
     if delimiter == "," and "," not in first and ";" in first:
         delimiter = ";"
         notes.append("columns are separated by semicolons")
-    csv.field_size_limit(MOST_LINE)
+    csv.field_size_limit(caps.line_bytes)
     reader = csv.reader(_chain(first, source), delimiter=delimiter, strict=True)
     try:
         for cells in reader:
             line = source.began
             source.began = source.number + 1
             if not cells:
+                blank += 1
+                caps.check_blank(blank, path.name)
                 continue
             if not header:
-                header = _header(cells, path.name)
+                header = _header(cells, path.name, caps)
+                ours = tuple(header) in OURS
                 continue
             if len(cells) != len(header):
                 raise SourceError(
@@ -202,9 +196,11 @@ def _read_delimited(path: Path, delimiter: str) -> Table:
                     f"{len(header)} columns ({', '.join(header)[:200]}); a text that holds a "
                     "separator, a quote or a line break must stand in double quotes"
                 )
+            if ours:
+                cells = [bare(cell) for cell in cells]
             rows.append(dict(zip(header, cells, strict=True)))
             numbers.append(line)
-            _check_rows(path, len(rows))
+            caps.check_rows(len(rows), path.name)
     except csv.Error as error:
         raise SourceError(
             f"{path.name}, line {source.began}: {error}; a quote inside a quoted text is written "
@@ -238,33 +234,31 @@ def _chain(first: str, rest: _Counted) -> Iterator[str]:
     yield from rest
 
 
-def _header(cells: list[str], name: str) -> list[str]:
+def _header(cells: list[str], name: str, caps: Caps) -> list[str]:
+    caps.check_columns(len(cells), name)
     header = [cell.strip() or f"(unnamed {place})" for place, cell in enumerate(cells, 1)]
     if twice := sorted({cell for cell in header if header.count(cell) > 1}):
         raise SourceError(f"{name}: two columns are named {twice[0]!r}; rename one of them")
     return header
 
 
-def _check_rows(path: Path, count: int) -> None:
-    if count > MOST_ROWS:
-        raise SourceError(f"{path.name}: more than {MOST_ROWS:,} rows; cut it into parts")
-
-
-def _read_jsonl(path: Path) -> Table:
+def _read_jsonl(path: Path, caps: Caps) -> Table:
     rows: list[Row] = []
     numbers: list[int] = []
-    for number, line in enumerate(_lines(path), 1):
+    for number, line in enumerate(_lines(path, caps), 1):
+        caps.check_blank(number - len(rows) - 1, path.name)
         if line.strip():
-            rows.append(object_of(line, f"{path.name}, line {number}"))
+            rows.append(object_of(line, f"{path.name}, line {number}", caps))
             numbers.append(number)
-            _check_rows(path, len(rows))
+            caps.check_rows(len(rows), path.name)
     return Table(path.name, "jsonl", _columns(rows), rows, numbers)
 
 
-def _read_json(path: Path) -> Table:
+def _read_json(path: Path, caps: Caps) -> Table:
     """A list of objects, or one object that a format knows how to read."""
-    text = utf8(b"".join(_lines(path)), path.name).removeprefix("\ufeff")
-    value = parsed(text, path.name)
+    content = b"".join(_pieces(path, caps, lambda stream: stream.read(MEGABYTE)))
+    text = utf8(content, path.name).removeprefix("\ufeff")
+    value = parsed(text, path.name, caps)
     if isinstance(value, dict):
         return Table(path.name, "json", tuple(value), [], whole=value)
     if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
@@ -276,63 +270,14 @@ def _columns(rows: list[Row]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for row in rows for name in row))
 
 
-# ---- Parquet -------------------------------------------------------------------------------
+def _read_parquet(path: Path, caps: Caps) -> Table:
+    columns, rows = parquet_rows(path, caps)
+    return Table(path.name, "parquet", columns, rows)
 
 
-def _read_parquet(path: Path) -> Table:
-    """Texts are read as codes into a dictionary, whose size is known before it is multiplied out:
-    a file of a few kB may stand for gigabytes."""
-    import pyarrow as arrow
-    import pyarrow.parquet as parquet
-
-    try:
-        schema = parquet.read_schema(path)
-        texts = [field.name for field in schema if _is_text(field.type)]
-        with parquet.ParquetFile(path, read_dictionary=texts) as file:
-            total = file.metadata.num_rows
-            _check_parquet(path, total, file.metadata.num_columns)
-            rows: list[Row] = []
-            size = 0
-            for batch in file.iter_batches(batch_size=256):
-                size += sum(_unpacked(column) for column in batch.columns)
-                left = total / max(len(rows) + batch.num_rows, 1)
-                if size > MOST_UNPACKED or size * left > 4 * MOST_UNPACKED:
-                    raise SourceError(f"{path.name}: unpacks to more than can be read")
-                rows += batch.to_pylist()
-    except arrow.ArrowException as error:
-        told = str(error).splitlines()[0][:200]
-        raise SourceError(f"{path.name}: not a Parquet file that can be read: {told}") from None
-    return Table(path.name, "parquet", tuple(schema.names), rows)
-
-
-def _is_text(kind: Any) -> bool:
-    import pyarrow.types as types
-
-    return bool(types.is_string(kind) or types.is_binary(kind) or types.is_dictionary(kind))
-
-
-def _unpacked(column: Any) -> int:
-    """Bytes of a column once every row has its own copy."""
-    import pyarrow.compute as compute
-    import pyarrow.types as types
-
-    if not types.is_dictionary(column.type):
-        return int(column.nbytes)
-    if not (types.is_string(column.type.value_type) or types.is_binary(column.type.value_type)):
-        return int(column.nbytes) + 8 * len(column)
-    lengths = compute.binary_length(column.dictionary)
-    return int(compute.sum(compute.take(lengths, column.indices)).as_py() or 0)
-
-
-def _check_parquet(path: Path, rows: int, columns: int) -> None:
-    if columns > MOST_COLUMNS:
-        raise SourceError(f"{path.name}: {columns:,} columns; at most {MOST_COLUMNS:,} can be read")
-    _check_rows(path, rows)
-
-
-_READERS: Final[dict[str, Callable[[Path], Table]]] = {
-    "csv": lambda path: _read_delimited(path, ","),
-    "tsv": lambda path: _read_delimited(path, "\t"),
+_READERS: Final[dict[str, Callable[[Path, Caps], Table]]] = {
+    "csv": lambda path, caps: _read_delimited(path, caps, ","),
+    "tsv": lambda path, caps: _read_delimited(path, caps, "\t"),
     "jsonl": _read_jsonl,
     "json": _read_json,
     "parquet": _read_parquet,

@@ -8,9 +8,25 @@ from frames import build, pair, rotated
 
 from metrics.cube import Cube
 from metrics.grade import grade, grade_measure
-from metrics.position import ACCURACY, CONSISTENCY, ENTROPY, FAIRNESS, FIRST_SHARE, profile
+from metrics.labels import LABEL, SLOT
+from metrics.position import (
+    ACCURACY,
+    CHANCE,
+    CONFLICT,
+    CONSISTENCY,
+    ENTROPY,
+    FAIRNESS,
+    FIRST_SHARE,
+    KAPPA,
+    NOISE_FLOOR,
+    PRIMACY,
+    RECENCY,
+    TIE_RATE,
+    profile,
+)
 
 MEASURES = (CONSISTENCY, ENTROPY, FIRST_SHARE, FAIRNESS, ACCURACY)
+ALL = (*MEASURES, CONFLICT, TIE_RATE, NOISE_FLOOR, CHANCE, KAPPA, PRIMACY, RECENCY, SLOT, LABEL)
 BY = ("judge", "prompt", "category")
 
 
@@ -55,6 +71,30 @@ def test_a_cut_and_pooled_cube_is_the_filtered_frame(frame, where):
         for cell, estimate in cube.each(measure.name, ("prompt",), where).items():
             same(estimate, measure.of(kept[kept["prompt"] == cell[0]]))
     assert cube.items("consistency", where) <= kept["item"].nunique()
+
+
+def uneven(frame):
+    """The same with judge b asked in one order only, and q1 of prompt p in no known order."""
+    orders = frame["orders"].mask(frame["judge"] == "b", 1)
+    orders = orders.mask((frame["item"] == "q1") & (frame["prompt"] == "p"), 0)
+    keep = (frame["judge"] != "b") | ~frame.duplicated(["item", "judge", "prompt", "comparison"])
+    return frame.assign(orders=orders.astype(frame["orders"].dtype))[keep]
+
+
+@pytest.mark.parametrize("block", [90, 200])
+@pytest.mark.parametrize("change", [lambda frame: frame, uneven])
+def test_a_frame_counted_some_items_at_a_time_has_the_same_totals(
+    frame, monkeypatch, block, change
+):
+    """What is decided by cell (were several orders asked at all?) is decided by all of it."""
+    rows = change(frame)
+    whole = Cube(rows, BY, ALL)
+    monkeypatch.setattr("metrics.cube.BLOCK", block)
+    parts = Cube(rows, BY, ALL)
+    for measure in ALL:
+        for by in ((), ("judge",), BY):
+            one, two = whole.each(measure.name, by), parts.each(measure.name, by)
+            assert one == two, measure.name
 
 
 def test_what_nobody_judged_is_unknown_with_its_reason(frame):

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from studies.__main__ import main
 from studies.errors import StudyError
-from studies.exports import FORMATS, export, formula_safe
+from studies.exports import FORMATS, export
+from studies.formulas import guarded
 from studies.records import STATUSES, Ask, Item, Judgement, Usage, Verdict
 from studies.store import Store
 from studies.study import Study
@@ -105,7 +106,7 @@ def test_comparator_scores_are_positive_for_a_and_say_what_was_flipped(
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1"])
 def test_no_cell_of_a_csv_runs_as_a_formula(filled: Store, tmp_path: Path, text: str) -> None:
-    assert formula_safe(text) == "'" + text
+    assert guarded(text) == "'" + text
     reply = replace(JUDGED[0], reply=text)
     filled.save_study(Study("hostile"), ITEMS, (), (), recorded=[reply], only_recorded=True)
     export(filled, "hostile", "csv", tmp_path / "out.csv")
@@ -115,7 +116,7 @@ def test_no_cell_of_a_csv_runs_as_a_formula(filled: Store, tmp_path: Path, text:
 
 
 def test_numbers_are_left_alone() -> None:
-    assert formula_safe(-1.5) == -1.5
+    assert guarded(-1.5) == -1.5
 
 
 def test_an_unknown_format_names_the_known_ones(filled: Store, tmp_path: Path) -> None:

@@ -101,6 +101,7 @@ READS = {
     "asks_anything": lambda s, n: s.asks_anything(n),
     "tokens": lambda s, n: sum(s.tokens(n)),
     "matching": lambda s, n: s.matching(n, "a"),
+    "kept": lambda s, n: s.kept(n, "how many", lambda: len(s.narrow_rows(n))),
 }
 
 

@@ -211,7 +211,7 @@ def test_a_run_whose_process_is_gone_is_shown_as_interrupted(store):
 
 
 def schema(path: Path) -> list[tuple[str, str]]:
-    connection = connect(path)
+    connection = connect(path, create=True)
     rows = connection.execute(
         "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name"
     ).fetchall()
@@ -230,6 +230,12 @@ def without(script: str, start: str, end: str) -> str:
 def as_of(version: int) -> str:
     """The schema as it was at a version."""
     script = SCHEMA.read_text()
+    if version < 5:  # what came with version 5
+        script = script[: script.index("CREATE TABLE allowance")]
+    if version < 6:  # what came with version 6
+        script = without(
+            script, ",\n    votes   INTEGER", "\n) STRICT, WITHOUT ROWID;\n\nCREATE TABLE items"
+        )
     if version < 4:  # what came with version 4
         script = without(script, ",\n    owner     TEXT NOT NULL DEFAULT ''", "CREATE TABLE items")
         script = script.replace("CREATE TABLE items", "\n) STRICT;\n\nCREATE TABLE items")
@@ -248,7 +254,7 @@ def test_an_older_store_is_brought_to_the_same_schema_as_a_new_one(version, tmp_
     new = tmp_path / "new.db"
     Store(new).close()
     old = tmp_path / "old.db"
-    connection = connect(old)
+    connection = connect(old, create=True)
     connection.executescript(as_of(version))
     connection.execute(f"PRAGMA user_version={version}")
     connection.close()

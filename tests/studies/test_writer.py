@@ -14,7 +14,7 @@ from studies.writer import Writer
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    made = connect(tmp_path / "x.db")
+    made = connect(tmp_path / "x.db", create=True)
     made.execute("PRAGMA journal_mode=WAL")
     made.execute("CREATE TABLE numbers (n INTEGER PRIMARY KEY) STRICT")
     made.close()

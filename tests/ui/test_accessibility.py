@@ -10,7 +10,7 @@ axe_playwright = pytest.importorskip("axe_playwright_python.sync_playwright")
 pytestmark = pytest.mark.browser
 
 SERIOUS = ("serious", "critical")
-TABS = ("Study", "Run", "Inspect")
+TABS = ("Study", "Run", "Inspect", "Vote")
 """Results is scanned view by view."""
 RULES = {
     "light": {"resultTypes": ["violations"]},
@@ -47,6 +47,16 @@ def test_no_tab_has_a_serious_violation(visit, theme):
         settle(page)
         found[name] = violations(page, theme)
     assert {name: lines for name, lines in found.items() if lines} == {}
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_ballot_has_a_serious_violation(visit, theme):
+    page = visit("tab=vote", theme=theme)
+    page.fill(".eh-vote input[name=voter]", f"axe {theme}")
+    page.click(".eh-vote button[type=submit]")
+    page.wait_for_selector(".eh-vote .choices")
+    settle(page)
+    assert violations(page, theme) == []
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from source_files import jsonl, loaded, parquet, table
 
 from studies.errors import SourceError
-from studies.sources import tables
+from studies.sources.caps import PUBLIC
 from studies.sources.tables import check_size, read_table, text_of
 
 ROWS = [{"left": "x", "right": "y", "winner": "left"}, {"left": "y", "right": "x", "winner": "tie"}]
@@ -132,21 +132,19 @@ def test_a_parquet_that_unpacks_to_gigabytes_is_refused_by_its_size(tmp_path: Pa
 
 
 def test_a_gzip_that_unpacks_to_gigabytes_is_refused_on_the_way(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(tables, "MOST_UNPACKED", 1000)
-    monkeypatch.setenv("EVENHAND_MAX_FILE_MB", "0")
+    # 24 lines of a megabyte of blanks: 24 MB out of 24 kB, a thousand times its size.
     path = tmp_path / "a.jsonl.gz"
-    path.write_bytes(gzip.compress((json.dumps({"a": "x" * 90}) + "\n").encode() * 100))
-    monkeypatch.setattr(tables, "check_size", lambda path: None)
-    assert refused(path) == "a.jsonl.gz: unpacks to more than can be read"
+    path.write_bytes(gzip.compress((b" " * (1 << 20) + b"\n") * 24))
+    assert refused(path).startswith("a.jsonl.gz: unpacks to more than 100 times its size")
 
 
 def test_a_line_that_does_not_end_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tables, "MOST_LINE", 1000)
-    (tmp_path / "a.jsonl").write_bytes(b'{"a": "' + b"x" * 2000)
+    monkeypatch.setenv("EVENHAND_PUBLIC", "1")
+    (tmp_path / "a.jsonl").write_bytes(b'{"a": "' + b"x" * PUBLIC.line_bytes)
     assert "a line longer than" in refused(tmp_path / "a.jsonl")
 
 
