@@ -39,7 +39,7 @@ browser: $(VENV)/.dev
 	@sh tests/ui/find_browser.sh $(BIN)
 
 test: $(VENV)/.dev $(VENV)/.weights lint browser
-	@$(BIN)/python -m pytest -n 2 --dist loadfile
+	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "not long"
 
 # Ray lives apart: `make test` runs without it, and says what it skips.
 $(VENV)/cluster/.run: requirements-cluster.txt requirements-dev.txt requirements.txt
@@ -67,8 +67,9 @@ $(VENV)/.bench: requirements-bench.txt $(VENV)/.dev
 bench: $(VENV)/.bench $(VENV)/.weights
 	@$(BIN)/python -m tests.bench
 
-soak: $(VENV)/.dev $(VENV)/.weights
+soak: $(VENV)/.dev $(VENV)/.weights browser
 	@$(BIN)/python -m pytest tests/soak -p no:cacheprovider -rA
+	@$(BIN)/python -m pytest tests/ui -m long
 
 demo: $(VENV)/.run $(VENV)/.weights
 	@sh assets/demo/record.sh $(BIN)/python

@@ -26,6 +26,7 @@ from tests.ui.test_page import asked, wait_for
 
 pytestmark = [
     pytest.mark.browser,
+    pytest.mark.long,
     pytest.mark.skipif(sys.platform != "linux", reason="NOT LINUX: no prlimit, no /proc"),
 ]
 ASKS = 50

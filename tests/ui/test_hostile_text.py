@@ -81,6 +81,7 @@ def test_in_every_view_of_the_results(watched):
     harmless(page)
 
 
+@pytest.mark.long
 def test_in_inspect_in_the_run_in_votes_and_in_what_is_shared(watched):
     page = watched(f"{HERE}&tab=inspect", width=1000)
     page.wait_for_selector(".eh-inspect-open [data-key]")
@@ -98,6 +99,7 @@ def test_in_inspect_in_the_run_in_votes_and_in_what_is_shared(watched):
     harmless(page)
 
 
+@pytest.mark.long
 def test_as_a_file_as_its_columns_and_as_a_study_file(watched, tmp_path):
     name = "".join(c for c in PAYLOADS[1] if c != "/")
     table = tmp_path / f"{name}.csv"
@@ -128,6 +130,7 @@ def test_in_an_address_that_names_no_study(watched, payload):
     harmless(page)
 
 
+@pytest.mark.long
 def test_in_the_report_that_is_handed_on(browser, app, tmp_path):
     target = tmp_path / "report.html"
     command = [sys.executable, "-m", "components", "report", STUDY, str(target)]

@@ -28,7 +28,7 @@ FAULTS = [
 
 @pytest.fixture(scope="module")
 def judge():
-    with JudgeServer(latency=(0.1, 0.3), rules=FAULTS) as server:
+    with JudgeServer(latency=(0.3, 0.6), rules=FAULTS) as server:
         yield server
 
 
