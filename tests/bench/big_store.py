@@ -34,7 +34,9 @@ def write(path: Path, judgements: int, *, texts: bool = True) -> int:
     connection.execute("PRAGMA synchronous=OFF")
     with connection:
         connection.execute(
-            "INSERT INTO studies VALUES (1, ?, ?, 'bench', 0, 0, 0)", (NAME, _study())
+            "INSERT INTO studies(id, name, yaml, plan_sha, recorded, created, updated) "
+            "VALUES (1, ?, ?, 'bench', 0, 0, 0)",
+            (NAME, _study()),
         )
         connection.executemany("INSERT INTO items VALUES (?,?,?)", map(_item, range(items)))
         connection.executemany(
