@@ -559,15 +559,21 @@ class Store:
         """The last replies as they came, newest first."""
         only = "AND j.status NOT IN ('ok','extracted')" if failures_only else ""
         mine = "p.study=(SELECT id FROM studies WHERE name=?)"
-        newest = (  # found without their texts, which are many times as large
-            f"SELECT j.seq FROM plan p JOIN judgements j USING(key) WHERE {mine} {only} "
-            "ORDER BY j.seq DESC LIMIT ?"
-        )
+        # Cross joins are done as they are written: back from the newest until enough are found,
+        # without their texts; a study of a million would else be sorted for its last eight.
+        newest = [
+            seq
+            for (seq,) in self.read(
+                f"SELECT j.seq FROM judgements j CROSS JOIN plan p ON p.key=j.key WHERE {mine} "
+                f"{only} ORDER BY j.seq DESC LIMIT ?",
+                (name, count),
+            )
+        ]
         rows = self.read(
             f"SELECT {PLAN}, {JUDGEMENT}, {TEXTS} FROM judgements j "
-            "JOIN plan p USING(key) JOIN replies r USING(key) "
-            f"WHERE {mine} AND j.seq IN ({newest}) ORDER BY j.seq DESC",
-            (name, name, count),
+            "CROSS JOIN plan p USING(key) CROSS JOIN replies r USING(key) "
+            f"WHERE {mine} AND j.seq IN ({','.join('?' * len(newest))}) ORDER BY j.seq DESC",
+            (name, *newest),
         )
         return [judgement_of(row) for row in rows]
 
