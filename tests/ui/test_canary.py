@@ -22,7 +22,7 @@ from tests.judge_server.asked import Asked
 from tests.ui.conftest import App
 from tests.ui.test_study_page import wait_for
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 STUDY = """name: {name}
 data: {{source: probe, count: {count}, seed: 7}}

@@ -63,6 +63,7 @@ def test_an_item_and_its_caption_become_versions_that_the_study_reads(visit, app
     assert (uploads / after[-1]["images"][0]).read_bytes() == PNG
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_open_forms_have_no_serious_violation(visit, theme):
     page = opened(visit, theme=theme)

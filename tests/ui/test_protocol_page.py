@@ -95,7 +95,7 @@ def test_an_uploaded_table_is_drawn_beside_the_study(visit, filled, tmp_path):
     assert "scores" not in page.url
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", [pytest.param("light", marks=pytest.mark.long), "dark"])
 def test_protocol_and_win_rates_fit_a_phone(visit, filled, theme):
     page = visit(f"study={CREATION}&tab=results&view=Protocol", width=390, theme=theme)
     page.wait_for_selector("#eh-creation .eh-stack")

@@ -22,6 +22,7 @@ judges: [{name: firstish, model: simulated, first_bias: 0.5, seed: 1}]
 prompts: [brief-letters]
 """
 NAME = "mine alone"
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 
 class PublicApp(App):
