@@ -39,7 +39,7 @@ browser: $(VENV)/.dev
 	@sh tests/ui/find_browser.sh $(BIN)
 
 test: $(VENV)/.dev $(VENV)/.weights lint browser
-	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "not long"
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not long"
 
 # Ray lives apart: `make test` runs without it, and says what it skips.
 $(VENV)/cluster/.run: requirements-cluster.txt requirements-dev.txt requirements.txt

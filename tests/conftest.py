@@ -46,3 +46,8 @@ def records() -> Path:
     if not path.is_dir():
         pytest.skip(f"NO REAL RECORDS at {path}: set EVENHAND_RECORDS to their folder")
     return path
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Browser tests first: they take longest, and what is short fills up the end."""
+    items.sort(key=lambda item: item.get_closest_marker("browser") is None)
