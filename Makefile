@@ -69,7 +69,7 @@ bench: $(VENV)/.bench $(VENV)/.weights
 
 soak: $(VENV)/.dev $(VENV)/.weights browser
 	@$(BIN)/python -m pytest tests/soak -p no:cacheprovider -rA
-	@$(BIN)/python -m pytest tests/ui -m long
+	@$(BIN)/python -m pytest tests -m long
 
 demo: $(VENV)/.run $(VENV)/.weights
 	@sh assets/demo/record.sh $(BIN)/python

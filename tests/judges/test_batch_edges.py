@@ -110,6 +110,7 @@ def written_study(folder: Path, url: str, asks: int) -> Path:
     return study
 
 
+@pytest.mark.long
 def test_a_crash_in_each_step_and_all_kinds_of_loss_give_the_live_store(
     server: JudgeServer, batches: BatchServer, tmp_path: Path
 ) -> None:

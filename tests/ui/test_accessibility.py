@@ -7,7 +7,7 @@ import pytest
 from components.results_tab import VIEWS
 
 axe_playwright = pytest.importorskip("axe_playwright_python.sync_playwright")
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 SERIOUS = ("serious", "critical")
 TABS = ("Study", "Run", "Inspect", "Vote")

@@ -8,7 +8,7 @@ import pytest
 from test_accessibility import settle, violations
 from test_study_page import file_of, wait_for
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010806000000"

@@ -17,7 +17,7 @@ from tests.ui.conftest import App, outside
 from tests.ui.hostile import HARM, NAMES, PAYLOADS, STUDY, fill
 from tests.ui.test_page import tab, wait_for
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 ROOT = Path(__file__).resolve().parents[2]
 HERE = f"study={quote(STUDY)}"
 

@@ -10,7 +10,7 @@ import pytest
 from studies.store import Store
 from tests.components.written_replies import answered, endpoint, write_items
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 GRADE, CREATION = "Rotated options", "Against a baseline"
 
 

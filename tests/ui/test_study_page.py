@@ -10,7 +10,7 @@ import pytest
 
 from tests.judge_server import JudgeServer, say
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 CANARY = "sk-canary-8f2c"
 

@@ -219,6 +219,7 @@ def test_on_a_phone_one_answer_at_a_time_and_both_before_the_vote(sit, store: St
     assert page.locator(".choice").nth(0).is_disabled()  # and the next one is closed again
 
 
+@pytest.mark.long
 def test_the_whole_page_shows_rules_people_and_results(sit, store: Store) -> None:
     page = sit("rules", "org", blind=False)
     press(page, "ArrowLeft")
