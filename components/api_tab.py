@@ -15,7 +15,7 @@ from typing import Any
 
 import gradio as gr
 
-from components.study_bench import planned
+from components.study.bench import planned
 from components.visitors_tab import entering
 from judges.engine import Engine
 from judges.errors import PlanError

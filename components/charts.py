@@ -6,12 +6,12 @@ is read to those who cannot see the plot; `table` is what a reader downloads as 
 goes through `safe_plot`; `customdata`, `meta` and `table` stay raw: they are never drawn.
 """
 
-from components.elo_chart import elo_curve
-from components.forest_chart import ForestRow, forest, win_rates
-from components.live_chart import SharePoint, live_share
-from components.marks import MOST_POINTS, Figure
-from components.palette import PALETTE, contestant_colour, contestant_dash
-from components.slots import SlotRow, slot_histogram
+from components.drawing.elo_chart import elo_curve
+from components.drawing.forest_chart import ForestRow, forest, win_rates
+from components.drawing.live_chart import SharePoint, live_share
+from components.drawing.marks import MOST_POINTS, Figure
+from components.drawing.palette import PALETTE, contestant_colour, contestant_dash
+from components.drawing.slots import SlotRow, slot_histogram
 
 __all__ = [
     "MOST_POINTS",

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import gradio as gr
 
+from components.drawing.panels import brand, run_pill, wrap
 from components.format import count, share
-from components.panels import brand, run_pill, wrap
 from components.plot import ClickableHTML
 from judges.runs import Snapshot
 from studies.records import HUMAN_PREFIX

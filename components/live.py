@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from components.charts import Figure, SharePoint, elo_curve, live_share, win_rates
-from components.marks import blank
-from components.run_facts import Quotes
+from components.drawing.marks import blank
+from components.run.facts import Quotes
 from metrics.elo import EloState, advance
 from metrics.position import first_share, slot_shares
 from metrics.wins import win_rate

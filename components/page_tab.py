@@ -13,23 +13,17 @@ from typing import Any, Final
 
 import gradio as gr
 
-from components import (
-    api_tab,
-    demo,
-    header,
-    inspect_tab,
-    results_tab,
-    run_tab,
-    share_link_tab,
-    share_tab,
-    study_tab,
-    visitors_tab,
-    vote_tab,
-)
+from components import api_tab, demo, header, results_tab, visitors_tab
 from components.format import safe
-from components.inspect_selection import selection_from
+from components.inspect import tab as inspect_tab
+from components.inspect.selection import selection_from
 from components.live import LiveViews
+from components.run import tab as run_tab
 from components.scene import Scene
+from components.share import link_tab as share_link_tab
+from components.share import tab as share_tab
+from components.study import tab as study_tab
+from components.vote import tab as vote_tab
 from judges.engine import Engine
 from studies.guarded import VisitorsStore
 from studies.store import Store

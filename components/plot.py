@@ -72,7 +72,7 @@ def _as_text(figure: Figure | str | None) -> str | None:
 def ClickableHTML(
     value: str = "", *, elem_classes: list[str] | str = "", **options: Any
 ) -> gr.HTML:
-    """HTML of components.panels or components.matrix.
+    """HTML of components.drawing.panels or components.drawing.matrix.
 
     `.select(fn)`: a click on an element with data-select; fn takes `event: gr.EventData`, and
     `event._data` is the object written there, e.g. {"judge": "gpt-4", "category": "coding"}.

@@ -16,14 +16,18 @@ from typing import Any, Final
 
 import plotly
 
-from components import agreement_view, bias_view, paper, ranking_view, report_facts
-from components.agreement_data import agreement_in
-from components.agreement_tables import show_coefficients, show_corrected
-from components.cards_view import show_card
+from components import report_facts
+from components.agreement import view as agreement_view
+from components.agreement.data import agreement_in
+from components.agreement.tables import show_coefficients, show_corrected
+from components.bias import view as bias_view
+from components.cards.view import show_card
 from components.charts import Figure
+from components.drawing.panels import brand, data_line, finding, notice, panel, wrap
 from components.format import NARROW, count, dollars, duration, safe, tokens
-from components.panels import brand, data_line, finding, notice, panel, wrap
+from components.ranking import view as ranking_view
 from components.scene import Scene
+from components.share import paper
 from components.voices import Voices
 from metrics.summary import measure
 from studies.records import EVIDENCE, HUMAN_PREFIX

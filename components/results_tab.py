@@ -10,22 +10,19 @@ from typing import Any, Final
 
 import gradio as gr
 
-from components import (
-    agreement_tab,
-    bias_view,
-    cards_tab,
-    contrasts_tab,
-    position_tab,
-    protocol_tab,
-    ranking_tab,
-    wins_tab,
-)
-from components.bias_counts import bias_in
+from components.agreement import tab as agreement_tab
+from components.bias import position_tab
+from components.bias import view as bias_view
+from components.bias.counts import bias_in
+from components.cards import tab as cards_tab
+from components.contrasts import tab as contrasts_tab
+from components.drawing.panels import data_line, finding
 from components.header import Header
-from components.inspect_selection import WITHOUT, Selection, selection_from
+from components.inspect.selection import WITHOUT, Selection, selection_from
 from components.neighbours import neighbours
-from components.panels import data_line, finding
 from components.plot import ClickableHTML, Switch
+from components.protocol import tab as protocol_tab
+from components.ranking import tab as ranking_tab
 from components.results_parts import Parts, pick
 from components.rows import (
     ALL,
@@ -40,7 +37,8 @@ from components.rows import (
     row_names,
 )
 from components.scene import Scene
-from components.suspects import suspects_line
+from components.suspects.compared import suspects_line
+from components.wins import tab as wins_tab
 from metrics.concord import PEOPLE
 from studies.frame import SUSPECT
 from studies.store import Store

@@ -21,7 +21,7 @@ BELOW = {
     "metrics": {"studies"},
     "studies": set(),
 }
-SHOWS = re.compile(r"app\.py|components/(\w+_tab|plot|theme|header)\.py")
+SHOWS = re.compile(r"app\.py|components/(\w+/)?((\w+_)?tab|plot|theme|header)\.py")
 """The modules that lay out the page: only they know Gradio."""
 VAGUE = {"utils", "util", "helpers", "helper", "common", "manager", "misc"}
 MACHINES = re.compile(r"(?<![\w.~-])/(work|root|home)/(?!somebody\b)[\w.]")

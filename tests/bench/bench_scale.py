@@ -114,7 +114,7 @@ def filtered(folder: Path) -> tuple[str, float, float, str]:
 
 
 def positions(folder: Path) -> tuple[str, float, float, str]:
-    from components.bias_counts import Counts
+    from components.bias.counts import Counts
     from studies.store import Store
 
     frame = Store(folder / "big.db").frame("big")
@@ -139,7 +139,7 @@ def fitted(folder: Path) -> tuple[str, float, float, str]:
 
 
 def ranked(folder: Path) -> tuple[str, float, float, str]:
-    from components.ranking_counts import ranking_in
+    from components.ranking.counts import ranking_in
     from components.scene import Scene
     from studies.store import Store
 

@@ -20,11 +20,11 @@ import gradio as gr
 import numpy as np
 import plotly.graph_objects as go
 
-from components import position_tab
-from components.bias_counts import bias_in
-from components.bias_tests import pair_tests
-from components.bias_view import slots_of
-from components.bias_words import finding_of, leans_of
+from components.bias import position_tab
+from components.bias.counts import bias_in
+from components.bias.pair_tests import pair_tests
+from components.bias.view import slots_of
+from components.bias.words import finding_of, leans_of
 from components.charts import elo_curve
 from components.plot import PlotlyView
 from components.rows import ALL, Filter, choices

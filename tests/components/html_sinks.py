@@ -36,7 +36,8 @@ class Sink:
 
 
 def unescaped(folder: Path) -> set[Sink]:
-    trees = {path.name: ast.parse(path.read_text()) for path in sorted(folder.glob("*.py"))}
+    files = sorted(folder.rglob("*.py"))
+    trees = {path.relative_to(folder).as_posix(): ast.parse(path.read_text()) for path in files}
     made = {node.name for tree in trees.values() for node in functions(tree)}
     return {
         Sink(name, function.name, value)

@@ -20,11 +20,11 @@ from app import launch_rules, open_doors
 from components.__main__ import main
 from components.access import LOCAL, PUBLIC, ROWS, markdown, mode
 from components.api_tab import looking
-from components.inspect_rows import PAGE
+from components.inspect.rows import PAGE
 from components.page_tab import create_page
-from components.study_bench import planned
-from components.study_errands import take_upload
-from components.study_public import check_rest
+from components.study.bench import planned
+from components.study.errands import take_upload
+from components.study.public import check_rest
 from components.theme import launch_look
 from components.visitors_tab import kept_secret
 from judges.errors import PlanError

@@ -24,45 +24,45 @@ WORDS_OF_OURS = {
 }  # fmt: skip
 """Classes and words out of a fixed list of ours."""
 READ_BY_HAND = {
-    ("agreement_list.py", "_counted", "one.heard"): "a number",
-    ("agreement_list.py", "_theirs", "many"): "numbers",
-    ("agreement_list.py", "_theirs", "said"): "escaped name by name",
-    ("agreement_voters.py", "_labelled", "value"): "a number in words",
-    ("card_measures.py", "show_measures", "line.bounds"): "numbers in words",
-    ("card_measures.py", "show_measures", "line.said"): "a number in words",
-    ("contrast_items.py", "histogram", "n or ''"): "a number",
-    ("forest_rows.py", "value_text", "bounds"): "numbers in words",
-    ("forest_rows.py", "value_text", "value"): "a number in words",
-    ("inspect_opened.py", "_details", "name"): "our own heads",
-    ("inspect_opened.py", "_details", "value"): "escaped where they are made",
-    ("inspect_opened.py", "_order_table", "name"): "our own heads",
-    ("inspect_opened.py", "_order_table", "row[name]"): "escaped where they are made",
-    ("inspect_opened.py", "_order_table", "''.join((f'<td>{row[name]}</td>' for row in rows))"):
+    ("agreement/list.py", "_counted", "one.heard"): "a number",
+    ("agreement/list.py", "_theirs", "many"): "numbers",
+    ("agreement/list.py", "_theirs", "said"): "escaped name by name",
+    ("agreement/voters.py", "_labelled", "value"): "a number in words",
+    ("cards/measures.py", "show_measures", "line.bounds"): "numbers in words",
+    ("cards/measures.py", "show_measures", "line.said"): "a number in words",
+    ("contrasts/items.py", "histogram", "n or ''"): "a number",
+    ("drawing/forest_rows.py", "value_text", "bounds"): "numbers in words",
+    ("drawing/forest_rows.py", "value_text", "value"): "a number in words",
+    ("inspect/opened.py", "_details", "name"): "our own heads",
+    ("inspect/opened.py", "_details", "value"): "escaped where they are made",
+    ("inspect/opened.py", "_order_table", "name"): "our own heads",
+    ("inspect/opened.py", "_order_table", "row[name]"): "escaped where they are made",
+    ("inspect/opened.py", "_order_table", "''.join((f'<td>{row[name]}</td>' for row in rows))"):
         "the same",
-    ("inspect_opened.py", "_step", "text"): "an arrow",
-    ("inspect_view.py", "_menu", "name"): "a field's name",
-    ("inspect_view.py", "_turn", "text"): "an arrow",
-    ("marks.py", "hover_card", "value"): "a number in words",
-    ("matrix.py", "_strip", "ends[0]"): "a number in words",
-    ("matrix.py", "_strip", "ends[1]"): "a number in words",
-    ("pieces.py", "verdict_chip", "pick + 1"): "a number",
-    ("progress.py", "progress_bar", "done"): "a number in words",
-    ("ranking_view.py", "_dumbbell", "number_of"): "a number",
-    ("ranking_view.py", "_order_line", "text"): "a rank",
+    ("inspect/opened.py", "_step", "text"): "an arrow",
+    ("inspect/view.py", "_menu", "name"): "a field's name",
+    ("inspect/view.py", "_turn", "text"): "an arrow",
+    ("drawing/marks.py", "hover_card", "value"): "a number in words",
+    ("drawing/matrix.py", "_strip", "ends[0]"): "a number in words",
+    ("drawing/matrix.py", "_strip", "ends[1]"): "a number in words",
+    ("drawing/pieces.py", "verdict_chip", "pick + 1"): "a number",
+    ("drawing/progress.py", "progress_bar", "done"): "a number in words",
+    ("ranking/view.py", "_dumbbell", "number_of"): "a number",
+    ("ranking/view.py", "_order_line", "text"): "a rank",
     ("report.py", "_json_tag", "name"): "figure-1, figure-2, …",
     ("report.py", "_json_tag", "text"): "JSON in which no < is left",
     ("report.py", "report_html", "plotly_js"): "the library's own script",
-    ("run_past.py", "_when", "started"): "a date",
-    ("still.py", "strip", "after"): "numbers",
-    ("still.py", "strip", "ends[0]"): "a number in words",
-    ("still.py", "strip", "ends[1]"): "a number in words",
+    ("run/past.py", "_when", "started"): "a date",
+    ("drawing/still.py", "strip", "after"): "numbers",
+    ("drawing/still.py", "strip", "ends[0]"): "a number in words",
+    ("drawing/still.py", "strip", "ends[1]"): "a number in words",
     ("theme.py", "head", "icon"): "our own file",
     ("theme.py", "head", "script"): "our own file",
-    ("vote_card.py", "_box", "name"): "A, B, 1, 2, …",
-    ("vote_card.py", "_drawers", "title"): "our own heads",
-    ("vote_card.py", "_switch", "k"): "a number",
-    ("vote_card.py", "_switch", "name"): "A, B, 1, 2, …",
-    ("vote_card.py", "_top", "noun"): "a word of ours",
+    ("vote/card.py", "_box", "name"): "A, B, 1, 2, …",
+    ("vote/card.py", "_drawers", "title"): "our own heads",
+    ("vote/card.py", "_switch", "k"): "a number",
+    ("vote/card.py", "_switch", "name"): "A, B, 1, 2, …",
+    ("vote/card.py", "_top", "noun"): "a word of ours",
 }  # fmt: skip
 
 
@@ -113,7 +113,7 @@ def test_messages_on_the_page_are_escaped():
     """Gradio shows them as HTML: an image in one is a request to somebody else's server."""
     found = {
         (path.name, text)
-        for path in COMPONENTS.glob("*.py")
+        for path in COMPONENTS.rglob("*.py")
         if path.name != "api_tab.py"  # answers a program, which gets the words as they are
         for _, text in toasts(path)
     }

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from components.study_tab import start_study
+from components.study.tab import start_study
 from judges.engine import Engine
 from studies.store import Store
 

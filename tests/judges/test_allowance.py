@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from components.inspect_data import _prompt_of, _sent
+from components.inspect.data import _prompt_of, _sent
 from judges.allowance import House, house, switch
 from judges.errors import PlanError
 from judges.plan import make_plan, owned, save_plan, stored_plan

@@ -19,9 +19,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from components.inspect_data import picture
-from components.study_errands import keep_upload, take_upload
-from components.study_sheet import START
+from components.inspect.data import picture
+from components.study.errands import keep_upload, take_upload
+from components.study.sheet import START
 from judges.errors import PlanError
 from judges.images import image_url
 from studies.errors import SourceError

@@ -9,8 +9,8 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 
-from components.bias_counts import bias_in
-from components.bias_words import finding_of
+from components.bias.counts import bias_in
+from components.bias.words import finding_of
 from components.rows import Filter
 from components.scene import Scene
 from judges.plan import make_plan, save_plan

@@ -1,0 +1,233 @@
+"""Results, agreement: do judges say what people say, and what each other say? The panels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import gradio as gr
+
+from components.agreement import view
+from components.agreement.data import Agreement, agreement_in
+from components.agreement.disputes import (
+    AGAINST_KNOWN,
+    AGAINST_PEOPLE,
+    JUDGES_SPLIT,
+    PEOPLE_SPLIT,
+    kinds,
+)
+from components.agreement.list import show_disputes
+from components.agreement.tables import (
+    show_coefficients,
+    show_corrected,
+    show_distances,
+    show_stand_ins,
+)
+from components.agreement.voters import caveat, show_sought, show_voters
+from components.agreement.voters import told as told_people
+from components.drawing.panels import empty, heading, how, key, wrap
+from components.format import NARROW
+from components.plot import ClickableHTML, Switch
+from components.results_parts import Parts, pick
+from components.scene import Scene
+from metrics import voter_flags as flags
+
+NAME: Final = "Agreement"
+LISTS: Final = (AGAINST_PEOPLE, AGAINST_KNOWN, JUDGES_SPLIT, PEOPLE_SPLIT)
+
+
+def build() -> Parts:
+    sought = ClickableHTML(elem_id="eh-agree-sought")
+    with gr.Row(equal_height=True, elem_classes="eh-pair"):
+        with gr.Column(elem_classes="eh-panel", scale=27):
+            with gr.Row(elem_classes="eh-panel-head"):
+                head = ClickableHTML(heading("Who agrees with whom"))
+                kind = Switch(list(view.KINDS), "Coefficient")
+            matrix = ClickableHTML(elem_id="eh-agree")
+            ClickableHTML(how(HOW_MATRIX))
+        with gr.Column(elem_classes="eh-panel", scale=20):
+            told = f"% same as the majority, 95{NARROW}% CI; both: 2–0 wins, else a tie"
+            ClickableHTML(heading("One order or both, against people", told))
+            ClickableHTML(view.order_keys(key("chance", "one in three")))
+            dual = ClickableHTML(elem_id="eh-agree-dual")
+            ClickableHTML(how(HOW_DUAL))
+    with gr.Column(elem_classes="eh-panel") as numbers_panel:
+        told = (
+            f"each judge against the people's majority, people against each other; 95{NARROW}% CI"
+        )
+        ClickableHTML(heading("Agreement with people, number by number", told))
+        numbers = ClickableHTML(elem_id="eh-agree-numbers")
+        ClickableHTML(how(HOW_NUMBERS))
+    with gr.Row(equal_height=True, elem_classes="eh-pair") as people_row:
+        with gr.Column(elem_classes="eh-panel", scale=1):
+            head_stand = ClickableHTML(heading("Which judge could stand for a person?", STAND_TOLD))
+            stand = ClickableHTML(elem_id="eh-agree-stand")
+            ClickableHTML(how(HOW_STAND))
+        with gr.Column(elem_classes="eh-panel", scale=1):
+            head_far = ClickableHTML(heading("Distance from the people's mean"))
+            ClickableHTML(view.order_keys(key("tick", "always tie")))
+            far = ClickableHTML(elem_id="eh-agree-far")
+            ClickableHTML(how(HOW_FAR))
+    with gr.Column(elem_classes="eh-panel") as voters_panel:
+        head_voters = ClickableHTML(heading("The people who voted"))
+        people = ClickableHTML(elem_id="eh-agree-voters")
+        ClickableHTML(how(HOW_VOTERS))
+    with gr.Column(elem_classes="eh-panel") as categories_panel:
+        head_categories = ClickableHTML(heading("Agreement by category"))
+        categories = ClickableHTML(elem_id="eh-agree-categories")
+        ClickableHTML(how(HOW_CATEGORIES))
+    with gr.Column(elem_classes="eh-panel") as corrected_panel:
+        ClickableHTML(heading("Win rates, corrected by people", CORRECTED_TOLD))
+        ClickableHTML(wrap(CORRECTED_KEYS))
+        corrected = ClickableHTML(elem_id="eh-agree-corrected")
+        ClickableHTML(how(HOW_CORRECTED))
+    with gr.Column(elem_classes="eh-panel"):
+        with gr.Row(elem_classes="eh-panel-head"):
+            head_list = ClickableHTML(heading("Where judges and people part"))
+            apart = Switch(LISTS, "List")
+        listed = ClickableHTML(elem_id="eh-agree-list")
+    return Parts(
+        shown=[head, matrix, dual, numbers, head_stand, stand, head_far, far, head_categories,
+               categories, corrected, head_list, listed, sought, head_voters, people,
+               numbers_panel, people_row, categories_panel, corrected_panel, voters_panel],
+        clickable=[matrix, numbers, categories, listed, people],
+        controls={"agree": kind, "apart": apart},
+        alone={"agree": ([head, matrix], show_kind), "apart": ([head_list, listed], show_list)},
+    )  # fmt: skip
+
+
+STAND_TOLD: Final = f"points, judge minus the person it replaces; 95{NARROW}% CI by items"
+CORRECTED_TOLD: Final = f"%, 95{NARROW}% CI by items; many verdicts, few votes"
+CORRECTED_KEYS: Final = (
+    '<div class="eh-row eh-keys"><span class="eh-key"><i class="hollow"></i>judges alone</span>'
+    '<span class="eh-key"><i class="diamond"></i>people alone</span>'
+    '<span class="eh-key"><i class="dot"></i>corrected</span></div>'
+)
+HOW_MATRIX: Final = (
+    "Verdicts are compared as asked, order by order, repeats by their mode. "
+    "`κ = (same − expected) / (1 − expected)`, expected from the two marginals. People: majority "
+    "of the votes; no mode is a tie. Blank is full agreement. Intervals: item jackknife, shares "
+    "Wilson at the effective n. A cell opens what the two disagree on."
+)
+HOW_DUAL: Final = (
+    "One order: every verdict by itself. Both: one verdict a pair, 2–0 or a tie. Differences are "
+    "paired by item. Chance is one in three where ties are as likely as either answer."
+)
+HOW_NUMBERS: Final = (
+    "Same verdict: first, second or tie. Without ties: where both decide. "
+    "`α = 1 − (n − 1)·observed / expected` disagreement, nominal. Two people: every two votes on "
+    "one pair. A person against the others: leave one out; a split of the others is a tie, MAE and "
+    "Consistency are from the others' mean. Both orders: 2–0 or a tie; for MAE the mean of the two "
+    "scores."
+)
+HOW_VOTERS: Final = (
+    "First side: share of decisive votes for the answer that stood first, where the order is "
+    "known; even-handed is 50 % of two. Same when swapped: comparisons put to one person twice, "
+    "sides swapped. With the others: share of the other people on the same pair whom this person "
+    "sides with; those others: how far they side with each other. Right: the chance to be right "
+    "that explains who agrees with whom, if people err independently (one-coin model).\n\n"
+    f"Who stands out: sides with the others at least {100 * flags.GAP:.0f} points less than they "
+    f"do with each other, or says the same when swapped that much less than the rest (Fisher's "
+    f"exact test); takes one side at least {100 * flags.LEAN:.0f} points more than the others "
+    f"would (exact binomial test); both at {100 * flags.LEVEL:.0f} % after Holm's adjustment over "
+    f"all people, from {flags.LEAST} votes on. Or most timed votes came faster than "
+    f"{flags.PACE:.0f} characters a second. Nobody is removed."
+)
+HOW_STAND: Final = (
+    "Each voter is taken away in turn and the judge put in their place: which of the two sides "
+    "with more of the *remaining* voters? `judge − person`, on the same pairs and the same others, "
+    "by items. Best of all: share of item bootstrap rounds in which it leads."
+)
+HOW_FAR: Final = (
+    "J: a judge's score from −2 to 2, the mean of its two signed scores where both orders were "
+    "asked; P: the mean of the people, for a person of the *others*. `MAE = mean |J − P|`, "
+    "`Consistency = share of |J − P| ≤ 1` (Creation-MMBench F.2). Averaging two orders pulls J "
+    "toward 0, which helps by itself: read the gain beside always-tie."
+)
+HOW_CATEGORIES: Final = (
+    "Share of a judge's verdicts that equal the people's majority, ties counted; where nobody "
+    "voted and the better answer is known by design, the share that is right. Known answers are "
+    "no people."
+)
+HOW_CORRECTED: Final = (
+    "Prediction-powered: the people's mean, minus what the judges say on the same pairs, plus what "
+    "they say on all the others, with the weight that makes it narrowest (PPI++). Never biased by "
+    "a judge if the pairs people voted on are a random part of all. Worth: as many votes people "
+    "alone would need for the same width."
+)
+
+
+def tell(scene: Scene) -> tuple[str, str]:
+    return view.show_finding(agreement_in(scene))
+
+
+def kpis(scene: Scene) -> str:
+    return view.show_kpis(agreement_in(scene))
+
+
+def settle(scene: Scene, wanted: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "agree": gr.Radio(value=pick(wanted.get("agree"), list(view.KINDS))),
+        "apart": gr.Radio(value=pick(wanted.get("apart"), list(LISTS))),
+    }
+
+
+def show(scene: Scene, agree: str, apart: str) -> list[Any]:
+    data = agreement_in(scene)
+    note = caveat(data)
+    against = data.by_category[0]
+    title = f"Agreement with {against}, by category" if against else "Agreement by category"
+    said = "right; a tie is wrong" if against == view.KNOWN else "same verdict"
+    levels = "−2 to 2" if data.five_levels else "three levels, −1 to 1: read it beside always-tie"
+    far_told = f"Consistency: % within 1 of the mean; MAE: mean distance; {levels}"
+    return [
+        *_kind(data, agree), view.show_dual(data) + note, show_coefficients(data) + note,
+        heading("Which judge could stand for a person?", STAND_TOLD), show_stand_ins(data) + note,
+        heading("Distance from the people's mean", far_told), show_distances(data) + note,
+        heading(title, f"% {said}, 95{NARROW}% CI"), view.show_categories(data) + note,
+        show_corrected(data), *_list(data, apart), show_sought(data),
+        heading("The people who voted", told_people(data)), show_voters(data), *_panels(data),
+    ]  # fmt: skip
+
+
+def _panels(data: Agreement) -> list[Any]:
+    """Panels that rest on people's votes are not there until somebody votes: one says why."""
+    people, known = data.voices.has_people, bool(data.by_category[0])
+    return [
+        gr.Column(visible=people), gr.Row(visible=people), gr.Column(visible=known),
+        gr.Column(visible=people), gr.Column(visible=people),
+    ]  # fmt: skip
+
+
+def show_kind(scene: Scene, agree: str, apart: str) -> list[Any]:
+    return _kind(agreement_in(scene), agree)
+
+
+def show_list(scene: Scene, agree: str, apart: str) -> list[Any]:
+    return _list(agreement_in(scene), apart)
+
+
+def _kind(data: Agreement, agree: str) -> list[Any]:
+    told = f"{view.KINDS[agree][2]}; 95{NARROW}% CI"
+    return [heading("Who agrees with whom", told), view.show_matrix(data, agree) + caveat(data)]
+
+
+def _list(data: Agreement, apart: str) -> list[Any]:
+    """The list asked for; the first one stands for whatever a study can list."""
+    known = kinds(data.voices)
+    title = "Where judges and people part" if data.voices.has_people else "Where judges part"
+    if not known:
+        return [heading(title), empty("Nothing to list.", "One judge and no votes yet.")]
+    if apart == LISTS[0] and apart not in known:
+        apart = known[0]
+    if apart not in known:
+        return [heading(title), empty("Nothing to list.", WHY_NOT[apart])]
+    subtitle, made = show_disputes(data, apart)
+    return [heading(title, subtitle), made]
+
+
+WHY_NOT: Final = {
+    AGAINST_KNOWN: "The better answer is not known by design in this study.",
+    JUDGES_SPLIT: "There is one judge with one prompt in view.",
+    PEOPLE_SPLIT: "Nobody has voted yet.",
+}

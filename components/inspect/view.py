@@ -1,0 +1,291 @@
+"""Inspect as HTML: the pills and menus that filter, and the list of comparisons."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from components.drawing.panels import Action, empty, status_badge, verdict_chip, wrap
+from components.format import attributes, count, number, safe
+from components.inspect.data import View
+from components.inspect.opened import opened_html
+from components.inspect.rows import PAGE, Line, Mark
+from components.inspect.selection import (
+    FAILURES,
+    ONLY,
+    WITHOUT,
+    Selection,
+    changed,
+    selection_from,
+)
+from studies.records import EVIDENCE, STATUSES
+
+__all__ = ["Selection", "changed", "filter_bar", "list_html", "opened_panel", "selection_from"]
+
+_MENUS: Final = {
+    "judge": "Judge",
+    "prompt": "Prompt",
+    "category": "Category",
+    "contestant": "Contestant",
+    "against": "Against",
+}
+_TICK: Final = '<input type="checkbox" aria-label="All filters">'
+_MORE: Final = f'<label class="eh-fpill eh-more">{_TICK}All filters</label>'
+"""On a phone menus and search wait behind this one."""
+_MOST_CHIPS: Final = 6
+_MOST_QUESTION: Final = 160
+
+
+# ---------------------------------------------------------------------- filters
+
+
+def filter_bar(view: View) -> str:
+    """Pills with counts, menus, search; what is on has an ink edge and a ×."""
+    if view.choices is None or not (view.selection.filtered or view.total):
+        return ""
+    pills = "".join(_pills(view.selection, view.counts or {}))
+    menus = "".join(_menus(view.selection, view.choices))
+    return wrap(
+        f'<div class="eh-filters">{pills}{_MORE}{menus}{_search(view.selection.text)}</div>'
+    )
+
+
+def _pills(selection: Selection, counts: Mapping[str, int]) -> Iterable[str]:
+    yield _pill("Flipped", counts["flipped"], {"flipped": not selection.flipped}, selection.flipped)
+    if selection.flipped or selection.toward:
+        for end in ("first", "second"):
+            on = selection.toward == end
+            wanted = {"flipped": True, "toward": "" if on else end}
+            yield _pill(f"Toward {end}", counts[end], wanted, on)
+    yield from _status_pills(selection.status, counts)
+    if counts["noise"] or selection.noise:
+        wanted = {"noise": not selection.noise}
+        yield _pill("Repeat differs", counts["noise"], wanted, selection.noise)
+    if counts["suspect"] or selection.suspect == ONLY:
+        on = selection.suspect == ONLY
+        yield _pill("Suspects", counts["suspect"], {"suspect": "" if on else ONLY}, on)
+    if selection.suspect == WITHOUT:
+        yield _pill("Without suspects", None, {"suspect": ""}, True)
+    if selection.slot is not None:
+        which = "tie" if selection.slot < 0 else f"slot {selection.slot + 1}"
+        yield _pill(f"Picked {which}", None, {"slot": None}, True)
+    if selection.unlike:
+        yield _pill(f"Unlike {selection.unlike}", None, {"unlike": ""}, True)
+    if selection.item:
+        yield _pill(f"Item {selection.item}", None, {"item": ""}, True)
+
+
+def _status_pills(status: str, counts: Mapping[str, int]) -> Iterable[str]:
+    on = status == FAILURES
+    yield _pill("Failures", counts[FAILURES], {"status": "" if on else FAILURES}, on)
+    if not status:
+        return
+    kinds = [name for name in STATUSES if name not in EVIDENCE and counts[name]]
+    if on and len(kinds) < 2:
+        return
+    for name in kinds if status in (FAILURES, *kinds) else [*kinds, status]:
+        on = status == name
+        wanted = {"status": FAILURES if on else name}
+        yield _pill(name.replace("_", " ").capitalize(), counts.get(name, 0), wanted, on)
+
+
+def _pill(label: str, n: int | None, wanted: Mapping[str, Any], on: bool) -> str:
+    number_of = "" if n is None else f" <b>{count(n)}</b>"
+    close = '<span class="x" aria-hidden="true">\u00d7</span>' if on else ""
+    made = attributes(
+        {
+            "type": "button",
+            "class": "eh-fpill on" if on else "eh-fpill",
+            "aria-pressed": "true" if on else "false",
+            "data-select": json.dumps({"set": wanted}),
+        }
+    )
+    return f"<button{made}>{safe(label)}{number_of}{close}</button>"
+
+
+def _menus(selection: Selection, choices: Mapping[str, Sequence[str]]) -> Iterable[str]:
+    for name, label in _MENUS.items():
+        value = getattr(selection, name)
+        offered = list(choices["contestant" if name == "against" else name])
+        if name == "against":
+            if not (selection.contestant or value):
+                continue
+            offered = [who for who in offered if who != selection.contestant]
+        if len(offered) > 1 or value:
+            yield _menu(name, label, value, offered)
+
+
+def _menu(name: str, label: str, value: str, offered: Sequence[str]) -> str:
+    known = [*offered] if not value or value in offered else [*offered, value]
+    options = _option("", "all" if name != "against" else "anyone", not value)
+    options += "".join(_option(each, each, each == value) for each in known)
+    on = " on" if value else ""
+    return (
+        f'<label class="eh-menu{on}"><span>{safe(label)}</span>'
+        f'<select data-field="{name}">{options}</select></label>'
+    )
+
+
+def _option(value: str, text: str, chosen: bool) -> str:
+    made = attributes({"value": value, "selected": "selected" if chosen else None})
+    return f"<option{made}>{safe(text)}</option>"
+
+
+def _search(text: str) -> str:
+    made = attributes(
+        {
+            "type": "search",
+            "data-field": "text",
+            "data-keys": "/",
+            "value": text,
+            "placeholder": "Search questions, replies",
+            "aria-label": "Search questions and replies",
+            "maxlength": 200,
+        }
+    )
+    on = " on" if text else ""
+    return f'<label class="eh-search{on}"><input{made}><kbd>/</kbd></label>'
+
+
+# ------------------------------------------------------------------------- list
+
+
+def list_html(view: View) -> str:
+    """Question, the chips of all orders, the pair; the foot turns the page."""
+    if not view.total:
+        return ""
+    several = _several(view)
+    rows = "".join(_row(line, view, several) for line in view.lines)
+    orders = max(len(line.marks) for line in view.lines)
+    told = "slot picked: as asked, swapped" if orders == 2 else "slot picked, order by order"
+    head = f'<div class="h"><span>{told}</span><span>{count(view.total)}</span></div>'
+    address = {k: v for k, v in view.selection.as_mapping().items() if k != "study"}
+    made = attributes({"class": "eh-list", "data-address": json.dumps(address)})
+    return wrap(
+        f'<section{made} aria-label="Comparisons in view">{head}<ol>{rows}</ol>{_foot(view)}'
+        "</section>"
+    )
+
+
+def _several(view: View) -> tuple[str, ...]:
+    """What has to be named in every line, because more than one is in view."""
+    offered = view.choices or {}
+    return tuple(
+        name
+        for name in ("judge", "prompt")
+        if len(offered.get(name, ())) > 1 and not getattr(view.selection, name)
+    )
+
+
+def _row(line: Line, view: View, several: Sequence[str]) -> str:
+    key = (view.keys or {}).get(line.at, "")
+    question = (view.questions or {}).get(line.item) or line.item
+    chips = "".join(_chip(mark) for mark in line.marks[:_MOST_CHIPS])
+    chips += "<span>\u2026</span>" if len(line.marks) > _MOST_CHIPS else ""
+    chips += "".join(status_badge(status) for status in dict.fromkeys(line.repeats_failed))
+    who = " \u00b7 ".join(safe(name) for name in line.names)
+    by = ", ".join(safe(getattr(line, name)) for name in several)
+    made = attributes(
+        {
+            "type": "button",
+            "data-select": json.dumps({"key": key}),
+            "aria-current": "true" if key and key == view.selection.key else None,
+        }
+    )
+    return (
+        f'<li><button{made}><span class="q" dir="auto">{safe(_shortened(question))}</span>'
+        f'<span class="m">{chips}<span class="w">{who}</span></span>'
+        + (f'<span class="by">{by}</span>' if by else "")
+        + "</button></li>"
+    )
+
+
+def _chip(mark: Mark) -> str:
+    if mark.status not in EVIDENCE:
+        return status_badge(mark.status)
+    if mark.pick is None and mark.scores:
+        scores = " \u00b7 ".join(number(score, 0 if score % 1 == 0 else 1) for score in mark.scores)
+        return f'<span class="eh-slot">{scores}</span>'
+    return verdict_chip(mark.pick)
+
+
+def _foot(view: View) -> str:
+    page, last = view.selection.page, (view.total - 1) // PAGE
+    start = page * PAGE
+    end = min(start + PAGE, view.total)
+    turns = ""
+    if last:
+        turns = _turn("\u2039", "Previous page", page - 1, page > 0)
+        turns += _turn("Next page", "Next page", page + 1, page < last)
+    keys = "<kbd>j</kbd><kbd>k</kbd>" if view.total > 1 else ""
+    shown = count(end) if end == start + 1 else f"{count(start + 1)}\u2013{count(end)}"
+    return (
+        f'<div class="f"><span>{shown} of {count(view.total)}</span>'
+        f'<span class="eh-row">{keys}{turns}</span></div>'
+    )
+
+
+def _turn(text: str, label: str, page: int, possible: bool) -> str:
+    made = attributes(
+        {
+            "type": "button",
+            "class": "eh-btn small",
+            "aria-label": label,
+            "data-select": json.dumps({"page": page}),
+            "disabled": None if possible else "disabled",
+        }
+    )
+    return f"<button{made}>{text}</button>"
+
+
+def _shortened(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= _MOST_QUESTION else words[: _MOST_QUESTION - 1] + "\u2026"
+
+
+# ----------------------------------------------------------------------- opened
+
+
+def opened_panel(view: View) -> str:
+    """The comparison that is opened, or what to do where there is none."""
+    if view.opened is not None:
+        return opened_html(view.opened, view.place, view.total, view.previous, view.next)
+    return nothing(view)
+
+
+def nothing(view: View) -> str:
+    """Why there is nothing to read, and the way out."""
+    selection = view.selection
+    if view.choices is None:
+        named = f"No study is named {selection.study}." if selection.study else "No study in view."
+        way = "Choose one at the top of the page." if view.studies else "Make one on the Study tab."
+        return empty(named, way)
+    everything = (view.counts or {}).get("all", 0)
+    if not selection.filtered and not everything:
+        return empty(
+            "No judgements yet.",
+            f"{count(view.planned)} asks are planned. Start the run on the Run tab: replies can be "
+            "read here as they come in."
+            if view.planned
+            else "This study plans no asks. Name its data, a judge and a prompt on the Study tab.",
+        )
+    return empty(
+        "No comparison passes these filters.",
+        _reason(view),
+        Action("Show every comparison", {"clear": True}),
+    )
+
+
+def _reason(view: View) -> str:
+    selection = view.selection
+    if selection.text and not (view.counts or {}).get("all"):
+        return f"Neither a question nor a reply holds \u201c{selection.text}\u201d here."
+    if selection.flipped and not (view.counts or {}).get("flipped"):
+        return (
+            "No verdict in view changed with the order; a comparison counts once all its orders "
+            "were read."
+        )
+    if selection.status == FAILURES:
+        return "Every reply in view was read."
+    return "Take one of them away, or show everything."

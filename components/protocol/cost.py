@@ -1,0 +1,244 @@
+"""What a head-to-head takes (calls, tokens, dollars) and how its verdicts were read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from components.drawing.grid import ELO, PERCENT, Head, Style, counted, name, opened, table, value
+from components.drawing.panels import Kpi, empty, status_badge, wrap
+from components.format import count, dollars, number, rich, share, tokens
+from components.protocol.visit import pair_rows
+from components.scene import Scene
+from metrics.leaderboard import HeadToHeadCost, LeaderboardRow, cost_per_head_to_head
+from metrics.selection import COMPARISON, group_codes, rows_of
+from metrics.wins import ANSWERED
+from studies.records import Status
+
+NEW_MODEL: Final = 700
+"""Head-to-heads with which VisIT-Bench assesses a new model."""
+USD: Final = Style(4)
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What comparing two answers took with one judge and prompt."""
+
+    judge: str
+    prompt: str
+    cost: HeadToHeadCost
+    head_to_heads: int
+    calls: int
+    tokens_in: float | None
+    tokens_out: float | None
+
+
+def spending(scene: Scene) -> list[Spent]:
+    """By judge and prompt, from what the store holds of each call."""
+    rows = pair_rows(scene)
+    rows = rows_of(rows, ~rows["noise"])
+    if rows.empty or "seq" not in rows:
+        return []
+    bills = _bills(scene)
+    nothing = (math.nan, math.nan, math.nan)
+    billed = np.array([bills.get(int(seq), nothing) for seq in rows["seq"]], np.float64)
+    extra = extraction_cost(scene)
+    found = []
+    for judge, prompt in rows.groupby(["judge", "prompt"], observed=True).size().index:
+        mine = ((rows["judge"] == judge) & (rows["prompt"] == prompt)).to_numpy()
+        part, paid = rows.loc[mine], billed[mine]
+        _, heads = group_codes(part, COMPARISON)
+        found.append(
+            Spent(
+                str(judge), str(prompt),
+                cost_per_head_to_head(part, paid[:, 2], extra.get((judge, prompt), 0.0)),
+                heads, len(part), _mean(paid[:, 0]), _mean(paid[:, 1]),
+            )
+        )  # fmt: skip
+    return found
+
+
+def _mean(values: np.ndarray) -> float | None:
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if len(known) else None
+
+
+def _bills(scene: Scene) -> dict[int, tuple[float, float, float]]:
+    """seq -> prompt tokens, completion tokens, dollars; nan where nobody said."""
+    found = scene.store.read(
+        "SELECT j.seq, j.prompt_tokens, j.completion_tokens, j.cost FROM plan p "
+        "JOIN judgements j USING(key) WHERE p.study=(SELECT id FROM studies WHERE name=?)",
+        (scene.name,),
+    )
+    return {
+        seq: (_or_nan(sent), _or_nan(received), _or_nan(cost))
+        for seq, sent, received, cost in found
+    }
+
+
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else float(value)
+
+
+def extraction_cost(scene: Scene) -> dict[tuple[str, str], float]:
+    """Dollars that extraction took, by the judge and prompt whose replies were read."""
+    found = scene.store.read(
+        "SELECT p.judge, p.prompt, COALESCE(sum(x.cost), 0) FROM extractions e "
+        "JOIN judgements x ON x.key=e.key JOIN plan p ON p.key=e.reads "
+        "WHERE p.study=(SELECT id FROM studies WHERE name=?) GROUP BY 1, 2",
+        (scene.name,),
+    )
+    return {(judge, prompt): float(cost) for judge, prompt, cost in found}
+
+
+def show_cost(found: Sequence[Spent]) -> str:
+    """Calls, tokens in and out, dollars; and what a new model would cost at this rate."""
+    if not found:
+        return empty("Nothing was asked in pairs.", "A head-to-head is one pair in both orders.")
+    heads = [
+        Head("Judge, prompt", numeric=False), Head("Head-to-heads"), Head("Calls each"),
+        Head("Tokens in, a call"), Head("Tokens out"), Head("Dollars each"),
+        Head(f"A new model, {NEW_MODEL}"),
+    ]  # fmt: skip
+    return table(heads, [_cost_line(one) for one in found], label="Cost per head-to-head")
+
+
+def _cost_line(one: Spent) -> list[str]:
+    select = {"judge": one.judge, "prompt": one.prompt}
+    each = one.cost.dollars
+    whole = None if each.value is None else NEW_MODEL * each.value
+    return [
+        name(one.judge, select, one.prompt),
+        count(one.head_to_heads),
+        number(one.calls / max(one.head_to_heads, 1), 1),
+        tokens(one.tokens_in),
+        tokens(one.tokens_out),
+        value(each, USD, who=f"dollars per head-to-head, {one.judge}", select=select),
+        f"<b>{dollars(whole)}</b>" if whole is not None else '<span class="eh-mute">–</span>',
+    ]
+
+
+# -- extraction ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ReadCounts:
+    """What became of the replies of one judge and prompt."""
+
+    judge: str
+    prompt: str
+    replies: int
+    by_status: Mapping[str, int]
+
+    @property
+    def extracted(self) -> int:
+        return self.by_status.get("extracted", 0)
+
+    @property
+    def silent(self) -> int:
+        """Replies without a verdict: what "unreadable is a tie" turns into ties."""
+        return sum(self.by_status.get(status, 0) for status in ANSWERED)
+
+    @property
+    def failed(self) -> int:
+        """Asks that failed on the way: nobody answered, so no rule makes anything of them."""
+        return self.replies - self.by_status.get("ok", 0) - self.extracted - self.silent
+
+
+def read_counts(scene: Scene) -> list[ReadCounts]:
+    rows = pair_rows(scene)
+    rows = rows_of(rows, ~rows["noise"])
+    found = []
+    for judge, prompt in rows.groupby(["judge", "prompt"], observed=True).size().index:
+        part = rows[(rows["judge"] == judge) & (rows["prompt"] == prompt)]
+        statuses = part["status"].value_counts()
+        by_status = {str(status): int(n) for status, n in statuses.items() if n}
+        found.append(ReadCounts(str(judge), str(prompt), len(part), by_status))
+    return found
+
+
+def show_extraction(scene: Scene, found: Sequence[ReadCounts]) -> str:
+    if not found:
+        return empty("Nothing was asked in pairs.", "There is nothing to read.")
+    tied = scene.rule[1] == "tie"
+    heads = [
+        Head("Judge, prompt", numeric=False), Head("Asked"), Head("Read by the rule"),
+        Head("Extracted"), Head("No verdict"), Head("Counted as"),
+        Head("Failed", tip="asks that nobody answered: they count for nothing"),
+    ]  # fmt: skip
+    said = f'<p class="eh-small">{rich(extraction_sentence(scene, found))}</p>'
+    return wrap(said) + table(heads, [_read_line(one, tied) for one in found], label="Reading")
+
+
+def _read_line(one: ReadCounts, tied: bool) -> list[str]:
+    select = {"judge": one.judge, "prompt": one.prompt}
+    shown: Status = "extracted"
+    badge = opened(
+        status_badge(shown, one.extracted), "verdicts that the extraction judge found",
+        {**select, "status": "extracted"},
+    )  # fmt: skip
+    by_kind = ", ".join(f"{n} {kind}" for kind, n in one.by_status.items() if kind in ANSWERED)
+    return [
+        name(one.judge, select, one.prompt),
+        count(one.replies),
+        f"{count(one.by_status.get('ok', 0))}",
+        badge if one.extracted else counted(0),
+        counted(one.silent, by_kind, {**select, "status": "failures"}),
+        ("ties" if tied else "nothing") if one.silent else "–",
+        counted(one.failed, "nobody answered", {**select, "status": "failures"}),
+    ]
+
+
+def extraction_sentence(scene: Scene, found: Sequence[ReadCounts]) -> str:
+    """How many verdicts the rule about unreadable replies concerns, and what it makes of them."""
+    silent, extracted = sum(one.silent for one in found), sum(one.extracted for one in found)
+    replies = sum(one.replies for one in found)
+    judge = scene.study.extraction
+    start = (
+        f"{judge.name} extracts: **{count(extracted)}** verdicts came that way. " if judge else ""
+    )
+    if not judge and extracted:
+        start = f"**{count(extracted)}** verdicts were extracted from replies. "
+    if not judge and not extracted:
+        start = "No extraction judge is set. "
+    failed = sum(one.failed for one in found)
+    end = f" {count(failed)} asks failed on the way and count for nothing." if failed else ""
+    answered = replies - failed
+    if not silent:
+        return f"{start}Every one of {count(answered)} replies has a verdict.{end}"
+    made = "**counted as ties**" if scene.rule[1] == "tie" else "left out"
+    told = f"**{count(silent)}** of {count(answered)} replies have none and are {made}."
+    return f"{start}{told}{end}"
+
+
+# -- words ---------------------------------------------------------------------------------------
+
+
+def visit_kpis(
+    rows: Sequence[LeaderboardRow], spent: Sequence[Spent], found: Sequence[ReadCounts]
+) -> list[Kpi]:
+    rated = [row for row in rows if row.matches]
+    if not rated:
+        return []
+    best = max(rated, key=lambda row: row.elo.estimate.value or 0.0)
+    got = best.elo.estimate
+    kpis = [Kpi("Highest Elo", number(got.value), note=f"{best.model} {ELO.bounds(got)}")]
+    met = [row for row in rated if row.against_reference.value is not None]
+    if met:
+        top = max(met, key=lambda row: row.against_reference.value or 0.0)
+        won = top.against_reference
+        note = f"{top.model} {PERCENT.bounds(won)}, n {count(won.n)} decisive"
+        kpis.append(Kpi("Against the reference", share(won.value), note=note))
+    priced = [one for one in spent if one.cost.dollars.value is not None]
+    if priced:
+        cheap = min(priced, key=lambda one: one.cost.dollars.value or 0.0)
+        each = cheap.cost.dollars
+        note = f"{cheap.judge}; {NEW_MODEL} of them: {dollars(NEW_MODEL * (each.value or 0))}"
+        kpis.append(Kpi("A head-to-head", f"${each.value:.4f}", note=note))
+    extracted = sum(one.extracted for one in found)
+    kpis.append(Kpi("Verdicts by extraction", count(extracted), note="read by a second judge"))
+    return kpis

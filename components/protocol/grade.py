@@ -1,0 +1,252 @@
+"""Grade Score on one's own study: the heatmap, the coin beside it, what the unrelated option does.
+
+The heatmap is judge x prompt x unrelated option. Scores at different N are never compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from components.drawing import matrix as heat
+from components.drawing.grid import SCORE, Head, name, table, value
+from components.drawing.panels import Kpi, empty, wrap
+from components.format import NARROW, count, number, rich, share
+from components.protocol.published import PROMPTS
+from components.protocol.sections import rows_of_protocol
+from components.rows import machine_rows
+from components.scene import Scene
+from metrics.grade import G_RANDOM, canonical_judge, expected_scores, grade
+from metrics.grade_panel import WITH, GradeCell, grade_panel
+from studies.records import Estimate
+
+CORRECTED: Final = heat.Scale(
+    "Above the coin", "b", 1, 0, ("1.00 perfect", "0 as a coin"), 2, 1, ""
+)
+
+MEASURES: Final[dict[str, tuple[str, heat.Scale]]] = {
+    "Grade": ("grade", heat.GRADE),
+    "Entropy": ("entropy", heat.ENTROPY),
+    "Choice": ("choice", heat.CHOICE),
+    "Above the coin": ("corrected", CORRECTED),
+    "Right": ("accuracy", heat.RIGHT),
+}
+SUBTITLES: Final = {
+    "Grade": f"harmonic mean of entropy and choice, mean over items; 95{NARROW}% CI",
+    "Entropy": f"of the slots chosen for an item, over log2 N; 1 = none preferred; 95{NARROW}% CI",
+    "Choice": f"how often an item's most chosen option was chosen; 95{NARROW}% CI",
+    "Above the coin": f"(grade − coin) / (1 − coin); still not comparable across N; 95{NARROW}% CI",
+    "Right": f"% of choices that people ranked best; a steady judge can be steadily wrong; "
+             f"95{NARROW}% CI",
+}  # fmt: skip
+EXACT_UP_TO: Final = 6
+"""All nⁿ outcomes of a coin are counted up to here; beyond it only its grade is known."""
+SEED: Final = 20_24
+
+
+def own_cells(scene: Scene) -> list[GradeCell]:
+    """The cells of the study in view; N = 1 has no score."""
+    rows = choice_rows(scene)
+    return grade_panel(rows) if len(rows) else []
+
+
+def choice_rows(scene: Scene) -> pd.DataFrame:
+    rows = machine_rows(rows_of_protocol(scene, "choice"))
+    return rows.loc[(rows["options"] > 1).to_numpy()]
+
+
+# -- the coin ------------------------------------------------------------------------------------
+
+
+@cache
+def coin(measure: str, options: int) -> float | None:
+    """What a judge that flips a coin scores among so many options; None where nobody knows."""
+    if measure == "Right":
+        return 1 / options
+    if measure == "Above the coin":
+        return 0.0
+    if measure == "Grade":
+        return G_RANDOM.get(options)
+    if options > EXACT_UP_TO:
+        return None
+    return expected_scores(canonical_judge(options, best=None))[measure.lower()]
+
+
+def coin_line(measure: str, options: Sequence[int]) -> str:
+    """ "coin at N = 3: 0.58" for every N in view."""
+    scale = MEASURES[measure][1]
+    unit = f"{NARROW}%" if scale.unit == "%" else ""
+    known = {n: coin(measure, n) for n in options}
+    said = [f"N = {n}: **{scale.text(v)}{unit}**" for n, v in known.items() if v is not None]
+    return f"A coin scores, at {', at '.join(said)}." if said else ""
+
+
+def coin_aside(measure: str, options: Sequence[int]) -> str:
+    """The same at the end of the scale strip: "coin at N = 3: 0.58"."""
+    scale = MEASURES[measure][1]
+    unit = f"{NARROW}%" if scale.unit == "%" else ""
+    known = {n: coin(measure, n) for n in options}
+    said = [f"N = {n}: {scale.text(v)}{unit}" for n, v in known.items() if v is not None]
+    return f"coin at {', '.join(said)}" if said else ""
+
+
+# -- the heatmap ---------------------------------------------------------------------------------
+
+
+def short_prompt(prompt: str) -> str:
+    return prompt.removeprefix("grade-")
+
+
+def prompt_columns(cells: Sequence[GradeCell]) -> list[heat.Column]:
+    """Prompts in the paper's order, then any others as they come."""
+    found = list(dict.fromkeys(cell.prompt for cell in cells))
+    order = {prompt: place for place, prompt in enumerate(PROMPTS)}
+    found.sort(key=lambda prompt: order.get(prompt, len(order)))
+    return [heat.Column(p, f"prompt {order[p] + 1}" if p in order else "") for p in found]
+
+
+def judge_rows(cells: Sequence[GradeCell], measure: str = "Grade") -> list[str]:
+    """Judges, the highest mean first."""
+    attribute = MEASURES[measure][0]
+    values: dict[str, list[float]] = {}
+    for cell in cells:
+        got = getattr(cell, attribute).value
+        values.setdefault(cell.judge, []).append(-1.0 if got is None else got)
+    return sorted(values, key=lambda judge: -float(np.mean(values[judge])))
+
+
+def show_heatmap(cells: Sequence[GradeCell], measure: str) -> str:
+    """One matrix for each state of the unrelated option; under it what a coin would score."""
+    if not cells:
+        return empty(
+            "No item was shown in rotations.",
+            "Grade Score needs prompts that choose among N options: grade-simple and its sisters.",
+        )
+    attribute, scale = MEASURES[measure]
+    parts = []
+    for state in dict.fromkeys(cell.unrelated for cell in cells):
+        mine = [cell for cell in cells if cell.unrelated == state]
+        found = {(cell.judge, cell.prompt): getattr(cell, attribute) for cell in mine}
+        sizes = sorted({n for cell in mine for n in cell.options})
+        drawn = heat.matrix(
+            judge_rows(mine, measure), prompt_columns(mine), found, scale,
+            keys=("judge", "prompt"), aside=coin_aside(measure, sizes),
+        )  # fmt: skip
+        parts.append(wrap(_state_line(state, mine), drawn, _mixed(sizes)))
+    return "".join(parts)
+
+
+def _state_line(state: str, cells: Sequence[GradeCell]) -> str:
+    sizes = sorted({n for cell in cells for n in cell.options})
+    listed = ", ".join(map(str, sizes))
+    items = max((cell.grade.items for cell in cells), default=0)
+    shown = "with the unrelated option among them" if state == WITH else "no unrelated option"
+    said = rich(f"N = {listed}, {count(items, 'item')}, {shown}")
+    return f'<p class="eh-still-title">{said}</p>'
+
+
+def _mixed(sizes: Sequence[int]) -> str:
+    if len(sizes) < 2:
+        return ""
+    said = "Several N are mixed here: read the lines per N below, each against its own coin."
+    return f'<p class="eh-small eh-under">{said}</p>'
+
+
+def show_by_size(scene: Scene, cells: Sequence[GradeCell]) -> str:
+    """A line per N where several are mixed, each with its own coin."""
+    sizes = sorted({n for cell in cells for n in cell.options})
+    if len(sizes) < 2:
+        return ""
+    rows = choice_rows(scene)
+    heads = [Head("Judge, prompt", numeric=False)]
+    heads += [Head(f"N = {n}", tip=f"coin {number(G_RANDOM.get(n), 2)}") for n in sizes]
+    lines = []
+    for cell in cells:
+        mine = rows[(rows["judge"] == cell.judge) & (rows["prompt"] == cell.prompt)]
+        found = grade(mine)
+        select = {"judge": cell.judge, "prompt": cell.prompt}
+        line = [name(cell.judge, select, short_prompt(cell.prompt))]
+        for n in sizes:
+            got = found.get(f"grade_{n}") or (found["grade"] if cell.options == (n,) else None)
+            line.append(value(got, SCORE, who=f"{cell.judge}, {cell.prompt}, N = {n}"))
+        lines.append(line)
+    coins = ["coin", *(f"<b>{number(G_RANDOM.get(n), 2)}</b>" for n in sizes)]
+    return table(heads, [*lines, coins], label="Grade by number of options")
+
+
+# -- words ---------------------------------------------------------------------------------------
+
+
+def best_cell(cells: Sequence[GradeCell]) -> GradeCell | None:
+    known = [cell for cell in cells if cell.grade.value is not None]
+    return max(known, key=lambda cell: cell.grade.value or 0.0) if known else None
+
+
+def tell(cells: Sequence[GradeCell]) -> tuple[str, str]:
+    """How many cells are better than a coin for sure, and which leads."""
+    best = best_cell(cells)
+    if best is None:
+        return (
+            "No item has been read in all its rotations yet.",
+            "A grade needs every rotation of an item.",
+        )
+    sure = [c for c in cells if c.corrected.low is not None and c.corrected.low > 0]
+    known = [c for c in cells if c.corrected.value is not None]
+    leader = f"{best.judge} with {short_prompt(best.prompt)}"
+    lead = f"{leader} has the highest grade, {number(best.grade.value, 2)}{_yet(best)}. "
+    lead += coin_line("Grade", best.options).replace("**", "")
+    if len(known) == 1:
+        word = "beats" if sure else "does not beat"
+        return f"{leader} {word} a coin when the options rotate.", lead
+    return (
+        f"{len(sure)} of {len(known)} judge-prompt pairs beat a coin when the options rotate.",
+        lead,
+    )
+
+
+def _yet(best: GradeCell) -> str:
+    """A judge that is always wrong in the same way has a grade of 1: say so where it is seen."""
+    right, even = best.accuracy, 1 / max(best.options)
+    if right.value is None:
+        return ""
+    said = f"{share(right.value, 0)} of its choices (even: {even_text(best.options)})"
+    if right.high is not None and right.high < even:
+        return f", yet it is right in only {said}"
+    return f", and is right in {said}"
+
+
+def even_text(options: Sequence[int]) -> str:
+    """What guessing gets right: "33 %", or "11 to 33 %" where several N are mixed."""
+    low, high = share(1 / max(options), 0), share(1 / min(options), 0)
+    return low if low == high else f"{low.split(NARROW)[0]} to {high}"
+
+
+def grade_kpis(cells: Sequence[GradeCell]) -> list[Kpi]:
+    best = best_cell(cells)
+    if best is None:
+        return []
+    who = f"{best.judge}, {short_prompt(best.prompt)}"
+    gained = best.corrected
+    right = best.accuracy
+    return [
+        Kpi("Best grade", number(best.grade.value, 2), note=f"{who} {_bounds(best.grade)}"),
+        Kpi("Above the coin", number(gained.value, 2), note=f"{_bounds(gained)}, coin 0"),
+        Kpi(
+            "Right",
+            share(right.value, 0),
+            note=f"{_bounds(right, 100)}, coin {even_text(best.options)}"
+            if right.value is not None
+            else right.note or "nobody ranked these answers",
+        ),
+    ]
+
+
+def _bounds(estimate: Estimate, times: float = 1) -> str:
+    if estimate.low is None or estimate.high is None:
+        return estimate.note
+    digits = 2 if times == 1 else 0
+    return f"[{number(times * estimate.low, digits)}, {number(times * estimate.high, digits)}]"

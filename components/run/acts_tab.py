@@ -1,0 +1,207 @@
+"""What the Run tab shows, and what its buttons do: plain functions, and one object that knows the
+store and the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+import gradio as gr
+
+from components.format import safe
+from components.header import show_pill
+from components.live import LiveViews
+from components.run.facts import Facts, facts
+from components.run.notices import (
+    click,
+    key_notice,
+    show_failures,
+    show_notices,
+    show_store,
+)
+from components.run.past import show_run, show_runs
+from components.run.view import (
+    REPLIES,
+    retry_words,
+    show_finding,
+    show_kpis,
+    show_progress,
+    show_replies,
+    start_words,
+)
+from judges.check import check
+from judges.desk import Settings
+from judges.engine import Engine
+from judges.errors import PlanError
+from judges.models.embedded import EmbeddedUnavailable
+from judges.models.weights import WeightsMissing
+from judges.plan import stored_plan
+from judges.runs import Run
+from studies.errors import EvenhandError
+from studies.records import RETRYABLE
+from studies.store import Store
+
+AGAIN: Final = Settings(again=frozenset(RETRYABLE))
+
+
+class Look:
+    """What the tab shows, and what its buttons do; every click answers with a new look."""
+
+    def __init__(self, store: Store, engine: Engine, live: LiveViews) -> None:
+        self._store, self._engine, self._live = store, engine, live
+
+    def __call__(self, name: str, which: str) -> list[Any]:
+        shown = show(self._store, self._engine, self._live, name, which)
+        return [*shown, show_running(self._engine, name)]
+
+    def runs(self, name: str, scope: str, opened: str) -> list[Any]:
+        if not name:
+            return ["", ""]
+        return [
+            show_runs(self._store, name, scope, opened),
+            show_run(self._store, opened, name),
+        ]
+
+    def start(self, name: str, which: str) -> list[Any]:
+        begin(self._store, self._engine, name)
+        return self(name, which)
+
+    def retry(self, name: str, which: str) -> list[Any]:
+        begin(self._store, self._engine, name, settings=AGAIN)
+        return self(name, which)
+
+    def pause(self, name: str, which: str) -> list[Any]:
+        run = self._engine.running(name)
+        if run is not None:
+            (run.resume if run.state == "paused" else run.pause)()
+        return self(name, which)
+
+    def stop(self, name: str, which: str) -> list[Any]:
+        run = self._engine.running(name)
+        if run is not None:
+            run.stop()
+            run.wait(2)
+        return self(name, which)
+
+    def act(self, name: str, which: str, event: gr.EventData) -> list[Any]:
+        """The one action of a notice."""
+        asked = click(event._data)
+        do: dict[str, Callable[[], object]] = {
+            "start": lambda: begin(self._store, self._engine, name),
+            "go": lambda: self._steer(name, lambda run: run.resume()),
+            "raise": lambda: self._raise(name, asked.get("budget")),
+            "leave_out": lambda: self._steer(
+                name, lambda run: run.leave_out(str(asked.get("judge")))
+            ),
+            "at_most": lambda: self._steer(
+                name, lambda run: run.at_most(str(asked.get("judge")), _calls(asked.get("calls")))
+            ),
+        }
+        do.get(str(asked.get("do")), lambda: None)()
+        return self(name, which)
+
+    def _steer(self, name: str, act: Callable[[Run], None]) -> None:
+        run = self._engine.running(name)
+        if run is not None:
+            act(run)
+
+    def _raise(self, name: str, budget: object) -> None:
+        if isinstance(budget, (int, float)) and budget > 0:
+            begin(self._store, self._engine, name, budget=float(budget))
+
+    def with_key(self, name: str, which: str, key: str) -> list[Any]:
+        """Tests the key with one ask of each judge that needs it, then runs."""
+        known = facts(self._store, self._engine, self._live.quotes, name)
+        keys = dict.fromkeys(known.keyless, key)
+        if not key:
+            gr.Warning("Paste a key first.")
+        elif not (refused := refusal_of(self._store, name, keys)):
+            begin(self._store, self._engine, name, keys)
+        else:
+            gr.Warning(safe(refused))
+        return [*self(name, which), ""]
+
+
+def _calls(value: object) -> int:
+    return max(1, value) if isinstance(value, int) else 1
+
+
+def refusal_of(store: Store, name: str, keys: Mapping[str, str]) -> str:
+    """Empty if every judge answers with its key, else what the first one said."""
+    plan = stored_plan(store, name)
+    for judge in plan.study.judges:
+        if judge.name in keys:
+            checked = check(plan, judge, keys)
+            if checked.read.status == "error":
+                return f"{judge.name}: {checked.read.detail}"
+    return ""
+
+
+def begin(
+    store: Store,
+    engine: Engine,
+    name: str,
+    keys: Mapping[str, str] | None = None,
+    *,
+    settings: Settings | None = None,
+    budget: float | None = None,
+) -> Run:
+    """Asks what is missing of a stored study; a run that is on is returned as it is.
+
+    `budget`: dollars for the whole study that hold for this run only.
+    """
+    running = engine.running(name)
+    if running is not None:
+        return running
+    try:
+        plan = stored_plan(store, name)
+        if budget is not None:
+            plan = replace(plan, study=replace(plan.study, budget_usd=budget))
+        return engine.start(plan, store, keys=keys, settings=settings)
+    except (EvenhandError, EmbeddedUnavailable, WeightsMissing, PlanError) as error:
+        raise gr.Error(safe(error), title="This study cannot be run", duration=None) from None
+
+
+def show_running(engine: Engine, name: str) -> str:
+    """The pill in the header, while a run of this study is on."""
+    run = engine.latest(name)
+    return "" if run is None else show_pill(run.snapshot())
+
+
+def show(
+    store: Store, engine: Engine, live: LiveViews, name: str, which: str = REPLIES[0]
+) -> list[Any]:
+    """The tab for a study: its live run, its last run, or what a run would ask."""
+    if not name:
+        return [gr.skip()] * 18
+    now = facts(store, engine, live.quotes, name)
+    picture = live.of(name).picture()
+    return [
+        gr.Timer(active=now.on),
+        f"{now.snapshot.id} {now.snapshot.state}" if now.snapshot else "",
+        show_finding(now),
+        *show_buttons(now),
+        show_store(store) + show_notices(now),
+        gr.Column(visible=bool(now.keyless)),
+        key_notice(now) if now.keyless else "",
+        gr.Button(f"Test and {start_words(now.missing).lower()}"),
+        show_progress(now),
+        show_kpis(now, picture),
+        show_failures(store, now),
+        picture.share_figure,
+        picture.elo_figure,
+        picture.wins_figure,
+        show_replies(store, name, which),
+    ]
+
+
+def show_buttons(now: Facts) -> list[gr.Button]:
+    """Run, Retry, Pause, Stop: only what makes sense, each with its price."""
+    idle = not now.on and not now.recorded and now.mine
+    return [
+        gr.Button(start_words(now.missing), visible=idle and now.unasked > 0),
+        gr.Button(retry_words(now.failed), visible=idle and now.offers_retry),
+        gr.Button("Resume" if now.paused else "Pause", visible=now.on and now.mine),
+        gr.Button(visible=now.on and now.mine),
+    ]

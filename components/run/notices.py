@@ -1,0 +1,279 @@
+"""Notices of the Run tab: what happened, how many, what it does to the numbers, one action.
+
+`warn`: numbers are affected or slower. `bad`: work is stopped until you act. An action's click
+reaches components.run.tab as {"do": …}.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import pandas as pd
+
+from components.drawing.panels import Action, button, heading, notice, status_badge, wrap
+from components.format import count, dollars, duration, safe, share
+from components.rows import machine_rows
+from components.run.facts import KEY_TROUBLE, Facts
+from components.run.view import start_words
+from judges.snapshot import Failure, Snapshot, Wait
+from metrics.position import consistency
+from metrics.wins import ANSWERED, outcomes
+from studies.records import EVIDENCE, STATUSES, Judgement, Status
+from studies.store import Store
+
+MANY: Final = 0.05
+"""From this share of unread replies on, the numbers get a notice."""
+STUBBORN: Final = 3
+"""Attempts after which a retry is worth a notice."""
+HEADROOM: Final = 1.25
+"""A raised budget holds what is left with so much to spare: a call is reserved at its worst."""
+
+
+LOOKING: Final = (
+    "This study is somebody else's: only they run and steer it. Edit it on the Study tab and run "
+    "it, and it is a copy of your own."
+)
+
+
+def show_notices(facts: Facts) -> str:
+    """The reason for waiting or stopping is always said; what to do about it, to who may."""
+    if not facts.mine:
+        return "" if facts.recorded else notice("calm", "You are looking.", LOOKING)
+    return "".join([*_of_run(facts), *_of_rest(facts), *_of_money(facts)])
+
+
+def show_store(store: Store) -> str:
+    """Something happened to the file that everything is kept in."""
+    if not store.watch.told:
+        return ""
+    text = f"{_sentence(store.watch.told)} Find out what removes it."
+    return notice("warn", "The store was put back.", text)
+
+
+def _of_run(facts: Facts) -> Iterator[str]:
+    snapshot = facts.snapshot
+    if snapshot is None:
+        return
+    if facts.on and facts.paused and snapshot.reason:
+        text = f"{snapshot.reason}. What came back is held, and nothing more is asked."
+        yield notice("bad", "The store cannot be written.", text, Action("Try again", {"do": "go"}))
+    if facts.on and snapshot.state == "running":
+        yield from (_cooling(waits) for waits in _by_endpoint(snapshot.waits))
+        others = (wait for wait in snapshot.waits if wait.kind != "cooling")
+        yield from (_waiting(wait, snapshot) for wait in others if not in_passing(wait))
+        if snapshot.reason:
+            yield notice("calm", "Stopping.", "Answers in flight are kept.")
+
+
+def in_passing(wait: Wait) -> bool:
+    """A first retry is over in a moment, a pace comes and goes: a line under the bar, not a box
+    that pushes it down."""
+    return wait.kind == "paced" or (wait.kind == "retry" and wait.tries < STUBBORN)
+
+
+def _waiting(wait: Wait, snapshot: Snapshot) -> str:
+    if wait.kind == "retry":
+        leave = Action(f"Go on without {wait.judge}", {"do": "leave_out", "judge": wait.judge})
+        text = (
+            f"{wait.judge}: {wait.why}. An ask is tried six times, each after a longer wait; "
+            "nothing is lost."
+        )
+        return notice("warn", "Trying again.", text, leave if len(snapshot.judges) > 1 else None)
+    if wait.kind == "elsewhere":
+        text = f"{wait.judge}: {wait.why}. What it gets counts here too; nothing is paid twice."
+        return notice("calm", "Waiting for another run.", text)
+    kind = "Budget reached." if wait.kind == "budget" else f"{wait.judge} was stopped."
+    rest = "The other judges go on; its asks stay pending."
+    return notice("bad", kind, f"{_sentence(wait.why)} {rest}")
+
+
+def _by_endpoint(waits: tuple[Wait, ...]) -> list[list[Wait]]:
+    """Judges at one endpoint share its cool-down: they are told as one."""
+    found: dict[tuple[int, int], list[Wait]] = {}
+    for wait in waits:
+        if wait.kind == "cooling":
+            found.setdefault((round(wait.seconds), wait.at_once), []).append(wait)
+    return list(found.values())
+
+
+def _cooling(waits: list[Wait]) -> str:
+    one = waits[0]
+    who = " and ".join(wait.judge for wait in waits)
+    asks = sum(wait.asks for wait in waits)
+    left = duration(max(1, round(one.seconds)))
+    told = f"{count(asks, 'ask')} to go again" if asks else "calls go on"
+    then = f"then at most {one.at_once} at once"
+    then += f" instead of {one.ceiling}" if one.at_once < one.ceiling else ""
+    text = f"{who}: rate limit (429); {told} in **{left}**, {then}. Spend does not change."
+    fewer = max(1, one.at_once // 2)
+    lower = {"do": "at_most", "judge": one.judge, "calls": fewer}
+    action = Action(f"Go on with {fewer} at once", lower) if fewer < one.at_once else None
+    return notice("warn", "Cooling down.", text, action)
+
+
+def _of_rest(facts: Facts) -> Iterator[str]:
+    """What the last run left behind."""
+    last = facts.last
+    if facts.on or last is None:
+        return
+    kept = f"The {count(facts.done)} asked are safe."
+    start = Action(start_words(facts.missing), {"do": "start"}) if facts.missing.asks else None
+    if last.state in ("running", "paused"):
+        text = (
+            f"It is {last.state} there; {count(facts.done)} of {count(facts.planned)} are asked. A "
+            "run from here would share the work: nothing is asked twice. Open this tab again for "
+            "newer numbers."
+        )
+        yield notice("calm", "Another process asks this study.", text)
+    elif last.state == "interrupted" and facts.missing.asks:
+        text = f"Its process ended. {kept} {count(facts.missing.asks)} are missing."
+        yield notice("warn", "The last run was interrupted.", text, start)
+    elif "budget reached" in last.reason and facts.missing.asks:
+        why = _sentence(last.reason.removeprefix("budget reached: "))
+        yield notice("bad", "Budget reached.", f"{why} {kept}", _raise(facts))
+    elif last.state == "failed":
+        needs_key = any(words in last.reason for words in KEY_TROUBLE)
+        text = f"{_sentence(last.reason)} {kept}"
+        yield notice("bad", "The last run was stopped.", text, None if needs_key else start)
+    elif last.state == "stopped" and facts.missing.asks:
+        text = f"{_sentence(last.reason)} {kept} {count(facts.missing.asks)} are missing."
+        yield notice("calm", "Stopped.", text, start)
+
+
+def _raise(facts: Facts) -> Action | None:
+    """Somebody has to say so, at a price that is named."""
+    if facts.missing.dollars is None:
+        return None
+    budget = raised_budget(facts)
+    words = f"Raise it to {dollars(budget)} for this run: {count(facts.missing.asks, 'ask')}"
+    return Action(words, {"do": "raise", "budget": budget})
+
+
+def raised_budget(facts: Facts) -> float:
+    whole = facts.spent + HEADROOM * (facts.missing.dollars or 0.0)
+    return round(max(whole, 1.1 * (facts.budget or 0.0)) + 0.005, 2)
+
+
+def _of_money(facts: Facts) -> Iterator[str]:
+    snapshot = facts.snapshot if facts.on else None
+    if facts.doubtful:
+        text = (
+            f"{count(facts.doubtful, 'call')} of this study had been sent when their process was "
+            "killed. No provider tells whether they were billed; they are asked again, and the "
+            "money above does not hold the first time."
+        )
+        yield notice("calm", "Possibly paid twice.", text)
+    if snapshot and snapshot.untold:
+        text = (
+            f"{count(snapshot.untold, 'call')} may have been billed without telling their usage. "
+            "The budget takes their worst case; the dollars above do not hold them."
+        )
+        yield notice("warn", "Untold usage.", text)
+    if snapshot and snapshot.unpriced:
+        text = (
+            f"{count(snapshot.unpriced, 'call')} went to a judge whose price is not known; the "
+            "dollars above do not hold them. Give it a price in Study."
+        )
+        yield notice("warn", "Unknown price.", text)
+
+
+def _sentence(text: str) -> str:
+    text = text.strip()
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+# ------------------------------------------------------------------- failures by kind
+
+
+def show_failures(store: Store, facts: Facts) -> str:
+    """By kind: how many, an example, one click to all of them; and what was retried on the way."""
+    kinds = [s for s in STATUSES if s not in EVIDENCE and facts.counts.get(s)]
+    retried = facts.snapshot.failures if facts.snapshot else ()
+    if not kinds and not retried:
+        return ""
+    parts = [heading("Not evidence", "kept and counted, never scored; the last of each kind")]
+    parts += [unread_notice(store, facts)] if not facts.on else []
+    latest = store.latest(facts.name, 200, failures_only=True) if kinds else []
+    rows = []
+    for status in kinds:
+        example = next((j for j in latest if j.status == status), None)
+        rows.append(failure_row(status, facts.counts[status], example))
+    parts.append(wrap(f'<div class="eh-kinds">{"".join(rows)}</div>') if rows else "")
+    parts.append(_retried(retried))
+    return wrap(f'<section class="eh-panel">{"".join(parts)}</section>')
+
+
+def failure_row(
+    status: Status,
+    asks: int,
+    example: Judgement | None,
+    *,
+    opens: bool = True,
+    all_too: bool = True,
+) -> str:
+    """Badge and count, who was asked, how the example ends; a click opens Inspect."""
+    who = f"{example.ask.judge}, {example.ask.prompt}" if example else ""
+    said = dict.fromkeys((example.detail, example.reply[-200:])) if example else ()
+    told = ": ".join(filter(None, said))
+    links = []
+    if opens and example:
+        links.append(button(Action("Example", {"key": example.ask.key}), small=True))
+    if opens and all_too:
+        links.append(button(Action(f"Open {count(asks)}", {"status": status}), small=True))
+    return (
+        f'<div class="k"><span>{status_badge(status, asks)}</span>'
+        f'<span class="who">{safe(who)}</span>'
+        f'<p title="{safe(told[:400])}">{safe(" ".join(told.split())[:260])}</p>'
+        f'<span class="op">{"".join(links)}</span></div>'
+    )
+
+
+def _retried(failures: tuple[Failure, ...]) -> str:
+    """Faults on the way, most of them retried with success: they cost time, not evidence."""
+    if not failures:
+        return ""
+    rows = "".join(
+        f'<div class="k"><span><b>{count(f.times)}</b> × {safe(f.reason)}</span>'
+        f'<span class="who">{safe(f.judge)}</span>'
+        f'<p title="{safe(f.example)}">{safe(f.example[:260])}</p><span class="op"></span></div>'
+        for f in failures
+    )
+    head = '<h3 class="eh-kinds-head">On the way, in this run</h3>'
+    told = '<p class="eh-small eh-mute">Attempts that failed; most succeed at a later one.</p>'
+    return wrap(f'{head}{told}<div class="eh-kinds">{rows}</div>')
+
+
+def unread_notice(store: Store, facts: Facts) -> str:
+    """Above 5 %: how many, what leaving them out does to the numbers, one click to read them."""
+    silent = sum(facts.counts.get(status, 0) for status in ANSWERED)
+    if silent <= MANY * max(1, facts.done):
+        return ""
+    rate = share(silent / max(1, facts.done))
+    text = f"{rate} of {count(facts.done)}. They are left out{effect(store.frame(facts.name))}."
+    read = Action(f"Read the {count(silent)}", {"status": "failures"})
+    return notice("warn", f"{count(silent, 'reply')} gave no verdict.", text, read)
+
+
+def effect(frame: pd.DataFrame) -> str:
+    """What another rule would say, so that nobody has to wonder whether it matters."""
+    rows = machine_rows(frame)
+    now, ties = consistency(rows), consistency(outcomes(rows, "pooled", "tie"))
+    if now.value is None or ties.value is None:
+        return ""
+    return f"; as ties, consistency would be {share(ties.value)} instead of {share(now.value)}"
+
+
+def key_notice(facts: Facts) -> str:
+    """After a restart, or after a while without use: keys are never written down."""
+    who = " and ".join(facts.keyless)
+    text = (
+        f"Keys live in memory only. {count(facts.missing.asks)} asks wait; the "
+        f"{count(facts.done)} done are safe."
+    )
+    return notice("bad", f"A key is needed for {who}.", text)
+
+
+def click(data: object) -> Mapping[str, Any]:
+    """What a notice's button asks for; it came from a browser, so anything else is nothing."""
+    return data if isinstance(data, Mapping) and isinstance(data.get("do"), str) else {}

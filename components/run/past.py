@@ -1,0 +1,167 @@
+"""Runs that are over, interrupted or under way elsewhere: a list, and one of them opened."""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+from components.drawing.panels import Action, button, empty, heading, notice, status_badge, wrap
+from components.format import NONE, count, dollars, duration, safe
+from components.run.notices import failure_row
+from judges.accounts import Account, Spent, accounts_of_run, failures_of_run, spent_by_owner
+from studies.records import STATUSES
+from studies.store import PastRun, Store
+
+SCOPES: Final = ("This study", "All studies")
+MOST: Final = 20
+_LOOKS: Final = {
+    "done": ("s-ok", "\u2713"),
+    "running": ("s-extracted", "\u25b8"),
+    "paused": ("s-unreadable", "\u2016"),
+    "stopped": ("s-truncated", "\u25a0"),
+    "interrupted": ("s-unreadable", "\u21af"),
+    "failed": ("s-error", "!"),
+}
+"""A run's state: the colour of a badge, and a glyph, never colour alone."""
+
+
+def state_badge(state: str) -> str:
+    kind, glyph = _LOOKS.get(state, ("s-unreadable", "?"))
+    return f'<span class="eh-badge {kind}"><i>{glyph}</i>{safe(state)}</span>'
+
+
+def show_runs(store: Store, name: str, scope: str, opened: str = "") -> str:
+    """Newest first."""
+    runs = store.runs(name if scope == SCOPES[0] else None)
+    if not runs:
+        return empty("No runs yet.", "Every run is kept here, with what it asked and cost.")
+    shown = runs[:MOST]
+    spent = spent_by_owner(store, [run.owner for run in shown])
+    rows = [
+        _row(run, spent.get(run.owner), with_study=scope != SCOPES[0], opened=run.id == opened)
+        for run in shown
+    ]
+    more = f"{count(len(runs) - MOST)} older ones" if len(runs) > MOST else ""
+    tail = f'<p class="eh-small eh-mute">{more}</p>' if more else ""
+    return wrap(f'<div class="eh-runs">{"".join(rows)}</div>{tail}')
+
+
+def _row(run: PastRun, spent: Spent | None, *, with_study: bool, opened: bool) -> str:
+    calls = "no call" if spent is None else f"{count(spent.calls, 'call')}, {_cost(spent, run)}"
+    who = f'<b class="who">{safe(run.study)}</b>' if with_study else ""
+    click = Action("Close" if opened else "Open", {"close": 1} if opened else {"run": run.id})
+    mark = ' aria-current="true"' if opened else ""
+    return (
+        f'<div class="r"{mark}><span>{state_badge(run.state)}</span>'
+        f'<span class="when">{_when(run)}</span><span class="calls">{calls}</span>'
+        f'<p title="{safe(run.reason)}">{who}{safe(run.reason)}</p>'
+        f'<span class="op">{button(click, small=True)}</span></div>'
+    )
+
+
+def _when(run: PastRun) -> str:
+    started = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.started))
+    if run.ended is None:
+        return started
+    return f'{started} <span class="eh-mute">{duration(run.ended - run.started)}</span>'
+
+
+def _cost(spent: Spent, run: PastRun) -> str:
+    """What is known; a call without a price is counted, never free."""
+    if run.state in ("running", "paused"):  # what is in flight has not told yet
+        return f"{dollars(spent.cost)} so far" if spent.cost else "so far"
+    if spent.unknown == spent.calls:
+        return "price unknown"
+    told = dollars(spent.cost)
+    return f"{told} and {count(spent.unknown)} untold" if spent.unknown else told
+
+
+def past_run(store: Store, run_id: str) -> PastRun | None:
+    return next((run for run in store.runs() if run.id == run_id), None)
+
+
+def show_run(store: Store, run_id: str, study: str) -> str:
+    """One run, whatever became of it: its state and reason, its calls by how they ended, its
+    failures. `study` is the one in view: Inspect can only open judgements of that one."""
+    if not run_id:
+        return ""
+    run = past_run(store, run_id)
+    if run is None:
+        return notice("warn", "No such run.", "It may have been in another store.")
+    mine = accounts_of_run(store, run.owner, run.study)
+    title = f"Run of {time.strftime('%Y-%m-%d %H:%M', time.localtime(run.started))}"
+    parts = [heading(title, f"{run.study}: {_sum(run, mine)}"), _reason(run, study)]
+    parts.append(_by_judge(mine, run))
+    parts.append(_failures(store, run, study))
+    return wrap(f'<div class="eh-run-open">{"".join(parts)}</div>')
+
+
+def _sum(run: PastRun, mine: list[Account]) -> str:
+    calls = sum(account.calls for account in mine)
+    cost = Spent(calls, sum(a.cost for a in mine), sum(a.unknown for a in mine))
+    took = duration(run.ended - run.started) if run.ended is not None else "no end noted"
+    return f"{run.state}, {took}, {count(calls, 'call')}" + (
+        f", {_cost(cost, run)}" if calls else ""
+    )
+
+
+def _reason(run: PastRun, study: str) -> str:
+    kind = {"failed": "bad", "interrupted": "warn"}.get(run.state, "calm")
+    title = f"{run.state.capitalize()}."
+    go = None if run.study == study else Action("Go to this study", {"study": run.study})
+    next_step = {
+        "interrupted": "The next run asks what is missing.",
+        "stopped": "The next run asks what is missing.",
+        "failed": "What was answered is kept; the next run asks what is missing.",
+        "done": "Every ask has an outcome.",
+    }.get(run.state, "It can be steered from its study, in the process that runs it.")
+    text = ". ".join(part.rstrip(".") for part in (run.reason, next_step) if part) + "."
+    return notice(kind, title, text, go)  # type: ignore[arg-type]
+
+
+def _by_judge(mine: list[Account], run: PastRun) -> str:
+    if not mine:
+        return wrap('<p class="eh-small eh-mute">It made no call.</p>')
+    rows = []
+    for judge in dict.fromkeys(account.judge for account in mine):
+        own = [account for account in mine if account.judge == judge]
+        whole = Spent(*(sum(getattr(a, f) for a in own) for f in ("calls", "cost", "unknown")))
+        tokens = sum(a.prompt_tokens for a in own), sum(a.completion_tokens for a in own)
+        rows.append(
+            f"<tr><td>{safe(judge) or NONE}</td><td>{''.join(_outcome(a) for a in own)}</td>"
+            f'<td class="num">{count(tokens[0])} in, {count(tokens[1])} out</td>'
+            f'<td class="num">{_cost(whole, run)}</td></tr>'
+        )
+    head = (
+        '<tr><th>Judge</th><th>Calls, by how they ended</th><th class="num">Tokens</th>'
+        '<th class="num">Dollars</th></tr>'
+    )
+    return wrap(
+        f'<div class="eh-tbl-box eh-scroll"><table class="eh-tbl dense"><thead>{head}</thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _outcome(account: Account) -> str:
+    if account.outcome in STATUSES:
+        return status_badge(account.outcome, account.calls)  # type: ignore[arg-type]
+    words = "without an outcome" if account.outcome == "unknown" else account.outcome
+    return f'<span class="eh-badge s-truncated">{safe(words)} <b>{count(account.calls)}</b></span>'
+
+
+def _failures(store: Store, run: PastRun, study: str) -> str:
+    failed = failures_of_run(store, run.owner)
+    if not failed:
+        return ""
+    rows = "".join(
+        failure_row(
+            kind.status,  # type: ignore[arg-type]
+            kind.asks,
+            store.judgement(run.study, kind.key),
+            opens=run.study == study,
+            all_too=False,
+        )
+        for kind in failed
+    )
+    head = '<h3 class="eh-kinds-head">Its failures that still stand</h3>'
+    return wrap(f'{head}<div class="eh-kinds">{rows}</div>')

@@ -1,0 +1,198 @@
+"""Run: start, pause, resume, stop, ask again; progress, spend and failures; curves that move while
+it asks; runs of the past. What its buttons do: components/run/acts_tab.py."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import gradio as gr
+from gradio.context import Context
+
+from components.drawing.panels import heading
+from components.header import Header
+from components.live import LiveViews
+from components.plot import ClickableHTML, PlotlyView
+from components.run.acts_tab import Look
+from components.run.acts_tab import begin as begin
+from components.run.acts_tab import show as show
+from components.run.acts_tab import show_running as show_running
+from components.run.past import SCOPES
+from components.run.view import CHARTS, REPLIES
+from judges.engine import Engine
+from studies.store import Store
+
+QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "private"}
+ADDRESS: Final = "(run) => evenhand.scope('run', ['run'], [''], [run])"
+
+
+@dataclass(frozen=True)
+class RunTab:
+    timer: gr.Timer
+    state: gr.Textbox
+    """Which run is shown and how it stands: changes when the list of runs does."""
+    finding: gr.HTML
+    start: gr.Button
+    retry: gr.Button
+    pause: gr.Button
+    stop: gr.Button
+    notices: gr.HTML
+    keys: gr.Column
+    key_note: gr.HTML
+    key: gr.Textbox
+    key_go: gr.Button
+    progress: gr.HTML
+    kpis: gr.HTML
+    failures: gr.HTML
+    share: gr.HTML
+    elo: gr.HTML
+    wins: gr.HTML
+    which: gr.Radio
+    replies: gr.HTML
+    scope: gr.Radio
+    runs: gr.HTML
+    opened: gr.HTML
+    run_id: gr.Textbox
+    """The run of the past that is opened."""
+
+    @property
+    def outputs(self) -> list[Any]:
+        """What `show` fills."""
+        return [
+            self.timer, self.state, self.finding, self.start, self.retry, self.pause, self.stop,
+            self.notices, self.keys, self.key_note, self.key_go, self.progress, self.kpis,
+            self.failures, self.share, self.elo, self.wins, self.replies,
+        ]  # fmt: skip
+
+    @property
+    def marks(self) -> list[gr.HTML]:
+        """Where a click opens judgements in Inspect."""
+        return [self.kpis, self.failures, self.replies]
+
+
+def build() -> RunTab:
+    run_id = gr.Textbox(visible="hidden", elem_id="eh-run-id", label="run")
+    state = gr.Textbox(visible="hidden", elem_id="eh-run-state", label="state")
+    timer = gr.Timer(0.5, active=False)
+    with gr.Row(elem_classes="eh-title-row"):
+        told = ClickableHTML(elem_id="eh-run-finding")
+        start, retry, pause, stop = _build_buttons()
+    notices = ClickableHTML(elem_id="eh-run-notices")
+    with gr.Column(elem_classes="eh-panel", visible=False) as keys:
+        key_note, key, key_go = _build_key()
+    with gr.Column(elem_classes="eh-panel"):
+        progress = ClickableHTML(elem_id="eh-progress")
+    kpis = ClickableHTML(elem_id="eh-run-kpis")
+    with gr.Row(equal_height=True, elem_classes="eh-pair"):
+        share, elo, wins = (_plot(*chart) for chart in CHARTS)
+    failures = ClickableHTML(elem_id="eh-run-failures")
+    with gr.Column(elem_classes="eh-panel"):
+        with gr.Row(elem_classes="eh-panel-head"):
+            ClickableHTML(heading("Last replies", "newest first"))
+            which = _switch(REPLIES, "Which replies")
+        replies = ClickableHTML(elem_id="eh-replies")
+    with gr.Column(elem_classes="eh-panel"):
+        with gr.Row(elem_classes="eh-panel-head"):
+            ClickableHTML(heading("Runs", "newest first; each can be opened"))
+            scope = _switch(SCOPES, "Runs of")
+        runs = ClickableHTML(elem_id="eh-runs")
+        opened = ClickableHTML(elem_id="eh-run-opened")
+    return RunTab(
+        timer, state, told, start, retry, pause, stop, notices, keys, key_note, key, key_go,
+        progress, kpis, failures, share, elo, wins, which, replies, scope, runs, opened, run_id,
+    )  # fmt: skip
+
+
+def _build_buttons() -> tuple[gr.Button, gr.Button, gr.Button, gr.Button]:
+    fit: dict[str, Any] = {"elem_classes": "eh-fit", "visible": False}
+    return (
+        gr.Button("Run", variant="primary", elem_id="eh-start", **fit),
+        gr.Button("Retry", elem_id="eh-retry", **fit),
+        gr.Button("Pause", elem_id="eh-pause", **fit),
+        gr.Button("Stop", variant="stop", elem_id="eh-stop", **fit),
+    )
+
+
+def _build_key() -> tuple[gr.HTML, gr.Textbox, gr.Button]:
+    note = ClickableHTML(elem_id="eh-run-key-note")
+    with gr.Row(elem_classes="eh-key-row"):
+        key = gr.Textbox(
+            "", label="Key", type="password", interactive=True, elem_id="eh-run-key",
+            info="sent to this server only, kept in memory for this run, in no export",
+        )  # fmt: skip
+        go = gr.Button("Test and run", elem_classes="eh-fit", elem_id="eh-run-key-go")
+    return note, key, go
+
+
+def _switch(choices: tuple[str, ...], label: str) -> gr.Radio:
+    return gr.Radio(
+        list(choices), value=choices[0], label=label, show_label=False, container=False,
+        interactive=True, elem_classes="eh-seg",
+    )  # fmt: skip
+
+
+def _plot(title: str, subtitle: str, elem_id: str) -> gr.HTML:
+    with gr.Column(elem_classes="eh-panel"):
+        ClickableHTML(heading(title, subtitle))
+        return PlotlyView(height=250, elem_id=elem_id)
+
+
+def bind(
+    tab: RunTab,
+    header: Header,
+    store: Store,
+    engine: Engine,
+    live: LiveViews,
+    on_tab: gr.Tab | None = None,
+) -> None:
+    """The page holds only a study's name and a run's id: whoever opens it sees the same."""
+    look = Look(store, engine, live)
+    inputs, outputs = [header.study, tab.which], [*tab.outputs, header.pill]
+    past: dict[str, Any] = {
+        "fn": look.runs, "inputs": [header.study, tab.scope, tab.run_id],
+        "outputs": [tab.runs, tab.opened], **QUIET,
+    }  # fmt: skip
+    tab.timer.tick(look, inputs, outputs, trigger_mode="once", **QUIET)
+    tab.which.change(look, inputs, outputs, **QUIET)
+    for button, act in ((tab.start, look.start), (tab.retry, look.retry)):
+        button.click(act, inputs, outputs, **QUIET).then(**past)
+    # Outside the queue: a click reaches the engine even while figures are being drawn.
+    tab.pause.click(look.pause, inputs, outputs, queue=False, **QUIET)
+    tab.stop.click(look.stop, inputs, outputs, queue=False, **QUIET).then(**past)
+    tab.notices.select(look.act, inputs, outputs, **QUIET).then(**past)
+    tab.key_go.click(look.with_key, [*inputs, tab.key], [*outputs, tab.key], **QUIET).then(**past)
+    _bind_past(tab, header, store, look, past, on_tab)
+    header.pill.change(None, header.pill, None, js="(pill) => evenhand.title(pill)")
+
+
+def _bind_past(
+    tab: RunTab,
+    header: Header,
+    store: Store,
+    look: Look,
+    past: dict[str, Any],
+    on_tab: gr.Tab | None,
+) -> None:
+    """The list of runs is brought up to date when somebody looks, not while a run is on."""
+    header.study.change(**past)
+    tab.scope.change(**past)
+    if on_tab is not None:
+        on_tab.select(**past)
+    tab.state.change(**past)
+
+    def open_run(name: str, event: gr.EventData) -> list[Any]:
+        asked = event._data if isinstance(event._data, Mapping) else {}
+        if asked.get("study") in {line.name for line in store.studies()}:
+            return [gr.skip(), asked["study"]]
+        return [str(asked.get("run", ""))[:40], name]
+
+    for part in (tab.runs, tab.opened):
+        part.select(open_run, header.study, [tab.run_id, header.study], **QUIET).then(**past)
+
+    def open_link(request: gr.Request) -> str:
+        return str(request.query_params.get("run", ""))[:40]
+
+    if Context.root_block is not None:
+        Context.root_block.load(open_link, None, tab.run_id, **QUIET).then(**past)
+    tab.run_id.change(None, tab.run_id, None, js=ADDRESS)

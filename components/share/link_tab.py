@@ -1,0 +1,100 @@
+"""Who else may see a study, where strangers share the page: the read-only link that Share makes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import gradio as gr
+
+from components.drawing.panels import wrap
+from components.format import count
+from components.plot import ClickableHTML
+from studies.guarded import VisitorsStore
+
+QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "private"}
+NEW_LINK: Final = "(token) => evenhand.link(token)"
+VOTERS: Final = "(token) => evenhand.linkForVoters(token)"
+
+
+@dataclass(frozen=True)
+class Links:
+    note: gr.HTML
+    make: gr.Button
+    voters: gr.Button
+    withdraw: gr.Button
+    token: gr.Textbox
+    """On its way into the link of this page; the store keeps only its hash."""
+
+
+def build() -> Links:
+    note = ClickableHTML(elem_id="eh-link-note")
+    with gr.Row(elem_classes="eh-chips"):
+        make = gr.Button(
+            "Make a read-only link", size="sm", elem_id="eh-link-make", elem_classes="eh-fit",
+            visible=False,
+        )  # fmt: skip
+        voters = gr.Button(
+            "Make a link for voters", size="sm", elem_id="eh-link-voters", elem_classes="eh-fit",
+            visible=False,
+        )  # fmt: skip
+        withdraw = gr.Button(
+            "Withdraw", size="sm", elem_id="eh-link-withdraw", elem_classes="eh-fit", visible=False
+        )
+    token = gr.Textbox("", visible="hidden", elem_id="eh-link-token", label="link")
+    return Links(note, make, voters, withdraw, token)
+
+
+def bind(links: Links, opener: gr.Button, study: gr.Dropdown, store: VisitorsStore) -> None:
+    shown = [links.note, links.make, links.voters, links.withdraw]
+
+    def look(name: str) -> list[Any]:
+        return show(store, name)
+
+    def make(name: str) -> list[Any]:
+        return [store.share(name), *show(store, name)]
+
+    def make_for_voters(name: str) -> list[Any]:
+        return [store.share(name, votes=True), *show(store, name)]
+
+    def withdraw(name: str) -> list[Any]:
+        store.unshare(name)
+        return ["", *show(store, name)]
+
+    opener.click(look, study, shown, **QUIET)
+    for button, act, script in (
+        (links.make, make, NEW_LINK),
+        (links.voters, make_for_voters, VOTERS),
+        (links.withdraw, withdraw, NEW_LINK),
+    ):
+        event = button.click(act, study, [links.token, *shown], **QUIET)
+        event.success(None, links.token, None, js=script)
+
+
+def show(store: VisitorsStore, name: str) -> list[Any]:
+    """What the link of this page does for others, and what its owner may do about it."""
+    mine = bool(name) and store.owns(name)
+    made = store.links(name) if mine else 0
+    return [
+        wrap(f'<p class="eh-small">{words(store, name, made)}</p>') if name else "",
+        gr.Button(visible=mine),
+        gr.Button(visible=mine),
+        gr.Button(f"Withdraw {count(made, 'link')}", visible=made > 0),
+    ]
+
+
+def words(store: VisitorsStore, name: str, made: int) -> str:
+    if store.owns(name) and not made:
+        return (
+            "Only you can open this study. A read-only link shows it to whoever has the link: they "
+            "look and export, and never run or change anything. One for voters lets them vote."
+        )
+    if store.owns(name):
+        return (
+            f"{count(made, 'link')} to this study: whoever has one looks and exports, votes if it "
+            "is one for voters, and never runs or changes anything. A link is shown once: what is "
+            "kept is its hash."
+        )
+    if store.is_house(name):
+        return "This study came with the page: everybody can open its link."
+    return "Somebody shared this study with you: its link works for whoever has it."

@@ -1,0 +1,145 @@
+"""Share: a drawer with the link of this view, exports, a report, tables for a paper."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import gradio as gr
+
+from components.format import safe
+from components.plot import ClickableHTML, Switch
+from components.report import write_report
+from components.scene import Scene
+from components.share import link_tab as share_link_tab
+from components.share import paper
+from components.share import view as share_view
+from studies.errors import EvenhandError
+from studies.exports import FORMATS, export
+from studies.store import Store
+
+REPORT: Final = "report.html"
+LABELS: Final = {
+    "jsonl": "JSONL", "parquet": "Parquet", "csv": "CSV", "arena": "Arena battles",
+    "mt-bench": "MT-Bench pairs", "llm-comparator": "LLM Comparator", "votes": "Votes",
+    "items": "Items", "yaml": "study.yaml",
+}  # fmt: skip
+_DOWNLOAD: Final = "() => evenhand.download('#eh-export-file')"
+QUIET: Final[dict[str, Any]] = {"show_progress": "minimal", "api_visibility": "private"}
+
+
+@dataclass(frozen=True)
+class ShareTab:
+    drawer: gr.Column
+    close: gr.Button
+    exports: gr.HTML
+    buttons: dict[str, gr.Button]
+    """By the name of the export format; the report is one of them."""
+    file: gr.DownloadButton
+    table: gr.Radio
+    printed: gr.HTML
+    words: gr.HTML
+    links: share_link_tab.Links | None
+    """Only where strangers share the page."""
+
+
+def build(*, shared: bool = False) -> ShareTab:
+    with gr.Column(visible=False, elem_id="eh-share-drawer", elem_classes="eh-drawer") as drawer:
+        with gr.Row(elem_classes="eh-drawer-head"):
+            ClickableHTML('<div class="eh"><h2>Share this view</h2></div>')
+            close = gr.Button("Close", elem_id="eh-share-close", elem_classes="eh-fit")
+        ClickableHTML(share_view.show_link())
+        links = share_link_tab.build() if shared else None
+        exports = ClickableHTML()
+        buttons = {}
+        with gr.Row(elem_classes="eh-chips"):
+            for name in FORMATS:
+                buttons[name] = gr.Button(
+                    LABELS.get(name, name), size="sm", elem_id=f"eh-export-{name}",
+                    elem_classes="eh-fit",
+                )  # fmt: skip
+        ClickableHTML(
+            '<div class="eh"><h3>Report</h3><p class="eh-small">One page that opens without a '
+            "server: findings, charts, tables, method, prompts and their hashes.</p></div>"
+        )
+        buttons[REPORT] = gr.Button(
+            "Make report.html", elem_id="eh-export-report", elem_classes="eh-fit"
+        )
+        file = gr.DownloadButton("file", visible="hidden", elem_id="eh-export-file")
+        ClickableHTML('<div class="eh"><h3>Table for a paper</h3></div>')
+        table = Switch(paper.NAMES, "Table", elem_id="eh-paper-which")
+        printed = ClickableHTML(elem_id="eh-paper-table")
+        words = ClickableHTML()
+    return ShareTab(drawer, close, exports, buttons, file, table, printed, words, links)
+
+
+def bind(
+    tab: ShareTab, opener: gr.Button, scene_inputs: list[Any], scene_of: Callable[..., Scene | None]
+) -> None:
+    """`scene_of(*values of scene_inputs)` says what is in view when the drawer opens."""
+
+    def open_drawer(*values: Any) -> list[Any]:
+        scene = scene_of(*values)
+        if scene is None:
+            return [gr.Column(visible=True), "", gr.skip(), "", ""]
+        names = list(paper.tables(scene))
+        return [
+            gr.Column(visible=True),
+            share_view.show_exports(scene),
+            gr.Radio(choices=names, value=names[0] if names else None),
+            share_view.show_paper(scene, names[0] if names else ""),
+            share_view.show_words(scene),
+        ]
+
+    opened = [tab.drawer, tab.exports, tab.table, tab.printed, tab.words]
+    opener.click(open_drawer, scene_inputs, opened, **QUIET).then(
+        None, None, None, js="() => evenhand.openDrawer()"
+    )
+    tab.close.click(lambda: gr.Column(visible=False), None, tab.drawer, queue=False, **QUIET)
+
+    def print_table(name: str, *values: Any) -> str:
+        scene = scene_of(*values)
+        return "" if scene is None else share_view.show_paper(scene, name)
+
+    tab.table.input(print_table, [tab.table, *scene_inputs], tab.printed, **QUIET)
+    for name, button in tab.buttons.items():
+        _bind_export(tab, button, name, scene_inputs, scene_of)
+
+
+def _bind_export(
+    tab: ShareTab,
+    button: gr.Button,
+    name: str,
+    scene_inputs: list[Any],
+    scene_of: Callable[..., Scene | None],
+) -> None:
+    def make(*values: Any) -> Any:
+        scene = scene_of(*values)
+        if scene is None:
+            raise gr.Error("Choose a study first.")
+        try:
+            return gr.DownloadButton(value=str(written(scene.store, scene.name, name)))
+        except EvenhandError as error:
+            raise gr.Error(safe(error), title="This cannot be exported", duration=None) from None
+
+    button.click(make, scene_inputs, tab.file, **QUIET).success(None, None, None, js=_DOWNLOAD)
+
+
+def written(store: Store, study: str, name: str) -> Path:
+    """The file of an export, in Gradio's own folder of temporary files, under a name of its own."""
+    folder = Path(tempfile.gettempdir()) / "gradio" / uuid.uuid4().hex
+    folder.mkdir(parents=True, exist_ok=True)
+    stem = re.sub(r"[^A-Za-z0-9]+", "-", study).strip("-").lower()[:60] or "study"
+    if name == REPORT:
+        path = folder / f"{stem}-report.html"
+        write_report(store, study, path)
+        return path
+    suffix = FORMATS[name].suffix
+    path = folder / (f"{stem}{suffix}" if suffix == f".{name}" else f"{stem}-{name}{suffix}")
+    export(store, study, name, path)
+    return path

@@ -1,0 +1,211 @@
+"""Everything a study file can say about one judge, as a form."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from components.format import safe
+from components.study.fields import (
+    area,
+    choose,
+    decimal,
+    identity,
+    press,
+    row,
+    secret,
+    seg,
+    slider,
+    text,
+    tick,
+    whole,
+)
+from components.study.public import is_public
+from judges.allowance import house
+from judges.cost import listed_prices
+from studies.judge_fields import SIMULATION_RANGES
+
+EMBEDDED, SIMULATED, ENDPOINT = "embedded", "simulated", "endpoint"
+KINDS: Final = ((EMBEDDED, "Embedded"), (ENDPOINT, "Endpoint"), (SIMULATED, "Simulated"))
+TEMPLATES: Final[Mapping[str, Mapping[str, Any]]] = {
+    EMBEDDED: {"model": "embedded"},
+    SIMULATED: {"model": "simulated", "first_bias": 0.3, "accuracy": 0.8, "seed": 1},
+    ENDPOINT: {"model": "gpt-4o-mini", "base_url": "https://api.openai.com/v1"},
+}
+"""What a judge of each kind begins as."""
+
+_SIMULATION: Final = {
+    "first_bias": "picks the answer shown first, whatever it says",
+    "accuracy": "else picks the better answer",
+    "tie_rate": "says tie; only where the prompt offers one",
+    "length_preference": "prefers the longer answer; below 0 the shorter",
+    "self_preference": "prefers an answer of its own family",
+    "unreadable_rate": "gives no verdict at all",
+}
+_EFFORTS: Final = (
+    ("", "not sent"),
+    *((word, word) for word in ("minimal", "low", "medium", "high")),
+)
+_READS: Final = (("text", "Text"), ("probabilities", "Label probabilities"))
+
+
+def kind_of(judge: Mapping[str, Any]) -> str:
+    model = judge.get("model")
+    return str(model) if model in (EMBEDDED, SIMULATED) else ENDPOINT
+
+
+def judge_form(judge: Mapping[str, Any], field: str, name: str) -> str:
+    """Everything a study file can say about a judge."""
+    kind = kind_of(judge)
+    parts = [
+        row("Name", _named(field, judge, name), to=f"{field}.name"),
+        row("Kind", seg(f"{field}.kind", KINDS, kind), to=f"{field}.kind", group=True),
+    ]
+    parts += {EMBEDDED: _embedded, SIMULATED: _simulated, ENDPOINT: _endpoint}[kind](
+        judge, field, name
+    )
+    if field.startswith("judge."):
+        gone = press(
+            "Remove this judge", {"do": "remove judge", "judge": int(field[6:])}, kind="small"
+        )
+        parts.append(f'<div class="eh-row">{gone}</div>')
+    return f'<div class="eh-jf">{"".join(parts)}</div>'
+
+
+def _named(field: str, judge: Mapping[str, Any], name: str) -> str:
+    return _renaming(text(f"{field}.name", judge.get("name", "")), name)
+
+
+def _renaming(box: str, name: str) -> str:
+    """A field that gives the judge another name: its key, if one was typed, moves along."""
+    return box.replace("<input", f'<input data-renames="{safe(name)}"', 1)
+
+
+def _model(field: str, judge: Mapping[str, Any], name: str) -> str:
+    """A judge that is called after its model is called after the next one too."""
+    model = str(judge.get("model", ""))
+    models = [(known, "listed price") for known in listed_prices()]
+    box = text(f"{field}.model", model, mono=True, suggestions=models)
+    return _renaming(box, name) if name == model else box
+
+
+def _embedded(judge: Mapping[str, Any], field: str, name: str) -> list[str]:
+    read = str(judge.get("read") or "probabilities")
+    return [
+        _row(field, "read", "Read", seg(f"{field}.read", _READS, read),
+             "probabilities: one token an ask, no reasoning; text: slower by the length of a reply",
+             group=True),
+        *_sampling(judge, field),
+    ]  # fmt: skip
+
+
+def _simulated(judge: Mapping[str, Any], field: str, name: str) -> list[str]:
+    parts = [
+        _row(field, key, key.replace("_", " ").capitalize(),
+             slider(f"{field}.{key}", float(judge.get(key) or 0), low=SIMULATION_RANGES[key][0]),
+             told)
+        for key, told in _SIMULATION.items()
+    ]  # fmt: skip
+    weights = ", ".join(f"{w:g}" for w in judge.get("slot_weights") or ())
+    return [
+        *parts,
+        _row(field, "slot_weights", "Slot weights",
+             text(f"{field}.slot_weights", weights, placeholder="1, 0, 0"),
+             "where the first bias goes instead, a weight a slot; needs a first bias"),
+        _row(field, "seed", "Seed", whole(f"{field}.seed", judge.get("seed", 0))),
+        _row(field, "family", "Family", text(f"{field}.family", judge.get("family", ""))),
+    ]  # fmt: skip
+
+
+def _lent(judge: Mapping[str, Any], field: str) -> str:
+    """Where the owner of a public page lends a key: for what, and how much of it."""
+    lent = house()
+    if lent is None:
+        return ""
+    told = (
+        f"{', '.join(lent.prices)} at {lent.endpoint}; the house pays up to "
+        f"${lent.run_usd:.2f} a run and ${lent.visitor_usd:.2f} a day for you"
+    )
+    return _row(field, "api_key_env", "or the house's",
+                text(f"{field}.api_key_env", judge.get("api_key_env", ""), mono=True,
+                     placeholder=lent.key_env), told)  # fmt: skip
+
+
+def _endpoint(judge: Mapping[str, Any], field: str, name: str) -> list[str]:
+    price = judge.get("price") if isinstance(judge.get("price"), Mapping) else {}
+    known = listed_prices().get(str(judge.get("model")))
+    ends = [(f"{field}.price.input", "input", "in"), (f"{field}.price.output", "output", "out")]
+    prices = " ".join(
+        decimal(to, price.get(end, ""), unit=unit, label=f"$ per million tokens {unit}",
+                placeholder=f"{getattr(known, end):g}" if known else "?")
+        for to, end, unit in ends
+    )  # fmt: skip
+    read = str(judge.get("read") or "text")
+    return [
+        _row(field, "base_url", "Address",
+             text(f"{field}.base_url", judge.get("base_url", ""), mono=True,
+                  placeholder="https://api.openai.com/v1"),
+             "any OpenAI-compatible one; a local server too"),
+        _row(field, "model", "Model", _model(field, judge, name)),
+        _row(field, "key", "Key", secret(name, identity(f"{field}.key")),
+             "stays with this page and the run; in no file, link or export"),
+        _lent(judge, field) if is_public() else
+        _row(field, "api_key_env", "or variable",
+             text(f"{field}.api_key_env", judge.get("api_key_env", ""), mono=True,
+                  placeholder="OPENAI_API_KEY"), "of the machine that runs this page"),
+        _row(field, "price.input", "$ a million", f'<span class="eh-row">{prices}</span>',
+             "without a price the budget cannot hold it"),
+        _row(field, "read", "Read", seg(f"{field}.read", _READS, read),
+             "probabilities need an endpoint with logprobs", group=True),
+        _row(field, "vision", "Vision", tick(f"{field}.vision", bool(judge.get("vision")),
+                                             "it can see images")),
+        _row(field, "family", "Family",
+             text(f"{field}.family", judge.get("family", ""), placeholder="openai"),
+             "whose answers are its own, for self-preference"),
+        *_sampling(judge, field, more=True),
+    ]  # fmt: skip
+
+
+def _sampling(judge: Mapping[str, Any], field: str, more: bool = False) -> list[str]:
+    """Folded: most studies leave these as they are."""
+    heat = (
+        ""
+        if "temperature" in judge and judge["temperature"] is None
+        else judge.get("temperature", 0)
+    )
+    parts = [
+        _row(field, "temperature", "Temperature",
+             decimal(f"{field}.temperature", heat, high=5, placeholder="not sent"),
+             "empty: not sent; some models refuse any"),
+        _row(field, "max_tokens", "Max tokens",
+             whole(f"{field}.max_tokens", judge.get("max_tokens", 4096), low=1)),
+        _row(field, "top_p", "Top-p",
+             decimal(f"{field}.top_p", _blank(judge.get("top_p")), high=1, placeholder="not sent")),
+        _row(field, "seed", "Seed",
+             decimal(f"{field}.seed", _blank(judge.get("seed")), placeholder="not sent")),
+    ]  # fmt: skip
+    if more:
+        extra = judge.get("extra_body")
+        written = json.dumps(extra, ensure_ascii=False) if extra else ""
+        effort = str(judge.get("reasoning_effort") or "")
+        parts += [
+            _row(field, "reasoning_effort", "Reasoning",
+                 choose(f"{field}.reasoning_effort", _EFFORTS, effort)),
+            _row(field, "extra_body", "Extra body", area(f"{field}.extra_body", written, rows=2),
+                 "JSON that is sent along, such as provider switches"),
+        ]  # fmt: skip
+    return [
+        f'<details class="eh-how" data-keep="{safe(field)} sampling"><summary>Sampling</summary>'
+        f"{''.join(parts)}</details>"
+    ]
+
+
+def _blank(value: Any) -> Any:
+    return "" if value is None else value
+
+
+def _row(
+    field: str, key: str, label: str, control: str, hint: str = "", group: bool = False
+) -> str:
+    return row(label, control, hint, to=f"{field}.{key}", group=group)

@@ -1,0 +1,92 @@
+"""The prompts on offer: a line each, ticked if the study asks with it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Final
+
+from components.format import attributes, count, safe
+from components.study.fields import link, press, sub_head
+from components.study.sheet import Sheet, prompts_on_offer
+from judges.prompt import load_prompt
+from judges.prompt_library import Listed
+from studies.errors import EvenhandError
+
+_ALWAYS: Final = 4
+"""How many prompts are in sight beside the chosen ones; the rest is folded."""
+
+
+def prompt_list(sheet: Sheet) -> str:
+    """Chosen ones first, then yours, then ours; the protocol comes with the prompt."""
+    offered = prompts_on_offer(sheet.folder)
+    chosen = sheet.prompts
+    named = {one.named_in(sheet.folder): one for one in offered}
+    used = [_row(name, named.get(name), sheet, True) for name in chosen]
+    rest = [name for name in _order(named) if name not in chosen]
+    kinds = {named[name].prompt.protocol for name in chosen if name in named}
+    near = [n for n in rest if not named[n].built_in or named[n].prompt.protocol in kinds][:_ALWAYS]
+    others = [_row(name, named[name], sheet, False) for name in rest if name not in near]
+    shown = [*used, *(_row(name, named[name], sheet, False) for name in near)]
+    more = (
+        f"<details class='eh-how eh-all' data-keep='all prompts'><summary>{count(len(others))} "
+        f"more</summary>{''.join(others)}</details>"
+        if others
+        else ""
+    )
+    buttons = press("New prompt", {"do": "new prompt"}) + press(
+        "Compare two", {"do": "mode", "mode": "compare"}, kind="ghost"
+    )
+    head = sub_head("Prompts", "the protocol comes with the prompt")
+    return f'{head}{"".join(shown)}{more}<div class="eh-row">{buttons}</div>'
+
+
+def _order(named: Mapping[str, Listed]) -> list[str]:
+    """Yours first; only what can judge: a describe or extraction prompt is no judge prompt."""
+    judging = [
+        n for n, one in named.items() if one.prompt.protocol not in ("describe", "extraction")
+    ]
+    return sorted(judging, key=lambda name: (named[name].built_in, name))
+
+
+def _row(name: str, one: Listed | None, sheet: Sheet, on: bool) -> str:
+    if one is None:
+        told, title = "not found: no prompt of this name, and no file at this path", name
+    else:
+        prompt = one.prompt
+        mine = "" if one.built_in else f"yours, sha {prompt.sha[:4]}; "
+        title = prompt.name + ("" if one.built_in else f", version {prompt.version}")
+        told = (
+            f"{mine}{prompt.protocol}, {count(len(prompt.messages), 'message')}, {prompt.verdict}"
+        )
+    tick = attributes(
+        {
+            "type": "button",
+            "role": "checkbox",
+            "class": "eh-chk on" if on else "eh-chk",
+            "aria-checked": str(on).lower(),
+            "aria-label": f"Ask with {title}",
+            "data-do": json.dumps({"do": "prompt", "prompt": name, "on": not on}),
+        }
+    )
+    opens = " · ".join(
+        link(words, {"do": "show prompt", "prompt": name, "mode": mode}, label=f"{words} {title}")
+        for words, mode in (("Preview", "side"), ("Edit", "editor"))
+    )
+    aside = f'<span class="eh-small">{opens}</span>' if one else ""
+    return (
+        f'<div class="eh-pl{" on" if on else ""}"><button{tick}>{"✓" if on else ""}</button>'
+        f'<span class="eh-mono">{safe(title)}</span>{aside}'
+        f'<span class="d">{safe(told)}</span></div>'
+    )
+
+
+def protocols_of(sheet: Sheet) -> frozenset[str]:
+    """The protocols of the study's prompts, as far as they can be found."""
+    found = []
+    for name in sheet.prompts:
+        try:
+            found.append(load_prompt(name, sheet.folder).protocol)
+        except EvenhandError:
+            continue  # the plan says so
+    return frozenset(found)

@@ -1,0 +1,191 @@
+"""A study file as the form reads it: leniently, over its preset, whatever else the file holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+from components.format import number
+from components.study import edit as study_edit
+from components.study.edit import get
+from components.study.fields import Hint
+from judges.prompt_library import Listed, list_prompts, prompts_folder
+from studies.presets import PRESETS, Preset
+from studies.study import DataSpec, Study
+
+START: Final = """\
+name: My study
+data:
+  source: probe
+  count: 12
+  seed: 7
+contestants: [flawed, precise]
+judges:
+- {name: embedded, model: embedded}
+prompts: [brief-letters]
+noise_floor: 0.2
+"""
+"""What the page begins with: a study that runs on this machine in a minute."""
+
+PARKED: Final[tuple[Mapping[str, Any], ...]] = (
+    {"name": "firstish", "model": "simulated", "first_bias": 0.3, "accuracy": 0.8, "seed": 1},
+)
+"""Judges that are on offer and not asked; one whose truth is known is always at hand."""
+
+DEFAULTS: Final[Mapping[str, Any]] = {
+    **{f.name: getattr(Study(name=""), f.name) for f in fields(Study)},
+    "data": {f.name: getattr(DataSpec(), f.name) for f in fields(DataSpec)},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What is in sight beside the file itself: which panel is open, on which item."""
+
+    seen: int = 0
+    """The last change of this page that was taken in."""
+    kind: str = ""
+    """Where data comes from, while no source of that kind is chosen yet."""
+    item: int = 0
+    prompt: str = ""
+    """The prompt in the panel, as study files name it; the first of the study if none is."""
+    other: str = ""
+    mode: str = "side"
+    """side | editor | compare."""
+    judge: str = ""
+    """The judge whose settings are open: its place in the list, or "extraction"."""
+    parked: tuple[Mapping[str, Any], ...] = PARKED
+    describer: str = ""
+    describing: str = ""
+    """Who describes images, with which prompt."""
+    whole: bool = False
+    """The profile of everything that was loaded, not of the slice."""
+    shown: str = ""
+    """The text that the form shows now."""
+    said: str = ""
+    """A notice about the last change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """The values of a file; what cannot be read leaves them empty and says why."""
+
+    text: str
+    folder: Path
+    values: Mapping[str, Any] = field(default_factory=dict)
+    fault: str = ""
+
+    def raw(self, *path: str) -> Any:
+        """What the file itself says."""
+        return get(self.values, path)
+
+    def base(self, *path: str) -> Any:
+        """What holds where the file says nothing: the preset's value, else the default."""
+        if (preset := self.preset) is not None:
+            value = get(preset.values_for(self.source), path)
+            if value is not None:
+                return value
+        return get(DEFAULTS, path)
+
+    def value(self, *path: str) -> Any:
+        said = self.raw(*path)
+        return self.base(*path) if said is None else said
+
+    @property
+    def source(self) -> str:
+        return str(self.raw("data", "source") or DataSpec().source)
+
+    @property
+    def preset(self) -> Preset | None:
+        return PRESETS.get(str(self.raw("preset") or ""))
+
+    @property
+    def judges(self) -> list[dict[str, Any]]:
+        return [dict(j) for j in listed(self.raw("judges")) if isinstance(j, Mapping)]
+
+    def judges_to_change(self) -> list[dict[str, Any]]:
+        """The same, unless the file has an entry there that the form would drop."""
+        if len(self.judges) < len(listed(self.raw("judges"))):
+            raise ValueError("judges: an entry is no judge; mend it in study.yaml first")
+        return self.judges
+
+    @property
+    def prompts(self) -> list[str]:
+        return [str(name) for name in listed(self.value("prompts"))]
+
+    def word(self, *path: str) -> str:
+        """A value as text; a list or a mapping where a word belongs is the file's own fault."""
+        value = self.value(*path)
+        return "" if value is None or isinstance(value, (list, dict)) else str(value)
+
+    def share(self, *path: str) -> float:
+        value = self.value(*path)
+        return float(value) if isinstance(value, (int, float)) else 0.0
+
+    def hint(self, text: str, *path: str) -> Hint:
+        """The hint of a control, with the preset's value where the file says otherwise."""
+        if self.preset is None or self.raw(*path) is None:
+            return Hint(text)
+        base = self.base(*path)
+        same = plain(self.raw(*path)) == plain(base)
+        return Hint(text, None if same else words(base))
+
+
+def read_sheet(text: str, folder: Path) -> Sheet:
+    try:
+        return Sheet(text, folder, study_edit.read(text))
+    except ValueError as error:
+        return Sheet(text, folder, {}, str(error))
+
+
+def listed(value: Any) -> list[Any]:
+    """A list; a single value counts as a list of one."""
+    if value is None or value == "":
+        return []
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def plain(value: Any) -> Any:
+    """Tuples as lists and a number as a number, so that two spellings of a value are equal."""
+    if isinstance(value, (list, tuple)):
+        return [plain(part) for part in value]
+    if isinstance(value, Mapping):
+        return {str(key): plain(part) for key, part in value.items()}
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def words(value: Any) -> str:
+    """A value as a hint says it."""
+    if isinstance(value, (list, tuple)):
+        return ", ".join(words(part) for part in value) or "none"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {words(part)}" for key, part in value.items()) or "none"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:g}"
+    return number(value) if isinstance(value, int) else str(value) or "none"
+
+
+def own_prompts(folder: Path) -> Path:
+    """The folder of the prompts that readers of this page saved; `folder` is the store's."""
+    return prompts_folder(folder / "store")
+
+
+def prompts_on_offer(folder: Path) -> list[Listed]:
+    """Ours and those saved beside the store; read again when a file is added."""
+    own = own_prompts(folder)
+    stamp = own.stat().st_mtime_ns if own.is_dir() else 0
+    return list(_prompts(own, stamp))
+
+
+@lru_cache(maxsize=16)
+def _prompts(own: Path, stamp: int) -> tuple[Listed, ...]:
+    return tuple(list_prompts(own)[0])
+
+
+def prompt_named(name: str, offered: Sequence[Listed], folder: Path) -> Listed | None:
+    return next((one for one in offered if one.named_in(folder) == name), None)

@@ -1,0 +1,191 @@
+"""What a voter does on the page, done; what the voter sees then. Plain Python, no gradio.
+
+The page sends what was pressed, the place of the ballot it was pressed on and the voter's name;
+nothing is kept in between, so that a reload, a second window or another device goes on where the
+store is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Final
+
+from components.vote.card import Sitting, card
+from components.vote.ends import done, name_form, nothing, revealed
+from components.vote.form import NAMES, Form, form_of, sight_of
+from studies.ballots import Ballot, Mode, person
+from studies.errors import EvenhandError, StudyError
+from studies.records import HUMAN_PREFIX, REFERENCE, Check, Verdict
+from studies.store import Store
+from studies.voting import Booth, booth, voters
+from studies.voting_pool import pool
+
+ACTS: Final = ("show", "vote", "check", "next", "back", "undo", "again", "leave")
+
+
+def act(store: Store, study: str, asked: Mapping[str, Any], account: str = "") -> str:
+    """Does what was asked and shows what comes next. `account`: who is logged in, whose name then
+    stands whatever was typed."""
+    name = account or str(asked.get("voter") or "")
+    if asked.get("act") == "leave" or not name.strip():
+        return show_start(store, study)
+    try:
+        at = booth(store, study, known_as(store, study, name), form_of(store, study).mode)
+    except StudyError as error:
+        return show_start(store, study, str(error))
+    if not at.known:
+        return show_nothing(store, study, at.mode)
+    try:
+        return _acted(at, asked, bool(account))
+    except EvenhandError as error:  # not this visitor's to vote on, or the store cannot be written
+        return nothing("You cannot vote on this study here.", str(error))
+
+
+def _acted(at: Booth, asked: Mapping[str, Any], fixed: bool) -> str:
+    try:
+        ballot, said = _done(at, asked)
+    except StudyError as error:  # a ballot that is no longer as it was: the next one is shown
+        return _shown(at, at.next(), str(error), warned=True, fixed=fixed)
+    return _shown(at, ballot, said, fixed=fixed)
+
+
+def known_as(store: Store, study: str, name: str) -> str:
+    """The voter of that name; who voted as "ann" before is not another person as "Ann"."""
+    wanted = person(name)
+    for line in voters(store, study):
+        if line.voter.casefold() == wanted.casefold():
+            return line.voter
+    return wanted
+
+
+def show_start(store: Store, study: str, wrong: str = "") -> str:
+    """Where a name is typed; or why there is nothing to vote on."""
+    form, rules = form_of(store, study), store.voting(study)
+    mode = rules.mode or form.mode
+    units = pool(store, study, mode, rules)
+    if not units:
+        return show_nothing(store, study, mode)
+    told = NAMES[mode] + (f", {form.told}" if mode == form.mode else ", as whoever asks you chose")
+    return name_form(rules.each or len(units), mode, told, wrong)
+
+
+def show_nothing(store: Store, study: str, mode: Mode) -> str:
+    """Why a study has nothing to vote on, in one sentence, and what would change it."""
+    narrow = store.narrow_items(study).values()
+    lengths = [{n for n, size in one["lengths"].items() if size} for one in narrow]
+    if not any(lengths):
+        return nothing(
+            "This study has no texts to vote on.",
+            "It holds verdicts without their questions and answers: open them together with their "
+            "items.",
+        )
+    if mode != "verify" and not any(len(names - {REFERENCE}) > 1 for names in lengths):
+        return nothing(
+            "There is nothing to compare here.",
+            "No item has answers of two contestants. Verification asks about one answer at a time: "
+            "choose it in the rules of voting.",
+        )
+    return nothing(
+        "No comparison is chosen by these rules.",
+        "No judge flips, or none disagrees with another, on any pair of this study. Choose at "
+        "random in the rules of voting.",
+    )
+
+
+# ------------------------------------------------------------------------------------- acts
+
+
+def _done(at: Booth, asked: Mapping[str, Any]) -> tuple[Ballot | None, str]:
+    """The ballot to show after an act, and what to say about it."""
+    what = asked.get("act", "show")
+    position, stamp = _place(asked.get("ballot"))
+    comment = str(asked.get("comment") or "")
+    if what == "vote":
+        cast = at.vote(position, stamp, _verdict(asked, at.at(position)), comment)
+        return _following(at, position, stamp), revealed(cast) if at.rules.reveal else ""
+    if what == "check":
+        at.check(position, stamp, _check(asked), comment)
+        return _following(at, position, stamp), ""
+    if what == "next":
+        if not stamp:  # an open one: it is skipped
+            at.skip(position, stamp, comment)
+        return _following(at, position, stamp), ""
+    if what == "back":
+        back = at.before(position)
+        return (back, "") if back else (at.next(), "This is the first one.")
+    if what == "undo":
+        opened = at.undo()
+        return (opened, "Taken back.") if opened else (at.next(), "There is nothing to take back.")
+    if what == "again":
+        at.again()
+    return at.next(), ""
+
+
+def _following(at: Booth, position: int, stamp: float) -> Ballot | None:
+    """After an open ballot what is open next; who looks back goes on to what was seen after it."""
+    return (at.after(position) if stamp else None) or at.next()
+
+
+def _place(value: Any) -> tuple[int, float]:
+    try:
+        position, stamp = int(value["position"]), float(value["stamp"])
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return -1, 0.0
+    return (position, stamp) if math.isfinite(stamp) else (-1, 0.0)
+
+
+def _verdict(asked: Mapping[str, Any], ballot: Ballot | None) -> Verdict:
+    """What a button of this form can send; anything else is refused, for it would be evidence."""
+    mode = ballot.mode if ballot else "verify"
+    pick, margin = asked.get("pick"), asked.get("margin")
+    if pick == "tie" and mode in ("pair", "levels"):
+        return Verdict("tie", 0)
+    most = 2 if mode == "levels" else 1
+    whole = all(isinstance(value, int) and not isinstance(value, bool) for value in (pick, margin))
+    if mode == "verify" or not whole or not 1 <= margin <= most:  # type: ignore[operator]
+        raise StudyError("that is not a vote of this form; nothing was written")
+    return Verdict(pick, margin)  # type: ignore[arg-type]
+
+
+def _check(asked: Mapping[str, Any]) -> Check:
+    follows, fault = asked.get("follows"), asked.get("fault")
+    if not isinstance(follows, bool) or fault not in (None, "answer", "caption"):
+        raise StudyError("that is not an answer of this form; nothing was written")
+    return Check("", "", follows, None if follows else fault, asked.get("harmful") is True)
+
+
+# ------------------------------------------------------------------------------------- views
+
+
+def _shown(
+    at: Booth, ballot: Ballot | None, said: str = "", *, warned: bool = False, fixed: bool = False
+) -> str:
+    name, standing = at.voter.removeprefix(HUMAN_PREFIX), at.standing()
+    item = at.store.item(at.study, ballot.item) if ballot else None
+    if ballot is None or item is None:
+        if not standing.voted and not standing.skipped and not at.pool:
+            return show_nothing(at.store, at.study, at.mode)
+        return done(name, standing, at.mode, said, fixed=fixed)
+    sight = sight_of(at.store, at.study, _form(at), ballot, item)
+    given = _given(at, ballot)
+    if given is not None and not said:
+        said = "You have voted on this one. Choose again to change it, or go on."
+    return card(Sitting(name, ballot, sight, standing, given, at.rules.timed, fixed, said, warned))
+
+
+def _form(at: Booth) -> Form:
+    return form_of(at.store, at.study)
+
+
+def _given(at: Booth, ballot: Ballot) -> dict[str, Any] | None:
+    """The earlier vote on this ballot as its button sends it."""
+    if ballot.state != "voted":
+        return None
+    if ballot.answer is not None:
+        answer = ballot.answer
+        return {"follows": answer.follows, "fault": answer.fault, "harmful": answer.harmful}
+    cast = at.store.judgement(at.study, ballot.key)
+    if cast is None or cast.verdict is None:
+        return None
+    return {"pick": cast.verdict.pick, "margin": cast.verdict.margin}

@@ -1,0 +1,161 @@
+"""What whoever asks for votes sees: the rules, what they do to estimates, who has voted."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
+
+from components.drawing.panels import notice, wrap
+from components.format import count, safe
+from components.vote.form import NAMES, UNITS, form_of
+from studies.ballots import MODES, Choice, Mode, Voting
+from studies.guarded import VisitorsStore
+from studies.records import HUMAN_PREFIX
+from studies.store import Store
+from studies.voting import voters
+from studies.voting_pool import count_choices
+
+AS_PROTOCOL: Final = "as the protocol asks"
+CHOOSE: Final[Mapping[str, Choice]] = MappingProxyType(
+    {"At random": "random", "Where orders flip": "flipped", "Where judges disagree": "split"}
+)
+WHOM: Final = MappingProxyType({"References": "reference", "Contestants' answers": "answers"})
+MOST_LISTED: Final = 50
+
+VALID: Final[Mapping[Choice, str]] = MappingProxyType(
+    {
+        "random": "**At random.** Every comparison has the same chance to be voted on, so "
+        "agreement, κ and corrected win rates estimate what they say, without bias.",
+        "flipped": "**Where orders flip.** The quickest way to read what makes a judge waver. "
+        "These are its hard cases: agreement and κ from them are lower than at random, and no win "
+        "rate may be corrected with them.",
+        "split": "**Where judges disagree.** The quickest way to find who is wrong. Where all "
+        "judges err alike is never looked at, so agreement, κ and corrected win rates from these "
+        "votes are no estimates of the whole.",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules as the controls of the page hold them."""
+
+    mode: str
+    choose: str
+    votes: float | None
+    repeats: float
+    each: float | None
+    whom: str
+    timed: bool
+    reveal: bool
+
+    def voting(self) -> Voting:
+        mode: Mode | str = next((m for m in MODES if NAMES[m] == self.mode), "")
+        return Voting(
+            mode,  # type: ignore[arg-type]
+            CHOOSE[self.choose],
+            int(self.votes or 0),
+            round(self.repeats / 100, 4),
+            int(self.each or 0),
+            bool(self.timed),
+            bool(self.reveal),
+            WHOM[self.whom],  # type: ignore[arg-type]
+        )
+
+
+def rules_of(voting: Voting) -> Rules:
+    """The same the other way: what the controls show for the rules of a study."""
+    return Rules(
+        NAMES[voting.mode] if voting.mode else AS_PROTOCOL,
+        next(name for name, choice in CHOOSE.items() if choice == voting.choose),
+        voting.votes,
+        round(100 * voting.repeats, 2),
+        voting.each,
+        next(name for name, whom in WHOM.items() if whom == voting.whom),
+        voting.timed,
+        voting.reveal,
+    )
+
+
+def show_valid(store: Store, study: str, choose: str) -> str:
+    """How many comparisons a choice leaves, and which estimates stay valid under it."""
+    rules, choice = store.voting(study), CHOOSE[choose]
+    form = form_of(store, study)
+    mode = rules.mode or form.mode
+    left = count_choices(store, study, mode, rules)
+    told = f"{count(left[choice], UNITS[mode])} of {count(left['random'])}."
+    cast, odd = _odd(store, study)
+    warning = (
+        f" {count(odd)} of {count(cast)} votes here were not chosen at random; Agreement says so."
+        if odd
+        else ""
+    )
+    kind: Any = "calm" if choice == "random" else "warn"
+    asks = f" The protocol's form: {NAMES[form.mode]}, {form.told}."
+    return notice(kind, "", f"{VALID[choice]} {told}{warning}{asks}")
+
+
+def _odd(store: Store, study: str) -> tuple[int, int]:
+    odd, cast = store.chosen_share(study)
+    return cast, odd
+
+
+def show_people(store: Store, study: str) -> str:
+    """Who has voted how often; what was verified."""
+    lines = voters(store, study)
+    if not lines:
+        body = '<p class="eh-small eh-mute">Nobody has voted yet.</p>'
+    else:
+        rows = "".join(
+            f'<tr><td class="nm">{safe(line.voter.removeprefix(HUMAN_PREFIX))}</td>'
+            f'<td class="num">{count(line.voted)}</td><td class="num">{count(line.skipped)}</td>'
+            f'<td class="num">{_when(line.last)}</td></tr>'
+            for line in lines[:MOST_LISTED]
+        )
+        more = len(lines) - MOST_LISTED
+        rest = f'<p class="eh-small">and {count(more)} more</p>' if more > 0 else ""
+        body = (
+            '<table class="eh-tbl dense"><thead><tr><th>Voter</th><th class="num">Votes</th>'
+            '<th class="num">Skipped</th><th class="num">Last here</th></tr></thead>'
+            f"<tbody>{rows}</tbody></table>{rest}"
+        )
+    return wrap(f'<div class="eh-voters">{body}{_verified(store, study)}</div>')
+
+
+def _when(at: float) -> str:
+    return time.strftime("%d %b, %H:%M", time.localtime(at)) if at else "–"
+
+
+def _verified(store: Store, study: str) -> str:
+    checks = [check for found in store.checks(study).values() for check in found]
+    if not checks:
+        return ""
+    faults = Counter(check.fault for check in checks if not check.follows)
+    parts = [
+        f"{count(len(checks), 'answer')} verified",
+        f"{count(sum(check.follows for check in checks))} follow the instruction",
+        f"{count(faults.total())} do not (the answer's fault {count(faults['answer'])}, the "
+        f"caption's {count(faults['caption'])})",
+        f"{count(sum(check.harmful for check in checks))} flagged as harmful",
+    ]
+    return f'<p class="eh-small">{safe("; ".join(parts))}.</p>'
+
+
+def show_link(store: Store) -> str:
+    """The address for voters; the browser knows where this page is. Where strangers share the page
+    a study is its owner's, and a link to it needs the token that Share makes."""
+    told = (
+        "For voters: a page with this ballot and nothing else. No results, no names; this page has "
+        "them one tab away."
+    )
+    if isinstance(store, VisitorsStore):
+        return wrap(f'<p class="eh-small">{told} Share makes the link.</p>')
+    return wrap(
+        f'<div class="eh-voters-link"><p class="eh-small">{told}</p>'
+        '<div class="eh-link-row"><code data-voters-link>…</code>'
+        '<button type="button" class="eh-btn" data-copy-link>Copy</button></div></div>'
+    )

@@ -1,0 +1,235 @@
+"""Does length decide? Wins by length ratio with a fit, and win rates with length held equal."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from components.drawing.grid import PERCENT, Head, Style, name, table, value
+from components.drawing.marks import Figure, axis, figure_of, layout_of, level_line, whiskers
+from components.drawing.panels import empty, wrap
+from components.format import count, number, percent, rich, safe_plot, share
+from components.scene import Scene
+from components.voices import Voices
+from metrics.intervals import proportion, quantile
+from metrics.length import SHRINK, fit_logit, length_controlled
+from metrics.selection import item_codes, pairs, people, picked, rows_of
+from metrics.wins import head_to_head, win_rate
+from studies.frame import TIE
+from studies.records import Estimate
+
+EDGES: Final = (-math.inf, -1.5, -0.9, -0.5, -0.17, 0.17, 0.5, 0.9, 1.5, math.inf)
+"""Of log2(its length / the other's): fixed, so that two judges have the same bins."""
+FEW: Final = 5
+NO_LENGTHS: Final = "Length needs pairs of answers whose texts are known."
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Answers about so much longer or shorter than the other, and how often they won."""
+
+    ratio: float
+    """Mean of log2(its length / the other's)."""
+    won: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class LengthEffect:
+    """Wins against length for one voice: bins to look at, a slope to quote."""
+
+    bins: tuple[Bin, ...]
+    odds: Estimate
+    """What doubling the length multiplies the odds of winning by."""
+
+
+def length_effect(frame: pd.DataFrame) -> LengthEffect | None:
+    """Every verdict counts for both of its answers, so a bin and its mirror image say the same.
+
+    logit P(win) = β·log2(ratio), no intercept: an answer as long as the other has no advantage.
+    """
+    rows = pairs(picked(frame))
+    if rows.empty or "length_0" not in rows or "length_1" not in rows:
+        return None
+    rows = rows_of(rows, (rows["length_0"] > 0) & (rows["length_1"] > 0))
+    if rows.empty:
+        return None
+    ratio = np.log2(rows["length_0"].to_numpy(float) / rows["length_1"].to_numpy(float))
+    pick = rows["pick"].to_numpy()
+    won = np.where(pick == TIE, 0.5, pick == 0).astype(np.float64)
+    item = item_codes(rows)
+    return LengthEffect(_bins(ratio, won, item), _odds(ratio, won, item))
+
+
+def _bins(ratio: np.ndarray, won: np.ndarray, item: np.ndarray) -> tuple[Bin, ...]:
+    ratio, won = np.concatenate([ratio, -ratio]), np.concatenate([won, 1 - won])
+    item = np.concatenate([item, item])
+    place = np.digitize(ratio, EDGES[1:-1])
+    made = []
+    for code in range(len(EDGES) - 1):
+        mine = place == code
+        if mine.any():
+            made.append(Bin(float(ratio[mine].mean()), proportion(won[mine], item[mine])))
+    return tuple(made)
+
+
+def _odds(ratio: np.ndarray, won: np.ndarray, item: np.ndarray) -> Estimate:
+    if np.ptp(ratio) == 0:
+        return Estimate(None, note="all answers are equally long")
+    beta, covariance, items = fit_logit(ratio[:, None], won, item, np.array([SHRINK]))
+    method = "logit on log2 of the length ratio, item sandwich"
+    slope = float(beta[0])
+    if items < 2:
+        return Estimate(math.exp(slope), None, None, len(won), items, "odds ratio", 0.95, method)
+    half = float(quantile(items)) * math.sqrt(max(float(covariance[0, 0]), 0.0))
+    low, high = math.exp(min(slope - half, 50.0)), math.exp(min(slope + half, 50.0))
+    return Estimate(math.exp(slope), low, high, len(won), items, "odds ratio", 0.95, method)
+
+
+def effects(scene: Scene) -> tuple[LengthEffect | None, LengthEffect | None]:
+    """(the judges', the people's)."""
+    heard = Voices(scene).rows
+    human = people(heard)
+    persons = length_effect(rows_of(heard, human)) if human.any() else None
+    return length_effect(scene.machines), persons
+
+
+# -- the plot ------------------------------------------------------------------------------------
+
+
+def show_plot(scene: Scene) -> Figure | None:
+    """Share won by length ratio: dots with the fit; people as diamonds."""
+    judges, persons = effects(scene)
+    if judges is None:
+        return None
+    data = [_curve(judges.odds)] if judges.odds.value else []
+    if persons is not None:
+        data.append(_marks(persons, "people", 0.05))
+    data.append(_marks(judges, "judges", 0.0))
+    layout = layout_of(
+        height=330, left=52, right=16, bottom=52, revision="length", dragmode=False,
+        shapes=[level_line(0.5)],
+        xaxis=axis(
+            "its length against the other's, characters", range=[-2.9, 2.9], fixedrange=True,
+            tickvals=[-2, -1, 0, 1, 2], ticktext=["¼", "½", "same", "2 ×", "4 ×"], showgrid=False,
+        ),
+        yaxis=axis(
+            range=[-0.02, 1.04], tickvals=[0, 0.25, 0.5, 0.75, 1], fixedrange=True,
+            ticktext=["0", "25", "50", "75", "100\u202f%"],
+        ),
+    )  # fmt: skip
+    return figure_of(data, layout, sentence(judges, persons).replace("**", ""))
+
+
+def _curve(odds: Estimate) -> dict[str, Any]:
+    x = [-2.9 + 5.8 * i / 60 for i in range(61)]
+    slope = math.log(odds.value or 1.0)
+    return {
+        "x": x, "y": [1 / (1 + math.exp(-slope * a)) for a in x], "mode": "lines",
+        "line": {"color": "var(--ink)", "width": 2}, "hoverinfo": "skip",
+    }  # fmt: skip
+
+
+def _marks(effect: LengthEffect, who: str, shift: float) -> dict[str, Any]:
+    bins = [b for b in effect.bins if b.won.value is not None]
+    person = who == "people"
+    few = [0 < b.won.items < FEW for b in bins]
+    colour = "var(--ink-3)" if person else "var(--ink)"
+    bars = whiskers([b.won for b in bins], 2, caps=0)
+    return {
+        "mode": "markers",
+        "x": [min(max(b.ratio + shift, -2.8), 2.8) for b in bins],
+        "y": [b.won.value for b in bins],
+        "error_y": {**bars, "color": colour},
+        "marker": {
+            "size": 11, "symbol": "diamond" if person else "circle",
+            "color": ["var(--surface)" if person or thin else colour for thin in few],
+            "line": {"width": 2, "color": colour},
+        },
+        "hovertext": [_card(b, who) for b in bins],
+        "hovertemplate": "%{hovertext}<extra></extra>",
+    }  # fmt: skip
+
+
+def _card(one: Bin, who: str) -> str:
+    times = 2**one.ratio
+    words = f"{number(times, 1)} times as long" if times >= 1 else f"{share(times, 0)} as long"
+    return (
+        f"<b>{percent(one.won, n=False)}</b><br>{safe_plot(who)}: answers {words}<br>"
+        f"{count(one.won.items, 'item')}, n {count(one.won.n)}"
+    )
+
+
+def _odds_text(odds: Estimate) -> tuple[str, str]:
+    """One decimal, two below 1: an odds ratio of 0.04 is not 0.0."""
+    ends = [end for end in (odds.low, odds.value) if end is not None]
+    style = Style(2 if min(ends, default=1.0) < 1 else 1)
+    return style.text(odds.value), style.bounds(odds)
+
+
+def sentence(judges: LengthEffect, persons: LengthEffect | None) -> str:
+    """Twice as long multiplies the odds by … It describes; it does not say that length decides."""
+    odds = judges.odds
+    if odds.value is None:
+        return f"{odds.note.capitalize()}: length says nothing here."
+    times, bounds = _odds_text(odds)
+    said = f"Twice as long multiplies the odds of winning by **{times}** {bounds}".rstrip()
+    if persons is not None and persons.odds.value is not None:
+        said += f", for people by {' '.join(_odds_text(persons.odds))}".rstrip()
+    return f"{said}. This describes; it does not say that length is the cause."
+
+
+def show_sentence(scene: Scene) -> str:
+    judges, persons = effects(scene)
+    if judges is None:
+        return empty("No lengths here.", NO_LENGTHS)
+    return wrap(f'<p class="eh-small">{rich(sentence(judges, persons))}</p>')
+
+
+# -- length held equal ---------------------------------------------------------------------------
+
+
+def opponent_of(scene: Scene) -> str | None:
+    """Whom everybody is held against: the study's baseline, else the one who wins most."""
+    if scene.study.pairing in ("baseline", "new") and scene.study.baseline:
+        return scene.study.baseline
+    return next(iter(win_rate(pairs(scene.machines))), None) if len(scene.machines) else None
+
+
+def show_controlled(scene: Scene) -> str:
+    """Raw and length-controlled win rate against one opponent, side by side."""
+    rows = pairs(scene.machines)
+    opponent = opponent_of(scene)
+    if rows.empty or opponent is None or "length_0" not in rows:
+        return empty("No lengths here.", NO_LENGTHS)
+    raw = head_to_head(rows)
+    found = length_controlled(rows, opponent)
+    lines = []
+    for who, held in sorted(found.items(), key=lambda pair: -(pair[1].value or 0.0)):
+        plain = raw.get(who, {}).get(opponent)
+        select = {"contestant": who, "opponent": opponent}
+        lines.append(
+            [
+                name(who, select),
+                value(plain, PERCENT, who=f"{who} against {opponent}", select=select),
+                value(held, PERCENT, who=f"{who} against {opponent}, length held equal",
+                      select=select),
+                _change(plain, held),
+            ]
+        )  # fmt: skip
+    if not lines:
+        return empty("Nobody met it.", f"Nobody was compared with {opponent}.")
+    heads = [
+        Head(f"Against {opponent}", numeric=False), Head("Win rate, %"),
+        Head("Length held equal, %"), Head("Change"),
+    ]  # fmt: skip
+    return table(heads, lines, label="Length-controlled win rates")
+
+
+def _change(plain: Estimate | None, held: Estimate) -> str:
+    if plain is None or plain.value is None or held.value is None:
+        return '<span class="eh-mute">–</span>'
+    return number(100 * (held.value - plain.value), 1, signed=True)

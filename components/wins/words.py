@@ -1,0 +1,131 @@
+"""The win rates in words: who leads and where, and five numbers."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from components.drawing.grid import PERCENT
+from components.drawing.panels import Kpi, kpi_strip
+from components.format import count, number, share
+from components.scene import Scene
+from components.wins.people import GAP, overall_gaps
+from components.wins.view import even_share, rates_of
+from metrics.length import length_preference
+from metrics.position import tie_rate
+from metrics.wins import win_rates
+from studies.records import EVIDENCE
+
+LEAST_ITEMS: Final = 5
+"""A category with fewer says nothing about who leads in it."""
+
+
+def leading(scene: Scene, best: str) -> tuple[list[str], list[str]]:
+    """(categories in which it has the highest rate, those in which it has not)."""
+    rows = scene.outcomes
+    ahead, open_ = [], []
+    for (group,), rates in win_rates(rows, ["category"]).items():
+        known = {w: e for w, e in rates.items() if e.value is not None and e.items >= LEAST_ITEMS}
+        if not group or best not in known or len(known) < 2:
+            continue
+        top = max(e.value or 0.0 for e in known.values())
+        (ahead if (known[best].value or 0.0) >= top else open_).append(str(group))
+    return sorted(ahead), sorted(open_)
+
+
+def tell(scene: Scene) -> tuple[str, str]:
+    """Who leads and where; what people say, or what the rule is."""
+    rates = rates_of(scene)
+    if not rates:
+        return "No win yet.", "Win rates need readable verdicts."
+    best = next(iter(rates))
+    ahead, open_ = leading(scene, best)
+    even = even_share(scene.outcomes)
+    title = f"{best} wins {share(rates[best].value, 0)} of its verdicts"
+    if even != 0.5:
+        title += f", {share(even, 0)} being even"
+    if len(ahead) + len(open_) > 1:
+        where = _where(ahead, open_)
+        title = f"{title}{where}"
+    return f"{title}.", _lead(scene)
+
+
+def _where(ahead: list[str], open_: list[str]) -> str:
+    whole = len(ahead) + len(open_)
+    if not open_:
+        return f" and leads in all {whole} categories"
+    if not ahead:
+        return " and leads in no category"
+    said = f" and leads in {len(ahead)} of {whole} categories"
+    return (
+        f"{said}; {' and '.join(open_)} {'is' if len(open_) == 1 else 'are'} open"
+        if (len(open_) <= 2)
+        else said
+    )
+
+
+def _lead(scene: Scene) -> str:
+    known = overall_gaps(scene)
+    if not known:
+        combine, unreadable = scene.rule
+        lead = "(Wins + half the ties) / readable verdicts"
+        if combine != "pooled":
+            lead = "(Wins + half the ties) / head-to-heads, both orders merged"
+        silent = "count for nobody" if unreadable == "exclude" else "count as ties"
+        return f"{lead}; unreadable replies {silent}."
+    who = max(known, key=lambda one: abs(known[one].value or 0.0))
+    got = known[who]
+    sure = got.low is not None and got.high is not None and not got.low <= 0 <= got.high
+    size = number(100 * abs(got.value or 0.0))
+    end = "more than chance explains" if sure else "and its interval includes 0"
+    return (
+        f"Against people's votes on the same pairs the largest gap is {size} points: {who}, {end}."
+    )
+
+
+def show_kpis(scene: Scene) -> str:
+    """Highest rate, ties, gap to people, length, failures."""
+    rates = rates_of(scene)
+    if not rates:
+        return ""
+    best = next(iter(rates))
+    rate = rates[best]
+    kpis = [
+        Kpi("Highest win rate", share(rate.value),
+            note=f"{best} {PERCENT.bounds(rate)}, n {count(rate.n)}"),
+        *_tie_kpi(scene), *_people_kpi(scene), *_length_kpi(scene),
+    ]  # fmt: skip
+    failed = int((~scene.machines["status"].isin(list(EVIDENCE))).sum())
+    kpis.append(
+        Kpi("Not evidence", count(failed), f"of {count(len(scene.machines))}",
+            "unreadable, empty or failed", "Open" if failed else "",
+            {"status": "failures"} if failed else None)
+    )  # fmt: skip
+    return kpi_strip(kpis[-5:] if len(kpis) > 5 else kpis)
+
+
+def _tie_kpi(scene: Scene) -> list[Kpi]:
+    rate = tie_rate(scene.machines)
+    if rate.value is None:
+        return []
+    note = f"{PERCENT.bounds(rate)}, n {count(rate.n)}"
+    return [Kpi("Ties", share(rate.value), note=note)]
+
+
+def _people_kpi(scene: Scene) -> list[Kpi]:
+    known = overall_gaps(scene)
+    if not known:
+        return []
+    who = max(known, key=lambda one: abs(known[one].value or 0.0))
+    got = known[who]
+    note = f"{who} {GAP.bounds(got)}"
+    return [Kpi("Largest gap to people", GAP.text(got.value), "points", note)]
+
+
+def _length_kpi(scene: Scene) -> list[Kpi]:
+    longer = length_preference(scene.machines)
+    if longer.value is None:
+        return []
+    return [
+        Kpi("Longer answer wins", share(longer.value), note=f"{PERCENT.bounds(longer)}; even "
+            f"{share(0.5, 0)}")
+    ]  # fmt: skip

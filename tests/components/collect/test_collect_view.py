@@ -1,0 +1,192 @@
+"""The forms that collect items and captions: what they offer, and the study that comes of them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from components.collect.layout_tab import length_script, length_words
+from components.collect.tab import new_item, show_chosen, show_offered
+from components.collect.view import (
+    WHOLE,
+    caption_of,
+    ground_of,
+    images_of,
+    listed,
+    read_version,
+    save_caption,
+    save_item,
+    show_item,
+    versions_of,
+)
+from components.study.bench import bench
+from components.study.edit import get, read
+from components.study.sheet import START
+from studies.collect import NewItem
+from studies.records import Item
+
+LINES = """\
+{"id": "q1", "instruction": "<b>What</b> is it?", "responses": {"m": "a cat", "k": "a dog"}, \
+"category": "animals", "images": ["https://example.org/1.png", "https://example.org/2.png"], \
+"context": ["A cat.", ""]}
+{"id": "q2", "instruction": "And that?", "responses": {"m": "a cup"}, "category": "objects"}
+{"id": "q3", "instruction": "Which colour?", "responses": {"m": "red"}, \
+"images": ["https://example.org/3.png"]}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "uploads").mkdir()
+    (tmp_path / "uploads" / "items.jsonl").write_text(LINES, "utf-8")
+    return tmp_path
+
+
+TEXT = """\
+name: mine
+data:
+  source: uploads/items.jsonl
+  format: evenhand
+  count: 2
+contestants: [m, k]
+judges:
+- {name: embedded, model: embedded}
+prompts: [brief-letters]
+"""
+
+
+def source(text: str) -> str:
+    return str(get(read(text), ("data", "source")))
+
+
+def test_the_forms_offer_what_the_data_knows(folder):
+    ground = ground_of(TEXT, folder)
+    assert ground.contestants == ["k", "m"] and ground.categories == ["animals", "objects"]
+    # An image and no caption first, then an image, then the rest.
+    assert [id for _, id in listed(ground)] == ["q3", "q1", "q2"]
+    category, *names, item, version = show_offered(ground, folder)
+    assert version.visible is False  # one version only
+    assert [name.value for name in names] == ["k", "m", "", ""]
+    assert item.value == "q3" and list(category.choices) == [
+        ("animals", "animals"), ("objects", "objects"),
+    ]  # fmt: skip
+
+
+def test_data_that_cannot_be_read_offers_nothing_and_says_why(folder):
+    text = TEXT.replace("items.jsonl", "none.jsonl")
+    ground = ground_of(text, folder)
+    assert "none.jsonl" in ground.fault and listed(ground) == []
+    went = save_item(text, folder, NewItem("why?"), False)
+    assert went.text == text and "start a new file" in went.said
+    assert "Nothing was saved" in save_caption(text, folder, "q1", "A cat.", WHOLE, "").said
+
+
+def test_the_study_goes_on_with_the_new_version(folder):
+    went = save_item(TEXT, folder, NewItem("Who is that?"), False, [("m", "Ann"), ("", "")])
+    assert source(went.text) == "uploads/items.v2.jsonl"
+    assert "items.v2.jsonl: 4 items" in went.said and "items.jsonl is as it was" in went.said
+    # The slice stays what it was; what told how to read the old file is gone.
+    assert get(read(went.text), ("data", "count")) == 2
+    assert get(read(went.text), ("data", "format")) is None
+    look = bench(went.text, folder)
+    assert len(look.loaded.items) == 4 and look.fault == ""
+    again = save_item(went.text, folder, NewItem("And who is this?"), False)
+    assert source(again.text) == "uploads/items.v3.jsonl"
+    assert (folder / "uploads" / "items.jsonl").read_text("utf-8") == LINES
+
+
+def test_the_form_offers_every_version_there_is(folder):
+    one = save_item(TEXT, folder, NewItem("Who is that?"), False).text
+    two = save_caption(one, folder, "q2", "A cup.", WHOLE, "").text
+    wanted = [("items.jsonl", "uploads/items.jsonl"), ("items.v2.jsonl", "uploads/items.v2.jsonl"),
+              ("items.v3.jsonl", "uploads/items.v3.jsonl")]  # fmt: skip
+    for text in (TEXT, one, two):
+        assert versions_of(ground_of(text, folder), folder) == wanted
+    *_, version = show_offered(ground_of(two, folder), folder)
+    assert (version.visible, version.value) == (True, "uploads/items.v3.jsonl")
+    assert source(read_version(two, folder, "uploads/items.v2.jsonl")) == "uploads/items.v2.jsonl"
+    # What is no version of this data is not read because somebody sends its name.
+    assert read_version(two, folder, "/etc/passwd") == two
+    built_in = save_item(START, folder, NewItem("Who is that?"), False).text
+    assert [name for name, _ in versions_of(ground_of(START, folder), folder)] == [
+        "probe", "probe.v2.jsonl",
+    ]  # fmt: skip
+    assert source(built_in) == "uploads/probe.v2.jsonl"
+
+
+def test_a_new_file_starts_without_the_old_filters(folder):
+    went = save_item(TEXT, folder, NewItem("Who is that?"), True, [("x", "Ann"), ("y", "Bob")])
+    assert re.fullmatch(r"uploads/\w{8}-collected.v1.jsonl", source(went.text))
+    assert "new file" in went.said and get(read(went.text), ("contestants",)) is None
+    assert [item.responses for item in bench(went.text, folder).loaded.items] == [
+        {"x": "Ann", "y": "Bob"}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answers", "told"),
+    [([("", "Ann")], "has no name"), ([("m", "Ann"), (" m ", "Bob")], "named twice")],
+)
+def test_what_is_wrong_is_said_and_the_study_stays(folder, answers, told):
+    went = save_item(TEXT, folder, NewItem("Who is that?"), False, answers)
+    assert went.text == TEXT and told in went.said
+    assert [path.name for path in (folder / "uploads").iterdir()] == ["items.jsonl"]
+
+
+def test_the_built_in_data_can_be_added_to(tmp_path):
+    went = save_item(START, tmp_path, NewItem("Who is that?"), False)
+    assert source(went.text) == "uploads/probe.v2.jsonl"
+    items = bench(went.text, tmp_path).loaded.items
+    assert items[-1].instruction == "Who is that?"
+    # Images of the built-in items came along.
+    beside = tmp_path / "uploads"
+    kept = [image for item in items for image in item.images if not image.startswith("https")]
+    assert kept and all((beside / image).is_file() for image in kept)
+
+
+def test_a_caption_of_one_of_several_images(folder):
+    ground = ground_of(TEXT, folder)
+    item = ground.item("q1")
+    assert images_of(item) == [WHOLE, "image 1", "image 2"]
+    assert caption_of(item, "image 1") == "A cat." and caption_of(item, "image 2") == ""
+    assert caption_of(item, WHOLE) == "Image 1: A cat."
+    went = save_caption(TEXT, folder, "q1", "A dog.", "image 2", "ann")
+    changed = ground_of(went.text, folder).item("q1")
+    assert changed.context == ("A cat.", "A dog.") and changed.meta == {"caption_by": "ann"}
+    preview, image, caption = show_chosen(ground, "q1")
+    assert "&lt;b&gt;What" in preview and "<b>What" not in preview
+    assert preview.count("Open the image") == 2  # addresses are links, never fetched here
+    assert (image.visible, image.value, caption) == (True, "image 1", "A cat.")
+
+
+def test_nothing_chosen_is_said(folder):
+    assert "No item is chosen" in save_caption(TEXT, folder, None, "A cat.", WHOLE, "").said
+    assert show_item(ground_of(TEXT, folder), None) == ""
+    assert "no image" in show_item(ground_of(TEXT, folder), Item("q", "why?", {"m": ""}))
+    assert caption_of(None, WHOLE) == "" and images_of(None) == []
+
+
+def test_the_form_as_the_page_sends_it():
+    form = [
+        "Why?",
+        ["/tmp/a.png"],
+        " https://e.org/a.png \n\n",
+        None,
+        "c",
+        None,
+        "cap",
+        "ann",
+        True,
+    ]
+    made, fresh, answers = new_item([*form, "m", None, "", "", "so", None, "", ""])
+    assert made == NewItem(
+        "Why?", [Path("/tmp/a.png")], ["https://e.org/a.png"], "", "c", "", "cap", by="ann"
+    )
+    assert fresh and answers == [("m", "so"), ("", ""), ("", ""), ("", "")]
+
+
+def test_the_length_is_shown_from_the_start():
+    assert "0 of 2,000 characters" in length_words(2000)
+    assert "n > 200" in length_script(200) and "200 characters" in length_script(200)

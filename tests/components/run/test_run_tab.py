@@ -1,0 +1,396 @@
+"""What the Run tab says about a study, its runs and its failures, without a browser."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import gradio as gr
+import pytest
+
+from components.live import LiveViews
+from components.run import tab as run_tab
+from components.run.acts_tab import Look, show_buttons
+from components.run.facts import Facts, Quotes, facts
+from components.run.notices import effect, raised_budget, show_failures, show_notices
+from components.run.past import SCOPES, show_run, show_runs
+from components.run.view import show_finding, show_kpis, show_progress
+from judges.engine import Engine
+from judges.pending import Quote
+from judges.plan import Plan, make_plan, save_plan
+from judges.snapshot import Failure, Snapshot, Wait
+from metrics.position import consistency
+from studies.owner import Owner
+from studies.store import PastRun, Store
+from studies.study import parse
+from tests.judge_server import Fault, JudgeServer, Reply, always, containing
+from tests.judges.small_studies import QUICK, endpoint, study_plan
+from tests.judges.test_runs import until
+
+NAME = "two judges"
+MUMBLING = """
+name: mumbling
+data: {source: probe, count: 6, seed: 1}
+contestants: [precise, flawed]
+judges: [{name: mumbler, model: simulated, unreadable_rate: RATE, seed: 1}]
+prompts: [brief-letters]
+"""
+
+
+@pytest.fixture
+def engine() -> Iterator[Engine]:
+    made = Engine()
+    yield made
+    made.close()
+
+
+def words(text: str) -> str:
+    """What a reader sees."""
+    plain = html.unescape(re.sub(r"<[^>]+>", " ", text))
+    return re.sub(r" ([,.;:])", r"\1", " ".join(plain.split()))
+
+
+def asked(store: Store, engine: Engine, plan: Plan, **more: Any) -> PastRun:
+    save_plan(plan, store)
+    assert engine.start(plan, store, **more).wait(30)
+    return store.runs(plan.study.name)[0]
+
+
+def mumbling(rate: float) -> Plan:
+    return make_plan(parse(MUMBLING.replace("RATE", str(rate)), "test", Path()))
+
+
+def now(store: Store, engine: Engine, name: str) -> Facts:
+    return facts(store, engine, Quotes(store), name)
+
+
+def running(**values: Any) -> Facts:
+    """A study with a run on, as a snapshot tells it."""
+    plain = Snapshot(
+        id="r", study="s", state="running", reason="", counts={"planned": 1600, "pending": 562},
+        rate=7.4, eta=76.0, in_flight=64, waits=(), spent=0.83, unpriced=0, budget=5.0,
+        started=0.0, ended=None, expected=1.28, judges=("gpt", "other"),
+    )  # fmt: skip
+    snapshot = replace(plain, **values)
+    return Facts(
+        name="s", counts=snapshot.counts, snapshot=snapshot, on=True, last=None,
+        spent=snapshot.spent_before + snapshot.spent, budget=snapshot.budget, doubtful=0,
+    )  # fmt: skip
+
+
+# ------------------------------------------------------------------------------ a study at rest
+
+
+def test_a_finished_study_offers_no_run_and_says_so(judged, engine):
+    shown = run_tab.show(judged, engine, LiveViews(judged), NAME)
+    told = dict(zip(("timer", "state", "finding", "start", "retry"), shown, strict=False))
+    assert "All asked. A second run makes no call." in told["finding"]
+    assert told["start"].visible is told["retry"].visible is False
+    assert told["timer"].active is False
+
+
+def test_as_many_values_are_shown_as_there_are_places_for_them(judged, engine):
+    with gr.Blocks():
+        tab = run_tab.build()
+    live = LiveViews(judged)
+    assert len(run_tab.show(judged, engine, live, NAME)) == len(tab.outputs)
+    assert len(run_tab.show(judged, engine, live, "")) == len(tab.outputs)
+
+
+def test_a_study_that_cannot_run_is_an_error_on_the_page(judged, engine):
+    with pytest.raises(gr.Error, match=r"no study named .*gone"):
+        run_tab.begin(judged, engine, "gone")
+
+
+def test_run_and_retry_name_their_price(store, tmp_path, engine):
+    # 12 asks; 4 come back empty, 3 are too long. The server asks 2 and 8 dollars a million tokens.
+    rules = [
+        *(containing(f"question {n}\n", Fault("empty_content")) for n in range(4)),
+        *(containing(f"question {n}\n", Fault("context_overflow")) for n in range(4, 7)),
+    ]
+    with JudgeServer(rules=rules) as server:
+        plan = study_plan(tmp_path, [endpoint(server.base_url)], items=12)
+        save_plan(plan, store)
+        before = now(store, engine, "small")
+        start, retry, pause, stop = show_buttons(before)
+        assert start.visible and not retry.visible and not pause.visible and not stop.visible
+        assert before.missing.asks == 12 and before.missing.dollars
+        asked(store, engine, plan, settings=QUICK)
+        after = now(store, engine, "small")
+        start, retry, *_ = show_buttons(after)
+        mean = store.read("SELECT avg(cost) FROM judgements").fetchone()[0]
+        assert after.failed.asks == 7
+        assert after.failed.dollars == pytest.approx(7 * mean)
+        assert not start.visible
+        assert retry.visible and retry.value == "Ask the 7 that failed again, under $0.01"
+        server.schedule()
+        Look(store, engine, LiveViews(store)).retry("small", "All")
+        again = engine.latest("small")
+        assert again is not None and again.wait(20)
+        assert server.bill.totals.calls == 12 + 7
+    assert store.counts("small") == {"planned": 12, "ok": 12}
+
+
+def test_an_unknown_price_is_said_to_be_unknown(store, tmp_path, engine):
+    judge = {"name": "judge", "model": "nobody-knows", "base_url": "http://127.0.0.1:9/v1"}
+    save_plan(study_plan(tmp_path, [judge], items=3), store)
+    start, *_ = show_buttons(now(store, engine, "small"))
+    assert start.value == "Run 3 asks, price unknown"
+
+
+# ---------------------------------------------------------------------------------- failures
+
+
+def test_failures_are_shown_by_kind_with_an_example_and_are_no_evidence(store, engine):
+    asked(store, engine, mumbling(1))
+    known = now(store, engine, "mumbling")
+    # 6 items, one pair, both orders: 12 asks, none of them readable.
+    assert known.counts["unreadable"] == known.planned == 12
+    text = show_failures(store, known)
+    assert "would rather not choose" in text
+    assert "12 replies gave no verdict." in words(text)
+    key = store.latest("mumbling", 1)[0].ask.key
+    assert html.escape(f'{{"key": "{key}"}}') in text, "an example opens Inspect"
+    assert html.escape('{"status": "unreadable"}') in text, "and so do all of them"
+    picture = LiveViews(store).of("mumbling").picture()
+    assert picture.share.value is None
+    assert picture.wins_figure and picture.wins_figure["summary"] == "No readable verdict yet."
+    assert "12 unreadable" in words(show_kpis(known, picture))
+
+
+def test_the_notice_tells_what_another_rule_would_say(store, engine):
+    asked(store, engine, mumbling(0.25))
+    frame = store.frame("mumbling")
+    told = re.search(r"would be (\S+) %? ?instead of", words(effect(frame)).replace("\u202f", " "))
+    assert told, effect(frame)
+    # Counted by hand: an unread reply becomes a tie, so a pair with one is kept only if both are.
+    orders = frame.groupby("item", observed=True)["pick"].agg(list)
+    same = 0
+    for item, picks in orders.items():
+        rows = frame[frame["item"] == item].sort_values("shown")
+        slots = [
+            -1 if status != "ok" else pick
+            for pick, status in zip(rows["pick"], rows["status"].astype(str), strict=True)
+        ]
+        first, second = slots
+        same += first == second == -1 or {first, second} == {0, 1}
+        assert len(picks) == 2
+    assert float(told.group(1)) == pytest.approx(100 * same / 6, abs=0.06)
+    assert 0 < consistency(frame).n < 6, "as it stands they are left out"
+
+
+def test_what_was_retried_on_the_way_is_counted_with_an_example(store, engine):
+    known = running(failures=(Failure("gpt", "HTTP 500", 14, "<b>sorry</b>"),))
+    text = show_failures(store, known)
+    assert "14 × HTTP 500" in words(text)
+    assert "&lt;b&gt;sorry&lt;/b&gt;" in text
+
+
+# ------------------------------------------------------------------------------- a run that is on
+
+
+def test_spend_stands_against_the_budget_with_the_forecast_behind(judged):
+    text = show_kpis(running(), LiveViews(judged).of(NAME).picture())
+    # 0.83 of 5 dollars is 16.6 %; 1.28 at the end is 25.6 %.
+    assert 'class="f" style="width:25.6%"' in text
+    assert 'style="width:16.6%"' in text
+    assert "$0.83 of $5.00" in words(text)
+    assert "about $1.28 at the end" in words(text)
+    assert "7.4 asks/s" in words(text) and "1 min 16 s" in words(text)
+
+
+def test_what_earlier_runs_spent_counts_against_the_budget(judged):
+    text = show_kpis(running(spent_before=2.0), LiveViews(judged).of(NAME).picture())
+    assert "$2.83 of $5.00" in words(text)
+    assert "about $3.28 at the end" in words(text)
+
+
+@pytest.mark.parametrize(
+    ("wait", "told"),
+    [
+        (
+            Wait("gpt", "cooling", "cooling down 38 s: rate limit", 14, 0, 38.2, 16, 64),
+            "Cooling down. gpt: rate limit (429); 14 asks to go again in 38 s, then at most 16 at "
+            "once instead of 64. Spend does not change. Go on with 8 at once",
+        ),
+        (
+            Wait("gpt", "retry", "retry 4 of 5: HTTP 500 (3 asks)", 3, 4),
+            "Trying again. gpt: retry 4 of 5: HTTP 500 (3 asks).",
+        ),
+        (Wait("gpt", "budget", "budget reached"), "Budget reached."),
+        (Wait("gpt", "stopped", "stopped: no such model"), "gpt was stopped."),
+        (Wait("gpt", "elsewhere", "3 being asked by another run"), "nothing is paid twice"),
+    ],
+)
+def test_the_reason_for_waiting_is_always_said(wait, told):
+    known = running(waits=(wait,))
+    assert told in words(show_notices(known))
+    assert f"gpt: {wait.why}" in words(show_progress(known))
+
+
+def test_judges_that_share_a_cool_down_are_told_as_one():
+    cool = Wait("gpt", "cooling", "cooling down 38 s: rate limit", 2, 0, 38.2, 16, 64)
+    known = running(waits=(cool, cool._replace(judge="other", asks=1)))
+    text = words(show_notices(known))
+    assert text.count("Cooling down.") == 1
+    assert "gpt and other: rate limit (429); 3 asks to go again" in text
+    assert "waiting for 38 s" in words(show_finding(known))
+
+
+def test_a_first_retry_is_a_line_and_no_box():
+    known = running(waits=(Wait("gpt", "retry", "retry 1 of 5: HTTP 500", 1, 1),))
+    assert show_notices(known) == ""
+    assert "retry 1 of 5: HTTP 500" in words(show_progress(known))
+    assert "1 waiting" in words(show_progress(known))
+
+
+def test_untold_and_unpriced_calls_and_doubtful_ones_are_counted():
+    known = replace(running(untold=3, unpriced=2), doubtful=4)
+    text = words(show_notices(known))
+    assert "3 calls may have been billed" in text
+    assert "2 calls went to a judge whose price is not known" in text
+    assert "4 calls of this study had been sent when their process was killed" in text
+
+
+def test_a_store_in_trouble_offers_to_try_again():
+    known = running(state="paused", reason="the disk is full: free some space, then resume")
+    text = words(show_notices(known))
+    assert "The store cannot be written. the disk is full" in text
+    assert "Try again" in text
+
+
+# --------------------------------------------------------------------------- after a run, and past
+
+
+def test_a_reached_budget_offers_to_go_on_at_a_price_that_is_named(store, tmp_path, engine):
+    with JudgeServer() as server:
+        plan = study_plan(
+            tmp_path, [endpoint(server.base_url, max_tokens=64)], items=30, budget_usd=0.005
+        )
+        asked(store, engine, plan, settings=QUICK)
+        known = now(store, engine, "small")
+        assert known.last and "budget reached" in known.last.reason
+        budget = raised_budget(known)
+        assert budget > known.spent + (known.missing.dollars or 0)
+        assert f"Raise it to ${budget:.2f} for this run" in words(show_notices(known))
+        event = SimpleNamespace(_data={"do": "raise", "budget": budget})
+        Look(store, engine, LiveViews(store)).act("small", "All", event)  # type: ignore[arg-type]
+        run = engine.latest("small")
+        assert run is not None and run.wait(20)
+    assert store.counts("small") == {"planned": 30, "ok": 30}
+    assert store.study("small").budget_usd == 0.005, "the study itself is as it was"
+
+
+def test_an_interrupted_run_says_what_is_missing(store, tmp_path, engine):
+    save_plan(study_plan(tmp_path, [{"name": "s", "model": "simulated"}], items=8), store)
+    gone = ("id", "small", "123-dead", "running", "", 1.0, None)
+    store.writer.run(lambda c: c.execute("INSERT INTO runs VALUES (?,?,?,?,?,?,?)", gone))
+    text = words(show_notices(now(store, engine, "small")))
+    assert "The last run was interrupted." in text
+    assert "Run 8 asks, free" in text
+
+
+def test_a_run_of_another_process_is_told_of(store, tmp_path, engine):
+    save_plan(study_plan(tmp_path, [{"name": "s", "model": "simulated"}], items=8), store)
+    alive = Owner(store.owners)
+    there = ("id", "small", alive.id, "running", "", 1.0, None)
+    store.writer.run(lambda c: c.execute("INSERT INTO runs VALUES (?,?,?,?,?,?,?)", there))
+    text = words(show_notices(now(store, engine, "small")))
+    assert "Another process asks this study. It is running there; 0 of 8 are asked." in text
+    alive.close()
+    assert "interrupted" in words(show_notices(now(store, engine, "small")))
+
+
+def test_a_refused_key_is_asked_for_and_tried_before_the_run(store, tmp_path, engine, monkeypatch):
+    warnings: list[str] = []
+    monkeypatch.setattr(gr, "Warning", warnings.append)
+    with JudgeServer(api_keys={"right-key-1234"}) as server:
+        plan = study_plan(tmp_path, [endpoint(server.base_url)], items=5)
+        asked(store, engine, plan, settings=QUICK)
+        known = now(store, engine, "small")
+        assert known.keyless == ("judge",)
+        look = Look(store, engine, LiveViews(store))
+        look.with_key("small", "All", "wrong-key-1234")
+        assert "refused the API key" in warnings[0] and "wrong-key" not in warnings[0]
+        assert store.counts("small")["pending"] == 5
+        shown = look.with_key("small", "All", "right-key-1234")
+        assert shown[-1] == "", "the box is emptied"
+        run = engine.latest("small")
+        assert run is not None and run.wait(20)
+    assert store.counts("small") == {"planned": 5, "ok": 5}
+
+
+def test_past_runs_of_this_study_and_of_all_can_be_opened(store, tmp_path, engine):
+    asked(store, engine, mumbling(1))
+    with JudgeServer(behaviour=lambda _: Reply("no verdict here")) as server:
+        plan = study_plan(tmp_path, [endpoint(server.base_url)], items=4)
+        ended = asked(store, engine, plan, settings=QUICK)
+        server.schedule(always(Fault("model_not_found")))
+        other = study_plan(tmp_path, [endpoint(server.base_url, model="gone")], 4, name="other")
+        failed = asked(store, engine, other, settings=QUICK)
+    mine = words(show_runs(store, "small", SCOPES[0]))
+    assert "done" in mine and "4 calls" in mine and "other" not in mine
+    every = words(show_runs(store, "small", SCOPES[1]))
+    assert all(name in every for name in ("mumbling", "small", "other", "failed"))
+    opened = show_run(store, ended.id, "small")
+    assert "Every ask has an outcome." in words(opened)
+    assert "unreadable 4" in words(opened)
+    assert "no verdict here" in opened
+    assert html.escape('{"key": "') in opened
+    elsewhere = words(show_run(store, failed.id, "small"))
+    assert "knows no such model" in elsewhere
+    assert "Go to this study" in elsewhere
+    assert "No such run." in words(show_run(store, "nobody", "small"))
+
+
+def test_a_run_paused_in_another_process_is_listed_as_paused(store, tmp_path, engine):
+    with JudgeServer(latency=0.05) as server:
+        plan = study_plan(tmp_path, [endpoint(server.base_url)], items=60, concurrency=2)
+        save_plan(plan, store)
+        run = engine.start(plan, store, settings=QUICK)
+        run.pause()
+        until(lambda: store.runs("small")[0].state == "paused", 5)
+        assert "paused" in words(show_runs(store, "small", SCOPES[0]))
+        run.resume()
+        until(lambda: store.runs("small")[0].state == "running", 5)
+        run.stop()
+        assert run.wait(10)
+    assert store.runs("small")[0].state == "stopped"
+
+
+def test_leaving_a_judge_out_lets_the_others_go_on(store, tmp_path, engine):
+    with JudgeServer(latency=0.02, rules=[containing('"bad"', Fault("server_error"))]) as server:
+        judges = [
+            endpoint(server.base_url, "good", model="good"),
+            endpoint(server.base_url, "slow", model="slow"),
+        ]
+        plan = study_plan(tmp_path, judges, items=60, concurrency=2)
+        save_plan(plan, store)
+        run = engine.start(plan, store, settings=QUICK)
+        until(lambda: run.snapshot().done > 4)
+        run.leave_out("slow")
+        run.at_most("good", 1)
+        assert run.wait(30)
+    assert run.state == "stopped"
+    assert run.reason == "slow: left out by you"
+    left = store.read(
+        "SELECT judge, count(*) FROM plan p LEFT JOIN judgements j USING(key) "
+        "WHERE j.key IS NULL GROUP BY judge"
+    ).fetchall()
+    assert [judge for judge, _ in left] == ["slow"]
+
+
+def test_a_quote_is_computed_once_for_each_state_of_a_study(store, tmp_path, engine):
+    save_plan(study_plan(tmp_path, [{"name": "s", "model": "simulated"}], items=8), store)
+    quotes = Quotes(store)
+    first = quotes.of("small")
+    assert first[0] == Quote(8, 0.0)
+    assert quotes.of("small")[0] is first[0]
+    plan = study_plan(tmp_path, [{"name": "s", "model": "simulated"}], items=8)
+    asked(store, engine, plan)
+    assert quotes.of("small")[0] == Quote(0, 0.0)

@@ -1,0 +1,93 @@
+"""Tables and words for a paper: the same numbers as the page, safe in LaTeX and Markdown."""
+
+from __future__ import annotations
+
+import re
+
+from components.rows import Filter
+from components.scene import Scene
+from components.share import paper
+from components.share.citations import bibtex
+from metrics.position import profile
+from studies.store import Store
+
+
+def scene(store: Store, **chosen: object) -> Scene:
+    return Scene(store, "two judges", Filter(**chosen))  # type: ignore[arg-type]
+
+
+def test_a_table_has_the_numbers_of_the_metrics(judged: Store) -> None:
+    table = paper.tables(scene(judged))["Position bias"]
+    found = profile(judged.frame("two judges"), ["judge", "prompt"])
+    by_judge = {row[0]: row for row in table.rows}
+    assert set(by_judge) == {"always first", "fair"}
+    first = found["always first", "brief-letters"]
+    assert by_judge["always first"][1] == f"{100 * first['consistency'].value:.1f}" == "0.0"
+    assert by_judge["always first"][3] == "100.0"
+    assert by_judge["fair"][1] == "100.0"
+    assert by_judge["fair"][-1] == str(found["fair", "brief-letters"]["consistency"].n) == "40"
+
+
+def test_a_ranking_has_ranks_as_ranges(judged: Store) -> None:
+    """All items agree exactly here, so no interval can be had from them and no rank is sure."""
+    table = paper.tables(scene(judged))["Ranking"]
+    assert [(row[0], row[1]) for row in table.rows] == [("1–2", "precise"), ("1–2", "flawed")]
+
+
+def test_a_caption_says_what_the_filters_left(judged: Store) -> None:
+    filtered = paper.tables(scene(judged, judge="fair", category="maths"))["Position bias"]
+    assert "5 items, fair, maths only" in filtered.caption
+
+
+def test_latex_escapes_what_latex_would_read(judged: Store) -> None:
+    made = paper.latex(
+        paper.Table("t", "50 % of_all & more", ("Judge", "n"), (("a_b & {c}", "1"),))
+    )
+    assert r"a\_b \& \{c\} & 1 \\" in made
+    assert r"\caption{50 \% of\_all \& more}" in made
+    assert r"\begin{tabular}{lr}" in made
+    assert made.count(r"\begin{") == made.count(r"\end{") == 2
+
+
+def test_a_pipe_in_a_name_does_not_break_a_markdown_row() -> None:
+    made = paper.markdown(paper.Table("t", "caption", ("Judge", "n"), (("a|b\nc", "1"),)))
+    line = made.splitlines()[2]
+    assert line == r"| a\|b c | 1 |"
+    assert len(re.findall(r"(?<!\\)\|", line)) == 3
+
+
+def test_the_methods_paragraph_counts_what_was_asked(judged: Store) -> None:
+    text = paper.methods(scene(judged))
+    frame = judged.frame("two judges")
+    assert "2 judges (always first, fair)" in text
+    assert "40 items" in text
+    assert f"{len(frame):,} replies" in text
+    assert "both orders" in text
+    assert "50\u202f% of the asks were repeated" in text
+    assert "simulated, with known parameters" in text
+
+
+def test_the_rule_in_force_is_in_the_words(judged: Store) -> None:
+    strict = paper.methods(scene(judged, rule="2–0 wins, unreadable is a tie"))
+    assert "both orders name the same answer" in strict
+    assert "counted as a tie" in strict
+
+
+def test_the_command_can_be_pasted(judged: Store) -> None:
+    assert paper.command(scene(judged), "x.db") == (
+        "python -m metrics x.db --study 'two judges' --json"
+    )
+
+
+def test_nothing_judged_gives_no_table(store: Store) -> None:
+    from studies.study import Study
+
+    store.save_study(Study("none"), [], (), ())
+    assert paper.tables(Scene(store, "none")) == {}
+
+
+def test_whom_to_cite_follows_the_preset() -> None:
+    both = bibtex("visit-bench", pairs=True)
+    assert both.count("@") == 2
+    assert "VisIT-Bench" in both
+    assert bibtex("", pairs=False) == ""

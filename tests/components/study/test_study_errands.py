@@ -1,0 +1,198 @@
+"""What leaves the form: tests of judges, uploads, recorded verdicts, descriptions, runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from components import demo
+from components.study.bench import bench
+from components.study.draw import judges, records
+from components.study.edit import put, read
+from components.study.errands import (
+    describe_images,
+    fetch_private,
+    keep_upload,
+    keys_of,
+    open_verdicts,
+    ready,
+    study_text,
+    take_upload,
+    test_judge,
+)
+from components.study.sheet import START, View
+from judges.engine import Engine
+from studies.errors import EvenhandError
+from studies.store import Store
+from studies.study import parse
+from tests.judge_server import JudgeServer, say
+from tests.judges.small_studies import write_items
+from tests.judges.test_describe import write_pictures
+
+test_judge.__test__ = False  # type: ignore[attr-defined]
+
+
+def endpoint_study(url: str, **judge: object) -> str:
+    made = {"name": "gpt", "model": "judge", "base_url": url, **judge}
+    return put(START, ("judges",), [made])
+
+
+def test_a_test_shows_the_raw_reply_how_it_was_read_and_how_long_it_took():
+    with JudgeServer(behaviour=say("Both are fine. Overall, Response B is better.")) as server:
+        text = endpoint_study(server.base_url)
+        told = test_judge(text, Path(), "gpt", {"gpt": "canary-key"})
+    assert told.read.status == "ok" and told.read.verdict is not None
+    html = judges(bench(text, Path()), View(), {"gpt": told})
+    assert "Overall, Response B is better." in html and "Test again" in html
+    assert "canary-key" not in html
+
+
+def test_a_judge_that_cannot_be_reached_says_so_in_its_place():
+    text = endpoint_study("http://127.0.0.1:9/v1")
+    told = test_judge(text, Path(), "gpt", {})
+    assert told.read.status == "error"
+    assert "cannot reach http://127.0.0.1:9/v1" in judges(
+        bench(text, Path()), View(), {"gpt": told}
+    )
+
+
+def test_a_test_of_a_study_that_cannot_be_run_says_why():
+    told = test_judge(START.replace("brief-letters", "gone"), Path(), "embedded", {})
+    assert "No judge prompt named 'gone'" in told.read.detail
+    assert "no judge named 'x'" in test_judge(START, Path(), "x", {}).read.detail
+
+
+def test_keys_come_from_the_browser_and_empty_ones_are_none():
+    assert keys_of('{"a": "k", "b": ""}') == {"a": "k"}
+    assert keys_of("") == keys_of(None) == {}
+
+
+# ----------------------------------------------------------------------------- files
+
+
+def test_an_upload_is_kept_by_its_content_under_its_own_name(tmp_path):
+    file = write_items(tmp_path / "mine.jsonl", 3)
+    kept = keep_upload(file, tmp_path)
+    assert kept.startswith("uploads/") and kept.endswith("-mine.jsonl")
+    file.write_text("changed", encoding="utf-8")
+    assert (tmp_path / kept).read_text() != "changed"
+    assert keep_upload(file, tmp_path) != kept
+
+
+def test_one_uploaded_file_becomes_the_data_of_the_study(tmp_path):
+    text = take_upload(START, [write_items(tmp_path / "mine.jsonl", 3)], tmp_path)
+    look = bench(text, tmp_path)
+    assert look.plan is not None and look.contestants == ["x", "y"]
+    assert "contestants" not in read(text) and read(text)["data"]["count"] == 12
+
+
+def test_of_several_files_one_holds_the_questions_and_the_others_answers(tmp_path):
+    questions = tmp_path / "q.csv"
+    questions.write_text("id,instruction,topic\n1,Say one.,n\n2,Say two.,n\n", encoding="utf-8")
+    for name in ("m", "n"):
+        (tmp_path / f"answers_{name}.csv").write_text("id,response\n1,a\n2,b\n", encoding="utf-8")
+    files = [tmp_path / "answers_m.csv", questions, tmp_path / "answers_n.csv"]
+    data = read(take_upload(START, files, tmp_path))["data"]
+    assert data["source"].endswith("-q.csv")
+    assert sorted(data["files"]) == ["m", "n"]
+
+
+@pytest.mark.records
+def test_a_set_of_files_that_belongs_together_is_kept_together(records, tmp_path):
+    files = sorted((records / "visit").glob("*.csv"))
+    look = bench(take_upload(START, files, tmp_path), tmp_path)
+    assert look.loaded is not None and look.loaded.format == "visit-bench"
+    assert len(look.loaded.items) == 578
+
+
+def test_recorded_verdicts_open_as_a_study_without_a_key_or_a_call(tmp_path):
+    rows = ["model_a,model_b,winner,judge", "x,y,model_a,j", "y,x,tie,j", "x,z,model_b,j"]
+    (tmp_path / "battles.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    store = Store(tmp_path / "evenhand.db")
+    text = put(put(START, ("data", "source"), "battles.csv"), ("contestants",), None)
+    name = open_verdicts(text, store)
+    assert name == "battles"
+    assert store.counts(name, recorded=True)["planned"] == 3
+    html = records(bench(text, tmp_path), View())
+    assert "Open these verdicts as a study" in html and "3 recorded verdicts" in html
+    again = study_text(store, name)
+    assert parse(again).name == "battles, again" and parse(again).data.source == "battles.csv"
+    store.close()
+
+
+@pytest.mark.records
+def test_prd_opens_from_three_uploaded_files(records, tmp_path):
+    store = Store(tmp_path / "evenhand.db")
+    files = sorted((records / "prd").iterdir())
+    name = open_verdicts(take_upload(START, files, tmp_path), store)
+    judged = [j for j in store.judgements(name) if not j.ask.judge.startswith("human:")]
+    assert len(judged) == 8000
+    store.close()
+
+
+def test_a_file_without_verdicts_says_what_to_do_with_it(tmp_path):
+    write_items(tmp_path / "items.jsonl", 2)
+    store = Store(tmp_path / "evenhand.db")
+    text = put(put(START, ("data", "source"), "items.jsonl"), ("contestants",), None)
+    with pytest.raises(EvenhandError, match="no verdict"):
+        open_verdicts(text, store)
+    assert store.studies() == []
+    store.close()
+
+
+# ------------------------------------------------------------------- studies that are there
+
+
+def test_a_stored_study_is_edited_as_the_file_it_was(store):
+    text = START.replace("model: embedded", "model: simulated, accuracy: 0.8, seed: 7")
+    plan = ready(text, store)
+    assert parse(study_text(store, plan.study.name)) == parse(text)
+
+
+def test_the_recorded_demo_cannot_be_overwritten(store):
+    with pytest.raises(EvenhandError, match="recorded demo"):
+        ready(START.replace("My study", demo.PAIRS), store)
+
+
+def test_a_tryout_is_a_study_of_its_own(store):
+    text = START.replace("model: embedded", "model: simulated")
+    plan = ready(text, store, one_item=True)
+    assert [line.name for line in store.studies()] == ["My study, one item"]
+    assert store.counts(plan.study.name)["planned"] == 2
+
+
+# ---------------------------------------------------------------------------- descriptions
+
+
+def test_images_are_described_and_the_study_goes_on_with_the_new_file(tmp_path):
+    write_pictures(tmp_path)
+    store, engine = Store(tmp_path / "evenhand.db"), Engine()
+    with JudgeServer(behaviour=say("A grey dot on white.")) as server:
+        text = put(put(START, ("data", "source"), "items.jsonl"), ("contestants",), None)
+        eye = {"name": "eye", "model": "judge", "base_url": server.base_url, "vision": True,
+               "price": {"input": 2.0, "output": 8.0}}  # fmt: skip
+        text = put(text, ("judges",), [eye])
+        assert "Describe 2 items, $" in records(bench(text, tmp_path), View())
+        errand = {"judge": "eye", "prompt": "creation-describe"}
+        went = describe_images(text, store, engine, errand, {})
+    engine.close()
+    store.close()
+    assert "Described." in went.said
+    items = {item.id: item for item in bench(went.text, tmp_path).items}
+    assert items["q2"].context == "A grey dot on white." and items["q0"].context == "old 0"
+    old = [json.loads(line)["context"] for line in (tmp_path / "items.jsonl").open()]
+    assert old == ["old 0", "old 1", "old 2"]
+
+
+def test_without_a_judge_that_sees_the_page_says_what_is_missing():
+    text = START.replace("  count: 12\n", "  categories: [visual]\n")
+    assert "Add an endpoint that can see" in records(bench(text, Path()), View())
+    assert "Descriptions" not in records(bench(START, Path()), View())
+
+
+def test_a_private_dataset_needs_a_token_of_ones_own(store):
+    text = put(START, ("data", "source"), "hub:me/mine")
+    assert "needs your token" in fetch_private(text, store, {}).said
+    assert "name a dataset of the Hub first" in fetch_private(START, store, {"@hub": "t"}).said
