@@ -88,7 +88,19 @@ def create_page(store: Store, engine: Engine | None) -> gr.Blocks:
         if door and isinstance(store, VisitorsStore):
             visitors_tab.bind(blocks, door)
             visitors_tab.guard(blocks, door, page.header.study, store)
+        _say_no_status(blocks)
     return blocks
+
+
+def _say_no_status(blocks: gr.Blocks) -> None:
+    """An event without a progress animation tells no component that it is pending or over.
+
+    Gradio's page would write that into every component that any event so far has filled, with a
+    copy of all their properties each time: most of what a filter took.
+    """
+    for event in blocks.fns.values():
+        if event.show_progress == "hidden":
+            event.show_progress_on = []
 
 
 def _build(store: Store, engine: Engine | None) -> Page:
@@ -175,7 +187,7 @@ def _bind_view(page: Page, store: Store) -> None:
         page.wanted, top.note, *results.inputs, *run_outputs,
         *inspect_tab.refresh_outputs(page.inspect),
     ]  # fmt: skip
-    drawn: dict[str, Any] = {"fn": None, "inputs": results.inputs, "outputs": None}
+    drawn: dict[str, Any] = {"fn": None, "inputs": results.inputs, "outputs": results.asked}
     top.study.change(show_study, [top.study, page.wanted], outputs, **QUIET).then(
         None, top.study, None, js="(study) => evenhand.remember({study})"
     ).then(**drawn, js=f"(...v) => evenhand.blind || ({results_tab.draw_script(results)})(...v)")
@@ -193,8 +205,8 @@ def _bind_marks(page: Page, store: Store) -> None:
     """Every mark is one click from the replies behind it."""
     results, study = page.results, page.header.study
 
-    def open_marked(event: gr.EventData, name: str, *values: Any) -> Any:
-        _, chosen, _ = results_tab.read(results, values)
+    def open_marked(event: gr.EventData, name: str, asked: str) -> Any:
+        _, chosen, _ = results_tab.read(results, results_tab.asked_values(results, asked))
         selection = results_tab.selection_of(Scene(store, name, chosen), event._data)
         return [gr.Tabs(selected="inspect"), *inspect_tab.show(store, selection)]
 
@@ -207,7 +219,7 @@ def _bind_marks(page: Page, store: Store) -> None:
 
     shown = [page.tabs, *inspect_tab.refresh_outputs(page.inspect)]
     opened = [
-        mark.select(open_marked, [study, *results.inputs], shown, **QUIET)
+        mark.select(open_marked, [study, results.asked], shown, **QUIET)
         for mark in results.clickable
     ]
     if page.asking:
@@ -221,10 +233,13 @@ def _bind_marks(page: Page, store: Store) -> None:
 def _bind_share(page: Page, store: Store) -> None:
     """Share speaks of what is in view: the study, seen through the filters of Results."""
 
-    def scene_of(name: str, *values: Any) -> Scene | None:
-        return Scene(store, name, results_tab.read(page.results, values)[1]) if name else None
+    results = page.results
 
-    inputs = [page.header.study, *page.results.inputs]
+    def scene_of(name: str, asked: str) -> Scene | None:
+        values = results_tab.asked_values(results, asked)
+        return Scene(store, name, results_tab.read(results, values)[1]) if name else None
+
+    inputs = [page.header.study, results.asked]
     share_tab.bind(page.share, page.header.share, inputs, scene_of)
     if page.share.links and isinstance(store, VisitorsStore):
         share_link_tab.bind(page.share.links, page.header.share, page.header.study, store)

@@ -76,6 +76,8 @@ class ResultsTab:
     draw: dict[str, gr.Button]
     """Unseen, one a view: the page presses the one whose view is in sight. An event names its
     outputs beforehand, and Gradio's page pays for every one of them, shown or not."""
+    asked: gr.Textbox
+    """Unseen: the values of `inputs` as one text, since Gradio's page pays for every input too."""
 
     @property
     def clickable(self) -> list[gr.HTML]:
@@ -95,7 +97,11 @@ class ResultsTab:
 
     def outputs_of(self, view: str) -> list[Any]:
         """What `show` fills."""
-        return [self.pages, self.finding, self.kpis, *self.parts[view].shown, self.data]
+        return [self.finding, self.kpis, *self.parts[view].shown, self.data]
+
+    def kept_of(self, view: str) -> dict[str, gr.State]:
+        """A view's settings that the page does not know: Gradio keeps them with the session."""
+        return {k: v for k, v in self.parts[view].controls.items() if isinstance(v, gr.State)}
 
     @property
     def settings(self) -> list[Any]:
@@ -119,13 +125,14 @@ def build() -> ResultsTab:
         name: gr.Button(f"Draw {name}", visible="hidden", elem_id=f"eh-draw-{place}", render=False)
         for place, name in enumerate(names)
     }
-    return ResultsTab(view, filters, told, kpis, pages, parts, ClickableHTML(), draw)
+    asked = gr.Textbox(visible="hidden", elem_id="eh-asked", label="Asked", render=False)
+    return ResultsTab(view, filters, told, kpis, pages, parts, ClickableHTML(), draw, asked)
 
 
 def build_unseen(tab: ResultsTab) -> None:
     """Outside all tabs: what is in a tab is not there before it is opened."""
-    for button in tab.draw.values():
-        button.render()
+    for part in (*tab.draw.values(), tab.asked):
+        part.render()
 
 
 def _filter(name: str) -> gr.Dropdown:
@@ -145,7 +152,8 @@ def bind(tab: ResultsTab, header: Header, store: Store) -> None:
     for name, button in tab.draw.items():
         _bind_view(tab, header, store, name, button)
     for control in (tab.view, *tab.filters):
-        control.input(None, tab.inputs, None, js=draw_script(tab))
+        control.input(None, tab.inputs, tab.asked, js=draw_script(tab, changed=True))
+    tab.view.change(None, tab.view, tab.pages, js="view => ({__type__: 'update', selected: view})")
     for name, parts in tab.parts.items():
         for control_name in parts.controls:
             _bind_control(tab, header, store, name, control_name)
@@ -154,12 +162,54 @@ def bind(tab: ResultsTab, header: Header, store: Store) -> None:
 
 
 def _bind_view(tab: ResultsTab, header: Header, store: Store, view: str, button: gr.Button) -> None:
-    def redraw(name: str, *values: Any) -> list[Any]:
+    kept = tab.kept_of(view)
+
+    def redraw(name: str, asked: str, *held: Any) -> list[Any]:
+        values = asked_values(tab, asked, dict(zip(kept, held, strict=True)))
         return show(store, name, tab, view, values)
 
-    button.click(redraw, [header.study, *tab.inputs], tab.outputs_of(view), **QUIET).then(
+    inputs = [header.study, tab.asked, *kept.values()]
+    button.click(redraw, inputs, tab.outputs_of(view), js=asked_now(kept), **QUIET).then(
         None, None, None, js="() => document.body.classList.remove('eh-drawing')"
     )
+
+
+def asked_now(kept: Mapping[str, Any]) -> str:
+    """Puts the text of this moment in its place, before what is kept (a door may have put more in
+    front of all inputs): the one in `asked` is set after the script that made it."""
+    place = 1 + len(kept)
+    return f"(...v) => v.with(v.length - {place}, evenhand.asked ?? '')"
+
+
+def asked_values(
+    tab: ResultsTab, asked: str, kept: Mapping[str, Any] | None = None
+) -> tuple[Any, ...]:
+    """The values of `tab.inputs` out of the page's text; a page sends what its controls hold."""
+    parts = tab.inputs
+    if not asked:
+        return tuple(part.value for part in parts)
+    try:
+        values = json.loads(asked)
+    except ValueError:
+        values = None
+    if (
+        not isinstance(values, list)
+        or len(values) != len(parts)
+        or not all(
+            _could_hold(part.value, value) for part, value in zip(parts, values, strict=True)
+        )
+    ):
+        raise gr.Error("This is not what the page asks for. Reload the page.", duration=None)
+    first = len(values) - len(tab.controls)
+    named = dict(zip(tab.controls, values[first:], strict=True))
+    return (*values[:first], *{**named, **(kept or {})}.values())
+
+
+def _could_hold(start: Any, value: Any) -> bool:
+    """Whether a control that began with `start` may hold this: a text, or several."""
+    if isinstance(start, list):
+        return isinstance(value, list) and all(isinstance(part, str) for part in value)
+    return value is None or isinstance(value, str)
 
 
 def _bind_control(
@@ -168,40 +218,53 @@ def _bind_control(
     parts = tab.parts[view]
     outputs, draw = parts.alone.get(control_name, (parts.shown, VIEWS[view].show))
 
-    def redraw(name: str, *values: Any) -> list[Any]:
-        _, chosen, controls = read(tab, values)
+    kept = tab.kept_of(view)
+
+    def redraw(name: str, asked: str, *held: Any) -> list[Any]:
+        known = dict(zip(kept, held, strict=True))
+        # A state that a session sees for the first time counts as changed: nothing is in it yet.
+        if not name or known.get(control_name, True) is None:
+            return [gr.skip()] * len(outputs)
+        _, chosen, controls = read(tab, asked_values(tab, asked, known))
         mine = {k: controls[k] for k in parts.controls}
-        return (
-            list(draw(Scene(store, name, chosen), **mine)) if name else [gr.skip()] * len(outputs)
-        )
+        return list(draw(Scene(store, name, chosen), **mine))
 
     control = parts.controls[control_name]
     listen = control.input if hasattr(control, "input") else control.change  # a gr.State
-    listen(redraw, [header.study, *tab.inputs], outputs, **QUIET).then(
-        None, tab.inputs, None, js=address_script(tab)
-    )
+    listen(None, tab.inputs, tab.asked, js=address_script(tab))  # first: the next one reads it
+    inputs = [header.study, tab.asked, *kept.values()]
+    listen(redraw, inputs, outputs, js=asked_now(kept), **QUIET)
 
 
 def address_script(tab: ResultsTab) -> str:
-    """The address carries the view: what differs from the start is written into it."""
+    """The address carries the view: what differs from the start is written into it. Gives the
+    values as the text that `asked` holds."""
     names = json.dumps(["view", *FILTERS, *tab.controls])
     starts = json.dumps([part.value for part in tab.inputs])
-    return f"(...values) => evenhand.scope('results', {names}, {starts}, values)"
+    return (
+        f"(...values) => {{ evenhand.scope('results', {names}, {starts}, values); "
+        "return evenhand.asked = JSON.stringify(values); }"
+    )
 
 
-def draw_script(tab: ResultsTab, *, opening: bool = False) -> str:
+def draw_script(tab: ResultsTab, *, opening: bool = False, changed: bool = False) -> str:
     """Writes the address and has the view in sight drawn.
 
     `opening`: the Results tab was opened; before its controls have been settled for a study there
-    is nothing to draw, and settling draws it.
+    is nothing to draw, and settling draws it. `changed`: only if the values differ from the last
+    ones; Gradio's menus tell of one choice twice.
     """
+    before = "evenhand.asked" if changed else "null"
     places = json.dumps({name: f"#eh-draw-{place}" for place, name in enumerate(tab.draw)})
     settled = "evenhand.settled" if opening else "(evenhand.settled = true)"
     return (
-        f"(...values) => {{ if (!{settled}) return; ({address_script(tab)})(...values); "
-        f"const unseen = document.querySelector({places}[values[0]]); if (!unseen) return; "
+        f"(...values) => {{ if (!{settled}) return; "
+        f"const before = {before}, asked = ({address_script(tab)})(...values); "
+        "if (asked === before) return; "
+        f"const unseen = document.querySelector({places}[values[0]]); if (!unseen) return asked; "
         "const seen = document.querySelector('.eh-view')?.getClientRects().length; "
-        "document.body.classList.toggle('eh-drawing', Boolean(seen)); unseen.click(); }"
+        "document.body.classList.toggle('eh-drawing', Boolean(seen)); unseen.click(); "
+        "return asked; }"
     )
 
 
@@ -239,10 +302,8 @@ def draw(scene: Scene, view: str, controls: Mapping[str, Any]) -> list[Any]:
     drawn = module.show(scene, **controls)
     kpis = getattr(module, "kpis", show_kpis)
     told = module.tell(scene)  # a view whose finding depends on its controls tells it itself
-    return [
-        gr.Tabs(selected=view), finding(*told) if told[0] else "",
-        suspects_line(scene) + kpis(scene), *drawn, show_data(scene),
-    ]  # fmt: skip
+    said = finding(*told) if told[0] else ""
+    return [said, suspects_line(scene) + kpis(scene), *drawn, show_data(scene)]
 
 
 def show_kpis(scene: Scene) -> str:

@@ -22,6 +22,7 @@ from components.access import LOCAL, PUBLIC, ROWS, markdown, mode
 from components.api_tab import looking
 from components.inspect.rows import PAGE
 from components.page_tab import create_page
+from components.queue_tab import open_queue
 from components.study.bench import planned
 from components.study.errands import take_upload
 from components.study.public import check_rest
@@ -103,7 +104,7 @@ class Page:
             assert run.wait(60)
             self.run = run.id
         self.blocks = create_page(self.store, self.engine)
-        self.blocks.queue(default_concurrency_limit=16, max_size=PUBLIC.queue)
+        open_queue(self.blocks, PUBLIC)
         _, url, _ = self.blocks.launch(
             prevent_thread_lock=True, quiet=True, **launch_rules(PUBLIC), **launch_look()
         )
@@ -430,11 +431,12 @@ def test_the_launch_shows_nothing_it_need_not(page: Page) -> None:
         assert rules["allowed_paths"] == rules["footer_links"] == []
 
 
-def test_an_error_of_ours_tells_a_stranger_nothing_of_the_machine(page: Page) -> None:
+@pytest.mark.parametrize("asked", ["7", "[]", "{", "[[7]]", '["Position bias"]'])
+def test_an_error_of_ours_tells_a_stranger_nothing_of_the_machine(page: Page, asked: str) -> None:
     stranger = Stranger(page.url)
     stranger.open()
     step = stranger.step("eh-draw-0", "click")
-    worked, said = stranger.call(step, {"eh-study": "house", "eh-filter-contestants": 7})
+    worked, said = stranger.call(step, {"eh-study": "house", "eh-asked": asked})
     assert not worked
     assert str(page.bare.path.parent) not in said
     assert "Traceback" not in said and ".py" not in said

@@ -42,9 +42,9 @@ def test_two_readers_get_one_drawing_and_a_new_verdict_makes_another(store, tab)
     save(store, "one", "a", "xxyx")
     first, second = shown(store, tab), shown(store, tab)
     assert [mine is its for mine, its in zip(first, second, strict=True)] == [True] * len(first)
-    assert "x wins 75" in str(first[1])
+    assert "x wins 75" in str(first[0])
     save(store, "one", "a", "yyyx", sha="2")
-    assert "y wins 75" in str(shown(store, tab)[1])
+    assert "y wins 75" in str(shown(store, tab)[0])
 
 
 def test_another_filter_is_another_drawing(store, tab):
@@ -52,7 +52,7 @@ def test_another_filter_is_another_drawing(store, tab):
     values = [part.value for part in tab.inputs]
     values[1] = "nobody"
     other = results_tab.show(store, "one", tab, WINS, tuple(values))
-    assert other[1] != shown(store, tab)[1]
+    assert other[0] != shown(store, tab)[0]
 
 
 def test_a_run_of_other_data_is_no_neighbour(store):

@@ -87,11 +87,17 @@ class Session:
             if any(event == "load" for _, event in step["targets"]) and step["backend_fn"]:
                 await self.run(step)
 
+    def held(self, step: Mapping[str, Any]) -> list[Any]:
+        """What the inputs of a step hold."""
+        values, parts = self.values, self.parts
+        return [values.get(self.name(p), parts[p].get("value")) for p in step["inputs"]]
+
+    def ask(self) -> None:
+        """Filters and controls as one text, as the page's own script writes it."""
+        self.values["eh-asked"] = json.dumps(self.held(self.step("eh-filter-judge", "input")))
+
     async def run(self, step: Mapping[str, Any]) -> dict[str, Any]:
-        values = [
-            self.values.get(self.name(part), self.parts[part].get("value"))
-            for part in step["inputs"]
-        ]
+        values = self.held(step)
         body = {
             "data": values, "fn_index": step["id"], "session_hash": self.hash,
             "trigger_id": None, "event_data": None,
@@ -123,6 +129,7 @@ async def read_on(session: Session, books: Books, until: float, rng: random.Rand
         place = rng.randrange(len(VIEWS))
         session.values["eh-filter-judge"] = rng.choice(judges)
         session.values["eh-filter-category"] = rng.choice(["all", "coding", "math", "writing"])
+        session.ask()
         step = session.step(f"eh-draw-{place}", "click")
         began = time.monotonic()
         drawn = await session.run(step)

@@ -280,7 +280,7 @@ def look_at_results(app, prompt: str) -> tuple[str, str]:
     visitor = Visitor(app.url)
     visitor.open()
     visitor.fire("eh-study", "change", {"eh-study": DEMO}, fills="eh-filter-prompt")
-    values = {"eh-study": DEMO, "eh-filter-prompt": prompt}
+    values = visitor.asking({"eh-study": DEMO, "eh-filter-prompt": prompt})
     seen = visitor.fire("eh-draw-0", "click", values)
     told = next(str(text) for text in seen.values() if "eh-finding" in str(text))
     store = Store(app.store)

@@ -46,6 +46,12 @@ class Visitor:
         """
         return self._run(self._step(elem_id, event, fills), values)
 
+    def asking(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """`values` with the text in which the page's own script sends filters and controls."""
+        step = self._step("eh-filter-judge", "input", "")
+        text = json.dumps([self._value(part, values) for part in step["inputs"]])
+        return {**values, "eh-asked": text}
+
     def _run(self, step: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
         asked = {
             "data": [self._value(part, values) for part in step["inputs"]], "fn_index": step["id"],
