@@ -54,8 +54,13 @@ class LiveView:
     _points: list[SharePoint] = field(default_factory=list)
     _seen: set[int] = field(default_factory=set)
     """Places in the plan that have a verdict here."""
+    _start: int = 0
+    """The cursor at which the view began."""
     _picture: Picture | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self._start = self.cursor
 
     def picture(self) -> Picture:
         """The figures of now; the same object as before if no judgement has come since."""
@@ -70,7 +75,7 @@ class LiveView:
             return False
         if any(row[0] in self._seen for row in rows):
             self._begin_again()  # asked again or read again: the earlier verdict no longer counts
-            rows = self.store.narrow_rows(self.study)
+            rows = self.store.narrow_rows(self.study, since=self.cursor)
         self._seen.update(row[0] for row in rows)
         rows.sort(key=lambda row: row[-1])  # as they arrived
         new = frame_from_rows(rows, self.store.narrow_items(self.study), study=self.study)
@@ -82,7 +87,7 @@ class LiveView:
         return True
 
     def _begin_again(self) -> None:
-        self.cursor, self.frame, self.elo = 0, None, EloState()
+        self.cursor, self.frame, self.elo = self._start, None, EloState()
         self._battles, self._curves, self._points = [], {}, []
         self._seen = set()
 

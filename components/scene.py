@@ -10,6 +10,7 @@ import pandas as pd
 
 from components.rows import RULES, Filter, machine_rows
 from metrics.wins import Combine, Unreadable, outcomes
+from studies.records import EVIDENCE
 from studies.store import Store
 from studies.study import Study
 
@@ -39,6 +40,11 @@ class Scene:
     @cached_property
     def machines(self) -> pd.DataFrame:
         return machine_rows(self.frame)
+
+    @cached_property
+    def failed(self) -> int:
+        """Replies of machines that are no evidence."""
+        return int((~self.machines["status"].isin(list(EVIDENCE))).sum())
 
     @property
     def rule(self) -> tuple[Combine, Unreadable]:

@@ -9,13 +9,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-from studies.errors import EvenhandError, StoreUnusable, StudyError
+from studies.errors import EvenhandError, StudyError
 from studies.exports import FORMATS as OUT
 from studies.exports import export, write_lines
 from studies.recorded import save_recorded, study_name
 from studies.sources.formats import FORMATS
 from studies.sources.load import BUILT_IN, load_source
-from studies.store import Store
+from studies.store import Store, existing
 from studies.study import DataSpec, dump
 
 
@@ -23,7 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         making = options.command is import_file
-        store = Store(options.store) if making else _existing(options.store)
+        store = Store(options.store) if making else existing(options.store)
         options.command(store, options)
         store.close()
         sys.stdout.flush()
@@ -33,13 +33,6 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:  # `… | head`: the reader has what it wanted
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
-
-
-def _existing(path: Path | None) -> Store:
-    """Looking at a store must not make one where a name was mistyped."""
-    if path is not None and not path.exists():
-        raise StoreUnusable(f"there is no store at {path}; --store names the SQLite file")
-    return Store(path)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -138,7 +131,7 @@ def export_study(store: Store, options: argparse.Namespace) -> None:
         written = export(store, options.study, options.format, options.out)
         print(f"{options.out}: {written:,} records", file=sys.stderr)
     elif options.format == "jsonl":
-        write_lines(store.judgements(options.study), sys.stdout)
+        write_lines(store, options.study, sys.stdout)
     else:
         raise StudyError(f"--format {options.format} goes to a file: name it with --out")
 

@@ -40,6 +40,12 @@ JUDGEMENT: Final = (
 )
 TEXTS: Final = "reply, reasoning, detail, top"
 """What a narrow read never touches."""
+STUDY: Final = "(SELECT id FROM studies WHERE name=?)"
+WHOLE: Final = (
+    f"SELECT {PLAN}, {JUDGEMENT}, {TEXTS} FROM plan p "
+    "JOIN judgements j USING(key) JOIN replies r USING(key)"
+)
+"""Judgements with their texts: what `judgement_of` reads."""
 
 
 def put_study(connection: sqlite3.Connection, study: Study, plan_sha: str, recorded: bool) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import threading
 import time
@@ -15,41 +14,27 @@ from typing import Any, Final
 
 import pandas as pd
 
-from studies import database
+from studies import asked, database, look_ups
 from studies.ballots import (
     Ballot,
     Voting,
     ballots_of,
     checks_in,
     chosen_in,
-    keys_cast,
-    put_votes_back,
     put_voting,
     voting_of,
 )
 from studies.errors import StoreUnusable, StudyError
 from studies.frame import frame_from_rows
 from studies.kept import forget, keep, keep_value, read_kept, read_value
-from studies.owner import is_alive
+from studies.past_runs import PastRun as PastRun
+from studies.past_runs import past_runs
 from studies.records import Ask, Check, Item, Judgement
 from studies.removed import Watch
-from studies.rows import (
-    JUDGEMENT,
-    PLAN,
-    TEXTS,
-    PromptText,
-    Request,
-    ask_of,
-    delete_orphaned_extractions,
-    judgement_of,
-    put_items,
-    put_plan,
-    put_recorded,
-    put_study,
-)
-from studies.sources.native import stored_item
+from studies.rows import PromptText, Request
+from studies.saving import Changed as Changed
+from studies.saving import delete_whole, put_whole
 from studies.study import Study, parse
-from studies.suspects import suspicious_in
 from studies.versions import Value, Versions
 from studies.vote_facts import with_vote_facts
 from studies.writer import Writer
@@ -67,30 +52,6 @@ class StudyLine:
     planned: int
     judged: int
     updated: float
-
-
-@dataclass(frozen=True, slots=True)
-class PastRun:
-    """A run as the store remembers it; `state` is running, paused, stopped, done, failed or
-    interrupted."""
-
-    id: str
-    study: str
-    state: str
-    reason: str
-    started: float
-    ended: float | None
-    owner: str = ""
-    """Whose attempts are this run's."""
-
-
-@dataclass(frozen=True, slots=True)
-class Changed:
-    """What saving a study under an existing name did to its plan."""
-
-    kept: int
-    dropped: int
-    added: int
 
 
 class Store:
@@ -193,23 +154,10 @@ class Store:
         votes cast on the page with them."""
 
         def work(connection: sqlite3.Connection) -> Changed:
-            study_id = put_study(connection, study, plan_sha, only_recorded)
-            before = {
-                row[0]
-                for row in connection.execute(
-                    "SELECT key FROM plan WHERE study=? AND origin='live'", (study_id,)
-                )
-            }
-            connection.execute("DELETE FROM plan WHERE study=?", (study_id,))
-            put_items(connection, study_id, items)
-            connection.executemany("INSERT OR IGNORE INTO prompts VALUES (?,?,?,?)", prompts)
-            after = put_plan(connection, study_id, asks)
-            cast = keys_cast(connection, study.name)
-            others = (j for j in recorded if j.ask.key not in cast)
-            put_recorded(connection, study_id, others, start=len(after))
-            put_votes_back(connection, study.name)
-            keys = set(after)
-            return Changed(len(before & keys), len(before - keys), len(keys - before))
+            return put_whole(
+                connection, study, items, asks, prompts, recorded, plan_sha=plan_sha,
+                only_recorded=only_recorded,
+            )  # fmt: skip
 
         return self.writer.run(work)  # type: ignore[no-any-return]
 
@@ -239,85 +187,44 @@ class Store:
     def delete_study(self, name: str) -> int:
         """Removes a study and the judgements no other study asks for; returns how many went."""
         self.study(name)
-
-        def work(connection: sqlite3.Connection) -> int:
-            mine = "study=(SELECT id FROM studies WHERE name=?1)"
-            keys = (
-                f"SELECT key FROM plan WHERE {mine} UNION "
-                f"SELECT key FROM ballots WHERE {mine} AND key IS NOT NULL"
-            )
-            others = "SELECT key FROM plan WHERE study!=(SELECT id FROM studies WHERE name=?1)"
-            gone = f"key IN ({keys}) AND key NOT IN ({others})"
-            connection.execute(f"DELETE FROM replies WHERE {gone}", (name,))
-            count = connection.execute(f"DELETE FROM judgements WHERE {gone}", (name,)).rowcount
-            connection.execute(f"DELETE FROM requests WHERE {gone}", (name,))
-            delete_orphaned_extractions(connection)
-            connection.execute("DELETE FROM studies WHERE name=?", (name,))
-            connection.execute("DELETE FROM items WHERE sha NOT IN (SELECT sha FROM study_items)")
-            return count
-
         self._frames.pop(name, None)
         forget(self.path, name)
-        return self.writer.run(work)  # type: ignore[no-any-return]
+        return self.writer.run(lambda connection: delete_whole(connection, name))  # type: ignore[no-any-return]
 
     def items(self, name: str) -> dict[str, Item]:
-        rows = self.read(
-            "SELECT i.json FROM study_items s JOIN items i USING(sha) "
-            "WHERE s.study=(SELECT id FROM studies WHERE name=?) ORDER BY s.position",
-            (name,),
-        )
-        found = (stored_item(json.loads(text)) for (text,) in rows)
-        return {item.id: item for item in found}
+        return look_ups.items(self.read, name)
 
     def item(self, name: str, item: str) -> Item | None:
-        row = self.read(
-            "SELECT i.json FROM study_items s JOIN items i USING(sha) "
-            "WHERE s.study=(SELECT id FROM studies WHERE name=?) AND s.item=?",
-            (name, item),
-        ).fetchone()
-        return stored_item(json.loads(row[0])) if row else None
+        return look_ups.item(self.read, name, item)
 
     def narrow_items(self, name: str) -> dict[str, dict[str, Any]]:
-        """Category, answer lengths, preferences and suspects of every item, without its texts.
+        """Category, answer lengths, preferences and suspects of every item, without its texts."""
+        return look_ups.narrow_items(self.read, name)
 
-        An item that was stored before suspects were looked for is looked at now.
-        """
-        rows = self.read(
-            "SELECT s.item, i.narrow, CASE instr(i.narrow, '\"suspects\":') WHEN 0 THEN i.json END "
-            "FROM study_items s JOIN items i USING(sha) "
-            "WHERE s.study=(SELECT id FROM studies WHERE name=?)",
-            (name,),
-        )
-        return {item: _narrow(narrow, whole) for item, narrow, whole in rows}
+    def questions(self, name: str, items: Iterable[str]) -> dict[str, str]:
+        """The instructions of some items, without their answers."""
+        return look_ups.questions(self.read, name, items)
 
     def prompt_yaml(self, sha: str) -> str | None:
-        row = self.read("SELECT yaml FROM prompts WHERE sha=?", (sha,)).fetchone()
-        return row[0] if row else None
+        return look_ups.prompt_yaml(self.read, sha)
 
     def prompt_of(self, study: str, prompt: str) -> str | None:
         """The text of a prompt as a study's asks were planned with it."""
-        row = self.read(
-            "SELECT yaml FROM prompts WHERE name=? AND sha IN (SELECT r.prompt_sha FROM plan p "
-            "JOIN requests r USING(key) WHERE p.study=(SELECT id FROM studies WHERE name=?) "
-            "AND p.prompt=? LIMIT 1)",
-            (prompt, study, prompt),
-        ).fetchone()
-        return row[0] if row else None
+        return look_ups.prompt_of(self.read, study, prompt)
 
     def recorded_prompt(self, study: str, name: str) -> str | None:
         """Recorded asks carry no request; a prompt's words are known where one version was kept."""
-        rows = self.read("SELECT yaml FROM prompts WHERE name=? LIMIT 2", (name,)).fetchall()
-        return rows[0][0] if len(rows) == 1 else None
+        return look_ups.only_prompt(self.read, name)
 
     # ---- asks and judgements ---------------------------------------------------------------
 
     def asks(self, name: str) -> Iterator[Ask]:
         """Every live ask of a study in plan order."""
-        sql = (
-            f"SELECT {PLAN} FROM plan WHERE study=(SELECT id FROM studies WHERE name=?) "
-            "AND origin='live' ORDER BY position"
-        )
-        return (ask_of(row) for row in self.read(sql, (name,)))
+        return asked.asks(self.read, name)
+
+    def asks_anything(self, name: str) -> bool:
+        """Whether a study of that name has live asks."""
+        return asked.has_any(self.read, name)
 
     def pending(
         self,
@@ -333,50 +240,22 @@ class Store:
 
         `again`: statuses that do not satisfy, unless written after the seq `began`.
         """
-        rows = self.read(
-            f"SELECT position, {PLAN} FROM plan p "
-            "WHERE study=(SELECT id FROM studies WHERE name=?) AND judge=? AND position>? "
-            "AND origin='live' AND NOT EXISTS (SELECT 1 FROM judgements j WHERE j.key=p.key "
-            f"AND (j.status NOT IN ({','.join('?' * len(again))}) OR j.seq>?)) "
-            "ORDER BY position LIMIT ?",
-            (name, judge, after, *again, began, limit),
-        )
-        return [(row[0], ask_of(row[1:])) for row in rows]
+        return asked.pending(self.read, name, judge, after, limit, again, began)
 
     def unextracted(
         self, name: str, prompts: Sequence[str], after: int, limit: int
     ) -> list[tuple[int, Judgement]]:
         """Unreadable judgements written after a seq whose reply no extraction has read yet."""
-        rows = self.read(
-            f"SELECT j.seq, {PLAN}, {JUDGEMENT}, {TEXTS} FROM judgements j "
-            "JOIN plan p USING(key) JOIN replies r USING(key) "
-            "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND j.seq>? AND p.origin='live' "
-            f"AND j.status='unreadable' AND p.prompt IN ({','.join('?' * len(prompts))}) "
-            "AND NOT EXISTS (SELECT 1 FROM extractions e JOIN judgements x ON x.key=e.key "
-            "WHERE e.reads=j.key AND x.status!='error') ORDER BY j.seq LIMIT ?",
-            (name, after, *prompts, limit),
-        )
-        return [(row[0], judgement_of(row[1:])) for row in rows]
+        return asked.unextracted(self.read, name, prompts, after, limit)
 
     def extraction_of(self, key: str) -> tuple[str, str, str, str] | None:
         """Key, reply, finish reason and top log-probabilities of the extraction that read an ask's
         reply."""
-        row = self.read(
-            "SELECT e.key, r.reply, j.finish, COALESCE(r.top, '') FROM extractions e "
-            "JOIN judgements j ON j.key=e.key "
-            "JOIN replies r ON r.key=e.key WHERE e.reads=? ORDER BY j.seq DESC LIMIT 1",
-            (key,),
-        ).fetchone()
-        return row if row else None
+        return look_ups.extraction_of(self.read, key)
 
     def runs(self, study: str | None = None) -> list[PastRun]:
         """Runs of this store, newest first; one whose process is gone was interrupted."""
-        rows = self.read(
-            "SELECT id, study, owner, state, reason, started, ended FROM runs "
-            "WHERE ?1 IS NULL OR study=?1 ORDER BY started DESC",
-            (study,),
-        ).fetchall()
-        return [_past_run(row, self.owners) for row in rows]
+        return past_runs(self.read, self.owners, study)
 
     def counts(self, name: str, *, recorded: bool = False) -> dict[str, int]:
         """Planned asks and how many ended in each status (noise-floor repeats included).
@@ -411,55 +290,46 @@ class Store:
         return self._versions.kept(name, what, version, worked_out)
 
     def _tallied(self, name: str, origin: str) -> dict[str, int]:
-        rows = self.read(
-            "SELECT COALESCE(j.status, 'pending'), count(*) FROM plan p "
-            "LEFT JOIN judgements j USING(key) "
-            "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND p.origin=? GROUP BY 1",
-            (name, origin),
-        )
-        return {str(status): int(count) for status, count in rows}
+        return asked.tallied(self.read, name, origin)
 
     def tokens(self, name: str) -> tuple[int, int]:
         """Prompt and completion tokens of a study's judgements."""
-        row = self.read(
-            "SELECT COALESCE(sum(prompt_tokens), 0), COALESCE(sum(completion_tokens), 0) "
-            "FROM plan p JOIN judgements j USING(key) "
-            "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND p.origin='live'",
-            (name,),
-        ).fetchone()
-        return int(row[0]), int(row[1])
+        return asked.tokens(self.read, name)
 
     def pace(self, endpoint: str) -> tuple[float, float] | None:
         """Prompt tokens and calls a second of the last judgements from an endpoint, one by one."""
-        tokens, calls, seconds = self.read(
-            "SELECT sum(prompt_tokens - cached_tokens), count(*), sum(seconds) FROM "
-            "(SELECT j.* FROM judgements j JOIN requests r USING(key) WHERE r.endpoint=? "
-            "AND j.status IN ('ok','extracted','unreadable') ORDER BY j.seq DESC LIMIT 100)",
-            (endpoint,),
-        ).fetchone()
-        return (float(tokens) / seconds, calls / seconds) if calls >= 5 and seconds > 0 else None
+        return asked.pace(self.read, endpoint)
 
     def judgements(self, name: str, *, after: int = 0, limit: int = 10**9) -> Iterator[Judgement]:
         """Judgements of a study with their texts, in plan order."""
-        rows = self.read(
-            f"SELECT {PLAN}, {JUDGEMENT}, {TEXTS} FROM plan p "
-            "JOIN judgements j USING(key) JOIN replies r USING(key) "
-            "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND p.position>=? "
-            "ORDER BY p.position LIMIT ?",
-            (name, after, limit),
-        )
-        return (judgement_of(row) for row in rows)
+        return asked.judgements(self.read, name, after, limit)
 
     def recorded(self, name: str) -> Iterator[Judgement]:
         """What a study holds that nobody was asked: recorded verdicts and human votes."""
-        rows = self.read(
-            f"SELECT {PLAN}, {JUDGEMENT}, {TEXTS} FROM plan p "
-            "JOIN judgements j USING(key) JOIN replies r USING(key) "
-            "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND p.origin='recorded' "
-            "ORDER BY p.position",
-            (name,),
-        )
-        return (judgement_of(row) for row in rows)
+        return asked.recorded(self.read, name)
+
+    def judgement(self, name: str, key: str) -> Judgement | None:
+        return look_ups.judgement(self.read, name, key)
+
+    def keys_at(self, seqs: Iterable[int]) -> dict[int, str]:
+        """Keys by the frame's `seq`; one that was replaced since has gone."""
+        return look_ups.keys_at(self.read, seqs)
+
+    def seq_of(self, key: str) -> int | None:
+        row = self.read("SELECT seq FROM judgements WHERE key=?", (key,)).fetchone()
+        return row[0] if row else None
+
+    def request(self, key: str) -> Request | None:
+        """What a key stands for; a recorded or human judgement has none."""
+        return look_ups.request(self.read, key)
+
+    def matching(self, name: str, text: str) -> list[int]:
+        """The seqs of judgements whose reply or question holds a text, whatever its case."""
+        return look_ups.matching(self.read, name, text)
+
+    def latest(self, name: str, count: int, *, failures_only: bool = False) -> list[Judgement]:
+        """The last replies as they came, newest first."""
+        return look_ups.latest(self.read, name, count, failures_only=failures_only)
 
     # ---- people's votes: what decides and writes them is studies.voting -----------------------
 
@@ -495,87 +365,7 @@ class Store:
         why = self.chosen(name)
         return sum(chosen != "random" for chosen in why.values()), len(why)
 
-    def asks_anything(self, name: str) -> bool:
-        """Whether a study of that name has live asks."""
-        found = self.read(
-            "SELECT 1 FROM plan WHERE study=(SELECT id FROM studies WHERE name=?) "
-            "AND origin='live' LIMIT 1",
-            (name,),
-        )
-        return found.fetchone() is not None
-
-    def judgement(self, name: str, key: str) -> Judgement | None:
-        row = self.read(
-            f"SELECT {PLAN}, {JUDGEMENT}, {TEXTS} FROM plan p "
-            "JOIN judgements j USING(key) JOIN replies r USING(key) "
-            "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND key=?",
-            (name, key),
-        ).fetchone()
-        return judgement_of(row) if row else None
-
-    def keys_at(self, seqs: Iterable[int]) -> dict[int, str]:
-        """Keys by the frame's `seq`; one that was replaced since has gone."""
-        wanted = list(seqs)
-        places = ",".join("?" * len(wanted))
-        return dict(self.read(f"SELECT seq, key FROM judgements WHERE seq IN ({places})", wanted))
-
-    def seq_of(self, key: str) -> int | None:
-        row = self.read("SELECT seq FROM judgements WHERE key=?", (key,)).fetchone()
-        return row[0] if row else None
-
-    def request(self, key: str) -> Request | None:
-        """What a key stands for; a recorded or human judgement has none."""
-        row = self.read(
-            "SELECT key, endpoint, model, prompt_sha, parameters FROM requests WHERE key=?", (key,)
-        ).fetchone()
-        return Request(*row) if row else None
-
-    def questions(self, name: str, items: Iterable[str]) -> dict[str, str]:
-        """The instructions of some items, without their answers."""
-        wanted = list(items)
-        places = ",".join("?" * len(wanted))
-        rows = self.read(
-            "SELECT s.item, json_extract(i.json, '$.instruction') "
-            "FROM study_items s JOIN items i USING(sha) "
-            f"WHERE s.study=(SELECT id FROM studies WHERE name=?) AND s.item IN ({places})",
-            (name, *wanted),
-        )
-        return dict(rows)
-
-    def matching(self, name: str, text: str) -> list[int]:
-        """The seqs of judgements whose reply or question holds a text, whatever its case."""
-        escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-        like, study = f"%{escaped}%", "(SELECT id FROM studies WHERE name=?)"
-        rows = self.read(
-            "SELECT j.seq FROM plan p JOIN judgements j USING(key) JOIN replies r USING(key) "
-            f"WHERE p.study={study} AND (r.reply LIKE ? ESCAPE '\\' OR p.item IN "
-            "(SELECT s.item FROM study_items s JOIN items i USING(sha) "
-            f"WHERE s.study={study} AND json_extract(i.json, '$.instruction') LIKE ? ESCAPE '\\'))",
-            (name, like, name, like),
-        )
-        return [seq for (seq,) in rows]
-
-    def latest(self, name: str, count: int, *, failures_only: bool = False) -> list[Judgement]:
-        """The last replies as they came, newest first."""
-        only = "AND j.status NOT IN ('ok','extracted')" if failures_only else ""
-        mine = "p.study=(SELECT id FROM studies WHERE name=?)"
-        # Cross joins are done as they are written: back from the newest until enough are found,
-        # without their texts; a study of a million would else be sorted for its last eight.
-        newest = [
-            seq
-            for (seq,) in self.read(
-                f"SELECT j.seq FROM judgements j CROSS JOIN plan p ON p.key=j.key WHERE {mine} "
-                f"{only} ORDER BY j.seq DESC LIMIT ?",
-                (name, count),
-            )
-        ]
-        rows = self.read(
-            f"SELECT {PLAN}, {JUDGEMENT}, {TEXTS} FROM judgements j "
-            "CROSS JOIN plan p USING(key) CROSS JOIN replies r USING(key) "
-            f"WHERE {mine} AND j.seq IN ({','.join('?' * len(newest))}) ORDER BY j.seq DESC",
-            (name, *newest),
-        )
-        return [judgement_of(row) for row in rows]
+    # ---- the frame --------------------------------------------------------------------
 
     def version(self, name: str) -> tuple[str, int]:
         """Changes when the study's plan or any of its judgements does."""
@@ -589,15 +379,7 @@ class Store:
         return self._narrow_cursor(name, since).fetchall()
 
     def _narrow_cursor(self, name: str, since: int = 0) -> sqlite3.Cursor:
-        """Row by row: five million at once would not fit."""
-        return self.read(
-            "SELECT p.position, p.item, p.judge, p.prompt, p.shown, p.labels, p.repeat, p.noise, "
-            "p.orders, j.status, j.pick, j.margin, j.scores, j.probabilities, j.seq "
-            f"FROM {'judgements j CROSS JOIN plan p' if since else 'plan p JOIN judgements j'} "
-            "ON p.key=j.key "  # a cross join is done as it is written: first what came since
-            "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND j.seq>? ORDER BY p.position",
-            (name, since),
-        )
+        return asked.narrow_cursor(self.read, name, since)
 
     def frame(self, study: str | None = None) -> pd.DataFrame:
         """The narrow table that metrics read: of one study, or of the only one there is."""
@@ -636,22 +418,14 @@ class Store:
         return names[0]
 
 
+def existing(path: Path | None) -> Store:
+    """Looking at a store must not make one where a name was mistyped."""
+    if path is not None and not path.exists():
+        raise StoreUnusable(f"there is no store at {path}; --store names the SQLite file")
+    return Store(path)
+
+
 @lru_cache(maxsize=256)
 def _parsed(text: str, name: str) -> Study:
     """A study is frozen, and reading its YAML takes longer than drawing a table of it."""
     return parse(text, name)
-
-
-def _narrow(narrow: str, whole: str | None) -> dict[str, Any]:
-    facts: dict[str, Any] = json.loads(narrow)
-    if whole is not None:
-        facts["suspects"] = suspicious_in(stored_item(json.loads(whole)))
-    return facts
-
-
-def _past_run(row: Sequence[Any], owners: Path) -> PastRun:
-    run_id, study, owner, state, reason, started, ended = row
-    if ended is None and not is_alive(owners, owner):
-        state = "interrupted"
-        reason = "its process ended; start the study again to go on where it stopped"
-    return PastRun(run_id, study, state, reason, started, ended, owner)

@@ -14,6 +14,7 @@ from components.bias.matrix import BY_CATEGORY, MEASURES, SUBTITLES, matrix_of
 from components.bias.words import Lean, finding_of, flip_sentence, leans_of, rows_are
 from components.charts import Figure
 from components.drawing.panels import FirstVisitRow, FlipRow, Kpi, empty, flips_table, kpi_strip
+from components.drawing.pieces import not_evidence
 from components.drawing.slots import SlotRow, slot_histogram
 from components.format import count, interval, number, share
 from components.rows import machine_rows
@@ -220,11 +221,7 @@ def _option_kpis(bias: Bias) -> list[Kpi]:
 
 
 def _failures(failures: int, planned: int) -> Kpi:
-    return Kpi(
-        "Not evidence", count(failures), f"of {count(planned)}",
-        "unreadable, empty or failed; never counted as ties",
-        link="open them" if failures else "", select={"status": "failures"} if failures else None,
-    )  # fmt: skip
+    return not_evidence(failures, planned, "unreadable, empty or failed; never counted as ties")
 
 
 def _coin(options: int) -> str:

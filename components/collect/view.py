@@ -10,6 +10,7 @@ from typing import Final
 from components.drawing.pieces import notice, wrap
 from components.format import count, safe
 from components.inspect.data import picture
+from components.inspect.pieces import pictures_html
 from components.study.bench import data_of, loaded
 from components.study.edit import other_source, put
 from components.study.errands import Went
@@ -106,20 +107,10 @@ def show_item(ground: Ground, item: Item | None) -> str:
     """What a caption is for: the question and the images; an https address is a link, not read."""
     if item is None:
         return ""
-    shown = []
-    for path in item.images:
-        one = picture(path, ground.beside)
-        if one.source:
-            shown.append(f'<img alt="{safe(one.name)}" src="{safe(one.source)}" loading="lazy">')
-        elif one.link:
-            shown.append(
-                f'<a href="{safe(one.link)}" target="_blank" rel="noopener noreferrer nofollow">'
-                "Open the image</a>"
-            )
-        else:
-            shown.append(f'<span class="hint">{safe(one.name)}</span>')
-    none = "" if shown else '<p class="hint">This item has no image: describe what it is about.</p>'
-    pictures = f'<div class="eh-pictures">{"".join(shown)}</div>' if shown else none
+    pictures = '<p class="hint">This item has no image: describe what it is about.</p>'
+    if item.images:
+        found = (picture(path, ground.beside) for path in item.images)
+        pictures = pictures_html(found, "Open the image")
     return wrap(f'<p class="eh-q" dir="auto">{safe(item.instruction)}</p>{pictures}')
 
 

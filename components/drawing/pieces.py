@@ -57,6 +57,12 @@ class Kpi:
     """Share spent and share forecast, 0 to 1."""
 
 
+def not_evidence(failed: int, asked: int, note: str = "unreadable, empty or failed") -> Kpi:
+    """Replies that say nothing: how many of those asked, and one click to them."""
+    link, select = ("Open", {"status": "failures"}) if failed else ("", None)
+    return Kpi("Not evidence", count(failed), f"of {count(asked)}", note, link, select)
+
+
 @dataclass(frozen=True, slots=True)
 class Action:
     """A button that names what it does and its price; `select` is what a click sends."""

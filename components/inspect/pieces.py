@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from components.format import attributes, count, safe
+from components.inspect.data import Picture
 
 MOST_TEXT: Final = 40_000
 """Characters of one text on the page; the store has the rest."""
@@ -22,6 +23,20 @@ def side_by_side(cards: Iterable[str]) -> str:
 def drawer(title: str, body: str, kind: str, opened: bool = False) -> str:
     made = attributes({"class": f"eh-{kind} eh-drawer", "open": "open" if opened else None})
     return f"<details{made}><summary>{safe(title)}</summary>{body}</details>"
+
+
+def pictures_html(pictures: Iterable[Picture], words: str) -> str:
+    """Images of an item in a row; one that is elsewhere is a link of these words, not read."""
+    return f'<div class="eh-pictures">{"".join(_picture(one, words) for one in pictures)}</div>'
+
+
+def _picture(one: Picture, words: str) -> str:
+    if one.source:
+        return f'<img alt="{safe(one.name)}" src="{safe(one.source)}" loading="lazy">'
+    if one.link:
+        rel = 'target="_blank" rel="noopener noreferrer nofollow"'
+        return f'<a href="{safe(one.link)}" {rel}>{safe(words)}</a>'
+    return f'<span class="hint">{safe(one.name)}</span>'
 
 
 def absent(text: str) -> str:

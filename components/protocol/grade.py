@@ -77,21 +77,22 @@ def coin(measure: str, options: int) -> float | None:
 
 
 def coin_line(measure: str, options: Sequence[int]) -> str:
-    """ "coin at N = 3: 0.58" for every N in view."""
-    scale = MEASURES[measure][1]
-    unit = f"{NARROW}%" if scale.unit == "%" else ""
-    known = {n: coin(measure, n) for n in options}
-    said = [f"N = {n}: **{scale.text(v)}{unit}**" for n, v in known.items() if v is not None]
+    """ "A coin scores, at N = 3: 0.58" for every N in view."""
+    said = _coins(measure, options)
     return f"A coin scores, at {', at '.join(said)}." if said else ""
 
 
 def coin_aside(measure: str, options: Sequence[int]) -> str:
     """The same at the end of the scale strip: "coin at N = 3: 0.58"."""
+    said = _coins(measure, options)
+    return f"coin at {', '.join(said)}" if said else ""
+
+
+def _coins(measure: str, options: Sequence[int]) -> list[str]:
     scale = MEASURES[measure][1]
     unit = f"{NARROW}%" if scale.unit == "%" else ""
     known = {n: coin(measure, n) for n in options}
-    said = [f"N = {n}: {scale.text(v)}{unit}" for n, v in known.items() if v is not None]
-    return f"coin at {', '.join(said)}" if said else ""
+    return [f"N = {n}: {scale.text(v)}{unit}" for n, v in known.items() if v is not None]
 
 
 # -- the heatmap ---------------------------------------------------------------------------------
@@ -198,7 +199,7 @@ def tell(cells: Sequence[GradeCell]) -> tuple[str, str]:
     known = [c for c in cells if c.corrected.value is not None]
     leader = f"{best.judge} with {short_prompt(best.prompt)}"
     lead = f"{leader} has the highest grade, {number(best.grade.value, 2)}{_yet(best)}. "
-    lead += coin_line("Grade", best.options).replace("**", "")
+    lead += coin_line("Grade", best.options)
     if len(known) == 1:
         word = "beats" if sure else "does not beat"
         return f"{leader} {word} a coin when the options rotate.", lead

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from components.drawing.panels import Kpi, empty, heading, kpi_strip
-from components.format import count
+from components.drawing.pieces import not_evidence
 from components.protocol import alignment as protocol_alignment
 from components.protocol import cost as protocol_cost
 from components.protocol import creation as protocol_creation
@@ -22,7 +22,6 @@ from components.protocol.unrelated import Beside
 from components.remember import remembered
 from components.scene import Scene
 from metrics.alignment_table import AlignmentTable
-from studies.records import EVIDENCE
 from studies.study import Study
 
 KEYS: Final = (
@@ -222,11 +221,6 @@ def show_kpis(scene: Scene) -> str:
         kpis = protocol_cost.visit_kpis(board(scene), spending(scene), read)
     elif wanted:
         kpis = protocol_games.game_kpis(scene)
-    failed = int((~scene.machines["status"].isin(list(EVIDENCE))).sum())
     if kpis:
-        kpis.append(
-            Kpi("Not evidence", count(failed), f"of {count(len(scene.machines))}",
-                "unreadable, empty or failed", "Open" if failed else "",
-                {"status": "failures"} if failed else None)
-        )  # fmt: skip
+        kpis.append(not_evidence(scene.failed, len(scene.machines)))
     return kpi_strip(kpis[:5]) if kpis else ""

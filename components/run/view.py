@@ -15,7 +15,7 @@ from components.drawing.panels import (
     wrap,
 )
 from components.format import NARROW, count, dollars, duration, interval, safe, share
-from components.live import Picture
+from components.live import MOST, Picture
 from components.run.facts import Facts
 from judges.pending import Quote
 from judges.runs import Snapshot
@@ -80,9 +80,21 @@ def _reasons(snapshot: Snapshot | None) -> str:
 
 
 def show_kpis(facts: Facts, picture: Picture) -> str:
-    return kpi_strip(
-        [_rate(facts), _left(facts), _spent(facts), _not_evidence(facts), _first(picture)]
+    numbers = [_rate(facts), _left(facts), _spent(facts), _not_evidence(facts)]
+    return kpi_strip([*numbers, _first(facts, picture)]) + _from_now_on(facts)
+
+
+def _from_now_on(facts: Facts) -> str:
+    """A study too large to be followed from its first verdict says what its charts leave out."""
+    if facts.planned <= MOST:
+        return ""
+    told = (
+        f"A study of {count(facts.planned)} verdicts, too many to draw here: see Results."
+        if facts.recorded
+        else f"A study of {count(facts.planned)} asks: the first-slot share and the charts here "
+        "count only what has come since this tab was first opened on it. Results counts everything."
     )
+    return wrap(f'<p class="eh-small eh-mute">{safe(told)}</p>')
 
 
 def _rate(facts: Facts) -> Kpi:
@@ -178,10 +190,13 @@ def _not_evidence(facts: Facts) -> Kpi:
     )  # fmt: skip
 
 
-def _first(picture: Picture) -> Kpi:
+def _first(facts: Facts, picture: Picture) -> Kpi:
     estimate = picture.share
     if estimate.value is None:
-        return Kpi("First-slot share", "–", note=estimate.note or "nothing read in all orders yet")
+        note = estimate.note or "nothing read in all orders yet"
+        if facts.done and not picture.rows:
+            note = "see Results" if facts.recorded else "no verdict since this tab was opened"
+        return Kpi("First-slot share", "–", note=note)
     bounds = interval(estimate, 1, scale=100)
     note = f"{bounds}, n {count(estimate.n)}; even is {share(1 / picture.options, 0)}"
     return Kpi("First-slot share", share(estimate.value, 1), note=note)

@@ -17,8 +17,9 @@ from judges.models.weights import WeightsMissing
 from judges.plan import Plan
 from judges.plan_checks import check_plan
 from judges.prompt import load_prompt
-from studies.errors import EvenhandError
+from studies.errors import EvenhandError, StudyError
 from studies.records import Item
+from studies.shards import ITEMS
 from studies.sources.load import Loaded, image_folder, load_source, source_path
 from studies.study import DataSpec, from_mapping, parse
 
@@ -132,6 +133,7 @@ def planned(text: str, folder: Path) -> Plan:
     check_rest(study)
     found = loaded(study.data, folder).cut(study.data)
     items = tuple(found.items)
+    _check_askable(found)
     prompts = tuple(load_prompt(name, folder) for name in study.prompts)
     if study.protocol:
         prompts = tuple(p for p in prompts if p.protocol == study.protocol)
@@ -139,3 +141,13 @@ def planned(text: str, folder: Path) -> Plan:
     check_plan(study, items, prompts)
     images = image_folder(study.data, folder)
     return Plan(study, items, prompts, images, recorded=tuple(found.judgements))
+
+
+def _check_askable(found: Loaded) -> None:
+    """Verdicts may come without what they are about: they open, but nothing can be asked."""
+    if found.shards is not None and not any(item.responses for item in found.items):
+        raise StudyError(
+            f"data.source: {found.shards.folder.name} holds verdicts, but no questions and no "
+            f"answers, so there is nothing to ask about. Open the verdicts as a study (step 1), or "
+            f"put the items into {ITEMS} beside the shards"
+        )

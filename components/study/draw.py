@@ -95,7 +95,7 @@ def prompt_body(bench: Bench, view: View, draft: str = "") -> str:
     if view.mode == "compare":
         return form(compared(bench, view), seen=view.seen)
     shown = shown_prompt(bench.sheet, view)
-    return form(side_by_side(bench, view, shown.prompt if shown else None), seen=view.seen)
+    return form(side_by_side(bench, view, shown), seen=view.seen)
 
 
 def draft_of(bench: Bench, view: View) -> str:

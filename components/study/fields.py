@@ -39,6 +39,21 @@ def step_head(number: int, title: str, aside: str = "") -> str:
     return f'<header class="eh-head">{head}{right}</header>'
 
 
+def chosen(label: str, action: Mapping[str, Any], on: bool) -> str:
+    """A box to tick whose change is an action: what is asked, and what is on offer."""
+    made = attributes(
+        {
+            "type": "button",
+            "role": "checkbox",
+            "class": "eh-chk on" if on else "eh-chk",
+            "aria-checked": str(on).lower(),
+            "aria-label": label,
+            "data-do": json.dumps(dict(action)),
+        }
+    )
+    return f"<button{made}>{'✓' if on else ''}</button>"
+
+
 def sub_head(title: str, aside: str = "") -> str:
     right = f"<span>{rich(aside)}</span>" if aside else ""
     return f'<div class="eh-sub"><b>{rich(title)}</b>{right}</div>'

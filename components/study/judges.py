@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
 from components.drawing.pieces import status_badge
-from components.format import attributes, count, dollars, safe
+from components.format import count, dollars, safe
 from components.study.fields import (
     choose,
+    chosen,
     link,
     press,
     row,
@@ -42,10 +42,8 @@ def _card(judge: Mapping[str, Any], place: str, view: View, told: Checked | None
         "Close" if open_ else "Edit", {"do": "open judge", "judge": "" if open_ else place},
         kind="small", label=f"{'Close' if open_ else 'Edit'} {name}",
     )  # fmt: skip
-    head = (
-        f"<header>{_tick(name, {'do': 'park', 'judge': int(place)}, True)}<b>{safe(name)}</b>"
-        f'<span class="eh-grow"></span>{buttons}{edit}</header>'
-    )
+    box = chosen(f"Ask {name}", {"do": "park", "judge": int(place)}, True)
+    head = f'<header>{box}<b>{safe(name)}</b><span class="eh-grow"></span>{buttons}{edit}</header>'
     result = _result(told) if told else ""
     form = judge_form(judge, f"judge.{place}", name) if open_ else ""
     return f'<div class="eh-jc">{head}<div class="d">{_told(judge, name)}</div>{result}{form}</div>'
@@ -54,27 +52,14 @@ def _card(judge: Mapping[str, Any], place: str, view: View, told: Checked | None
 def _parked(judge: Mapping[str, Any], place: int) -> str:
     name = str(judge.get("name", ""))
     gone = link("Remove", {"do": "drop", "judge": place}, label=f"Remove {name}")
+    box = chosen(f"Ask {name}", {"do": "unpark", "judge": place}, False)
     head = (
-        f"<header>{_tick(name, {'do': 'unpark', 'judge': place}, False)}<b>{safe(name)}</b>"
+        f"<header>{box}<b>{safe(name)}</b>"
         f'<span class="eh-grow"></span><span class="eh-small">{gone}</span></header>'
     )
     return (
         f'<div class="eh-jc off">{head}<div class="d">{_told(judge, name)}, not asked</div></div>'
     )
-
-
-def _tick(name: str, action: Mapping[str, Any], on: bool) -> str:
-    made = attributes(
-        {
-            "type": "button",
-            "role": "checkbox",
-            "class": "eh-chk on" if on else "eh-chk",
-            "aria-checked": str(on).lower(),
-            "aria-label": f"Ask {name}",
-            "data-do": json.dumps(dict(action)),
-        }
-    )
-    return f"<button{made}>{'✓' if on else ''}</button>"
 
 
 def _told(judge: Mapping[str, Any], name: str) -> str:

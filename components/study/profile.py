@@ -135,8 +135,10 @@ def _foot(found: Profile) -> str:
             f"{c.name} lacks {count(c.missing + c.empty)} of {count(found.items)}" for c in gaps[:6]
         )
         parts.append(f"Answers: {told}.")
-    else:
+    elif found.coverage:
         parts.append("Every contestant answered every item.")
+    else:
+        parts.append("There are no answers in these records.")
     if found.images:
         some = sum(n for images, n in found.images if images)
         several = sum(n for images, n in found.images if images > 1)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Final
 
-from components.format import attributes, count, safe
-from components.study.fields import link, press, sub_head
+from components.format import count, safe
+from components.study.fields import chosen, link, press, sub_head
 from components.study.sheet import Sheet, prompts_on_offer
 from judges.prompt import load_prompt
 from judges.prompt_library import Listed
@@ -59,23 +58,14 @@ def _row(name: str, one: Listed | None, sheet: Sheet, on: bool) -> str:
         told = (
             f"{mine}{prompt.protocol}, {count(len(prompt.messages), 'message')}, {prompt.verdict}"
         )
-    tick = attributes(
-        {
-            "type": "button",
-            "role": "checkbox",
-            "class": "eh-chk on" if on else "eh-chk",
-            "aria-checked": str(on).lower(),
-            "aria-label": f"Ask with {title}",
-            "data-do": json.dumps({"do": "prompt", "prompt": name, "on": not on}),
-        }
-    )
+    box = chosen(f"Ask with {title}", {"do": "prompt", "prompt": name, "on": not on}, on)
     opens = " · ".join(
         link(words, {"do": "show prompt", "prompt": name, "mode": mode}, label=f"{words} {title}")
         for words, mode in (("Preview", "side"), ("Edit", "editor"))
     )
     aside = f'<span class="eh-small">{opens}</span>' if one else ""
     return (
-        f'<div class="eh-pl{" on" if on else ""}"><button{tick}>{"✓" if on else ""}</button>'
+        f'<div class="eh-pl{" on" if on else ""}">{box}'
         f'<span class="eh-mono">{safe(title)}</span>{aside}'
         f'<span class="d">{safe(told)}</span></div>'
     )

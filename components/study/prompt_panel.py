@@ -15,7 +15,7 @@ from components.study.fields import choose, seg, steps
 from components.study.sheet import Sheet, View, own_prompts, prompt_named, prompts_on_offer
 from judges.plan import CHARACTERS_PER_TOKEN
 from judges.prompt import Prompt, load_prompt
-from judges.prompt_library import Checked, Listed, check_prompt, preview
+from judges.prompt_library import Checked, Listed, Problem, check_prompt, preview
 from judges.template import pieces
 from studies.comparisons import contestants_of
 from studies.errors import EvenhandError
@@ -146,12 +146,13 @@ def _contestants(bench: Bench, item: Item) -> list[str]:
     return [name for name in names if name in answered] or answered
 
 
-def side_by_side(bench: Bench, view: View, prompt: Prompt | None) -> str:
-    if prompt is None:
+def side_by_side(bench: Bench, view: View, shown: Listed | None) -> str:
+    if shown is None:
         return notice("warn", "No prompt.", "Tick one in step 2, or write your own.")
+    prompt = shown.prompt
     return (
         f'<div class="eh-ed"><div class="eh-box">{template_html(prompt)}</div>'
-        f'<div class="eh-box well">{sent_html(bench, view, prompt)}</div></div>{verdict_on(prompt)}'
+        f'<div class="eh-box well">{sent_html(bench, view, prompt)}</div></div>{verdict_on(shown)}'
     )
 
 
@@ -176,6 +177,8 @@ def sent_html(bench: Bench, view: View, prompt: Prompt) -> str:
     if not bench.items:
         return notice("warn", "No item to show it on.", bench.data_fault or "The slice is empty.")
     item = bench.items[min(view.item, len(bench.items) - 1)]
+    if not item.responses and prompt.protocol != "describe":
+        return '<p class="hint">This item has no answers: there is nothing to show it on.</p>'
     sent = as_sent(bench, prompt, item)
     if sent.fault:
         return notice("bad", "Cannot be rendered.", sent.fault)
@@ -214,18 +217,15 @@ def _text(content: Any) -> str:
 # ---------------------------------------------------------------------- checking, comparing
 
 
-def verdict_on(prompt: Prompt) -> str:
+def verdict_on(shown: Listed) -> str:
     """What can be said about a prompt without asking anybody."""
-    return checked_html(check_prompt(prompt.yaml, prompt.name))
+    checked = check_prompt(shown.prompt.yaml, shown.prompt.name)
+    return checked_html(checked, ours=shown.built_in)
 
 
-def checked_html(checked: Checked) -> str:
+def checked_html(checked: Checked, *, ours: bool = False) -> str:
     prompt = checked.prompt
-    problems = "".join(
-        notice("bad" if p.level == "error" else "warn",
-               "Cannot be saved." if p.level == "error" else "Mind:", p.text)
-        for p in checked.problems
-    )  # fmt: skip
+    problems = "".join(_problem(problem, ours) for problem in checked.problems)
     if prompt is None or not checked.usable:
         return problems
     told = (
@@ -238,6 +238,15 @@ def checked_html(checked: Checked) -> str:
         f'<span class="eh-small">{safe(told)}</span><span class="eh-grow"></span>'
         f'<span class="eh-small eh-mute">{safe(sha)}</span></div>{problems}'
     )
+
+
+def _problem(problem: Problem, ours: bool) -> str:
+    """A prompt of ours is asked as it stands: what there is to know about it is no alarm."""
+    if problem.level == "error":
+        return notice("bad", "Cannot be saved.", problem.text)
+    if ours:
+        return f'<p class="hint">To know: {safe(problem.text)}.</p>'
+    return notice("warn", "Mind:", problem.text)
 
 
 def editor_side(bench: Bench, view: View, text: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from components.drawing.pieces import notice
 from components.format import count, rich, safe
 from components.inspect.data import picture
+from components.inspect.pieces import pictures_html
 from components.study.bench import Bench, data_of
 from components.study.data import upload_name
 from components.study.fields import choose, press, row, steps, sub_head
@@ -26,6 +27,10 @@ from studies.sources.mapped import FIELDS
 from studies.sources.tables import Table, is_table, read_table, text_of
 
 _LONG: Final = 420
+_SHARDS: Final = (
+    "The verdicts stay in their folder until they are opened. A run of this study asks its own "
+    "judges about the same items; the folder's verdicts are no part of it."
+)
 _KINDS: Final = ("missing", "empty", "duplicate", "conflicting", "unknown")
 
 
@@ -64,9 +69,7 @@ def _detected(bench: Bench) -> str:
     if bench.loaded is None or bench.sheet.source == "probe":
         return ""
     found = bench.loaded
-    verdicts = (
-        f" and {count(len(found.judgements), 'recorded verdict')}" if found.judgements else ""
-    )
+    verdicts = f" and {count(found.verdicts, 'recorded verdict')}" if found.verdicts else ""
     why = own_name(bench, found.why)
     told = f"**{found.format}**: {count(len(found.items), 'item')}{verdicts}. {why}."
     parts = [f'<p class="hint eh-found">{rich(told)}</p>']
@@ -80,7 +83,9 @@ def _detected(bench: Bench) -> str:
             f"<details class='eh-how' data-keep='notes'><summary>{count(len(found.notes), 'note')} "
             f"on these records</summary>{listed}</details>"
         )
-    if found.judgements:
+    if found.shards is not None:
+        parts.append(f'<p class="hint eh-found">{_SHARDS}</p>')
+    if found.verdicts:
         button = press("Open these verdicts as a study", {"do": "recorded"}, errand=True)
         parts.append(f'<div class="eh-row">{button}</div>')
     return "".join(parts)
@@ -263,24 +268,13 @@ def _pictures(bench: Bench, item: Item) -> str:
         folder = image_folder(data_of(bench.sheet), bench.sheet.folder)
     except EvenhandError:
         folder = None
-    shown = []
-    for path in item.images[:4]:
-        one = picture(path, folder)
-        if one.source:
-            shown.append(f'<img alt="{safe(one.name)}" src="{safe(one.source)}" loading="lazy">')
-        elif one.link:
-            shown.append(
-                f'<a href="{safe(one.link)}" target="_blank" rel="noopener noreferrer nofollow">'
-                "image</a>"
-            )
-        else:
-            shown.append(f'<span class="hint">{safe(one.name)}</span>')
+    shown = pictures_html((picture(path, folder) for path in item.images[:4]), "image")
     context = item.context if isinstance(item.context, str) else " ".join(item.context)
     told = f"Description, {count(len(context.split()), 'word')}: {_short(context, 140)}"
     below = (
         told if context.strip() else "No description: a judge that cannot see has nothing to go by."
     )
-    return f'<div class="eh-pictures">{"".join(shown)}</div><p class="hint">{safe(below)}</p>'
+    return f'{shown}<p class="hint">{safe(below)}</p>'
 
 
 def _short(text: str, most: int) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
+from components import room
 from components.format import count, dollars, safe
 from components.study import draw as study_draw
 from components.study.bench import Bench, bench
@@ -71,7 +71,7 @@ def show_plan_of(look: Bench, view: View, store: Store) -> list[Any]:
 
 def _download(text: str) -> str:
     """A file for the download button, in Gradio's own folder of temporary files."""
-    folder = Path(tempfile.gettempdir()) / "gradio" / hashlib.sha256(text.encode()).hexdigest()[:16]
+    folder = room.folder() / hashlib.sha256(text.encode()).hexdigest()[:16]
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "study.yaml"
     path.write_text(text, encoding="utf-8")

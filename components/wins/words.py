@@ -6,6 +6,7 @@ from typing import Final
 
 from components.drawing.grid import PERCENT
 from components.drawing.panels import Kpi, kpi_strip
+from components.drawing.pieces import not_evidence
 from components.format import count, number, share
 from components.scene import Scene
 from components.wins.people import GAP, overall_gaps
@@ -13,7 +14,6 @@ from components.wins.view import even_share, rates_of
 from metrics.length import length_preference
 from metrics.position import tie_rate
 from metrics.wins import win_rates
-from studies.records import EVIDENCE
 
 LEAST_ITEMS: Final = 5
 """A category with fewer says nothing about who leads in it."""
@@ -94,12 +94,7 @@ def show_kpis(scene: Scene) -> str:
             note=f"{best} {PERCENT.bounds(rate)}, n {count(rate.n)}"),
         *_tie_kpi(scene), *_people_kpi(scene), *_length_kpi(scene),
     ]  # fmt: skip
-    failed = int((~scene.machines["status"].isin(list(EVIDENCE))).sum())
-    kpis.append(
-        Kpi("Not evidence", count(failed), f"of {count(len(scene.machines))}",
-            "unreadable, empty or failed", "Open" if failed else "",
-            {"status": "failures"} if failed else None)
-    )  # fmt: skip
+    kpis.append(not_evidence(scene.failed, len(scene.machines)))
     return kpi_strip(kpis[-5:] if len(kpis) > 5 else kpis)
 
 

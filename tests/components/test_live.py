@@ -89,3 +89,28 @@ def test_elo_of_the_live_view_is_that_of_the_arrival_order(judged):
     table = elo_table(frame, rng=np.random.default_rng(0), orders=0, rounds=0)
     for name, rating in table.items():
         assert view.elo.ratings[name] == pytest.approx(rating.estimate.value)
+
+
+def test_a_view_that_began_late_begins_again_where_it_began(judged):
+    """Of millions of verdicts only those since its start are read, also after a second answer."""
+    total = len(judged.frame(NAME))
+    before, after = Dripping(judged), AskedAgain(judged)
+    before.upto = after.upto = total
+    seqs = sorted(row[-1] for row in judged.narrow_rows(NAME))
+    start = seqs[total // 2 - 1]
+    view = LiveView(before, NAME, start)
+    assert view.picture().rows == total - total // 2
+    view.store = after  # the first ask, answered before the view began, has a verdict once more
+    assert view.picture().rows == total - total // 2 + 1
+    view.store = AskedOnceMore(judged)
+    view.store.upto = total
+    assert view.picture().rows == total - total // 2 + 1
+
+
+class AskedOnceMore(AskedAgain):
+    """And a third time."""
+
+    def narrow_rows(self, name: str, *, since: int = 0):
+        rows = super().narrow_rows(name)
+        last = (*rows[-1][:-1], rows[-1][-1] + 1)
+        return [row for row in [*rows[:-1], last] if row[-1] > since]

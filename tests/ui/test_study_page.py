@@ -8,6 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from judges.engine import Engine
+from judges.plan import make_plan, save_plan
+from studies.shards import Outcome, write_shard
+from studies.store import Store
+from studies.study import parse
 from tests.judge_server import JudgeServer, say
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
@@ -136,6 +141,30 @@ def test_recorded_verdicts_open_in_results_without_a_key(visit, tmp_path):
     wait_for(lambda: page.locator("#eh-study input").input_value() == "battles")
     page.wait_for_selector("#eh-matrix td button")
     wait_for(lambda: "tab=results" in page.url)
+
+
+def test_a_folder_of_shards_opens_from_its_path(visit, tmp_path):
+    done = Store(tmp_path / "done.db")
+    text = "name: s\ndata: {source: probe, count: 4}\nprompts: [brief-letters]\njudges: "
+    plan = make_plan(parse(text + "[{name: a, model: simulated, accuracy: 0.8, seed: 1}]"))
+    save_plan(plan, done)
+    engine = Engine()
+    assert engine.start(plan, done).wait(30)
+    engine.close()
+    folder = tmp_path / "many-shards"
+    write_shard(folder / "0.parquet", [Outcome(j) for j in done.judgements("s")])
+    done.close()
+    page = visit()
+    page.locator("#eh-ways-box").get_by_text("Choose a file").click()
+    field(page, "kind").nth(1).check()
+    field(page, "data.source").fill(str(folder))
+    field(page, "data.source").press("Tab")
+    wait_for(lambda: "48 recorded verdicts" in page.locator("#eh-records").inner_text())
+    wait_for(page.locator("#eh-run").is_disabled)
+    assert "no questions and no answers" in page.locator("#eh-study-said").inner_text()
+    page.get_by_text("Open these verdicts as a study").click()
+    wait_for(lambda: page.locator("#eh-study input").input_value() == "many-shards")
+    page.wait_for_selector("#eh-matrix td button")
 
 
 def test_a_prompt_is_edited_checked_and_saved_as_a_version(visit):

@@ -200,7 +200,7 @@ def test_failures_are_counted_and_can_be_opened(judged):
     bias = bias_of(frame)
     assert bias.failures == 3
     assert "{&quot;status&quot;: &quot;failures&quot;}" in bias_view.strip_of(bias)
-    assert "open them" not in bias_view.strip_of(bias_of(judged.frame(NAME)))
+    assert "status&quot;: &quot;failures" not in bias_view.strip_of(bias_of(judged.frame(NAME)))
 
 
 def test_a_line_of_the_first_screen_says_what_its_numbers_are(judged):

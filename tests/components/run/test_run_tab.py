@@ -13,7 +13,7 @@ from typing import Any
 import gradio as gr
 import pytest
 
-from components.live import LiveViews
+from components.live import LiveViews, Picture
 from components.run import tab as run_tab
 from components.run.acts_tab import Look, show_buttons
 from components.run.facts import Facts, Quotes, facts
@@ -26,6 +26,7 @@ from judges.plan import Plan, make_plan, save_plan
 from judges.snapshot import Failure, Snapshot, Wait
 from metrics.position import consistency
 from studies.owner import Owner
+from studies.records import Estimate
 from studies.store import PastRun, Store
 from studies.study import parse
 from tests.judge_server import Fault, JudgeServer, Reply, always, containing
@@ -208,6 +209,20 @@ def test_what_earlier_runs_spent_counts_against_the_budget(judged):
     text = show_kpis(running(spent_before=2.0), LiveViews(judged).of(NAME).picture())
     assert "$2.83 of $5.00" in words(text)
     assert "about $3.28 at the end" in words(text)
+
+
+def test_a_study_too_large_to_be_followed_says_what_its_charts_leave_out(judged):
+    counts = {"planned": 1_200_000, "pending": 200_000}
+    nothing = Picture(0, Estimate(None, note="nothing asked yet"), 2, None, None, None)
+    text = words(show_kpis(replace(running(), counts=counts), nothing))
+    assert "A study of 1,200,000 asks" in text
+    assert "only what has come since this tab was first opened on it" in text
+    assert "no verdict since this tab was opened" in text and "nothing asked yet" not in text
+    recorded = {"planned": 600_000, "recorded": 600_000}
+    text = words(show_kpis(replace(running(), counts=recorded), nothing))
+    assert "A study of 600,000 verdicts, too many to draw here: see Results." in text
+    small = words(show_kpis(running(), LiveViews(judged).of(NAME).picture()))
+    assert "was first opened" not in small
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,19 @@ def test_variables_are_chips_and_the_item_stands_out_from_the_template():
     assert '<span class="eh-own">Question: </span>Write a Python' in html
 
 
+def test_what_there_is_to_know_about_a_prompt_of_ours_is_no_alarm(tmp_path):
+    html = study_draw.prompt_body(bench(START, tmp_path), View())
+    assert '<p class="hint">To know: without $fence' in html and "eh-notice" not in html
+    mine = (tmp_path / "prompts" / "mine-v1.yaml").resolve()
+    mine.parent.mkdir()
+    ours = shown_prompt(read_sheet(START, tmp_path), View()).prompt.yaml
+    mine.write_text(ours.replace("name: brief-letters", "name: mine"), encoding="utf-8")
+    html = study_draw.prompt_body(
+        bench(START.replace("brief-letters", "prompts/mine-v1.yaml"), tmp_path), View()
+    )
+    assert "<b>Mind:</b>" in html and "without $fence" in html and "To know" not in html
+
+
 def test_a_prompt_from_the_list_is_ticked_by_its_name_and_says_its_protocol():
     html = prompt_list(read_sheet(START, HERE))
     assert 'aria-checked="true" aria-label="Ask with brief-letters"' in html
