@@ -637,11 +637,16 @@
   evenhand.blind = Boolean(query.get("blind"));
   if (evenhand.blind) document.body.classList.add("eh-blind");
   const voter = () => { try { return localStorage.getItem(NAME) ?? ""; } catch { return kept; } };
-  let kept = "";
+  let kept = "", went = query.get("login") ?? "";              // how a login went, until the next act
   const rename = (name) => { kept = name; try { name ? localStorage.setItem(NAME, name) : localStorage.removeItem(NAME); } catch { /* private window: until the page closes */ } };
+  // In or out, and back to what is seen now. A Space's frame lets the login's page scroll when told so.
+  const logInOrOut = (path) => {
+    if (parent !== window) parent.postMessage({type: "SET_SCROLLING", enabled: true}, "*");
+    location.assign(`${path}?${new URLSearchParams({_target_url: `/${location.search}`})}`);
+  };
   evenhand.voterHere = (opened) => {
     if (opened) setTimeout(() => document.querySelector("#eh-ballot .q")?.focus({preventScroll: true}), 50);
-    return JSON.stringify({voter: voter(), blind: evenhand.blind, tab: opened ? "vote" : new URL(location.href).searchParams.get("tab") ?? ""});
+    return JSON.stringify({voter: voter(), blind: evenhand.blind, login: went, tab: opened ? "vote" : new URL(location.href).searchParams.get("tab") ?? ""});
   };
 
   const typing = (node) => node.isContentEditable || node.matches?.("textarea, select, input:not([type=checkbox])");
@@ -655,6 +660,7 @@
       const state = root()?.dataset.ballot, comment = element.querySelector("[data-comment]")?.value ?? "";
       const harmful = element.querySelector("[data-harmful]")?.checked ?? false;
       sent = Date.now();
+      went = "";
       element.classList.add("sent");
       trigger("select", {...act, ballot: state ? JSON.parse(state) : null, comment, harmful, voter: voter()});
     };
@@ -680,7 +686,8 @@
       show();
     };
     element.addEventListener("click", (event) => {
-      const turn = event.target.closest("[data-side]"), act = event.target.closest("[data-act]");
+      const turn = event.target.closest("[data-side]"), act = event.target.closest("[data-act]"), log = event.target.closest("[data-log]");
+      if (log) logInOrOut(log.dataset.log);
       if (turn) { side = Number(turn.dataset.side); read.add(side); show(); }
       else if (act && !act.disabled) {
         const asks = JSON.parse(act.dataset.act);

@@ -10,13 +10,14 @@ import base64
 import importlib.util
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
 import plotly
 
 from components import report_facts
+from components.agreement import verified
 from components.agreement import view as agreement_view
 from components.agreement.data import agreement_in
 from components.agreement.tables import show_coefficients, show_corrected
@@ -24,15 +25,18 @@ from components.bias import view as bias_view
 from components.cards.view import show_card
 from components.charts import Figure
 from components.drawing.panels import brand, data_line, finding, notice, panel, wrap
+from components.drawing.plain import grid
 from components.format import NARROW, count, dollars, duration, safe, tokens
 from components.ranking import view as ranking_view
 from components.scene import Scene
 from components.share import paper
+from components.suspects.reported import suspects_panel
 from components.voices import Voices
 from metrics.summary import measure
 from studies.records import EVIDENCE, HUMAN_PREFIX
 from studies.store import Store
 from studies.study import dump
+from studies.verified import checks_of
 
 ASSETS: Final = Path(__file__).resolve().parent.parent / "assets"
 _POLICY: Final = (
@@ -84,7 +88,10 @@ def numbers(scene: Scene) -> dict[str, Any]:
     """What `python -m metrics --json` prints for this study."""
     combine, unreadable = scene.rule
     planned = scene.store.counts(scene.name, recorded=True).get("planned")
-    return measure(scene.whole, planned=planned, combine=combine, unreadable=unreadable)
+    checks = checks_of(scene.store, scene.name)
+    return measure(
+        scene.whole, planned=planned, combine=combine, unreadable=unreadable, checks=checks
+    )
 
 
 class _Page:
@@ -176,6 +183,14 @@ def _agreement(scene: Scene, page: _Page) -> str:
     return made
 
 
+def _verified(scene: Scene, page: _Page) -> str:
+    """What people verified, where they did."""
+    found = verified.seen(agreement_in(scene))
+    if not found.any:
+        return ""
+    return panel("Verified answers", verified.told(found), verified.show_verified(found))
+
+
 def _cards(scene: Scene, page: _Page) -> str:
     """One card a judge and prompt, as on the page."""
     voices = Voices(scene)
@@ -192,17 +207,8 @@ def _cards(scene: Scene, page: _Page) -> str:
 def _tables(scene: Scene, page: _Page) -> str:
     made = []
     for table in paper.tables(scene).values():
-        head = "".join(f"<th>{safe(cell)}</th>" for cell in table.head)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{safe(cell)}</td>" for cell in row) + "</tr>"
-            for row in table.rows
-        )
-        grid = (
-            f'<div class="eh-tbl-box"><table class="eh-tbl plain"><thead><tr>{head}</tr></thead>'
-            f"<tbody>{body}</tbody></table></div>"
-        )
         copies = _drawer("LaTeX", paper.latex(table)) + _drawer("Markdown", paper.markdown(table))
-        made.append(panel(table.name, table.caption, wrap(grid) + copies))
+        made.append(panel(table.name, table.caption, grid(table.head, table.rows) + copies))
     return "".join(made)
 
 
@@ -216,12 +222,12 @@ def _replies(scene: Scene, page: _Page) -> str:
     """What failed, what it cost: on paper as on screen."""
     store, name = scene.store, scene.name
     bad = report_facts.failures(store, name)
-    lost = _grid(
+    lost = grid(
         ("Status", "Judge", "n", "For example"),
         [(f.status, f.judge, count(f.n), f.example) for f in bad],
     )
     models = report_facts.models(store, name)
-    cost = _grid(
+    cost = grid(
         ("Judge", "Model as reported", "Replies", "Tokens in", "Tokens out", "Dollars", "Time"),
         [
             (s.judge, ", ".join(models.get(s.judge, [])), count(s.replies),
@@ -239,6 +245,10 @@ def _replies(scene: Scene, page: _Page) -> str:
 
 def _told(value: float, words: Callable[[float], str]) -> str:
     return words(value) if value else "not recorded"
+
+
+def _suspects(scene: Scene, page: _Page) -> str:
+    return suspects_panel(scene)
 
 
 def _study(scene: Scene, page: _Page) -> str:
@@ -262,24 +272,14 @@ def _data(scene: Scene, page: _Page) -> str:
 
 
 SECTIONS: Final[tuple[Callable[[Scene, _Page], str], ...]] = (
-    _top, _bias, _ranking, _agreement, _cards, _tables, _method, _replies, _study, _data,
+    _top, _bias, _ranking, _agreement, _verified, _cards, _tables, _method, _suspects, _replies,
+    _study, _data,
 )  # fmt: skip
 
 
 def _drawer(title: str, text: str) -> str:
     return wrap(
         f'<details class="eh-how"><summary>{safe(title)}</summary><pre>{safe(text)}</pre></details>'
-    )
-
-
-def _grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    heads = "".join(f"<th>{safe(cell)}</th>" for cell in head)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{safe(cell)}</td>" for cell in row) + "</tr>" for row in rows
-    )
-    return wrap(
-        f'<div class="eh-tbl-box"><table class="eh-tbl plain"><thead><tr>{heads}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
     )
 
 

@@ -21,7 +21,8 @@ SEED: Final = "seed.db"
 
 PACKAGES: Final = ("components", "judges", "metrics", "studies", "assets")
 _NOT_NEEDED: Final = shutil.ignore_patterns("__pycache__", "*.pyc", "screenshots")
-_EMBEDDED: Final = ("xllamacpp",)
+_ASKING: Final = ("xllamacpp", "authlib", "itsdangerous")
+"""What only a page that asks needs: judges that it runs itself, people that log in."""
 
 
 class PublishFailed(EvenhandError):
@@ -30,15 +31,15 @@ class PublishFailed(EvenhandError):
 
 def freeze(store: Store, study: str, folder: Path) -> None:
     """The page with the data of one study: it shows, it asks nobody."""
-    _write(store, study, folder, FROZEN, embedded=False)
+    _write(store, study, folder, FROZEN, asks=False)
 
 
 def publish(store: Store, study: str, folder: Path) -> None:
     """The whole app as a Space, which begins with this study."""
-    _write(store, study, folder, SEED, embedded=True)
+    _write(store, study, folder, SEED, asks=True)
 
 
-def _write(store: Store, study: str, folder: Path, name: str, *, embedded: bool) -> None:
+def _write(store: Store, study: str, folder: Path, name: str, *, asks: bool) -> None:
     store.study(study)
     if folder.exists() and any(folder.iterdir()):
         raise StudyError(f"{folder} is not empty; name a new folder, nothing is written over")
@@ -47,7 +48,7 @@ def _write(store: Store, study: str, folder: Path, name: str, *, embedded: bool)
         shutil.copytree(ROOT / package, folder / package, ignore=_NOT_NEEDED)
     for file in ("app.py", "LICENSE"):
         shutil.copyfile(ROOT / file, folder / file)
-    (folder / "requirements.txt").write_text(_requirements(embedded), encoding="utf-8")
+    (folder / "requirements.txt").write_text(_requirements(asks), encoding="utf-8")
     (folder / "README.md").write_text(_readme(study, frozen=name == FROZEN), encoding="utf-8")
     copy_study(store, study, folder / name)
 
@@ -79,9 +80,9 @@ def copy_study(store: Store, study: str, path: Path) -> None:
     compact.close()
 
 
-def _requirements(embedded: bool) -> str:
+def _requirements(asks: bool) -> str:
     lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines(keepends=True)
-    return "".join(line for line in lines if embedded or not line.startswith(_EMBEDDED))
+    return "".join(line for line in lines if asks or not line.startswith(_ASKING))
 
 
 def _readme(study: str, *, frozen: bool) -> str:
@@ -90,7 +91,8 @@ def _readme(study: str, *, frozen: bool) -> str:
     values: dict[str, Any] = yaml.safe_load(front)
     values["title"] = study[:60]
     if frozen:
-        values.pop("preload_from_hub", None)  # weights: nobody is asked here
+        for name in ("preload_from_hub", "hf_oauth"):  # no judge and no person is asked here
+            values.pop(name, None)
     told = (
         "A finished study, shown read-only: every number with its interval, every mark one click "
         "from the replies behind it. No judge can be asked here."

@@ -10,6 +10,7 @@ import gradio as gr
 from starlette.middleware import Middleware
 
 from components.serving import Light
+from components.vote.login import Login
 
 ASSETS: Final = Path(__file__).resolve().parent.parent / "assets"
 
@@ -168,5 +169,5 @@ def launch_look() -> dict[str, Any]:
         "footer_links": [],
         "run_history": False,
         "ssr_mode": False,
-        "app_kwargs": {"middleware": [Middleware(Light)]},
+        "app_kwargs": {"middleware": [Middleware(Light), Middleware(Login)]},
     }

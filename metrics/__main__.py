@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import pandas as pd
 
-from metrics.summary import measure
+from metrics.summary import WITHOUT_SUSPECTS, measure
 from metrics.wins import Combine, Unreadable
 from studies.formulas import OURS, bare
 from studies.frame import frame_from_battles
@@ -79,6 +79,7 @@ def _battles(path: Path) -> pd.DataFrame:
 def _from_store(path: Path, study: str | None, by: Sequence[str], quick: bool) -> dict[str, Any]:
     from studies.errors import EvenhandError
     from studies.store import Store
+    from studies.verified import checks_of
 
     try:
         store = Store(path)
@@ -93,8 +94,9 @@ def _from_store(path: Path, study: str | None, by: Sequence[str], quick: bool) -
         planned = store.counts(name)["planned"] or len(frame)
         combine, unreadable = cast(Combine, spec.combine), cast(Unreadable, spec.unreadable)
         return measure(
-            frame, by, planned=planned, combine=combine, unreadable=unreadable, quick=quick
-        )
+            frame, by, planned=planned, combine=combine, unreadable=unreadable, quick=quick,
+            checks=checks_of(store, name),
+        )  # fmt: skip
     except EvenhandError as error:
         raise ValueError(str(error)) from error
     finally:
@@ -145,6 +147,9 @@ def tables(result: dict[str, Any], title: str = "") -> Iterable[str]:
         heading = f"{title} · {name}" if title else name
         if name == "by":
             yield from _cells(part, ())
+            continue
+        if name == WITHOUT_SUSPECTS:
+            yield from tables(part, "without injection suspects")
             continue
         yield f"\n## {heading}"
         yield from _lines(part, ())

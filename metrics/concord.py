@@ -227,7 +227,11 @@ def sorted_picks(rows: pd.DataFrame) -> Ints:
 
 def among_people(frame: pd.DataFrame) -> AmongPeople:
     """How far people agree: the yardstick for a judge that is to stand for one of them."""
-    votes = votes_of(frame)
+    return among(votes_of(frame))
+
+
+def among(votes: Votes) -> AmongPeople:
+    """The same from the votes themselves, whatever was voted on."""
     a, b = pairs_of_votes(votes)
     item = votes.item[a]
     # Both ways round, so that it does not matter who is called the first.

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from studies.frame import NO_PICK, SEP, TIE
+from studies.frame import NO_PICK, SEP, SUSPECT, TIE
 from studies.records import EVIDENCE, HUMAN_PREFIX, STATUSES
 
 Floats = NDArray[np.float64]
@@ -69,6 +69,11 @@ def people(frame: pd.DataFrame) -> Mask:
     human = np.array([str(name).startswith(HUMAN_PREFIX) for name in judge.cat.categories], bool)
     codes = judge.cat.codes.to_numpy()
     return human[codes] if len(human) else np.zeros(len(frame), bool)
+
+
+def suspected(frame: pd.DataFrame) -> Mask:
+    """Rows whose judge was shown an injection suspect; most studies have no such column."""
+    return np.asarray(frame[SUSPECT], np.bool_) if SUSPECT in frame else np.zeros(len(frame), bool)
 
 
 def one_vote(frame: pd.DataFrame) -> pd.DataFrame:

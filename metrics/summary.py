@@ -21,7 +21,8 @@ from metrics.measures import Cell, Evidence
 from metrics.parts import PARTS
 from metrics.position_term import position_term
 from metrics.rating_parts import rating_parts
-from studies.records import STATUSES, Estimate
+from metrics.verification import verification
+from studies.records import STATUSES, Check, Estimate
 
 SEED: Final = 7
 """Where no generator is given: the same records print the same numbers."""
@@ -35,6 +36,7 @@ this half of them go. How many there were is said in the method of each rating."
 MOST_CONTRASTS: Final = 60
 """A family beyond this is chosen by the reader on the page, not printed whole."""
 
+WITHOUT_SUSPECTS: Final = "without_suspects"
 QUICK: Final = "quick: one pass in plan order, no band and no interval"
 
 Json = dict[str, Any]
@@ -48,18 +50,21 @@ def measure(
     combine: wins.Combine = "pooled",
     unreadable: wins.Unreadable = "exclude",
     quick: bool = False,
+    checks: Mapping[str, Sequence[Check]] | None = None,
 ) -> Json:
     """All measures of a frame as plain data; with `by` the same again for every cell, nested.
 
     Judges and prompts are pooled (people's votes apart, unless there are no others), position and
     grade are by judge and prompt. Where the study names
     a rule of its own for both orders or unreadable replies, `protocol` holds its numbers. `quick`
-    plays online Elo once, in plan order: its band and interval are null, and a note says so.
+    plays online Elo once, in plan order: its band and interval are null, and a note says so. Where
+    judgements saw an injection suspect, `without_suspects` holds the numbers without them. `checks`
+    are what people verified, by item: then there is `verification`.
     """
     rng = rng or np.random.default_rng(SEED)
-    result = _pooled(frame, rng, planned, quick)
-    if (combine, unreadable) != wins.DEFAULTS:
-        result["protocol"] = _protocol(frame, combine, unreadable, rng, quick)
+    result = _ruled(frame, rng, planned, combine, unreadable, quick)
+    if checks:
+        result["verification"] = plain(verification(checks, frame))
     if by:
         evidence = Evidence(frame, by)
         cell = evidence.frame["cell"].to_numpy()
@@ -67,6 +72,28 @@ def measure(
         for k, key in enumerate(evidence.cells if len(frame) else []):
             _put(nested, key, _pooled(frame.loc[cell == k], rng, None, quick))
         result["by"] = nested
+    suspected = selection.suspected(frame)
+    if suspected.any():  # last, so that it moves no other number's draws
+        rest = frame.loc[~suspected]
+        result[WITHOUT_SUSPECTS] = {
+            "left_out": int(suspected.sum()),
+            **_ruled(rest, rng, None, combine, unreadable, quick),
+        }
+    return result
+
+
+def _ruled(
+    frame: pd.DataFrame,
+    rng: np.random.Generator,
+    planned: int | None,
+    combine: wins.Combine,
+    unreadable: wins.Unreadable,
+    quick: bool,
+) -> Json:
+    """All measures, and those by the study's own rule where it names one."""
+    result = _pooled(frame, rng, planned, quick)
+    if (combine, unreadable) != wins.DEFAULTS:
+        result["protocol"] = _protocol(frame, combine, unreadable, rng, quick)
     return result
 
 

@@ -23,6 +23,8 @@ from components.agreement.tables import (
     show_distances,
     show_stand_ins,
 )
+from components.agreement.verified import Seen, seen, show_verified
+from components.agreement.verified import told as told_verified
 from components.agreement.voters import caveat, show_sought, show_voters
 from components.agreement.voters import told as told_people
 from components.drawing.panels import empty, heading, how, key, wrap
@@ -72,6 +74,10 @@ def build() -> Parts:
         head_voters = ClickableHTML(heading("The people who voted"))
         people = ClickableHTML(elem_id="eh-agree-voters")
         ClickableHTML(how(HOW_VOTERS))
+    with gr.Column(elem_classes="eh-panel", visible=False) as verified_panel:
+        head_verified = ClickableHTML(heading(VERIFIED))
+        verified = ClickableHTML(elem_id="eh-agree-verified")
+        ClickableHTML(how(HOW_VERIFIED))
     with gr.Column(elem_classes="eh-panel") as categories_panel:
         head_categories = ClickableHTML(heading("Agreement by category"))
         categories = ClickableHTML(elem_id="eh-agree-categories")
@@ -89,8 +95,9 @@ def build() -> Parts:
     return Parts(
         shown=[head, matrix, dual, numbers, head_stand, stand, head_far, far, head_categories,
                categories, corrected, head_list, listed, sought, head_voters, people,
-               numbers_panel, people_row, categories_panel, corrected_panel, voters_panel],
-        clickable=[matrix, numbers, categories, listed, people],
+               numbers_panel, people_row, categories_panel, corrected_panel, voters_panel,
+               head_verified, verified, verified_panel],
+        clickable=[matrix, numbers, categories, listed, people, verified],
         controls={"agree": kind, "apart": apart},
         alone={"agree": ([head, matrix], show_kind), "apart": ([head_list, listed], show_list)},
     )  # fmt: skip
@@ -132,6 +139,17 @@ HOW_VOTERS: Final = (
     f"would (exact binomial test); both at {100 * flags.LEVEL:.0f} % after Holm's adjustment over "
     f"all people, from {flags.LEAST} votes on. Or most timed votes came faster than "
     f"{flags.PACE:.0f} characters a second. Nobody is removed."
+)
+VERIFIED: Final = "Verified answers: do they follow the instruction?"
+HOW_VERIFIED: Final = (
+    "One verification: one person about one answer, who verifies again changes it. Shares are of "
+    "verifications, faults of those that say no; Wilson at the effective n of the items. Two "
+    "people: every two on one answer; `κ` from their common shares, "
+    "`α = 1 − (n − 1)·apart / (yes·no)` over all of them, item jackknife.\n\n"
+    "An answer stands if most of its verifiers say that it follows the instruction, and fails if "
+    "most say no; as many of each says nothing. Judges: of their decided verdicts on pairs of one "
+    "that stands and one that fails, each order by itself, the share that prefers the one that "
+    "stands; a coin has 50 %. Ties are counted apart."
 )
 HOW_STAND: Final = (
     "Each voter is taken away in turn and the judge put in their place: which of the two sides "
@@ -187,7 +205,14 @@ def show(scene: Scene, agree: str, apart: str) -> list[Any]:
         heading(title, f"% {said}, 95{NARROW}% CI"), view.show_categories(data) + note,
         show_corrected(data), *_list(data, apart), show_sought(data),
         heading("The people who voted", told_people(data)), show_voters(data), *_panels(data),
+        *_verified(seen(data)),
     ]  # fmt: skip
+
+
+def _verified(one: Seen) -> list[Any]:
+    """Only there where somebody verified something."""
+    head = heading(VERIFIED, told_verified(one))
+    return [head, show_verified(one), gr.Column(visible=one.any)]
 
 
 def _panels(data: Agreement) -> list[Any]:

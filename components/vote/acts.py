@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from components.vote.card import Sitting, card
-from components.vote.ends import done, name_form, nothing, revealed
+from components.vote.ends import Start, done, name_form, nothing, revealed
 from components.vote.form import NAMES, Form, form_of, sight_of
+from components.vote.login import ACCOUNT, can_log_in, is_account
 from studies.ballots import Ballot, Mode, person
 from studies.errors import EvenhandError, StudyError
 from studies.records import HUMAN_PREFIX, REFERENCE, Check, Verdict
@@ -24,30 +25,46 @@ from studies.voting_pool import pool
 ACTS: Final = ("show", "vote", "check", "next", "back", "undo", "again", "leave")
 
 
-def act(store: Store, study: str, asked: Mapping[str, Any], account: str = "") -> str:
+def act(
+    store: Store, study: str, asked: Mapping[str, Any], account: str = "", told: str = ""
+) -> str:
     """Does what was asked and shows what comes next. `account`: who is logged in, whose name then
-    stands whatever was typed."""
+    stands whatever was typed. `told`: why nobody is, after a login that failed."""
     name = account or str(asked.get("voter") or "")
     if asked.get("act") == "leave" or not name.strip():
-        return show_start(store, study)
+        return show_start(store, study, told=told)
     try:
-        at = booth(store, study, known_as(store, study, name), form_of(store, study).mode)
+        voter = known_as(store, study, name) if account else typed_as(store, study, name)
+        at = booth(store, study, voter, form_of(store, study).mode)
     except StudyError as error:
         return show_start(store, study, str(error))
     if not at.known:
         return show_nothing(store, study, at.mode)
     try:
-        return _acted(at, asked, bool(account))
+        return _acted(at, asked, bool(account), told)
     except EvenhandError as error:  # not this visitor's to vote on, or the store cannot be written
         return nothing("You cannot vote on this study here.", str(error))
 
 
-def _acted(at: Booth, asked: Mapping[str, Any], fixed: bool) -> str:
+def _acted(at: Booth, asked: Mapping[str, Any], fixed: bool, told: str) -> str:
     try:
         ballot, said = _done(at, asked)
     except StudyError as error:  # a ballot that is no longer as it was: the next one is shown
         return _shown(at, at.next(), str(error), warned=True, fixed=fixed)
-    return _shown(at, ballot, said, fixed=fixed)
+    return _shown(at, ballot, told or said, warned=bool(told), fixed=fixed)
+
+
+def typed_as(store: Store, study: str, name: str) -> str:
+    """The voter of a typed name, which is never that of an account: only a login says so."""
+    wanted = known_as(store, study, name)
+    if is_account(wanted):
+        raise StudyError(
+            f"names that begin with {ACCOUNT} are those of Hugging Face accounts; log in"
+            if can_log_in()
+            else f"names that begin with {ACCOUNT} are those of Hugging Face accounts, and nobody "
+            "can log in here; type another"
+        )
+    return wanted
 
 
 def known_as(store: Store, study: str, name: str) -> str:
@@ -59,15 +76,16 @@ def known_as(store: Store, study: str, name: str) -> str:
     return wanted
 
 
-def show_start(store: Store, study: str, wrong: str = "") -> str:
+def show_start(store: Store, study: str, wrong: str = "", told: str = "") -> str:
     """Where a name is typed; or why there is nothing to vote on."""
     form, rules = form_of(store, study), store.voting(study)
     mode = rules.mode or form.mode
     units = pool(store, study, mode, rules)
     if not units:
         return show_nothing(store, study, mode)
-    told = NAMES[mode] + (f", {form.told}" if mode == form.mode else ", as whoever asks you chose")
-    return name_form(rules.each or len(units), mode, told, wrong)
+    form_is = f", {form.told}" if mode == form.mode else ", as whoever asks you chose"
+    start = Start(NAMES[mode] + form_is, wrong, told, can_log_in())
+    return name_form(rules.each or len(units), mode, start)
 
 
 def show_nothing(store: Store, study: str, mode: Mode) -> str:
@@ -99,6 +117,8 @@ def show_nothing(store: Store, study: str, mode: Mode) -> str:
 def _done(at: Booth, asked: Mapping[str, Any]) -> tuple[Ballot | None, str]:
     """The ballot to show after an act, and what to say about it."""
     what = asked.get("act", "show")
+    if what != "show":
+        _must_be_theirs(at, asked.get("ballot"))
     position, stamp = _place(asked.get("ballot"))
     comment = str(asked.get("comment") or "")
     if what == "vote":
@@ -120,6 +140,18 @@ def _done(at: Booth, asked: Mapping[str, Any]) -> tuple[Ballot | None, str]:
     if what == "again":
         at.again()
     return at.next(), ""
+
+
+def _must_be_theirs(at: Booth, ballot: Any) -> None:
+    """A login that ended, or a name changed in another window: what one person is shown, nobody
+    else votes on."""
+    shown = ballot.get("voter") if isinstance(ballot, Mapping) else None
+    mine = at.voter.removeprefix(HUMAN_PREFIX)
+    if shown is not None and shown != mine:
+        raise StudyError(
+            f"the page was {shown}'s, and you vote as {mine} now: nothing was written. This one is "
+            "yours"
+        )
 
 
 def _following(at: Booth, position: int, stamp: float) -> Ballot | None:

@@ -16,6 +16,7 @@ from components.format import attributes, count, safe
 from components.inspect.data import Picture
 from components.inspect.pieces import text_html
 from components.vote.form import QUESTIONS, UNITS, Sight
+from components.vote.login import ACCOUNT, LOGOUT
 from studies.ballots import Ballot, Mode
 from studies.voting_draw import Standing
 
@@ -83,7 +84,7 @@ class Sitting:
 
 def card(sitting: Sitting) -> str:
     ballot = sitting.ballot
-    state = {"position": ballot.position, "stamp": ballot.done}
+    state = {"position": ballot.position, "stamp": ballot.done, "voter": sitting.name}
     made = attributes(
         {"class": f"eh-vote m-{ballot.mode}", "data-ballot": json.dumps(state),
          "data-boxes": len(sitting.sight.texts)}
@@ -106,18 +107,25 @@ def _top(sitting: Sitting) -> str:
     )
     return (
         f'<div class="top"><p class="eh-small" role="status"><b>{count(voted)} of {count(total)}'
-        f'</b> {noun}{left}<span class="wide">, voting as {safe(sitting.name)}'
-        f"{leave_button(sitting.fixed)}; names and sides hidden</span></p>"
+        f'</b> {noun}{left}<span class="wide">, voting as {voter(sitting.name, sitting.fixed)}; '
+        f"names and sides hidden</span></p>"
         f'<div class="acts">{acts}</div></div>{_bar(voted, total)}'
     )
 
 
-def leave_button(fixed: bool) -> str:
-    """For whoever finds somebody else's name here; an account's is not this page's to change."""
-    if fixed:
-        return ""
-    made = attributes({"type": "button", "class": "eh-link", "data-act": '{"act": "leave"}'})
-    return f" (<button{made}>not you?</button>)"
+def voter(name: str, fixed: bool) -> str:
+    """Under which name, and how to vote under another: one that was typed is typed anew, an account
+    is logged out of; a name that came with the page's password is not this page's to change."""
+    if name.startswith(ACCOUNT):
+        who = f"{safe(name.removeprefix(ACCOUNT))} on Hugging Face"
+        return f"{who} ({_link('log out', {'data-log': LOGOUT})})"
+    leave = f" ({_link('not you?', {'data-act': json.dumps({'act': 'leave'})})})"
+    return f"{safe(name)}{'' if fixed else leave}"
+
+
+def _link(label: str, does: Mapping[str, str]) -> str:
+    made = attributes({"type": "button", "class": "eh-link", **does})
+    return f"<button{made}>{safe(label)}</button>"
 
 
 def _bar(voted: int, total: int) -> str:
@@ -264,4 +272,5 @@ def _comment(ballot: Ballot) -> str:
 def _small_print(sitting: Sitting) -> str:
     told = "The time each vote takes is recorded." if sitting.timed else "No time is recorded."
     again = "Some come twice, sides swapped." if sitting.ballot.mode != "verify" else ""
-    return f'<p class="eh-small eh-mute">{told} {again} You can stop and go on later.</p>'
+    who = f'<span class="narrow">Voting as {voter(sitting.name, sitting.fixed)}.</span>'
+    return f'<p class="eh-small eh-mute">{told} {again} You can stop and go on later. {who}</p>'

@@ -12,6 +12,7 @@ from typing import Any, Final
 from components.drawing.panels import notice, wrap
 from components.format import count, safe
 from components.vote.form import NAMES, UNITS, form_of
+from components.vote.login import is_account
 from studies.ballots import MODES, Choice, Mode, Voting
 from studies.guarded import VisitorsStore
 from studies.records import HUMAN_PREFIX
@@ -118,6 +119,8 @@ def show_people(store: Store, study: str) -> str:
         )
         more = len(lines) - MOST_LISTED
         rest = f'<p class="eh-small">and {count(more)} more</p>' if more > 0 else ""
+        logged = any(is_account(line.voter) for line in lines)
+        rest += '<p class="eh-small">hf: logged in with Hugging Face</p>' if logged else ""
         body = (
             '<table class="eh-tbl dense"><thead><tr><th>Voter</th><th class="num">Votes</th>'
             '<th class="num">Skipped</th><th class="num">Last here</th></tr></thead>'

@@ -3,26 +3,53 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 
 from components.drawing.panels import empty, notice, wrap
 from components.format import attributes, count, rich, safe
-from components.vote.card import act_button, box_names, leave_button
+from components.vote.card import act_button, box_names, voter
 from components.vote.form import UNITS
+from components.vote.login import LEAVE
 from studies.ballots import Ballot, Mode
 from studies.voting_draw import Standing
 
 
-def name_form(total: int, mode: Mode, told: str, wrong: str = "") -> str:
-    """A name is typed once; the browser remembers it."""
-    noun = count(total, UNITS[mode])
-    error = notice("bad", "That name cannot be used.", wrong) if wrong else ""
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What the first screen says beyond the form itself."""
+
+    form: str
+    """Its name, and where it comes from."""
+    wrong: str = ""
+    """With the name that was typed."""
+    told: str = ""
+    """Why nobody is logged in, after a login that failed."""
+    login: bool = False
+
+
+def name_form(total: int, mode: Mode, start: Start) -> str:
+    """A name is typed once, and the browser remembers it; or an account has one."""
+    error = notice("bad", "That name cannot be used.", start.wrong) if start.wrong else ""
+    error += notice("warn", "You are not logged in.", start.told) if start.told else ""
     return wrap(
         '<article class="eh-vote start"><h1 class="q" tabindex="-1">Vote blind: '
-        f"{noun}</h1><p>{rich(_what(mode))} You do not see who wrote what, nor what any judge "
-        f"said. The form: {safe(told)}.</p>{error}"
+        f"{count(total, UNITS[mode])}</h1><p>{rich(_what(mode))} You do not see who wrote what, "
+        f"nor what any judge said. The form: {safe(start.form)}.</p>{error}"
+        f"{_login() if start.login else ''}"
         "<form data-name><label>Your name, to go on later and to count your votes"
         '<input name="voter" maxlength="60" autocomplete="nickname" required></label>'
-        '<button type="submit" class="eh-btn primary">Begin</button></form></article>'
+        f'<button type="submit" class="eh-btn{"" if start.login else " primary"}">Begin</button>'
+        "</form></article>"
+    )
+
+
+def _login() -> str:
+    made = attributes({"type": "button", "class": "eh-btn primary", "data-log": LEAVE})
+    return (
+        f'<div class="login"><button{made}>Log in with Hugging Face</button><p class="eh-small">'
+        "Your votes are then kept under your account, and nobody else can vote as you. Only its "
+        'name is asked for and stored.</p></div><p class="or eh-small"><span>or type a name</span>'
+        "</p>"
     )
 
 
@@ -47,11 +74,11 @@ def done(name: str, standing: Standing, mode: Mode, said: str = "", *, fixed: bo
         else ""
     )
     title, why = _farewell(voted, skipped, mode)
-    state = json.dumps({"position": 10**9, "stamp": 0})
+    state = json.dumps({"position": 10**9, "stamp": 0, "voter": name})
     return wrap(
         f"<article{attributes({'class': 'eh-vote done', 'data-ballot': state})}>{told}"
-        f'<div class="eh-empty"><b>{safe(title)}</b>{safe(why)} Voting as {safe(name)}'
-        f"{leave_button(fixed)}.</div>"
+        f'<div class="eh-empty"><b>{safe(title)}</b>{safe(why)} Voting as {voter(name, fixed)}.'
+        "</div>"
         f'<div class="acts">{acts}</div></article>'
     )
 

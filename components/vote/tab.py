@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any, Final
 
 import gradio as gr
@@ -18,6 +16,7 @@ from components.vote import desk as vote_desk
 from components.vote.acts import act
 from components.vote.desk import AS_PROTOCOL, CHOOSE, WHOM, Rules, rules_of
 from components.vote.form import NAMES
+from components.vote.login import ACCOUNT, TOLD, can_log_in
 from studies.errors import EvenhandError
 from studies.store import Store
 
@@ -53,7 +52,7 @@ class VoteTab:
 def build() -> VoteTab:
     here = gr.Textbox(visible="hidden", elem_id="eh-vote-here", label="here")
     if can_log_in():
-        gr.LoginButton("Vote under your Hugging Face name", elem_id="eh-login", size="sm")
+        gr.LoginButton(visible=False)  # brings the routes; the ballot has the links to them
     card = gr.HTML(
         "", js_on_load=_BALLOT, apply_default_css=False, elem_id="eh-ballot",
         elem_classes=["eh-html", "eh-ballot"],
@@ -141,7 +140,8 @@ def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None
 
 def show(store: Store, study: str, here: Mapping[str, Any], account: str = "") -> list[Any]:
     """Everything on the tab; on a voter's page, and on somebody else's study, the ballot alone."""
-    ballot = act(store, study, {"act": "show", "voter": here.get("voter", "")}, account)
+    told = "" if account else TOLD.get(str(here.get("login", "")), "")
+    ballot = act(store, study, {"act": "show", "voter": here.get("voter", "")}, account, told)
     if here.get("blind") or not store.owns(study):
         return [ballot, gr.Column(visible=False), *[gr.skip()] * (len(Rules.__slots__) + 3)]
     rules = rules_of(store.voting(study))
@@ -156,15 +156,10 @@ def show(store: Store, study: str, here: Mapping[str, Any], account: str = "") -
     ]
 
 
-def can_log_in() -> bool:
-    """On a Space whose metadata say hf_oauth: true; Gradio then brings what it needs for it."""
-    return bool(os.environ.get("OAUTH_CLIENT_ID")) and find_spec("authlib") is not None
-
-
 def account_of(request: gr.Request, profile: gr.OAuthProfile | None) -> str:
     """Who is logged in, on a Space or where the page has a password; else nobody."""
     if profile is not None:
-        return str(profile.username)
+        return f"{ACCOUNT}{profile.username}"
     return str(getattr(request, "username", None) or "")
 
 

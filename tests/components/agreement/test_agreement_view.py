@@ -193,7 +193,7 @@ def test_without_people_one_empty_state_says_what_to_do_and_judges_are_still_com
     shown = agreement_tab.show(Scene(store, "unvoted"), "κ", AGAINST_PEOPLE)
     assert sum("40 pairs give agreement" in part for part in shown if isinstance(part, str)) >= 1
     hidden = [part.visible for part in shown if not isinstance(part, str)]
-    assert hidden == [False] * 5
+    assert hidden == [False] * 6
 
 
 @pytest.mark.parametrize("said", ["??", "xx"])

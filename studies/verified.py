@@ -1,0 +1,48 @@
+"""All that people verified in a study: in the file of its data, and on the page."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import lru_cache
+from typing import Final
+
+from studies.records import HUMAN_PREFIX, Check
+from studies.store import Store
+
+_ID: Final = "(SELECT id FROM studies WHERE name=?)"
+Checks = dict[str, tuple[Check, ...]]
+"""By item. One word a person and answer, and persons by their bare names: the last one stands."""
+
+
+def checks_of(store: Store, study: str) -> Checks:
+    """What stands: who verified an answer again, on the page, has changed their mind."""
+    came, cast = _of_data(store, study, store.version(study)[0]), store.checks(study)
+    items = _items(store, study) if cast else ()
+    found: dict[str, dict[tuple[str, str], Check]] = {}
+    for source in (came, {item: checks for item, checks in cast.items() if item in items}):
+        for item, checks in source.items():
+            mine = found.setdefault(item, {})
+            for check in checks:
+                who = check.judge.removeprefix(HUMAN_PREFIX)
+                mine[who, check.contestant] = replace(check, judge=who)
+    return {item: tuple(checks.values()) for item, checks in found.items()}
+
+
+def _items(store: Store, study: str) -> set[str]:
+    """What the study holds now: a word about an item that is gone is kept, and not counted."""
+    rows = store.read(f"SELECT item FROM study_items WHERE study={_ID}", (study,))
+    return {item for (item,) in rows}
+
+
+@lru_cache(maxsize=16)
+def _of_data(store: Store, study: str, version: str) -> Checks:
+    """Most items have none: only those that speak of checks are looked into."""
+    rows = store.read(
+        "SELECT s.item, json_extract(i.json, '$.checks') "
+        "FROM study_items s JOIN items i USING(sha) "
+        f"WHERE s.study={_ID} AND instr(i.json, '\"checks\"') "
+        "ORDER BY s.position",
+        (study,),
+    )
+    return {item: tuple(Check(**one) for one in json.loads(said)) for item, said in rows if said}
