@@ -177,7 +177,23 @@
     if (tab) remember({tab: tab.textContent.trim().toLowerCase()});
   });
 
-  const evenhand = window.evenhand = {plot, coloured, library, clicks, toggleTheme, remember, scope};
+  // ---- a view is being drawn: an element of its own, since a class on the body restyles the whole page
+  const badge = document.createElement("div");
+  badge.id = "eh-drawing";
+  badge.setAttribute("role", "status");
+  const drawing = (on) => {
+    if (!badge.isConnected) document.body.append(badge);
+    badge.textContent = on ? "Drawing\u2026" : "";
+    badge.classList.toggle("on", on);
+  };
+  const draw = (unseen) => {
+    const button = document.querySelector(unseen);
+    if (!button) return;
+    drawing(new URL(location.href).searchParams.get("tab") === "results");
+    button.click();
+  };
+
+  const evenhand = window.evenhand = {drawing, draw, plot, coloured, library, clicks, toggleTheme, remember, scope};
 })();
 
 // ---- Inspect: menus and search that filter, keys that step, a list that follows, a prompt that can be copied

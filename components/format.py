@@ -47,7 +47,7 @@ def number(value: float | None, decimals: int = 0, *, signed: bool = False) -> s
     if value is None or not math.isfinite(value):
         return NONE
     digits = f"{abs(value):,.{decimals}f}"
-    if not re.search(r"[1-9]", digits):
+    if not digits.strip("0.,"):
         return digits
     return (MINUS if value < 0 else "+" if signed else "") + digits
 

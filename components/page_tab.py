@@ -88,11 +88,12 @@ def create_page(store: Store, engine: Engine | None) -> gr.Blocks:
         if door and isinstance(store, VisitorsStore):
             visitors_tab.bind(blocks, door)
             visitors_tab.guard(blocks, door, page.header.study, store)
-        _say_no_status(blocks)
+        results_tab.send_asked(blocks, page.results)
+        say_no_status(blocks)
     return blocks
 
 
-def _say_no_status(blocks: gr.Blocks) -> None:
+def say_no_status(blocks: gr.Blocks) -> None:
     """An event without a progress animation tells no component that it is pending or over.
 
     Gradio's page would write that into every component that any event so far has filled, with a
@@ -187,7 +188,7 @@ def _bind_view(page: Page, store: Store) -> None:
         page.wanted, top.note, *results.inputs, *run_outputs,
         *inspect_tab.refresh_outputs(page.inspect),
     ]  # fmt: skip
-    drawn: dict[str, Any] = {"fn": None, "inputs": results.inputs, "outputs": results.asked}
+    drawn: dict[str, Any] = {"fn": None, "inputs": results.inputs, "outputs": None}
     top.study.change(show_study, [top.study, page.wanted], outputs, **QUIET).then(
         None, top.study, None, js="(study) => evenhand.remember({study})"
     ).then(**drawn, js=f"(...v) => evenhand.blind || ({results_tab.draw_script(results)})(...v)")

@@ -77,7 +77,8 @@ class ResultsTab:
     """Unseen, one a view: the page presses the one whose view is in sight. An event names its
     outputs beforehand, and Gradio's page pays for every one of them, shown or not."""
     asked: gr.Textbox
-    """Unseen: the values of `inputs` as one text, since Gradio's page pays for every input too."""
+    """Unseen: the values of `inputs` as one text, since Gradio's page pays for every input too.
+    Empty; the page sends its text in this one's place."""
 
     @property
     def clickable(self) -> list[gr.HTML]:
@@ -152,7 +153,7 @@ def bind(tab: ResultsTab, header: Header, store: Store) -> None:
     for name, button in tab.draw.items():
         _bind_view(tab, header, store, name, button)
     for control in (tab.view, *tab.filters):
-        control.input(None, tab.inputs, tab.asked, js=draw_script(tab, changed=True))
+        control.input(None, control, None, js=_with(tab, control, draw_script(tab, changed=True)))
     tab.view.change(None, tab.view, tab.pages, js="view => ({__type__: 'update', selected: view})")
     for name, parts in tab.parts.items():
         for control_name in parts.controls:
@@ -169,16 +170,17 @@ def _bind_view(tab: ResultsTab, header: Header, store: Store, view: str, button:
         return show(store, name, tab, view, values)
 
     inputs = [header.study, tab.asked, *kept.values()]
-    button.click(redraw, inputs, tab.outputs_of(view), js=asked_now(kept), **QUIET).then(
-        None, None, None, js="() => document.body.classList.remove('eh-drawing')"
+    button.click(redraw, inputs, tab.outputs_of(view), **QUIET).then(
+        None, None, None, js="() => evenhand.drawing(false)"
     )
 
 
-def asked_now(kept: Mapping[str, Any]) -> str:
-    """Puts the text of this moment in its place, before what is kept (a door may have put more in
-    front of all inputs): the one in `asked` is set after the script that made it."""
-    place = 1 + len(kept)
-    return f"(...v) => v.with(v.length - {place}, evenhand.asked ?? '')"
+def send_asked(blocks: gr.Blocks, tab: ResultsTab) -> None:
+    """Last of all, when every event is bound: those that read `asked` are given the page's text."""
+    for event in blocks.fns.values():
+        if tab.asked in event.inputs:
+            place = event.inputs.index(tab.asked)
+            event.js = f"(...values) => values.with({place}, evenhand.asked ?? '')"
 
 
 def asked_values(
@@ -231,19 +233,28 @@ def _bind_control(
 
     control = parts.controls[control_name]
     listen = control.input if hasattr(control, "input") else control.change  # a gr.State
-    listen(None, tab.inputs, tab.asked, js=address_script(tab))  # first: the next one reads it
+    # First: the next one reads what it leaves.
+    listen(None, control, None, js=_with(tab, control, address_script(tab)))
     inputs = [header.study, tab.asked, *kept.values()]
-    listen(redraw, inputs, outputs, js=asked_now(kept), **QUIET)
+    listen(redraw, inputs, outputs, **QUIET)
+
+
+def _with(tab: ResultsTab, control: Any, script: str) -> str:
+    """A script of all values for the event of one: the page holds the others. Gradio's page looks
+    for every input of an event all over its tree."""
+    place = tab.inputs.index(control)
+    held = "evenhand.held"
+    return f"value => {held} && void ({script})(...{held}.with({place}, value))"
 
 
 def address_script(tab: ResultsTab) -> str:
-    """The address carries the view: what differs from the start is written into it. Gives the
-    values as the text that `asked` holds."""
+    """The address carries the view: what differs from the start is written into it. The page holds
+    the values, and as a text what `asked` sends."""
     names = json.dumps(["view", *FILTERS, *tab.controls])
     starts = json.dumps([part.value for part in tab.inputs])
     return (
         f"(...values) => {{ evenhand.scope('results', {names}, {starts}, values); "
-        "return evenhand.asked = JSON.stringify(values); }"
+        "evenhand.held = values; evenhand.asked = JSON.stringify(values); }"
     )
 
 
@@ -259,12 +270,9 @@ def draw_script(tab: ResultsTab, *, opening: bool = False, changed: bool = False
     settled = "evenhand.settled" if opening else "(evenhand.settled = true)"
     return (
         f"(...values) => {{ if (!{settled}) return; "
-        f"const before = {before}, asked = ({address_script(tab)})(...values); "
-        "if (asked === before) return; "
-        f"const unseen = document.querySelector({places}[values[0]]); if (!unseen) return asked; "
-        "const seen = document.querySelector('.eh-view')?.getClientRects().length; "
-        "document.body.classList.toggle('eh-drawing', Boolean(seen)); unseen.click(); "
-        "return asked; }"
+        f"const before = {before}; ({address_script(tab)})(...values); "
+        "if (evenhand.asked === before) return; "
+        f"evenhand.draw({places}[values[0]]); }}"
     )
 
 

@@ -50,7 +50,9 @@ def quantile(items: ArrayLike) -> Floats:
 
 def divided(total: ArrayLike, n: ArrayLike) -> Floats:
     """total / n, nan where n is not positive."""
-    total, n = np.broadcast_arrays(np.asarray(total, np.float64), np.asarray(n, np.float64))
+    total, n = np.asarray(total, np.float64), np.asarray(n, np.float64)
+    if total.shape != n.shape:
+        total, n = np.broadcast_arrays(total, n)
     quotient: Floats = np.divide(total, n, out=np.full(n.shape, np.nan), where=n > 1e-12)
     return quotient
 

@@ -165,6 +165,8 @@ class Measure:
     needs_order: bool = False
     """Whether it asks about place: then records without the order shown have nothing to say."""
     interval: Callable[[Floats, Statistic, Measure], Estimate] = plain_jackknife
+    together: Callable[[Floats, Ints, int, Measure], list[Estimate] | None] | None = None
+    """The same of all cells at once, where the totals allow it; None where they do not."""
 
     def of(self, frame: pd.DataFrame) -> Estimate:
         """The measure of a whole frame."""
@@ -197,6 +199,8 @@ class Measure:
             return [one if one.n else unknown(self.empty, self.unit) for one in shares]
         if self.kind == "mean":
             return _means(sums, cell, count, self)
+        if self.together and (found := self.together(sums, cell, count, self)) is not None:
+            return found
         edges = np.searchsorted(cell, np.arange(count + 1))
         return [self._interval(sums[start:end], statistic) for start, end in pairwise(edges)]
 

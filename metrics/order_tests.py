@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
+from scipy.special import bdtr
 
 from metrics import selection
 from metrics.intervals import Floats, Ints
@@ -41,9 +42,12 @@ class Test:
 
 
 def sign(primacy: int, recency: int) -> Test:
-    """Exact binomial: are flips toward first as likely as flips toward second? No flips: p = 1."""
+    """Exact binomial: are flips toward first as likely as flips toward second? No flips: p = 1.
+
+    Of a fair coin both tails are equal: twice the smaller one.
+    """
     n = primacy + recency
-    p = float(stats.binomtest(primacy, n).pvalue) if n else 1.0
+    p = min(1.0, 2 * float(bdtr(min(primacy, recency), n, 0.5))) if n else 1.0
     return Test("sign", float(primacy), p, None, n, "" if n else "no flips")
 
 

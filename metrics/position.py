@@ -36,6 +36,7 @@ ENTROPY: Final = Measure(
     notes_one_order=True,
     needs_order=True,
     interval=tallies.entropy_interval,
+    together=tallies.entropy_of_pairs,
 )
 CONSISTENCY: Final = Measure(
     "consistency", SHARE, tallies.sets("consistent"), empty=NO_SETS, needs_order=True

@@ -15,6 +15,7 @@ from metrics.entropy import normalised_entropy
 from metrics.intervals import (
     ONE_ITEM,
     Floats,
+    Ints,
     Statistic,
     divided,
     jackknife_error,
@@ -191,7 +192,8 @@ def entropy_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Es
     items = len(sums)
     if sums.shape[1] == 3 or not used[2:].any():
         share = proportions(sums[:, 0], sums[:, :2].sum(axis=1), np.zeros(items, np.int64), 1)[0]
-        return _through_entropy(share, measure)
+        ends = np.array([share.value, share.low, share.high], np.float64)
+        return _through_entropy(share, measure, *_bits(ends).tolist())
     distance = lambda totals: np.sqrt(np.maximum(1 - statistic(totals), 0))  # noqa: E731
     slots = max(int(used.sum()), 2)
     floor = math.sqrt(1 / (2 * (n if value > 0 else items) * math.log(slots)))
@@ -204,15 +206,35 @@ def entropy_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Es
     return Estimate(value, low, high, n, items, measure.unit, 0.95, method)
 
 
-def _through_entropy(share: Estimate, measure: Measure) -> Estimate:
-    def bits(p: float) -> float:
-        return float(normalised_entropy([p, 1 - p]))
+def entropy_of_pairs(
+    sums: Floats, cell: Ints, count: int, measure: Measure
+) -> list[Estimate] | None:
+    """`entropy_interval` of every cell, where all there is are pairs."""
+    if sums.shape[1] != 3:
+        return None
+    shares = proportions(sums[:, 0], sums[:, :2].sum(axis=1), cell, count)
+    ends = np.array([(one.value, one.low, one.high) for one in shares], np.float64)
+    return [
+        _through_entropy(share, measure, *bits)
+        for share, bits in zip(shares, _bits(ends).tolist(), strict=True)
+    ]
 
+
+def _bits(share: Floats) -> Floats:
+    return normalised_entropy(np.stack([share, 1 - share], axis=-1))
+
+
+def _through_entropy(
+    share: Estimate, measure: Measure, value: float, low: float, high: float
+) -> Estimate:
+    """A first-slot share as entropy: `value`, `low` and `high` are those of the share and of the
+    ends of its interval."""
     if share.value is None:
         return unknown(measure.empty, measure.unit)
-    value, method = bits(share.value), "first-slot share's Wilson interval, as entropy"
+    method = "first-slot share's Wilson interval, as entropy"
     if share.low is None or share.high is None:
         return replace(share, value=value, unit=measure.unit, method=method)
-    ends = bits(share.low), bits(share.high)
-    high = 1.0 if share.low <= 0.5 <= share.high else max(ends)
-    return replace(share, value=value, low=min(ends), high=high, unit=measure.unit, method=method)
+    top = 1.0 if share.low <= 0.5 <= share.high else max(low, high)
+    return replace(
+        share, value=value, low=min(low, high), high=top, unit=measure.unit, method=method
+    )

@@ -109,9 +109,10 @@ def matrix(
     )
     if turns is None:
         turns = scale.kind != "w" and len(rows) <= _TURNS_UP_TO
-    tables = _wide(rows, heads, view, total, turns)
+    made = {(r, head.name): _cell(r, head.name, view) for r in rows for head in heads}
+    tables = _wide(rows, heads, made, view, total, turns)
     if turns:
-        tables += _tall(rows, heads, view, total)
+        tables += _tall(rows, heads, made, view, total)
     style = attributes({"style": f"--lab: {label_width}px"})
     data = attributes({"data-heat": json.dumps(_data(rows, heads, view))})
     hatched = any(e is not None and view.few(e) for e in cells.values())
@@ -174,7 +175,12 @@ def _below(estimate: Estimate, view: _View) -> str:
 
 
 def _wide(
-    rows: Sequence[str], columns: Sequence[Column], view: _View, total: bool, turns: bool
+    rows: Sequence[str],
+    columns: Sequence[Column],
+    made: Mapping[tuple[str, str], str],
+    view: _View,
+    total: bool,
+    turns: bool,
 ) -> str:
     gap = total and len(columns) > 1
     cols = "<col>" + ('<col class="gap">' if gap else "") + "<col>" * (len(columns) - 1)
@@ -183,21 +189,27 @@ def _wide(
         heads.insert(1, "<td></td>")
     body = ""
     for row in rows:
-        made = [_cell(row, column.name, view) for column in columns]
+        inside = [made[row, column.name] for column in columns]
         if gap:
-            made.insert(1, "<td></td>")
-        body += f'<tr><th scope="row">{_wrapped(row)}</th>{"".join(made)}</tr>'
+            inside.insert(1, "<td></td>")
+        body += f'<tr><th scope="row">{_wrapped(row)}</th>{"".join(inside)}</tr>'
     kind = " turns" if turns else ""
     kind += " many" if len(columns) > _MANY_COLUMNS else ""
     kind += " crowded" if len(columns) > _CROWDED_COLUMNS else ""
     return _table(f"wide{kind}", view, cols, "".join(heads), body)
 
 
-def _tall(rows: Sequence[str], columns: Sequence[Column], view: _View, total: bool) -> str:
+def _tall(
+    rows: Sequence[str],
+    columns: Sequence[Column],
+    made: Mapping[tuple[str, str], str],
+    view: _View,
+    total: bool,
+) -> str:
     heads = "".join(_head(Column(row)) for row in rows)
     body = "".join(
         f'<tr><th scope="row">{_named(column.name, bold=total and i == 0)}</th>'
-        f"{''.join(_cell(row, column.name, view) for row in rows)}</tr>"
+        f"{''.join(made[row, column.name] for row in rows)}</tr>"
         for i, column in enumerate(columns)
     )
     return _table("tall", view, "<col>" * len(rows), heads, body)
@@ -242,13 +254,14 @@ def _cell(row: str, column: str, view: _View) -> str:
     also = view.beside.get((row, column), "")
     third = f'<small class="also">{safe(also)}</small>' if also else ""
     own = {view.keys[0]: row, view.keys[1]: column}
+    card = _card(row, column, estimate, view)
     button = attributes(
         {
             "type": "button",
             "class": None if few else view.scale.bin(estimate.value or 0.0),
             "data-select": json.dumps(view.select.get((row, column)) or own),
-            "data-tip": "\n".join(_card(row, column, estimate, view)),
-            "aria-label": ". ".join(_card(row, column, estimate, view)),
+            "data-tip": "\n".join(card),
+            "aria-label": ". ".join(card),
         }
     )
     box = attributes({"class": " ".join(classes) or None})

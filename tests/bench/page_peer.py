@@ -26,6 +26,7 @@ from components.bias.pair_tests import pair_tests
 from components.bias.view import slots_of
 from components.bias.words import finding_of, leans_of
 from components.charts import elo_curve
+from components.page_tab import say_no_status
 from components.plot import PlotlyView
 from components.rows import ALL, Filter, choices
 from components.scene import Scene
@@ -88,6 +89,8 @@ def live_page(kind: str) -> gr.Blocks:
             page.load(endless, None, plots, **quiet)
         else:
             gr.Timer(EVERY).tick(now, None, plots, trigger_mode="once", **quiet)
+        if kind == "ours":
+            say_no_status(page)
     return page
 
 

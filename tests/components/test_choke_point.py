@@ -43,6 +43,9 @@ READ_BY_HAND = {
     ("inspect/view.py", "_menu", "name"): "a field's name",
     ("inspect/view.py", "_turn", "text"): "an arrow",
     ("drawing/marks.py", "hover_card", "value"): "a number in words",
+    ("drawing/matrix.py", "_tall", "''.join((made[row, column.name] for row in rows))"):
+        "cells as _cell makes them",
+    ("drawing/matrix.py", "_wide", "''.join(inside)"): "cells as _cell makes them",
     ("drawing/matrix.py", "_strip", "ends[0]"): "a number in words",
     ("drawing/matrix.py", "_strip", "ends[1]"): "a number in words",
     ("drawing/pieces.py", "verdict_chip", "pick + 1"): "a number",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from frames import build, pair, patterns, rotated
+from scipy import stats
 
 from metrics import order_tests as t
 
@@ -37,6 +38,9 @@ def test_the_outcome_table_counts_winners_not_slots():
 
 def test_no_flips_or_no_pairs_is_no_evidence():
     assert t.sign(0, 0).p == 1
+    for first, second in [(0, 1), (7, 2), (5, 5), (5, 6), (0, 40), (900, 1_024), (3, 20_000)]:
+        exact = stats.binomtest(first, first + second).pvalue
+        assert t.sign(first, second).p == pytest.approx(exact, rel=1e-9, abs=1e-300)
     assert t.mcnemar(0, 0).p == 1
     assert t.stuart_maxwell(np.zeros((3, 3))).p == 1
     assert t.bowker(np.zeros((3, 3))).p == 1

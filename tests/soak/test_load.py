@@ -94,7 +94,9 @@ class Session:
 
     def ask(self) -> None:
         """Filters and controls as one text, as the page's own script writes it."""
-        self.values["eh-asked"] = json.dumps(self.held(self.step("eh-filter-judge", "input")))
+        both = {"eh-filter-judge", "eh-filter-rule"}
+        step = next(one for one in self.steps if both <= set(map(self.name, one["inputs"])))
+        self.values["eh-asked"] = json.dumps(self.held(step))
 
     async def run(self, step: Mapping[str, Any]) -> dict[str, Any]:
         values = self.held(step)

@@ -48,7 +48,10 @@ class Visitor:
 
     def asking(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """`values` with the text in which the page's own script sends filters and controls."""
-        step = self._step("eh-filter-judge", "input", "")
+        step = next(
+            step for step in self.config["dependencies"]
+            if {"eh-filter-judge", "eh-filter-rule"} <= set(map(self._name, step["inputs"]))
+        )  # fmt: skip
         text = json.dumps([self._value(part, values) for part in step["inputs"]])
         return {**values, "eh-asked": text}
 
