@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -59,6 +60,8 @@ QUIET: Final[dict[str, Any]] = {
     "show_progress": "hidden", "trigger_mode": "always_last", "api_visibility": "private",
 }  # fmt: skip
 FILTERS: Final = ("judge", "prompt", "category", "contestants", "rule", "suspects")
+_AT_WORK: Final = threading.BoundedSemaphore(2)
+"""Python draws one at a time whatever we do: sixteen at once would only all be late."""
 FIXED: Final = {"rule": [AS_STUDY, *RULES], "suspects": [WITH_SUSPECTS, WITHOUT_SUSPECTS]}
 """Filters whose choices no study changes."""
 
@@ -293,8 +296,15 @@ def show(store: Store, name: str, tab: ResultsTab, view: str, values: tuple[Any,
     written = json.dumps(mine, default=str)
     if json.loads(written) != mine:  # a setting that is no plain value
         return draw(Scene(store, name, chosen), view, mine)
-    around = neighbours(store, name)
-    return list(_drawn(store, name, store.version(name), around, view, chosen, written))
+    wanted = (store, name, store.version(name), neighbours(store, name), view, chosen, written)
+    with _turn(*wanted):  # who wants the same meanwhile waits for it
+        return list(_drawn(*wanted))
+
+
+@lru_cache(maxsize=256)
+def _turn(*wanted: Any) -> threading.Lock:
+    """One for each view that somebody may be drawing."""
+    return threading.Lock()
 
 
 @lru_cache(maxsize=256)
@@ -302,7 +312,8 @@ def _drawn(
     store: Store, name: str, version: Any, around: Any, view: str, chosen: Filter, controls: str
 ) -> tuple[Any, ...]:
     """A view is a pure function of what the store holds: fifty readers of one study get one."""
-    return tuple(draw(Scene(store, name, chosen), view, json.loads(controls)))
+    with _AT_WORK:
+        return tuple(draw(Scene(store, name, chosen), view, json.loads(controls)))
 
 
 def draw(scene: Scene, view: str, controls: Mapping[str, Any]) -> list[Any]:

@@ -198,8 +198,14 @@ class Store:
         return look_ups.item(self.read, name, item)
 
     def narrow_items(self, name: str) -> dict[str, dict[str, Any]]:
-        """Category, answer lengths, preferences and suspects of every item, without its texts."""
-        return look_ups.narrow_items(self.read, name)
+        """Category, answer lengths, preferences and suspects of every item, without its texts.
+
+        Read once until the study is saved again, for all who ask: only to be looked at.
+        """
+        saved = self.version(name)[0], 0
+        return self._versions.kept(
+            name, "narrow items", saved, lambda: look_ups.narrow_items(self.read, name)
+        )
 
     def questions(self, name: str, items: Iterable[str]) -> dict[str, str]:
         """The instructions of some items, without their answers."""

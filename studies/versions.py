@@ -32,6 +32,7 @@ class Versions:
         self._seen: dict[str, _Seen] = {}
         self._kept: dict[tuple[str, str], tuple[Version, Any]] = {}
         self._turns: dict[str, threading.RLock] = {}
+        self._looking = threading.Lock()
 
     def turn(self, name: str) -> threading.RLock:
         """Held while something large of a study is worked out: who comes meanwhile waits for it
@@ -39,7 +40,14 @@ class Versions:
         return self._turns.setdefault(name, threading.RLock())
 
     def of(self, name: str, read: Read) -> Version:
-        """Changes when the study's plan or any of its judgements does."""
+        """Changes when the study's plan or any of its judgements does.
+
+        One look at a time: of two at once the older might come last, and would see rows vanish.
+        """
+        with self._looking:
+            return self._look(name, read)
+
+    def _look(self, name: str, read: Read) -> Version:
         row = read(
             "SELECT s.id, s.plan_sha || s.updated, COALESCE((SELECT max(seq) FROM judgements), 0) "
             "FROM studies s WHERE s.name=?",

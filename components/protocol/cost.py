@@ -13,6 +13,7 @@ from components.drawing.grid import ELO, PERCENT, Head, Style, counted, name, op
 from components.drawing.panels import Kpi, empty, status_badge, wrap
 from components.format import count, dollars, number, rich, share, tokens
 from components.protocol.visit import pair_rows
+from components.remember import remembered
 from components.scene import Scene
 from metrics.leaderboard import HeadToHeadCost, LeaderboardRow, cost_per_head_to_head
 from metrics.selection import COMPARISON, group_codes, rows_of
@@ -43,7 +44,7 @@ def spending(scene: Scene) -> list[Spent]:
     rows = rows_of(rows, ~rows["noise"])
     if rows.empty or "seq" not in rows:
         return []
-    bills = _bills(scene)
+    bills = _bills(Scene(scene.store, scene.name))
     nothing = (math.nan, math.nan, math.nan)
     billed = np.array([bills.get(int(seq), nothing) for seq in rows["seq"]], np.float64)
     extra = extraction_cost(scene)
@@ -67,6 +68,7 @@ def _mean(values: np.ndarray) -> float | None:
     return float(known.mean()) if len(known) else None
 
 
+@remembered
 def _bills(scene: Scene) -> dict[int, tuple[float, float, float]]:
     """seq -> prompt tokens, completion tokens, dollars; nan where nobody said."""
     found = scene.store.read(

@@ -23,6 +23,7 @@ from components.drawing.grid import (
 from components.drawing.panels import empty, wrap
 from components.format import count, number, share
 from components.protocol.sections import rows_of_protocol
+from components.remember import remembered
 from components.rows import machine_rows
 from components.scene import Scene
 from metrics.leaderboard import (
@@ -63,8 +64,15 @@ def board(scene: Scene) -> list[LeaderboardRow]:
 def image_kinds(scene: Scene) -> dict[str, str]:
     """Item -> single image, multi image or text only, for the items in view."""
     wanted = {str(item) for item in scene.machines["item"].unique()}
+    kinds = _all_kinds(Scene(scene.store, scene.name))
+    return {item: kinds[item] for item in wanted if item in kinds}
+
+
+@remembered
+def _all_kinds(scene: Scene) -> dict[str, str]:
+    """The same of every item, whatever is in view."""
     items = scene.store.items(scene.name)
-    return {k: IMAGES[min(len(items[k].images), 2)] for k in wanted if k in items}
+    return {name: IMAGES[min(len(item.images), 2)] for name, item in items.items()}
 
 
 def show_board(rows: Sequence[LeaderboardRow], kind: str = "") -> str:
