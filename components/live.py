@@ -16,6 +16,7 @@ from metrics.elo import EloState, advance
 from metrics.position import first_share, slot_shares
 from metrics.wins import win_rate
 from studies.frame import frame_from_rows
+from studies.recent import Recent
 from studies.records import Estimate
 from studies.store import Store
 
@@ -35,6 +36,8 @@ class Picture:
     wins_figure: Figure | None
 
 
+VIEWS: Final = 32
+"""Studies that are followed at a time; one that comes back begins again from its first row."""
 MOST: Final = 300_000
 """Asks of a study that is followed from its first verdict on; of a larger one the live view shows
 what arrives from now on, and the results show the rest."""
@@ -146,18 +149,18 @@ class LiveViews:
     def __init__(self, store: Store) -> None:
         self.quotes = Quotes(store)
         self._store = store
-        self._views: dict[tuple[str, str], LiveView] = {}
+        self._views: Recent[str, tuple[str, LiveView]] = Recent(VIEWS)
         self._lock = threading.Lock()
 
     def of(self, study: str) -> LiveView:
         """A study whose plan changed begins a new view."""
         version = self._store.plan_sha(study)
         with self._lock:
-            key = (study, version)
-            if key not in self._views:
-                self._views = {k: v for k, v in self._views.items() if k[0] != study}
-                self._views[key] = LiveView(self._store, study, _start(self._store, study))
-            return self._views[key]
+            known = self._views.get(study)
+            if known is None or known[0] != version:
+                view = LiveView(self._store, study, _start(self._store, study))
+                known = self._views.put(study, (version, view))
+            return known[1]
 
 
 def _first_slot(frame: pd.DataFrame) -> Estimate:

@@ -29,7 +29,7 @@ from judges.vault import Held
 from studies.records import JudgeSpec
 from studies.store import Store
 
-KEPT: Final = 200
+KEPT: Final = 32
 """Ended runs that can still be looked at by their id; older ones are in the store."""
 
 At = tuple[str, str]

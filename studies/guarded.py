@@ -9,14 +9,11 @@ they are, so that nobody reads what another paid for. Only runs write rows that 
 
 from __future__ import annotations
 
-import contextlib
 import secrets
 import sqlite3
 import time
 from pathlib import Path
 from typing import Any, Final
-
-import pandas as pd
 
 from studies import database
 from studies.errors import Forbidden, StudyError
@@ -24,7 +21,6 @@ from studies.store import Store
 from studies.visitors import here, visiting, visitor_of
 from studies.writer import Work, Writer
 
-FRAMES: Final = 64
 _REFUSED: Final = "kept by somebody else"
 _VIEWS: Final = (
     "CREATE TEMP VIEW studies AS SELECT * FROM main.studies WHERE owner IN ('', visitor()) "
@@ -148,14 +144,6 @@ class VisitorsStore(Store):
             return name
         taken = self._bare.read("SELECT 1 FROM studies WHERE name=?", (name,)).fetchone()
         return marked if taken or self.owns(marked) else name
-
-    def frame(self, study: str | None = None) -> pd.DataFrame:
-        """Strangers make many studies: only the frames of the last ones stay in memory."""
-        made = super().frame(study)
-        with contextlib.suppress(KeyError, RuntimeError, StopIteration):  # others do the same
-            while len(self._frames) > FRAMES:
-                del self._frames[next(iter(self._frames))]
-        return made
 
     def recorded_prompt(self, study: str, name: str) -> str | None:
         """By its name alone only for the house's studies: another visitor's may be called so."""

@@ -29,6 +29,7 @@ from studies.frame import frame_from_rows
 from studies.kept import forget, keep, keep_value, read_kept, read_value
 from studies.past_runs import PastRun as PastRun
 from studies.past_runs import past_runs
+from studies.recent import Recent
 from studies.records import Ask, Check, Item, Judgement
 from studies.removed import Watch
 from studies.rows import PromptText, Request
@@ -39,6 +40,8 @@ from studies.versions import Value, Versions
 from studies.vote_facts import with_vote_facts
 from studies.writer import Writer
 
+FRAMES: Final = 32
+"""Studies whose frames stay in memory: strangers make many."""
 LONG: Final = 1.0
 """Seconds of counting whose result is worth a file."""
 
@@ -63,7 +66,7 @@ class Store:
         self.watch = Watch(self.path)
         self._local = threading.local()
         self._writer: Writer | None = None
-        self._frames: dict[str, tuple[tuple[str, int], pd.DataFrame]] = {}
+        self._frames: Recent[str, tuple[tuple[str, int], pd.DataFrame]] = Recent(FRAMES)
         self._versions = Versions()
         self._lock = threading.Lock()
 
@@ -187,7 +190,7 @@ class Store:
     def delete_study(self, name: str) -> int:
         """Removes a study and the judgements no other study asks for; returns how many went."""
         self.study(name)
-        self._frames.pop(name, None)
+        self._frames.drop(name)
         forget(self.path, name)
         return self.writer.run(lambda connection: delete_whole(connection, name))  # type: ignore[no-any-return]
 
@@ -404,7 +407,7 @@ class Store:
             if frame is None:
                 frame = self._made_frame(name, spec)
                 keep(self.path, name, version, frame)
-            cached = self._frames[name] = (version, with_vote_facts(frame, self, name))
+            cached = self._frames.put(name, (version, with_vote_facts(frame, self, name)))
         return cached[1].copy(deep=False)  # copy-on-write: nobody's new column is in the cache
 
     def _made_frame(self, name: str, spec: Study) -> pd.DataFrame:

@@ -9,11 +9,17 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
+
+from studies.recent import Recent
 
 Read = Callable[[str, Sequence[Any]], sqlite3.Cursor]
 Version = tuple[str, int]
 Value = TypeVar("Value")
+
+
+KEPT: Final = 64
+"""Things worked out that are held, over all studies."""
 
 
 class _Seen(NamedTuple):
@@ -30,7 +36,7 @@ class Versions:
 
     def __init__(self) -> None:
         self._seen: dict[str, _Seen] = {}
-        self._kept: dict[tuple[str, str], tuple[Version, Any]] = {}
+        self._kept: Recent[tuple[str, str], tuple[Version, Any]] = Recent(KEPT)
         self._turns: dict[str, threading.RLock] = {}
         self._looking = threading.Lock()
 
@@ -68,7 +74,7 @@ class Versions:
         with self.turn(f"{name} {what}"):
             held = self._kept.get((name, what))
             if held is None or held[0] != version:
-                held = self._kept[name, what] = (version, work())
+                held = self._kept.put((name, what), (version, work()))
             value: Value = held[1]
             return value
 

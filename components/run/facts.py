@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
@@ -15,6 +14,7 @@ from judges.runs import Run, Snapshot
 from judges.vault import EXPIRED
 from studies.errors import EvenhandError
 from studies.journal import possibly_paid_twice
+from studies.recent import Recent
 from studies.records import RETRYABLE, JudgeSpec
 from studies.store import PastRun, Store
 
@@ -82,18 +82,15 @@ class Quotes:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._known: dict[str, tuple[tuple[str, int], Quote, Quote]] = {}
-        self._lock = threading.Lock()
+        self._known: Recent[str, tuple[tuple[str, int], Quote, Quote]] = Recent(256)
 
     def of(self, study: str) -> tuple[Quote, Quote]:
         """What is missing, and what failed in a way that asking again may help."""
         version = self._store.version(study)
-        with self._lock:
-            known = self._known.get(study)
+        known = self._known.get(study)
         if known is None or known[0] != version:
-            known = (version, self._quote(study, ERRORS), self._quote(study, RETRYABLE, False))
-            with self._lock:
-                self._known[study] = known
+            missing, failed = self._quote(study, ERRORS), self._quote(study, RETRYABLE, False)
+            known = self._known.put(study, (version, missing, failed))
         return known[1], known[2]
 
     def _quote(self, study: str, again: Collection[str], new: bool = True) -> Quote:
