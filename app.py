@@ -14,9 +14,14 @@ from typing import Any
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
+from starlette.middleware import Middleware
+
 from components import demo
 from components.access import Access, mode
+from components.gate import Gate
 from components.page_tab import create_page
+from components.queue_tab import open_queue
+from components.room import Room
 from components.space import FROZEN, SEED
 from components.theme import launch_look
 from judges import redaction
@@ -27,6 +32,7 @@ from studies import snapshot
 from studies.database import default_path
 from studies.errors import EvenhandError
 from studies.guarded import VisitorsStore
+from studies.heap import give_back_large
 from studies.reaper import Reaper
 from studies.store import Store
 
@@ -98,8 +104,17 @@ def launch_rules(access: Access) -> dict[str, Any]:
     }
 
 
+def look(access: Access, room: Room | None) -> dict[str, Any]:
+    """How the page looks, behind a gate that measures what comes in."""
+    made = launch_look()
+    gate = Middleware(Gate, most_uploaded=access.uploads or 0, room=room)
+    made["app_kwargs"]["middleware"].insert(0, gate)
+    return made
+
+
 def main(arguments: list[str] | None = None) -> int:
     chosen, access = options(arguments), mode()
+    give_back_large()
     redaction.install()
     if not port_is_free(chosen.host, chosen.port):
         print(
@@ -117,8 +132,9 @@ def main(arguments: list[str] | None = None) -> int:
     kept = None if frozen else snapshot.settings()
     keeper = snapshot.Keeper(store, *kept) if kept else None
     reaper = Reaper(store, access.kept_days) if access.kept_days and not frozen else None
+    room = Room(access.passing) if access.passing else None
     blocks = create_page(shown, engine)
-    blocks.queue(default_concurrency_limit=16, max_size=access.queue)
+    open_queue(blocks, access)
     settings = {"server_name": chosen.host, "server_port": chosen.port, **launch_rules(access)}
     if chosen.mcp:
         if find_spec("mcp") is None:
@@ -126,7 +142,7 @@ def main(arguments: list[str] | None = None) -> int:
             return 2
         settings["mcp_server"] = True
     try:
-        blocks.launch(**settings, **launch_look())
+        blocks.launch(**settings, **look(access, room))
     finally:
         if reaper:
             reaper.close()
@@ -134,6 +150,8 @@ def main(arguments: list[str] | None = None) -> int:
             engine.close()
         if keeper:
             keeper.close()
+        if room:
+            room.close()
         shown.close()
         store.close()
     return 0

@@ -11,8 +11,8 @@ from pathlib import Path
 from components import access
 from components.report import write_report
 from components.space import freeze, publish, push
-from studies.errors import EvenhandError, StoreUnusable
-from studies.store import Store
+from studies.errors import EvenhandError
+from studies.store import Store, existing
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -21,19 +21,13 @@ def main(arguments: list[str] | None = None) -> int:
         print_access()
         return 0
     try:
-        store = _existing(options.store)
+        store = existing(options.store)
         options.command(store, options)
         store.close()
     except EvenhandError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0
-
-
-def _existing(path: Path | None) -> Store:
-    if path is not None and not path.exists():
-        raise StoreUnusable(f"there is no store at {path}; --store names the SQLite file")
-    return Store(path)
 
 
 def _parser() -> argparse.ArgumentParser:

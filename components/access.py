@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
+from components.turns import Crowd
 from judges.shared import RunLimits
 from studies.mode import is_public
 from studies.sources import caps
@@ -31,6 +32,8 @@ class Access:
     """That one visitor keeps."""
     uploads: int | None
     """Bytes that one visitor keeps."""
+    passing: int | None
+    """Bytes of uploads and exports of all visitors that wait to be taken in, or fetched."""
     caps: Caps
     """Of one file that is read: bytes, rows, columns, cells."""
     runs_each: int | None
@@ -41,6 +44,8 @@ class Access:
     """Calls of one run in flight."""
     queue: int | None
     """Events that wait; the next one is told to come again."""
+    crowd: Crowd | None
+    """How much of the queue one page, and one address, may take. None: first come, first served."""
     sessions: int
     """Whose state is kept; the oldest goes first."""
     rows: int
@@ -59,14 +64,18 @@ class Access:
 
 
 LOCAL: Final = Access(
-    public=False, machine=True, asks=None, studies=None, uploads=None, caps=caps.LOCAL,
-    runs_each=None, runs=None, concurrency=None, queue=None, sessions=200, rows=500, kept_days=None,
-    open_votes=True,
+    public=False, machine=True, asks=None, studies=None, uploads=None, passing=None,
+    caps=caps.LOCAL,
+    runs_each=None, runs=None, concurrency=None, queue=None, crowd=None, sessions=200, rows=500,
+    kept_days=None, open_votes=True,
 )  # fmt: skip
 PUBLIC: Final = Access(
-    public=True, machine=False, asks=5_000, studies=20, uploads=200 * MEGABYTE, caps=caps.PUBLIC,
-    runs_each=1, runs=8, concurrency=16, queue=400, sessions=200, rows=500, kept_days=7.0,
-    open_votes=False,
+    public=True, machine=False, asks=5_000, studies=20, uploads=200 * MEGABYTE,
+    passing=2_000 * MEGABYTE, caps=caps.PUBLIC,
+    runs_each=1, runs=8, concurrency=16, queue=400,
+    crowd=Crowd(waiting_each=32, waiting_from=200, running_each=4, running_from=8,
+                unread_each=200, unread=2_000),
+    sessions=1_000, rows=500, kept_days=7.0, open_votes=False,
 )  # fmt: skip
 
 
@@ -102,12 +111,17 @@ ROWS: Final[tuple[tuple[str, Callable[[Access], str]], ...]] = (
     ("studies of one visitor", lambda a: _number(a.studies)),
     ("one file: size, rows, columns", lambda a: f"{_mb(a.caps.file_bytes)}, "
      f"{_number(a.caps.rows)}, {_number(a.caps.columns)}"),
+    ("one study: contestants, judges with their prompts", lambda a:
+     f"{_number(a.caps.contestants)}, {_number(a.caps.judges)}"),
     ("all uploads of a visitor", lambda a: _mb(a.uploads)),
+    ("files on their way in or out, of all visitors", lambda a: _mb(a.passing)),
     ("runs at a time: of one visitor, of all", lambda a: "no limit" if a.runs is None
      else f"{_number(a.runs_each)}, {_number(a.runs)}"),
     ("calls of one run in flight", lambda a: "as the study says" if a.concurrency is None
      else f"at most {_number(a.concurrency)}"),
-    ("events that wait", lambda a: _number(a.queue)),
+    ("events that wait: of one page, of one address, of all", lambda a: _number(a.queue)
+     if a.crowd is None else
+     f"{_number(a.crowd.waiting_each)}, {_number(a.crowd.waiting_from)}, {_number(a.queue)}"),
     ("sessions whose state is kept", lambda a: _number(a.sessions)),
     ("rows of a table at once", lambda a: f"at most {_number(a.rows)}"),
     ("votes on the studies the page came with", lambda a: "yes" if a.open_votes

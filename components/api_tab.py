@@ -8,7 +8,6 @@ page each takes a token besides: a secret of the caller's own, or that of a link
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
 from functools import wraps
 from inspect import Parameter, signature
 from typing import Any
@@ -24,8 +23,10 @@ from judges.models.weights import WeightsMissing
 from judges.plan import forecast, owned, save_plan
 from metrics.summary import measure
 from studies.errors import EvenhandError
+from studies.flags import Flags
 from studies.guarded import VisitorsStore
 from studies.store import Store
+from studies.verified import checks_of
 from studies.visitors import SHORTEST
 
 _TOLD = (EvenhandError, PlanError, WeightsMissing, EmbeddedUnavailable)
@@ -34,10 +35,10 @@ _TOLD = (EvenhandError, PlanError, WeightsMissing, EmbeddedUnavailable)
 def build(store: Store, engine: Engine | None) -> None:
     """Inside the Blocks of the page. Without an engine nothing that asks is offered."""
     offered = [*looking(store), *(asking(store, engine) if engine else ())]
-    shared = isinstance(store, VisitorsStore)
     for function in offered:
         told = _told(function)
-        gr.api(_with_token(told) if shared else told, api_name=function.__name__)
+        shared = _with_token(told, store) if isinstance(store, VisitorsStore) else told
+        gr.api(shared, api_name=function.__name__)
 
 
 def looking(store: Store) -> tuple[Callable[..., Any], ...]:
@@ -70,11 +71,13 @@ def looking(store: Store) -> tuple[Callable[..., Any], ...]:
         return measure(
             store.frame(study), wanted, planned=counts.get("planned"),
             combine=spec.combine, unreadable=spec.unreadable, quick=len(wanted) > 0,  # type: ignore[arg-type]
+            checks=checks_of(store, study),
         )  # fmt: skip
 
     def judgements(study: str, first: int = 0, count: int = 20) -> list[dict]:
         """Gives judgements of a study in plan order, replies included: who was asked what, in which
-        order the answers were shown, what came back, how it was read.
+        order the answers were shown, what came back, how it was read, whether a text that was
+        shown speaks to the judge.
 
         Parameters:
             study: the study's name
@@ -83,7 +86,8 @@ def looking(store: Store) -> tuple[Callable[..., Any], ...]:
         """
         store.study(study)
         rows = store.judgements(study, after=max(0, int(first)), limit=min(max(1, int(count)), 200))
-        return [asdict(judgement) for judgement in rows]
+        flags = Flags(store, study)
+        return [flags.row(judgement) for judgement in rows]
 
     return list_studies, study_metrics, judgements
 
@@ -169,7 +173,7 @@ _TOKEN = (
 )
 
 
-def _with_token(function: Callable[..., Any]) -> Callable[..., Any]:
+def _with_token(function: Callable[..., Any], store: VisitorsStore) -> Callable[..., Any]:
     """The same function with a token as its last parameter, called as that visitor."""
     own = signature(function)
     last = Parameter("token", Parameter.POSITIONAL_OR_KEYWORD, default="", annotation=str)
@@ -179,7 +183,7 @@ def _with_token(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*values: Any, **named: Any) -> Any:
         given = whole.bind(*values, **named)
         token = given.arguments.pop("token", "")
-        with entering(token, token):
+        with entering(token, token, store):
             return function(**given.arguments)
 
     words = (function.__doc__ or "").rstrip()

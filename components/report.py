@@ -33,6 +33,7 @@ from components.share import paper
 from components.suspects.reported import suspects_panel
 from components.voices import Voices
 from metrics.summary import measure
+from studies.errors import not_written
 from studies.records import EVIDENCE, HUMAN_PREFIX
 from studies.store import Store
 from studies.study import dump
@@ -60,8 +61,13 @@ def write_report(store: Store, study: str, path: Path) -> int:
     """Writes the report; returns its size in bytes."""
     html = report_html(store, study)
     half = path.with_name(path.name + ".part")
-    half.write_text(html, encoding="utf-8")
-    half.replace(path)
+    try:
+        half.write_text(html, encoding="utf-8")
+        half.replace(path)
+    except OSError as error:
+        raise not_written(path, error) from None
+    finally:
+        half.unlink(missing_ok=True)
     return path.stat().st_size
 
 
@@ -317,6 +323,7 @@ body.eh-report { font: 16px/1.5 var(--sans); }
 .eh-report main { max-width: 1100px; margin: 0 auto; padding: 24px 16px 48px; }
 .eh-report .eh-panel { margin: 16px 0; }
 .eh-report .eh-tbl-box { overflow-x: auto; }
+.eh-report .eh + .eh > .eh-tbl-box { margin-top: 20px; }
 .eh-report-top { display: flex; flex-wrap: wrap; gap: 16px; }
 .eh-report-top { justify-content: space-between; align-items: center; }
 .eh-report main > h1 { font-size: 28px; margin: 16px 0; }

@@ -50,7 +50,7 @@ class Filter:
             kept &= self._plays(frame)
         if self.suspects == WITHOUT_SUSPECTS and SUSPECT in frame:
             kept &= ~frame[SUSPECT]
-        rows = frame[kept]
+        rows = frame.copy(deep=False) if kept.all() else frame[kept]
         for column in ("judge", "prompt", "category", "item"):
             rows = rows.assign(**{column: rows[column].cat.remove_unused_categories()})
         return rows

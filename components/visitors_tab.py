@@ -98,7 +98,7 @@ def _guarded(
 
     @wraps(function)
     def call(secret: object, token: object, *values: Any) -> Any:
-        with entering(secret, token):
+        with entering(secret, token, store):
             for place in named:
                 name = values[place + special]
                 if name:
@@ -127,8 +127,9 @@ def _special_before_inputs(function: Callable[..., Any]) -> int:
 
 
 @contextlib.contextmanager
-def entering(secret: object, token: object = "") -> Any:
-    """One call as one visitor's; what is not theirs is said on the page, and nothing happened."""
+def entering(secret: object, token: object, store: VisitorsStore) -> Any:
+    """One call as one visitor's; what is not theirs is said on the page, and nothing happened.
+    Where the store lies is said to nobody."""
     request = LocalContext.request.get(None)
     asked = request.query_params.get(TOKEN, "") if request is not None else ""
     try:
@@ -136,3 +137,14 @@ def entering(secret: object, token: object = "") -> Any:
             yield
     except Forbidden as error:
         raise gr.Error(safe(error), title=REFUSED, duration=None) from None
+    except gr.Error as error:
+        error.message = _without_places(str(error.message), store.path)
+        raise
+
+
+def _without_places(text: str, path: Path) -> str:
+    """Our errors name files, for whoever owns the machine: here only the names are left."""
+    places = {str(path.parent), str(path.parent.resolve()), safe(path.parent)} - {"/", "."}
+    for place in sorted(places, key=len, reverse=True):
+        text = text.replace(f"{place}/", "").replace(place, "its folder")
+    return text

@@ -15,6 +15,7 @@ from metrics.summary import WITHOUT_SUSPECTS, measure
 from metrics.wins import Combine, Unreadable
 from studies.formulas import OURS, bare
 from studies.frame import frame_from_battles
+from studies.terminal import plain
 
 SPLITS = ("judge", "prompt", "category")
 SMALLEST = 1e-4
@@ -33,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.json:
         print(json.dumps(result, ensure_ascii=False, allow_nan=False))
     else:
-        print("\n".join(tables(result)))
+        print(plain("\n".join(tables(result))))
     return 0
 
 

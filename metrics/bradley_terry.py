@@ -43,6 +43,10 @@ AT_LEAST: Final = "at least: one side won every battle that tells them apart, no
 AT_MOST: Final = "at most: one side lost every battle that tells them apart, no lower end"
 APART: Final = "no chain of battles tells which of the two is above"
 LIMIT: Final = "Bradley–Terry, exact limit, items"
+MOST_APART: Final = 40
+"""Contestants up to which a gap without end is given its limit: each takes some dozen fits, and of
+hundreds, one after the other, that is minutes."""
+TOO_MANY: Final = f"wins go one way only; of more than {MOST_APART} contestants no limit is given"
 MOST_LIMITS: Final = 400
 """Pairs without an upper end up to which ranks look for who is surely above."""
 RANK_METHOD: Final = "pairwise 95 % intervals of differences"
@@ -145,6 +149,8 @@ class Leaderboard:
 
     def _limit(self, i: int, j: int, n: int) -> Estimate:
         """A gap without end by its one end; unknown where no chain of wins leads either way."""
+        if len(self.names) > MOST_APART:
+            return Estimate(None, None, None, n, self.items, "Elo", 0.95, LIMIT, TOO_MANY)
         limit = separable.least_gap(self.counts, i, j)
         if limit is not None:
             least = ELO_PER_LOGIT * limit

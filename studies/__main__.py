@@ -17,6 +17,7 @@ from studies.sources.formats import FORMATS
 from studies.sources.load import BUILT_IN, load_source
 from studies.store import Store, existing
 from studies.study import DataSpec, dump
+from studies.terminal import plain
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -89,7 +90,7 @@ def import_file(store: Store, options: argparse.Namespace) -> None:
     )
     name = options.name or study_name(options.file)
     loaded = load_source(spec, store.path.parent)
-    print("\n".join(loaded.told()))
+    print(plain("\n".join(loaded.told())))
     save_recorded(store, name, spec, loaded)
     counts = store.counts(name, recorded=True)
     told = ", ".join(f"{counts[key]:,} {key}" for key in counts if key not in ("planned",))
@@ -114,7 +115,7 @@ def list_studies(store: Store, options: argparse.Namespace) -> None:
     lines = store.studies()
     for line in lines:
         day = time.strftime("%Y-%m-%d %H:%M", time.localtime(line.updated))
-        print(f"{line.name}\t{line.judged:,} of {line.planned:,} judged\t{day}")
+        print(f"{plain(line.name)}\t{line.judged:,} of {line.planned:,} judged\t{day}")
     if not lines:
         print(f"no studies yet in {store.path}", file=sys.stderr)
 

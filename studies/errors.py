@@ -11,6 +11,9 @@ EvenhandError
 
 from __future__ import annotations
 
+import errno
+from pathlib import Path
+
 
 class EvenhandError(Exception):
     """Base of every error whose message is meant for the person at the keyboard."""
@@ -38,3 +41,13 @@ class NewerStore(StoreError):
 
 class StoreUnusable(StoreError):
     pass
+
+
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
+def not_written(path: Path, error: OSError) -> StudyError:
+    """A file that could not be written, and what to do. Not where it was to lie: the page says this
+    to strangers too."""
+    advice = "make room on the disk, then try again" if error.errno in _NO_ROOM else "try again"
+    return StudyError(f"cannot write {path.name}: {error.strerror}; {advice}")

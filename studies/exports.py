@@ -1,7 +1,8 @@
 """Data out: the judgements of a study in our own lossless formats, and in those of others.
 
 Lossless: `jsonl`, `parquet` (read back by studies.recorded), `items`, `yaml`. The others keep what
-their format can hold: an order where it records one, and never a verdict that was not read.
+their format can hold: an order where it records one, and never a verdict that was not read. Our own
+rows say whether the judge saw an injection suspect, and which rule found it.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from studies.ballots import with_checks
-from studies.errors import StudyError
+from studies.errors import StudyError, not_written
+from studies.flags import SUSPECTS, Flags, flat
 from studies.formulas import BATTLES, FLAT, guarded
+from studies.frame import SUSPECT
 from studies.records import (
     EVIDENCE,
     HUMAN_PREFIX,
@@ -60,7 +63,7 @@ def export(store: Store, study: str, name: str, path: Path) -> int:
         written = FORMATS[name].write(store, study, half)
         half.replace(path)
     except OSError as error:
-        raise StudyError(f"cannot write {path}: {error.strerror}") from None
+        raise not_written(path, error) from None
     finally:
         half.unlink(missing_ok=True)
     return written
@@ -69,33 +72,36 @@ def export(store: Store, study: str, name: str, path: Path) -> int:
 # ------------------------------------------------------------------------------------- lossless
 
 
-def write_lines(judgements: Iterable[Judgement], out: TextIO) -> int:
-    """One JSON object a line."""
-    written = 0
-    for judgement in judgements:
-        out.write(json.dumps(asdict(judgement), ensure_ascii=False) + "\n")
+def write_lines(store: Store, study: str, out: TextIO) -> int:
+    """One JSON object a line: the judgement, and whether it saw an injection suspect."""
+    written, flags = 0, Flags(store, study)
+    for judgement in store.judgements(study):
+        out.write(json.dumps(flags.row(judgement), ensure_ascii=False) + "\n")
         written += 1
     return written
 
 
 def _jsonl(store: Store, study: str, path: Path) -> int:
     with path.open("w", encoding="utf-8") as out:
-        return write_lines(store.judgements(study), out)
+        return write_lines(store, study, out)
 
 
 def _parquet(store: Store, study: str, path: Path) -> int:
     """The same nesting as the JSON lines. A pick is text: "0", "1", "tie"."""
-    written = 0
-    with pq.ParquetWriter(path, SCHEMA, compression="zstd") as writer:
+    written, flags = 0, Flags(store, study)
+    with pq.ParquetWriter(path, FLAGGED, compression="zstd") as writer:
         for batch in _batched(store.judgements(study), _ROWS_AT_ONCE):
-            rows = [parquet_row(judgement) for judgement in batch]
-            writer.write_table(pa.Table.from_pylist(rows, schema=SCHEMA))
+            rows = [_pick_as_text(flags.row(judgement)) for judgement in batch]
+            writer.write_table(pa.Table.from_pylist(rows, schema=FLAGGED))
             written += len(rows)
     return written
 
 
 def parquet_row(judgement: Judgement) -> dict[str, Any]:
-    row = asdict(judgement)
+    return _pick_as_text(asdict(judgement))
+
+
+def _pick_as_text(row: dict[str, Any]) -> dict[str, Any]:
     if row["verdict"] is not None and row["verdict"]["pick"] is not None:
         row["verdict"]["pick"] = str(row["verdict"]["pick"])
     return row
@@ -131,6 +137,14 @@ def _schema() -> pa.Schema:
 
 
 SCHEMA: Final = _schema()
+FLAGGED: Final = pa.schema(
+    [
+        *SCHEMA,
+        (SUSPECT, pa.bool_()),
+        (SUSPECTS, pa.list_(pa.struct([("where", pa.string()), ("rules", _TEXTS)]))),
+    ]
+)
+"""With what studies.flags adds; a shard of a run that is still on has none."""
 
 
 def _items(store: Store, study: str, path: Path) -> int:
@@ -152,10 +166,12 @@ def _yaml(store: Store, study: str, path: Path) -> int:
 
 def _csv(store: Store, study: str, path: Path) -> int:
     """One flat row a judgement, safe to open in a spreadsheet."""
-    return _write_csv(path, (_flat(judgement) for judgement in store.judgements(study)))
+    flags = Flags(store, study)
+    return _write_csv(path, (_flat(judgement, flags) for judgement in store.judgements(study)))
 
 
-def _flat(judgement: Judgement) -> dict[str, object]:
+def _flat(judgement: Judgement, flags: Flags) -> dict[str, object]:
+    found = flags.of(judgement.ask)
     ask, verdict = judgement.ask, judgement.verdict
     values = (
         ask.item, ask.judge, ask.prompt, " | ".join(ask.shown), " | ".join(ask.labels),
@@ -165,6 +181,7 @@ def _flat(judgement: Judgement) -> dict[str, object]:
         "" if verdict is None else " | ".join(str(s) for s in verdict.scores),
         judgement.rule, judgement.usage.prompt, judgement.usage.completion, judgement.cost,
         judgement.seconds, judgement.model, judgement.reply, judgement.detail, ask.key,
+        int(bool(found)), flat(found),
     )  # fmt: skip
     return dict(zip(FLAT, values, strict=True))
 

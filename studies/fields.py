@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import difflib
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import yaml
 
@@ -14,7 +14,27 @@ from studies.errors import StudyError
 T = TypeVar("T")
 
 
-class _NoKeyTwice(yaml.SafeLoader):
+LONGEST_YAML: Final = 500_000
+"""Characters: the library reads some 200,000 a second."""
+MOST_VALUES: Final = 100_000
+"""With every alias written out: nine lines of nine aliases each are a billion values."""
+
+
+class TooMuch(yaml.MarkedYAMLError):
+    """A short text that stands for more than a machine can hold."""
+
+
+class Bounded(yaml.SafeLoader):
+    """Plain values, no objects, and no aliases that make more of a text than it is."""
+
+    def get_single_node(self) -> yaml.Node | None:
+        node: yaml.Node | None = super().get_single_node()
+        if node is not None:
+            _written_out(node, {}, ())
+        return node
+
+
+class _NoKeyTwice(Bounded):
     """YAML's own rule, which the library does not keep: of two equal keys it drops the first."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
@@ -30,10 +50,26 @@ class _NoKeyTwice(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
+def _written_out(node: yaml.Node, known: dict[int, int], above: tuple[int, ...]) -> int:
+    """How many values a node stands for."""
+    if id(node) in above:
+        raise TooMuch(problem="an alias of itself", problem_mark=node.start_mark)
+    if id(node) not in known:
+        inner = node.value if isinstance(node, yaml.CollectionNode) else ()
+        parts = (part for one in inner for part in (one if isinstance(one, tuple) else (one,)))
+        known[id(node)] = 1 + sum(_written_out(part, known, (*above, id(node))) for part in parts)
+    if known[id(node)] > MOST_VALUES:
+        problem = f"more than {MOST_VALUES:,} values, with its aliases written out"
+        raise TooMuch(problem=problem, problem_mark=node.start_mark)
+    return known[id(node)]
+
+
 def load_yaml(text: str) -> object:
     """The value of a YAML text; ValueError says on which line it cannot be read."""
+    if len(text) > LONGEST_YAML:
+        raise ValueError(f"not valid YAML: longer than {LONGEST_YAML:,} characters")
     try:
-        return yaml.load(text, _NoKeyTwice)  # a SafeLoader: plain values, no objects
+        return yaml.load(text, _NoKeyTwice)
     except RecursionError:
         raise ValueError("not valid YAML: nested too deeply") from None
     except (yaml.YAMLError, ValueError) as error:  # 2024-13-45 is a ValueError, not a YAMLError

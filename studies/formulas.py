@@ -17,12 +17,14 @@ _GUARDED: Final = re.compile(r"'+[=+\-@\t\r\n＝＋－＠]")
 FLAT: Final = (
     "item", "judge", "prompt", "shown", "labels", "repeat", "noise", "status", "picked", "slot",
     "margin", "scores", "rule", "prompt_tokens", "completion_tokens", "cost", "seconds", "model",
-    "reply", "detail", "key",
+    "reply", "detail", "key", "injection_suspect", "suspects",
 )  # fmt: skip
+_WITHOUT_FLAGS: Final = FLAT[:-2]
+"""As it was before the flags: such files are about."""
 BATTLES: Final = (
     "question_id", "model_a", "model_b", "winner", "judge", "prompt", "item", "category", "tstamp",
 )  # fmt: skip
-OURS: Final = frozenset({FLAT, BATTLES})
+OURS: Final = frozenset({FLAT, _WITHOUT_FLAGS, BATTLES})
 """The columns of the CSV files that Evenhand writes: in these, and in no others, an apostrophe may
 be a guard."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any, Final
 
 import gradio as gr
 
+from components import room
 from components.format import safe
 from components.plot import ClickableHTML, Switch
 from components.report import write_report
@@ -19,7 +19,7 @@ from components.scene import Scene
 from components.share import link_tab as share_link_tab
 from components.share import paper
 from components.share import view as share_view
-from studies.errors import EvenhandError
+from studies.errors import EvenhandError, not_written
 from studies.exports import FORMATS, export
 from studies.store import Store
 
@@ -132,8 +132,11 @@ def _bind_export(
 
 def written(store: Store, study: str, name: str) -> Path:
     """The file of an export, in Gradio's own folder of temporary files, under a name of its own."""
-    folder = Path(tempfile.gettempdir()) / "gradio" / uuid.uuid4().hex
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = room.folder() / uuid.uuid4().hex
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise not_written(folder, error) from None
     stem = re.sub(r"[^A-Za-z0-9]+", "-", study).strip("-").lower()[:60] or "study"
     if name == REPORT:
         path = folder / f"{stem}-report.html"

@@ -22,7 +22,7 @@ from studies.errors import StudyError
 from studies.mode import is_public as is_public
 from studies.places import RECORDS
 from studies.records import Item, JudgeSpec
-from studies.sources.caps import MEGABYTE
+from studies.sources.caps import MEGABYTE, caps_now
 from studies.sources.load import BUILT_IN
 from studies.study import DataSpec, Study
 
@@ -51,6 +51,8 @@ def check_rest(study: Study) -> None:
         path = PurePath(name)
         if path.suffix and (not name.startswith(PROMPTS) or ".." in path.parts):
             raise StudyError(f"prompts: {name!r} is a file of this machine; write it in the editor")
+    asked = len(study.judges) * max(1, len(study.prompts))
+    caps_now().check_cast(len(study.contestants or ()), asked, study.name)
     judges = [*study.judges, *([study.extraction] if study.extraction else [])]
     for judge in judges:
         if judge.api_key_env and (why := _not_lent(study, judge)):

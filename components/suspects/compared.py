@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+import pandas as pd
+
 from components.drawing.panels import Action, notice
 from components.format import count, share
 from components.inspect.selection import ONLY
@@ -51,17 +53,10 @@ class Suspicion:
 def suspicion(scene: Scene) -> Suspicion | None:
     """None where nothing in view is suspicious; whether it is left out makes no difference."""
     every = replace(scene, filter=replace(scene.filter, suspects=WITH_SUSPECTS))
-    if SUSPECT not in every.frame or not every.frame[SUSPECT].any():
+    if SUSPECT not in scene.whole or not every.frame[SUSPECT].any():
         return None
     rows = every.frame[every.frame[SUSPECT]]
-    shown = rows.groupby("item", observed=True)["shown"].unique()
-    texts = [
-        (item, where)
-        for item, facts in scene.store.narrow_items(scene.name).items()
-        for where in facts["suspects"]
-        if item in shown.index
-        and (where == INSTRUCTION or any(where in str(who).split(SEP) for who in shown[item]))
-    ]
+    texts = suspicious_texts(scene, rows)
     return Suspicion(
         texts=len(texts),
         items=len({item for item, _ in texts}),
@@ -70,6 +65,18 @@ def suspicion(scene: Scene) -> Suspicion | None:
         echoed=_echoed(scene, rows["seq"].tolist()),
         moved=_moved(every),
     )
+
+
+def suspicious_texts(scene: Scene, rows: pd.DataFrame) -> list[tuple[str, str]]:
+    """(item, where in it) of each suspect that stood before the judges of these rows."""
+    shown = rows.groupby("item", observed=True)["shown"].unique()
+    return [
+        (item, where)
+        for item, facts in scene.store.narrow_items(scene.name).items()
+        for where in facts["suspects"]
+        if item in shown.index
+        and (where == INSTRUCTION or any(where in str(who).split(SEP) for who in shown[item]))
+    ]
 
 
 def _moved(every: Scene) -> Moved | None:
@@ -107,9 +114,15 @@ def _echoed(scene: Scene, seqs: Sequence[int]) -> int:
 
 def suspects_line(scene: Scene) -> str:
     """One line above the numbers: how many, and what they are with and without them."""
+    told = suspects_words(scene)
+    return notice("warn", *told, Action("Read them", OPEN)) if told else ""
+
+
+def suspects_words(scene: Scene) -> tuple[str, str] | None:
+    """The same as words: the title, and what stands under it."""
     found = suspicion(scene)
     if found is None:
-        return ""
+        return None
     many = f"{count(found.texts, 'injection suspect')} in {count(found.items, 'item')}"
     left_out = scene.filter.suspects == WITHOUT_SUSPECTS
     verb = "is" if found.texts == 1 else "are"
@@ -121,7 +134,7 @@ def suspects_line(scene: Scene) -> str:
         told.append(
             f"{count(found.echoed, 'reply')} {'repeats' if found.echoed == 1 else 'repeat'} it."
         )
-    return notice("warn", title, " ".join(told), Action("Read them", OPEN))
+    return title, " ".join(told)
 
 
 def _difference(moved: Moved | None, left_out: bool) -> str:

@@ -46,6 +46,12 @@ class Caps:
     pixels: int
     """Width times height of a picture."""
     picture_bytes: int
+    contestants: int
+    """Of one study: who meets whom is a table of all against all."""
+    judges: int
+    """With their prompts, people not counted: who agrees with whom is one too."""
+    categories: int
+    """Columns of a table that has a row for each judge."""
 
     def check_bytes(self, size: int, name: str) -> None:
         if size > self.file_bytes:
@@ -83,6 +89,26 @@ class Caps:
                 "it into parts, or drop columns that are not needed"
             )
 
+    def check_cast(self, contestants: int, judges: int, name: str) -> None:
+        if contestants > self.contestants:
+            raise SourceError(
+                f"{name}: {contestants:,} contestants; at most {self.contestants:,} are compared "
+                "here. Keep the rows of those that matter, or check which column names them"
+            )
+        if judges > self.judges:
+            raise SourceError(
+                f"{name}: {judges:,} judges with their prompts; at most {self.judges:,} are "
+                "compared here. Keep the rows of those that matter, or check which column names "
+                "them"
+            )
+
+    def check_categories(self, count: int, name: str) -> None:
+        if count > self.categories:
+            raise SourceError(
+                f"{name}: {count:,} categories; at most {self.categories:,} are told apart here. "
+                "Check which column names them"
+            )
+
     def check_depth(self, value: Any, text: str, where: str) -> None:
         """JSON that is nested beyond any sense is refused: what walks it later would not come back.
 
@@ -101,12 +127,14 @@ class Caps:
 LOCAL: Final = Caps(
     file_bytes=300 * MEGABYTE, unpacked_bytes=1024 * MEGABYTE, ratio=100, rows=2_000_000,
     columns=2_000, values=40_000_000, nested_texts=1_000_000, line_bytes=64 * MEGABYTE, depth=100,
-    pixels=100_000_000, picture_bytes=40 * MEGABYTE,
+    pixels=100_000_000, picture_bytes=40 * MEGABYTE, contestants=100_000, judges=100_000,
+    categories=100_000,
 )  # fmt: skip
 PUBLIC: Final = Caps(
     file_bytes=50 * MEGABYTE, unpacked_bytes=200 * MEGABYTE, ratio=50, rows=200_000,
     columns=500, values=4_000_000, nested_texts=20_000, line_bytes=8 * MEGABYTE, depth=32,
-    pixels=40_000_000, picture_bytes=8 * MEGABYTE,
+    pixels=40_000_000, picture_bytes=8 * MEGABYTE, contestants=100, judges=100,
+    categories=500,
 )  # fmt: skip
 
 

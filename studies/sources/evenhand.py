@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from studies.errors import SourceError
+from studies.flags import without_flags
+from studies.frame import SUSPECT
 from studies.records import STATUSES, Ask, Item, Judgement, Usage, Verdict
 from studies.sources.gather import Gathering, Opened
 from studies.sources.native import filled, items_of
@@ -48,6 +50,12 @@ def read_judgements(opened: Opened) -> Gathering:
     if missing and items:
         gathered.notes.append(f"{len(missing)} items of the judgements are not in {files[ITEMS]}")
     elif missing:
+        flagged = sum(bool(row.get(SUSPECT)) for row in table.rows)
+        if flagged:
+            gathered.notes.append(
+                f"{flagged:,} judgements saw an injection suspect where they were made; suspects "
+                "are found again in questions and answers"
+            )
         gathered.notes.append(
             f"no questions and answers in the file: name them in data.files, {ITEMS}: items.jsonl"
         )
@@ -69,13 +77,14 @@ def judgements_of(table: Table) -> list[Judgement]:
 
 
 def judgement_from(values: Mapping[str, Any]) -> Judgement:
-    """One judgement; nested parts may be JSON texts, as flat tables hold them."""
+    """One judgement; nested parts may be JSON texts, as flat tables hold them. What an export says
+    of suspects is left aside: it is found again in the items."""
     ask, verdict = dict(_held(values["ask"])), _held(values.get("verdict"))
     if values["status"] not in STATUSES:
         raise ValueError(f"unknown status {values['status']!r}")
     for name in ("shown", "labels"):
         ask[name] = tuple(ask[name])
-    rest = {k: v for k, v in values.items() if k not in ("ask", "verdict", "usage")}
+    rest = {k: v for k, v in without_flags(values).items() if k not in ("ask", "verdict", "usage")}
     return Judgement(
         ask=Ask(**ask),
         verdict=None if verdict is None else _verdict(verdict),

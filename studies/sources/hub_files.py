@@ -15,6 +15,7 @@ from typing import Any, Final
 import yaml
 
 from studies.errors import SourceError
+from studies.fields import Bounded, TooMuch
 from studies.sources.caps import caps_now
 from studies.sources.parquet_rows import batches, check_groups, paths_of
 
@@ -58,7 +59,9 @@ def data_files(card: str) -> Iterator[str]:
     front = _FRONT.match(card)
     text = front[1] if front else card
     try:
-        values = yaml.safe_load(text)
+        values = yaml.load(text, Bounded)
+    except TooMuch as error:
+        raise SourceError(f"the card of this dataset is not read: {error.problem}") from None
     except (yaml.YAMLError, RecursionError):
         return  # then the library cannot read it either
     configs = values.get("configs") if isinstance(values, dict) else None

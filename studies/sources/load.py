@@ -5,14 +5,15 @@ from __future__ import annotations
 import difflib
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from studies.errors import SourceError, StudyError
 from studies.places import check_place, expanded
-from studies.records import Item, Judgement
+from studies.records import HUMAN_PREFIX, Item, Judgement
+from studies.sources.caps import caps_now
 from studies.sources.creation_mmbench import TEXT_ONLY
 from studies.sources.detect import AUTO, chosen, named
 from studies.sources.formats import Format
@@ -132,6 +133,7 @@ def read_source(
     items, judgements = gathered.items(), gathered.judgements()
     if not items:
         raise SourceError(f"{path.name}: no items in it, read as {form.name}")
+    _check_cast(items, judgements, path.name)
     notes = [*(table.notes if table else ()), *gathered.notes]
     unknown = gathered.unknown_order
     verdicts = gathered.shards.rows if gathered.shards else len(judgements)
@@ -150,6 +152,16 @@ def read_source(
         revision,
         gathered.shards,
     )
+
+
+def _check_cast(items: Sequence[Item], judgements: Sequence[Judgement], name: str) -> None:
+    players = {who for item in items for who in item.responses}
+    players |= {who for judgement in judgements for who in judgement.ask.shown}
+    asked = {(j.ask.judge, j.ask.prompt) for j in judgements}
+    judges = sum(not judge.startswith(HUMAN_PREFIX) for judge, _ in asked)
+    caps = caps_now()
+    caps.check_cast(len(players), judges, name)
+    caps.check_categories(len({item.category for item in items}), name)
 
 
 def _form(spec: DataSpec, table: Table | None, path: Path) -> tuple[Format, str]:

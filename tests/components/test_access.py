@@ -27,7 +27,7 @@ from components.study.bench import planned
 from components.study.errands import take_upload
 from components.study.public import check_rest
 from components.theme import launch_look
-from components.visitors_tab import kept_secret
+from components.visitors_tab import _without_places, kept_secret
 from judges.errors import PlanError
 from judges.plan import make_plan, save_plan, stored_plan
 from studies.errors import StudyError
@@ -462,3 +462,24 @@ def test_the_secret_of_the_browsers_storage_survives_a_restart_and_is_the_owners
 def test_the_readme_holds_the_table_that_is_in_force():
     readme = Path(__file__).resolve().parents[2] / "README.md"
     assert markdown() in readme.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("study", [["a", "list"], {"a": 1}, 7])
+def test_no_error_says_where_the_store_lies(page: Page, study: object) -> None:
+    """SQLite cannot look for a list, and our words for that name the file."""
+    for name, rest in (("study_metrics", [""]), ("judgements", [0, 1])):
+        stranger = Stranger(page.url)
+        (step,) = [one for one in stranger.steps() if one["api_name"] == name]
+        data = {"data": [study, *rest, ""], "fn_index": step["id"], "event_data": None}
+        stranger._post(f"{stranger.api}/queue/join", {**data, "session_hash": stranger.session})
+        with pytest.raises(AssertionError) as refused:
+            stranger._answer()
+        told = str(refused.value)
+        assert str(page.bare.path.parent) not in told and "error" in told
+
+
+def test_a_place_in_an_error_is_left_out_however_it_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "evenhand.db"
+    told = _without_places(f"the store {path} is gone: {path.parent} was removed", path)
+    assert told == "the store evenhand.db is gone: its folder was removed"
+    assert _without_places("no place in it", path) == "no place in it"

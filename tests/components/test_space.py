@@ -49,11 +49,12 @@ def test_a_copied_study_is_the_same_and_alone(judged: Store, tmp_path: Path) -> 
 def test_a_frozen_folder_holds_what_it_needs_and_no_judge(frozen: Path) -> None:
     requirements = (frozen / "requirements.txt").read_text("utf-8")
     assert "gradio==" in requirements
-    assert "xllamacpp" not in requirements
+    for only_asking in ("xllamacpp", "authlib", "itsdangerous"):
+        assert only_asking not in requirements
     front = yaml.safe_load((frozen / "README.md").read_text("utf-8").split("---\n")[1])
     assert front["title"] == NAME
     assert front["sdk"] == "gradio"
-    assert "preload_from_hub" not in front
+    assert "preload_from_hub" not in front and "hf_oauth" not in front
     assert sorted(path.name for path in frozen.glob("*.db*")) == ["frozen.db"]
 
 
@@ -67,6 +68,9 @@ def test_nothing_is_written_over(judged: Store, tmp_path: Path) -> None:
 def test_a_seed_is_used_once(judged: Store, tmp_path: Path) -> None:
     here = tmp_path / "space"
     publish(judged, NAME, here)
+    front = yaml.safe_load((here / "README.md").read_text("utf-8").split("---\n")[1])
+    assert front["hf_oauth"] is True and "hf_oauth_scopes" not in front  # openid and profile alone
+    assert "authlib==" in (here / "requirements.txt").read_text("utf-8")
     target = tmp_path / "data" / "evenhand.db"
     store, only_shown = open_store(target, here)
     assert not only_shown

@@ -185,3 +185,50 @@ def test_the_page_tells_no_folder_of_its_machine(app):
     for path in ("/", "/config", "/gradio_api/info"):
         content = asked(app, path)[1].decode("utf-8", "replace")
         assert str(app.store.parent) not in content, path
+
+
+# ---- what Gradio would take, and what it would keep ----------------------------------------
+
+
+def test_a_thousand_files_in_one_upload_are_refused_by_their_sum(app):
+    """Each may have 50 MB; all together 200, and that is known from the head."""
+    connection = http.client.HTTPConnection("127.0.0.1", app.port, timeout=30)
+    connection.putrequest("POST", "/gradio_api/upload")
+    connection.putheader("Content-Type", "multipart/form-data; boundary=x")
+    connection.putheader("Content-Length", str(1000 * (50 << 20)))
+    connection.endheaders()
+    answer = connection.getresponse()
+    assert answer.status == 413 and "201 MB at once" in json.loads(answer.read())["detail"]
+    connection.close()
+
+
+def test_an_event_of_a_gigabyte_is_not_read_into_memory(app):
+    """In pieces, without a length: it is cut off where it gets too long."""
+    connection = http.client.HTTPConnection("127.0.0.1", app.port, timeout=30)
+    connection.putrequest("POST", "/gradio_api/queue/join")
+    connection.putheader("Content-Type", "application/json")
+    connection.putheader("Transfer-Encoding", "chunked")
+    connection.endheaders()
+    piece, sent = b" " * 65536, 0
+    try:
+        while sent < 1 << 30:
+            connection.send(b"10000\r\n" + piece + b"\r\n")
+            sent += len(piece)
+    except OSError:
+        pass  # it hung up
+    assert sent < 100 << 20, f"{sent >> 20} MB were taken"
+    connection.close()
+    assert asked(app, "/config")[0].status == 200
+
+
+@pytest.mark.parametrize(
+    "path", ["deep_link?session_hash={}", "vibe-code", "run-history/records", "runs",
+             "stream/{}/0/1/playlist.m3u8", "component_server", "process_recording"],
+)  # fmt: skip
+def test_routes_of_gradio_that_nobody_needs_are_closed(path, app):
+    visitor = Visitor(app.url)
+    visitor.open()
+    for method in ("GET", "POST"):
+        answer, _ = asked(app, f"/gradio_api/{path.format(visitor.session)}", method)
+        assert answer.status == 404, (method, path)
+    assert not list((app.store.parent.parent / "tmp").rglob("state.json"))

@@ -10,7 +10,7 @@ from battle_frames import duels, fought, some_battles
 from hypothesis import given
 from scipy.special import expit
 
-from metrics.bradley_terry import ELO_PER_LOGIT, Leaderboard, leaderboards
+from metrics.bradley_terry import ELO_PER_LOGIT, MOST_APART, Leaderboard, leaderboards
 
 SEPARABLE = [("A", "B", 5, 0), ("A", "C", 5, 0), ("B", "C", 3, 2)]
 
@@ -78,3 +78,14 @@ def test_every_gap_is_finite_or_says_why(battles):
                 ends = [end for end in (gap.value, gap.low, gap.high) if end is not None]
                 assert all(math.isfinite(end) for end in ends)
                 assert gap.value is not None or gap.note
+
+
+def test_of_many_contestants_no_limit_is_worked_out_and_that_is_said():
+    """One above the other, some hundred of them: minutes of fits, asked for by one small file."""
+    few, many = (
+        board(duels([(f"m{n:03}", f"m{n + 1:03}", 2, 0) for n in range(size - 1)]))
+        for size in (MOST_APART, MOST_APART + 1)
+    )
+    assert few.gap("m000", "m001").value is not None
+    gap = many.gap("m000", "m001")
+    assert gap.value is None and "more than 40 contestants" in gap.note

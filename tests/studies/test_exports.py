@@ -54,17 +54,22 @@ def rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(lines))
 
 
+def unsuspected(judgement: Judgement) -> dict[str, object]:
+    """As it is written where no text speaks to the judge."""
+    return {**asdict(judgement), "injection_suspect": False, "suspects": []}
+
+
 def test_json_lines_hold_every_judgement_whole(filled: Store, tmp_path: Path) -> None:
     assert export(filled, "small", "jsonl", tmp_path / "out.jsonl") == 4
     lines = (tmp_path / "out.jsonl").read_text("utf-8").splitlines()
-    stored = [asdict(judgement) for judgement in filled.judgements("small")]
+    stored = [unsuspected(judgement) for judgement in filled.judgements("small")]
     assert [json.loads(line) for line in lines] == json.loads(json.dumps(stored))
 
 
 def test_parquet_holds_the_same_as_json_lines(filled: Store, tmp_path: Path) -> None:
     assert export(filled, "small", "parquet", tmp_path / "out.parquet") == 4
     found = pq.read_table(tmp_path / "out.parquet").to_pylist()
-    wanted = json.loads(json.dumps([asdict(j) for j in filled.judgements("small")]))
+    wanted = json.loads(json.dumps([unsuspected(j) for j in filled.judgements("small")]))
     for row in wanted:
         if row["verdict"] and row["verdict"]["pick"] is not None:
             row["verdict"]["pick"] = str(row["verdict"]["pick"])

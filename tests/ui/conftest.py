@@ -35,16 +35,16 @@ def free_port() -> int:
 
 
 class App:
-    """app.py in a process of its own."""
+    """app.py in a process of its own; `folder`: where it lies."""
 
-    def __init__(self, store: Path) -> None:
+    def __init__(self, store: Path, folder: Path = ROOT) -> None:
         self.store, self.port = store, free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = store.with_suffix(".log").open("wb")
         command = [sys.executable, "app.py", "--port", str(self.port), "--store", str(store)]
         env = {**os.environ, "GRADIO_ANALYTICS_ENABLED": "False"}
         self.process = subprocess.Popen(
-            command, cwd=ROOT, stdout=self.log, stderr=subprocess.STDOUT, env=env
+            command, cwd=folder, stdout=self.log, stderr=subprocess.STDOUT, env=env
         )
         self._wait(120)
 

@@ -5,6 +5,7 @@ The page fixture fails a test on any page error and on any request to another ho
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,8 +14,9 @@ from urllib.parse import quote
 import pytest
 
 from components.results_tab import VIEWS
+from studies.store import Store
 from tests.ui.conftest import App, outside
-from tests.ui.hostile import HARM, NAMES, PAYLOADS, STUDY, fill
+from tests.ui.hostile import ALL, CONTROLS, HARM, NAMES, PAYLOADS, STUDY, VOTER, fill
 from tests.ui.test_page import tab, wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
@@ -128,6 +130,92 @@ def test_in_an_address_that_names_no_study(watched, payload):
     page.wait_for_selector(".toast-body")
     assert payload[:20] in page.locator(".toast-body").first.inner_text()
     harmless(page)
+
+
+@pytest.mark.long
+def test_as_the_name_and_the_comment_of_a_voter(watched, app):
+    page = watched(f"{HERE}&tab=vote")
+    page.fill(".eh-vote input[name=voter]", VOTER)
+    page.click(".eh-vote button[type=submit]")
+    page.wait_for_selector(".eh-vote .choices")
+    page.fill("[data-comment]", f"{CONTROLS}{ALL}")
+    page.wait_for_timeout(400)
+    before = page.get_attribute(".eh-vote", "data-ballot")
+    page.click(".choice >> nth=0")
+    page.wait_for_function(
+        "before => document.querySelector('.eh-vote')?.dataset.ballot !== before", arg=before
+    )
+    assert shows(page, VOTER)
+    harmless(page)
+    store = Store(app.store)
+    (vote,) = [j for j in store.judgements(STUDY) if j.ask.judge == f"human:{VOTER}"]
+    store.close()
+    assert PAYLOADS[1] in vote.reply
+    page = watched(f"{HERE}&tab=inspect&judge={quote(vote.ask.judge)}")
+    page.wait_for_selector(".eh-inspect-open [data-key]")
+    assert shows(page, VOTER) and shows(page, PAYLOADS[1])
+    harmless(page)
+    page = watched(f"{HERE}&tab=results&view=Agreement")
+    page.get_by_test_id("Agreement-radio-label").click()
+    wait_for(lambda: shows(page, VOTER))
+    harmless(page)
+
+
+@pytest.mark.long
+def test_as_the_name_of_a_file_that_is_fetched(watched):
+    """No part of a path, no control character, no sign that a shell or a browser reads."""
+    page = watched(f"{HERE}&tab=results")
+    page.locator("#eh-share").click()
+    for name, ending in (("jsonl", "jsonl"), ("csv", "csv"), ("yaml", "yaml"), ("report", "html")):
+        with page.expect_download() as fetched:
+            page.locator(f"#eh-export-{name}").click()
+        assert re.fullmatch(rf"[a-z0-9-]{{1,80}}\.{ending}", fetched.value.suggested_filename)
+    harmless(page)
+
+
+@pytest.fixture(scope="module")
+def frozen(app, tmp_path_factory):
+    """The study as a folder that runs by itself, started from there as a Space starts it."""
+    folder = tmp_path_factory.mktemp("frozen")
+    command = [sys.executable, "-m", "components", "freeze", STUDY, str(folder / "page")]
+    subprocess.run([*command, "--store", str(app.store)], cwd=ROOT, check=True, capture_output=True)
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("EVENHAND_PUBLIC", "1")
+        running = App(folder / "unused.db", folder / "page")
+    yield running
+    running.close()
+
+
+@pytest.mark.long
+def test_on_the_page_of_a_frozen_study(browser, frozen):
+    faults: list[str] = []
+    page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
+    page.set_default_timeout(90_000)
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("dialog", lambda dialog: (faults.append("a dialog"), dialog.dismiss()))
+    page.on("request", lambda r: faults.append(r.url) if outside(r.url) else None)
+    page.goto(f"{frozen.url}/?{HERE}&tab=results")
+    page.wait_for_selector("#eh-matrix td button")
+    assert not page.get_by_role("tab", name="Run", exact=True).is_visible()
+    for view in VIEWS:
+        page.get_by_test_id(f"{view}-radio-label").click()
+        panel = page.locator(".eh-view [role=tabpanel] >> visible=true").first
+        wait_for(lambda panel=panel: len(panel.inner_text()) > 200)
+        page.wait_for_timeout(600)
+        harmless(page)
+        assert shows(page, PAYLOADS[1]), view
+    tab(page, "Inspect")
+    page.wait_for_selector(".eh-inspect-open [data-key]")
+    harmless(page)
+    assert shows(page, PAYLOADS[0]) and page.locator("mark").count()
+    page.locator("#eh-share").click()
+    wait_for(lambda: page.locator("#eh-link").text_content())
+    with page.expect_download() as fetched:
+        page.locator("#eh-export-jsonl").click()
+    assert re.fullmatch(r"[a-z0-9-]{1,80}\.jsonl", fetched.value.suggested_filename)
+    harmless(page)
+    assert faults == []
+    page.context.close()
 
 
 @pytest.mark.long

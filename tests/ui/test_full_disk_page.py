@@ -1,0 +1,128 @@
+"""A file system that is really full, under the real page: it says so, loses nothing, and goes on.
+
+The store lies on a file system of its own, in memory, whose last block is taken by somebody else's
+file. Where none may be mounted this is skipped, loudly; tests/ui/test_fault_walk.py then still
+limits the sizes of files, which the kernel refuses in the same place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from judges.plan import save_plan
+from studies.store import Store
+from tests.judge_server import JudgeServer
+from tests.judges.small_studies import endpoint, study_plan
+from tests.ui.conftest import App
+from tests.ui.test_fault_walk import Pace, ends, notices, started
+from tests.ui.test_page import wait_for
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.long,
+    pytest.mark.skipif(sys.platform != "linux", reason="NOT LINUX: no tmpfs"),
+]
+ASKS = 30
+
+
+@pytest.fixture(scope="module")
+def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """64 MB in memory."""
+    folder = tmp_path_factory.mktemp("disk")
+    command = ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(folder)]
+    try:
+        subprocess.run(command, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"NO MOUNT HERE: a full file system is not tested ({error})")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+@pytest.fixture(scope="module")
+def app(disk: Path) -> Iterator[App]:
+    """The store, what Gradio keeps and the log of the page are all on the small disk."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("GRADIO_TEMP_DIR", str(disk / "passing"))
+        running = App(disk / "evenhand.db")
+    yield running
+    running.close()
+
+
+@contextlib.contextmanager
+def filled(disk: Path) -> Iterator[None]:
+    """Not a block is left, until it ends."""
+    ballast = disk / "ballast"
+    with contextlib.suppress(OSError), ballast.open("wb", buffering=0) as out:
+        while out.write(bytes(65536)):
+            pass
+    with contextlib.suppress(OSError), ballast.open("ab", buffering=0) as out:
+        while out.write(b"x"):
+            pass
+    yield
+    ballast.unlink()
+
+
+@pytest.fixture
+def planned(app: App, tmp_path: Path):
+    def make(name: str, server: JudgeServer) -> str:
+        judges = [endpoint(server.base_url, "judge")]
+        plan = study_plan(tmp_path, judges, ASKS, name=name, concurrency=2)
+        store = Store(app.store)
+        save_plan(plan, store)
+        store.close()
+        return name
+
+    return make
+
+
+def test_a_run_pauses_and_says_why_and_goes_on_when_there_is_room(visit, app, disk, planned):
+    pace = Pace()
+    with JudgeServer(latency=pace) as server:
+        name = planned("on a small disk", server)
+        page = started(visit, name)
+        with filled(disk):
+            told = wait_for(lambda: "disk is full" in notices(page) and notices(page))
+            assert "free some space" in told and "What came back is held" in told
+        pace.seconds = 0
+        page.locator("#eh-run-notices").get_by_role("button", name="Try again").click()
+        ends(page, app, name, ASKS)
+        assert server.bill.totals.calls == ASKS, "no answer that came back was asked for again"
+
+
+def toasts(page) -> str:
+    return " ".join(" ".join(page.locator(".toast-body").all_inner_texts()).split())
+
+
+def test_exports_votes_and_saving_say_that_the_disk_is_full(visit, app, disk, planned):
+    with JudgeServer() as server:
+        name = planned("to be exported", server)
+        page = started(visit, name)
+        ends(page, app, name, ASKS)
+        page = visit(f"tab=vote&study={quote(name)}")
+        page.fill(".eh-vote input[name=voter]", "ann")
+        page.click(".eh-vote button[type=submit]")
+        page.wait_for_selector(".eh-vote .choices")
+        page.wait_for_timeout(400)
+        with filled(disk):
+            page.click(".choice >> nth=0")
+            told = wait_for(lambda: "disk" in page.inner_text(".eh-vote") or toasts(page))
+            assert "disk" in (page.inner_text(".eh-vote") + toasts(page)), told
+            page.locator("#eh-share").click()
+            for button in ("#eh-export-jsonl", "#eh-export-report"):
+                page.locator(button).click()
+                wait_for(lambda: "make room" in toasts(page).lower())
+                assert str(disk) not in toasts(page)
+                for close in page.locator(".toast-close").all():
+                    close.click()
+        page.reload()
+        page.wait_for_selector(".eh-vote .choices")
+        page.wait_for_timeout(400)
+        page.click(".choice >> nth=0")
+        wait_for(lambda: page.inner_text(".eh-vote [role=status]").startswith("1 of"))
