@@ -22,11 +22,13 @@ from tests.components.flooding import flood
 from tests.components.strangers import Stranger
 from tests.ui.conftest import ROOT, App
 
-pytestmark = pytest.mark.long
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux", reason="NOT LINUX: no second loopback address, no /proc"
-)
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(
+        sys.platform != "linux", reason="NOT LINUX: no second loopback address, no /proc"
+    ),
+]
 CROWD = PUBLIC.crowd
 PATIENCE = 30
 """Seconds for a whole page, seven events in a row, while flood, app and other tests share
