@@ -22,7 +22,6 @@ from tests.components.flooding import flood
 from tests.components.strangers import Stranger
 from tests.ui.conftest import ROOT, App
 
-
 pytestmark = [
     pytest.mark.long,
     pytest.mark.skipif(
