@@ -120,13 +120,10 @@ def win_rates(
     evidence = Evidence(_comparing(frame), by)
     names = selection.contestants(evidence.frame)
     rows = _without_ties(outcomes(evidence.frame, combine, unreadable), ties)
-    row, who, points = appearances(rows, names, outcome)
-    cell = rows["cell"].to_numpy()[row]
     note = f"{combine}, unreadable {unreadable}" if (combine, unreadable) != DEFAULTS else ""
     note = joined(note, "chosen among N options" if (rows["options"] > 2).any() else "")
     note = joined(note, BY_PROBABILITY if outcome == "probability" else "")
-    item = selection.item_codes(rows)[row]
-    flat = _grouped(cell * len(names) + who, item, points, evidence.count * len(names), note)
+    flat = _shares(rows, names, outcome, evidence.count, note)
     return {
         key: {name: flat[k * len(names) + i] for i, name in enumerate(names)}
         for k, key in enumerate(evidence.cells)
@@ -153,6 +150,33 @@ def _comparing(frame: pd.DataFrame) -> pd.DataFrame:
 def _without_ties(rows: pd.DataFrame, ties: Ties) -> pd.DataFrame:
     _check(ties, Ties)
     return selection.rows_of(rows, rows["pick"] != TIE) if ties == "drop" else rows
+
+
+PART: Final = 500_000
+"""Rows that are spread into appearances at a time: of five million at once it took a gigabyte."""
+
+
+def _shares(
+    rows: pd.DataFrame, names: Sequence[str], outcome: Outcome, cells: int, note: str
+) -> list[Estimate]:
+    """The share of each (cell, contestant), cell by cell."""
+    items = selection.item_codes(rows)
+    count = int(items.max()) + 1 if len(items) else 1
+    keys, totals, numbers = [], [], []
+    for start in range(0, max(len(rows), 1), PART):
+        part = rows.iloc[start : start + PART]
+        row, who, points = appearances(part, names, outcome)
+        group = part["cell"].to_numpy()[row].astype(np.int64) * len(names) + who
+        present, code = coded(group * count + items[start : start + PART][row])
+        keys.append(present)
+        totals.append(np.bincount(code, points, minlength=len(present)))
+        numbers.append(np.bincount(code, minlength=len(present)))
+    present, code = coded(np.concatenate(keys))
+    total, n = (
+        np.asarray(np.bincount(code, np.concatenate(each), minlength=len(present)), np.float64)
+        for each in (totals, numbers)
+    )
+    return proportions(total, n, present // count, cells * len(names), "share", note)
 
 
 def _grouped(group: Ints, item: Ints, points: Floats, groups: int, note: str) -> list[Estimate]:

@@ -65,14 +65,16 @@ def length_effect(frame: pd.DataFrame) -> LengthEffect | None:
 
 
 def _bins(ratio: np.ndarray, won: np.ndarray, item: np.ndarray) -> tuple[Bin, ...]:
-    ratio, won = np.concatenate([ratio, -ratio]), np.concatenate([won, 1 - won])
-    item = np.concatenate([item, item])
-    place = np.digitize(ratio, EDGES[1:-1])
+    """Every verdict counts for both of its answers; bin by bin, or millions would stand twice."""
+    own, other = (np.digitize(side, EDGES[1:-1]).astype(np.int8) for side in (ratio, -ratio))
     made = []
     for code in range(len(EDGES) - 1):
-        mine = place == code
-        if mine.any():
-            made.append(Bin(float(ratio[mine].mean()), proportion(won[mine], item[mine])))
+        mine, its = own == code, other == code
+        ratios = np.concatenate([ratio[mine], -ratio[its]])
+        if len(ratios):
+            wins = np.concatenate([won[mine], 1 - won[its]])
+            items = np.concatenate([item[mine], item[its]])
+            made.append(Bin(float(ratios.mean()), proportion(wins, items)))
     return tuple(made)
 
 

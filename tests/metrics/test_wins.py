@@ -29,6 +29,14 @@ def test_every_readable_verdict_counts_and_ties_are_half():
     assert rate(build(ROWS)) == pytest.approx({"x": 6 / 9, "y": 3 / 9})
 
 
+@pytest.mark.parametrize("part", [1, 2, 7])
+def test_rates_counted_in_parts_are_those_of_the_whole(part, monkeypatch):
+    frame = build(ROWS)
+    whole = wins.win_rates(frame, ["judge"])
+    monkeypatch.setattr(wins, "PART", part)
+    assert wins.win_rates(frame, ["judge"]) == whole
+
+
 def test_strict_wants_two_wins():
     # q1 x; q2, q3, q4 ties; q5 half unread, left out: (1 + 3/2)/4.
     assert rate(build(ROWS), combine="strict")["x"] == pytest.approx(2.5 / 4)
