@@ -35,16 +35,15 @@ ASKS = 50
 @pytest.fixture
 def planned(app, tmp_path):
     """Saves a study of fifty asks, as the page would."""
+    return lambda name, server: saved(app.store, tmp_path, name, server, ASKS)
 
-    def make(name: str, server: JudgeServer) -> str:
-        judges = [endpoint(server.base_url, "judge")]
-        plan = study_plan(tmp_path, judges, ASKS, name=name, concurrency=2)
-        store = Store(app.store)
-        save_plan(plan, store)
-        store.close()
-        return name
 
-    return make
+def saved(path: Path, folder: Path, name: str, server: JudgeServer, asks: int) -> str:
+    plan = study_plan(folder, [endpoint(server.base_url, "judge")], asks, name=name, concurrency=2)
+    store = Store(path)
+    save_plan(plan, store)
+    store.close()
+    return name
 
 
 class Pace:

@@ -16,12 +16,9 @@ from urllib.parse import quote
 
 import pytest
 
-from judges.plan import save_plan
-from studies.store import Store
 from tests.judge_server import JudgeServer
-from tests.judges.small_studies import endpoint, study_plan
 from tests.ui.conftest import App
-from tests.ui.test_fault_walk import Pace, ends, notices, started
+from tests.ui.test_fault_walk import Pace, ends, notices, saved, started
 from tests.ui.test_page import wait_for
 
 pytestmark = [
@@ -71,15 +68,7 @@ def filled(disk: Path) -> Iterator[None]:
 
 @pytest.fixture
 def planned(app: App, tmp_path: Path):
-    def make(name: str, server: JudgeServer) -> str:
-        judges = [endpoint(server.base_url, "judge")]
-        plan = study_plan(tmp_path, judges, ASKS, name=name, concurrency=2)
-        store = Store(app.store)
-        save_plan(plan, store)
-        store.close()
-        return name
-
-    return make
+    return lambda name, server: saved(app.store, tmp_path, name, server, ASKS)
 
 
 def test_a_run_pauses_and_says_why_and_goes_on_when_there_is_room(visit, app, disk, planned):
