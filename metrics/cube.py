@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 
 from metrics import selection
-from metrics.intervals import Floats, Ints, Statistic, joined
+from metrics.codes import coded
+from metrics.intervals import Floats, Ints, Statistic, joined, unknown
 from metrics.measures import (
     ONE_ORDER,
     Cell,
@@ -22,7 +23,6 @@ from metrics.measures import (
     Mask,
     Measure,
     cell_sums,
-    coded,
     without_order,
 )
 from studies.records import Estimate
@@ -55,11 +55,12 @@ class Cube:
 
     def __init__(self, frame: pd.DataFrame, by: Sequence[str], measures: Iterable[Measure]) -> None:
         evidence = Evidence(frame, by)
-        flags = Evidence(frame[[*dict.fromkeys((*by, *_FLAGS))]], by) if _many(frame) else evidence
+        flags = Evidence(frame[[*dict.fromkeys((*by, *_FLAGS))]], by) if many(frame) else evidence
         self.by = tuple(by)
         self.cells: list[Cell] = evidence.cells if len(frame) else []
         self._single: Mask = flags.single
         self._orderless: Mask = flags.orderless
+        self._kept: dict[tuple[str, tuple[str, ...]], dict[Cell, Estimate]] = {}
         counted = list(measures)
         if flags is evidence:
             self._totals = {measure.name: _counted(measure, evidence) for measure in counted}
@@ -70,10 +71,32 @@ class Cube:
         self, name: str, by: Sequence[str] = (), where: Mapping[str, str] | None = None
     ) -> dict[Cell, Estimate]:
         """One measure of every combination of `by` among the cells that `where` leaves."""
-        code, groups = self._grouped(by, where or {})
+        columns = tuple(dict.fromkeys((*by, *(where or {}))))
+        wanted = [(columns.index(column), value) for column, value in (where or {}).items()]
+        found = {
+            group[: len(by)]: one
+            for group, one in self._all(name, columns).items()
+            if all(group[place] == value for place, value in wanted)
+        }
+        return found if found or by else {(): self._nothing(name)}
+
+    def _all(self, name: str, by: tuple[str, ...]) -> dict[Cell, Estimate]:
+        """One measure of every combination of `by`, kept: what a filter leaves of a combination is
+        all of it or nothing, so the next filter only picks."""
+        key = (name, by)
+        if key not in self._kept:
+            self._kept[key] = self._worked_out(name, by)
+        return self._kept[key]
+
+    def _nothing(self, name: str) -> Estimate:
+        """What a measure says where a filter leaves no cell."""
+        measure = self._totals[name].measure
+        return unknown(measure.empty, measure.unit)
+
+    def _worked_out(self, name: str, by: Sequence[str]) -> dict[Cell, Estimate]:
+        code, groups = self._grouped(by, {})
         totals = self._totals[name]
-        kept = code[totals.cell] >= 0 if len(code) else np.zeros(0, bool)
-        cell, sums = _added(code[totals.cell[kept]], totals.item[kept], totals.sums[kept])
+        cell, sums = _added(code[totals.cell], totals.item, totals.sums)
         measure = totals.measure
         found = measure.estimates(sums, cell, max(len(groups), 1), totals.statistic)
         if measure.notes_one_order:
@@ -129,7 +152,7 @@ def _counted(measure: Measure, evidence: Evidence) -> _Totals:
     return _Totals(measure, *cell_sums(tally), tally.statistic)
 
 
-def _many(frame: pd.DataFrame) -> bool:
+def many(frame: pd.DataFrame) -> bool:
     """More than is counted at once; only of pairs, for among options some measures look at all the
     items of a cell."""
     if len(frame) <= BLOCK or not isinstance(frame["item"].dtype, pd.CategoricalDtype):

@@ -73,6 +73,16 @@ def test_a_cut_and_pooled_cube_is_the_filtered_frame(frame, where):
     assert cube.items("consistency", where) <= kept["item"].nunique()
 
 
+def test_the_numbers_of_a_filter_do_not_depend_on_the_filters_before_it(frame):
+    wheres = [{"judge": "a"}, {"prompt": "q"}, {"category": "d", "judge": "b"}, {}]
+    used = Cube(frame, BY, MEASURES)
+    for where in wheres:
+        for by in ((), ("judge",), ("prompt", "category"), BY):
+            fresh = Cube(frame, BY, MEASURES).each("consistency", by, where)
+            assert used.each("consistency", by, where) == fresh
+            assert list(used.each("consistency", by, where)) == list(fresh)
+
+
 def uneven(frame):
     """The same with judge b asked in one order only, and q1 of prompt p in no known order."""
     orders = frame["orders"].mask(frame["judge"] == "b", 1)
