@@ -11,7 +11,7 @@ import secrets
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from judges.accounts import note_run, spent_by
 from judges.attempts import Attempts
@@ -25,17 +25,24 @@ from judges.plan import Plan, call_for
 from judges.snapshot import Snapshot as Snapshot
 from judges.snapshot import State as State
 from judges.snapshot import Tally, failures, waits
-from judges.vault import hold_all
+from judges.vault import Held, hold_all
 from studies.errors import EvenhandError, StoreError
 from studies.journal import Journal, possibly_paid_twice
 from studies.records import Ask, Judgement, JudgeSpec
 from studies.store import Store
 
-if TYPE_CHECKING:
-    from judges.engine import Engine
-
 RECOUNT: Final = 2.0
 """Seconds between counts of what another process has settled of our asks."""
+
+
+class House(Protocol):
+    """Who has the judges: a run hires them for its time."""
+
+    def hire(
+        self, run: Run, judge: JudgeSpec, typed: Mapping[str, Held], settings: Settings
+    ) -> JudgeState: ...
+
+    async def let_go(self, run: Run) -> None: ...
 
 
 class Run:
@@ -171,12 +178,12 @@ class Run:
 
     # ---- inside the engine's loop -----------------------------------------------------------
 
-    async def run(self, engine: Engine) -> None:
+    async def run(self, house: House) -> None:
         """Asks until nothing is left; whatever happens, the run ends in a state with a reason."""
         state: State = "failed"
         reason = ""
         try:
-            state, reason = await self._ask(engine)
+            state, reason = await self._ask(house)
         except* EvenhandError as errors:
             reason = str(_first(errors))
         except* Exception as errors:
@@ -187,14 +194,14 @@ class Run:
                 if self._noting is not None:
                     await self._noting
                 await asyncio.to_thread(self._end, state, scrub(reason))
-                await engine.let_go(self)
+                await house.let_go(self)
             finally:  # whoever waits for the end must not wait for ever
                 self._forget_keys()
                 self.finished.set()
 
-    async def _ask(self, engine: Engine) -> tuple[State, str]:
+    async def _ask(self, house: House) -> tuple[State, str]:
         study = self.plan.study
-        judges = {j.name: engine.hire(self, j, self._keys, self._settings) for j in self.judges}
+        judges = {j.name: house.hire(self, j, self._keys, self._settings) for j in self.judges}
         self._forget_keys()  # from here on only the clients hold them
         reading = self._settings.reading or study.reading
         desk = Desk(self._settings, self._journal, self._ledger, judges, reading)

@@ -22,7 +22,6 @@ from metrics.battles import (
     dense,
     pair_counts,
 )
-from metrics.bt_errors import gap_errors
 from metrics.bt_fit import PSEUDO_COUNT, Resampled
 from metrics.intervals import joined, unknown
 from metrics.logit import t_quantile
@@ -107,7 +106,7 @@ class Leaderboard:
     @cached_property
     def _errors(self) -> Floats | None:
         """Standard errors of all gaps, in logits."""
-        return None if self.covariance is None else gap_errors(self.covariance)
+        return None if self.covariance is None else bt_fit.gap_errors(self.covariance)
 
     @property
     def ratings(self) -> dict[str, Estimate]:

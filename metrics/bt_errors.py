@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import expit
 
 from metrics import bt_fit
 from metrics.battles import Battles, Floats
-
-if TYPE_CHECKING:
-    from metrics.bradley_terry import Leaderboard
+from metrics.bradley_terry import Leaderboard
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +23,7 @@ class ModelErrors:
 def model_errors(board: Leaderboard) -> ModelErrors:
     """Standard errors of all gaps, in logits, from the inverse Hessian."""
     matrix = bt_fit.laplacian(board.counts, board.theta, board.pseudo)
-    return ModelErrors(matrix, gap_errors(bt_fit.inverse(matrix)))
+    return ModelErrors(matrix, bt_fit.gap_errors(bt_fit.inverse(matrix)))
 
 
 def battle_errors(board: Leaderboard, data: Battles) -> Floats:
@@ -41,10 +38,4 @@ def battle_errors(board: Leaderboard, data: Battles) -> Floats:
     squares = np.bincount(first * size + second, residual**2, size * size).reshape(size, size)
     squares = squares + squares.T
     bread = bt_fit.inverse(bt_fit.laplacian(board.counts, board.theta, board.pseudo))
-    return gap_errors(bread @ (np.diag(squares.sum(axis=1)) - squares) @ bread)
-
-
-def gap_errors(covariance: Floats) -> Floats:
-    """Standard errors of all differences."""
-    own = np.diag(covariance)
-    return np.sqrt(np.maximum(own[:, None] + own[None, :] - 2 * covariance, 0.0))
+    return bt_fit.gap_errors(bread @ (np.diag(squares.sum(axis=1)) - squares) @ bread)

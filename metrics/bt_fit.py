@@ -81,6 +81,12 @@ def inverse(matrix: Floats) -> Floats:
     return np.asarray(np.linalg.inv(matrix + constant) - constant)
 
 
+def gap_errors(covariance: Floats) -> Floats:
+    """Standard errors of all differences."""
+    own = np.diag(covariance)
+    return np.sqrt(np.maximum(own[:, None] + own[None, :] - 2 * covariance, 0.0))
+
+
 def fit(counts: PairCounts, *, pseudo: float = 0.0, l2: float = 0.0) -> Floats:
     """Log-strengths that sum to zero, by Newton with step halving.
 

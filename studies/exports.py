@@ -7,12 +7,13 @@ rows say whether the judge saw an injection suspect, and which rule found it.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import itertools
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TextIO
 
@@ -21,18 +22,15 @@ import pyarrow.parquet as pq
 
 from studies.ballots import with_checks
 from studies.errors import StudyError, not_written
-from studies.flags import SUSPECTS, Flags, flat
+from studies.flags import Flags, flat
 from studies.formulas import BATTLES, FLAT, guarded
-from studies.frame import SUSPECT
+from studies.judgement_rows import FLAGGED, pick_as_text
 from studies.records import (
     EVIDENCE,
     HUMAN_PREFIX,
     REFERENCE,
-    Ask,
     Item,
     Judgement,
-    Usage,
-    Verdict,
 )
 from studies.sources.native import item_to
 from studies.sources.vote_table import row_of
@@ -65,7 +63,8 @@ def export(store: Store, study: str, name: str, path: Path) -> int:
     except OSError as error:
         raise not_written(path, error) from None
     finally:
-        half.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # a folder that is a file has nothing in it
+            half.unlink()
     return written
 
 
@@ -91,60 +90,10 @@ def _parquet(store: Store, study: str, path: Path) -> int:
     written, flags = 0, Flags(store, study)
     with pq.ParquetWriter(path, FLAGGED, compression="zstd") as writer:
         for batch in _batched(store.judgements(study), _ROWS_AT_ONCE):
-            rows = [_pick_as_text(flags.row(judgement)) for judgement in batch]
+            rows = [pick_as_text(flags.row(judgement)) for judgement in batch]
             writer.write_table(pa.Table.from_pylist(rows, schema=FLAGGED))
             written += len(rows)
     return written
-
-
-def parquet_row(judgement: Judgement) -> dict[str, Any]:
-    return _pick_as_text(asdict(judgement))
-
-
-def _pick_as_text(row: dict[str, Any]) -> dict[str, Any]:
-    if row["verdict"] is not None and row["verdict"]["pick"] is not None:
-        row["verdict"]["pick"] = str(row["verdict"]["pick"])
-    return row
-
-
-_TEXTS: Final = pa.list_(pa.string())
-_NUMBERS: Final = pa.list_(pa.float64())
-_TYPES: Final[dict[str, Any]] = {
-    "shown": _TEXTS, "labels": _TEXTS, "scores": _NUMBERS, "label_probabilities": _NUMBERS,
-    "repeat": pa.int64(), "noise": pa.bool_(), "orders": pa.int64(), "margin": pa.int64(),
-    "label_mass": pa.float64(), "cached": pa.int64(),
-    "cache_write": pa.int64(), "completion": pa.int64(), "cost": pa.float64(),
-    "seconds": pa.float64(), "time": pa.float64(),
-}  # fmt: skip
-
-
-def _schema() -> pa.Schema:
-    """From the types themselves, so that a field added to them is exported."""
-
-    def struct(kind: type, **own: Any) -> Any:
-        fields = kind.__dataclass_fields__  # type: ignore[attr-defined]
-        return pa.struct(
-            [(name, own.get(name) or _TYPES.get(name, pa.string())) for name in fields]
-        )
-
-    nested = {
-        "ask": struct(Ask),
-        "verdict": struct(Verdict, pick=pa.string()),
-        "usage": struct(Usage, prompt=pa.int64()),
-    }
-    names = Judgement.__dataclass_fields__
-    return pa.schema([(n, nested.get(n) or _TYPES.get(n, pa.string())) for n in names])
-
-
-SCHEMA: Final = _schema()
-FLAGGED: Final = pa.schema(
-    [
-        *SCHEMA,
-        (SUSPECT, pa.bool_()),
-        (SUSPECTS, pa.list_(pa.struct([("where", pa.string()), ("rules", _TEXTS)]))),
-    ]
-)
-"""With what studies.flags adds; a shard of a run that is still on has none."""
 
 
 def _items(store: Store, study: str, path: Path) -> int:

@@ -7,18 +7,14 @@ aside when the file comes back.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any, Final
+from typing import Any
 
 from studies.frame import SUSPECT
+from studies.judgement_rows import SUSPECTS
 from studies.records import Ask, Judgement
 from studies.store import Store
 from studies.suspects import INSTRUCTION, Suspect, suspects_of
-
-SUSPECTS: Final = "suspects"
-FOUND_AGAIN: Final = frozenset({SUSPECT, SUSPECTS})
-"""What a row has besides its judgement; an import works it out anew."""
 
 
 class Flags:
@@ -40,11 +36,6 @@ class Flags:
         found = self.of(judgement.ask)
         told = [{"where": one.where, "rules": list(one.rules)} for one in found]
         return {**asdict(judgement), SUSPECT: bool(found), SUSPECTS: told}
-
-
-def without_flags(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The judgement alone."""
-    return {name: value for name, value in row.items() if name not in FOUND_AGAIN}
 
 
 def flat(found: list[Suspect]) -> str:

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from studies.errors import SourceError
-from studies.exports import SCHEMA, parquet_row
+from studies.judgement_rows import SCHEMA, parquet_row
 from studies.records import NO_USAGE, Judgement, Usage
 
 ITEMS: Final = "items.jsonl"

@@ -407,7 +407,7 @@ class Store:
             if frame is None:
                 frame = self._made_frame(name, spec)
                 keep(self.path, name, version, frame)
-            cached = self._frames.put(name, (version, with_vote_facts(frame, self, name)))
+            cached = self._frames.put(name, (version, with_vote_facts(frame, self.reading, name)))
         return cached[1].copy(deep=False)  # copy-on-write: nobody's new column is in the cache
 
     def _made_frame(self, name: str, spec: Study) -> pd.DataFrame:

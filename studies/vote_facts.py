@@ -6,24 +6,24 @@ or a machine) and `chosen` (random, flipped, split; empty: came with the data, o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sqlite3
 
 import numpy as np
 import pandas as pd
 
+from studies.ballots import chosen_in
 from studies.records import HUMAN_PREFIX
 
-if TYPE_CHECKING:
-    from studies.store import Store
 
-
-def with_vote_facts(frame: pd.DataFrame, store: Store, study: str) -> pd.DataFrame:
+def with_vote_facts(
+    frame: pd.DataFrame, connection: sqlite3.Connection, study: str
+) -> pd.DataFrame:
     """The frame of a study with the two columns, if it holds votes cast on the page."""
     human = any(str(name).startswith(HUMAN_PREFIX) for name in frame["judge"].cat.categories)
     if not human:
         return frame
-    chosen = store.chosen(study)
-    rows = store.read(
+    chosen = chosen_in(connection, study)
+    rows = connection.execute(
         "SELECT j.seq, j.key, j.seconds, j.time FROM plan p JOIN judgements j USING(key) "
         "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND p.judge LIKE ?",
         (study, f"{HUMAN_PREFIX}%"),

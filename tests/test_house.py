@@ -92,6 +92,47 @@ def test_the_rule_itself_sees_an_arrow_that_points_up() -> None:
     assert arrows_up("components/x.py", "import judges, metrics, studies, json") == []
 
 
+def module_of(path: Path) -> str:
+    return name_of(path).removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def circles(sources: dict[str, str]) -> set[str]:
+    """Modules that import each other in a loop, however long: nobody can read one before another.
+
+    What imports nothing that is left can be read; whoever never can be is in a loop, or needs one.
+    """
+    left = {
+        name: {one for one in _named_in(source) if one in sources and one != name}
+        for name, source in sources.items()
+    }
+    while free := {name for name, needs in left.items() if not needs & left.keys()}:
+        left = {name: needs for name, needs in left.items() if name not in free}
+    return set(left)
+
+
+def _named_in(source: str) -> Iterator[str]:
+    """As `imports_in`, with what is taken from a module: it may be a module itself."""
+    yield from imports_in(source)
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    assert circles({module_of(path): path.read_text("utf-8") for path in modules()}) == set()
+
+
+def test_the_rule_itself_sees_a_circle() -> None:
+    loop = {
+        "a": "import b",
+        "b": "from c import x",
+        "c": "def f():\n    from d import a",
+        "d.a": "import a",
+    }
+    assert circles(loop) == {"a", "b", "c", "d.a"}
+    assert circles({**loop, "d.a": "import json"}) == set()
+
+
 def test_only_the_page_knows_gradio() -> None:
     users = {
         name_of(path)

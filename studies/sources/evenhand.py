@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from studies.errors import SourceError
-from studies.flags import without_flags
 from studies.frame import SUSPECT
+from studies.judgement_rows import without_flags
 from studies.records import STATUSES, Ask, Item, Judgement, Usage, Verdict
 from studies.sources.gather import Gathering, Opened
 from studies.sources.native import filled, items_of
