@@ -154,18 +154,27 @@
   // ---- the address carries the view: a link shows exactly what is seen. Study and tab always; of the
   // rest, what belongs to the tab in view: Results and Inspect both have a judge, and mean it differently.
   const scopes = {}, ALWAYS = ["study", "tab", "__theme", "blind", "token"];
-  const write = (url) => {
+  let inView = null;
+  const write = (url, moved = false) => {
     for (const name of [...url.searchParams.keys()]) if (!ALWAYS.includes(name)) url.searchParams.delete(name);
     for (const [name, value] of Object.entries(scopes[url.searchParams.get("tab")] ?? {})) if (value) url.searchParams.set(name, value);
-    history.replaceState(history.state, "", url);
+    history[moved ? "pushState" : "replaceState"](history.state, "", url);
+    inView = url.searchParams.get("study");
   };
+  const tabOf = (url) => url.searchParams.get("tab") ?? "study";
   const remember = (values) => {
-    const url = new URL(location.href), before = url.searchParams.get("study");
+    const url = new URL(location.href), before = url.searchParams.get("study"), from = tabOf(url);
     // A link's token is for its study: the address of another must not give it away.
     if (values.study && before && values.study !== before) url.searchParams.delete("token");
     for (const [name, value] of Object.entries(values)) value ? url.searchParams.set(name, value) : url.searchParams.delete(name);
-    write(url);
+    write(url, "tab" in values && tabOf(url) !== from);
   };
+  // Back leads to the tab one came from, not out of the page; of another study the page is opened anew.
+  window.addEventListener("popstate", () => {
+    const url = new URL(location.href), tabs = [...document.querySelectorAll("#eh-tabs > .tab-wrapper button[role=tab]")];
+    if (inView !== null && url.searchParams.get("study") !== inView) return location.reload();
+    tabs.find(tab => tab.textContent.trim().toLowerCase() === tabOf(url))?.click();
+  });
   // What a tab shows: `names` with their `values`; what is as it starts is not written.
   const scope = (tab, names, starts, values) => {
     const text = (value) => Array.isArray(value) ? value.join(",") : `${value ?? ""}`;
@@ -698,7 +707,7 @@
         all("[data-comment]").forEach(node => { node.value = node.defaultValue = node.textContent; });
         all("[data-harmful]").forEach(node => { node.checked = node.hasAttribute("checked"); });
         if (visible(element)) { element.querySelector(".q")?.focus({preventScroll: true}); if (element.getBoundingClientRect().top < 0) element.scrollIntoView({block: "start"}); }
-      }
+      } else if (root()?.dataset.tried && visible(element)) element.querySelector(".said")?.scrollIntoView({block: "nearest"});   // the same one again: why is told above it
       show();
     };
     element.addEventListener("click", (event) => {

@@ -11,22 +11,22 @@ from pathlib import Path
 from components import access
 from components.report import write_report
 from components.space import freeze, publish, push
-from studies.errors import EvenhandError
 from studies.store import Store, existing
+from studies.terminal import ended
 
 
 def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
+    return ended(lambda: _done(options))
+
+
+def _done(options: argparse.Namespace) -> int:
     if options.command is print_access:
         print_access()
         return 0
-    try:
-        store = existing(options.store)
-        options.command(store, options)
-        store.close()
-    except EvenhandError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    store = existing(options.store)
+    options.command(store, options)
+    store.close()
     return 0
 
 

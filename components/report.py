@@ -7,6 +7,7 @@ The charts are the page's own figures drawn by the page's own script; the number
 from __future__ import annotations
 
 import base64
+import contextlib
 import importlib.util
 import json
 import time
@@ -34,7 +35,7 @@ from components.suspects.reported import suspects_panel
 from components.voices import Voices
 from metrics.summary import measure
 from studies.errors import not_written
-from studies.records import EVIDENCE, HUMAN_PREFIX
+from studies.records import HUMAN_PREFIX
 from studies.store import Store
 from studies.study import dump
 from studies.verified import checks_of
@@ -67,7 +68,8 @@ def write_report(store: Store, study: str, path: Path) -> int:
     except OSError as error:
         raise not_written(path, error) from None
     finally:
-        half.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            half.unlink()
     return path.stat().st_size
 
 
@@ -136,25 +138,28 @@ def _top(scene: Scene, page: _Page) -> str:
     line = f"Replies of {when}. " if first else "When the replies came was not recorded. "
     line += f"Report made {made}."
     title, lead = bias_view.show_finding(scene.frame)
-    failed = int((~scene.machines["status"].isin(list(EVIDENCE))).sum())
     return (
         f'<header class="eh-report-top">{brand()}<p class="eh-small eh-mute">{safe(line)}</p>'
         f"</header><h1>{safe(scene.name)}</h1>"
         + finding(title, lead)
-        + bias_view.show_kpis(scene.frame, failed, len(scene.machines))
+        + bias_view.show_kpis(scene.frame, scene.failed, len(scene.machines))
     )
 
 
 def _bias(scene: Scene, page: _Page) -> str:
     frame = scene.frame
     return (
-        panel("Consistency by prompt and category", bias_view.SUBTITLES["Consistency"],
+        panel(f"Consistency by {_rows(scene)} and category", bias_view.SUBTITLES["Consistency"],
                bias_view.show_matrix(frame, "Consistency"))
         + panel("Which slot is chosen", "% of decisive verdicts, 95 % CI",
                  page.plot(bias_view.show_slots(frame)))
         + panel("Which way verdicts flip", "pairs whose verdict changed with the order",
                  bias_view.show_flips(frame))
     )  # fmt: skip
+
+
+def _rows(scene: Scene) -> str:
+    return "judge" if scene.machines["judge"].nunique() > 1 else "prompt"
 
 
 def _ranking(scene: Scene, page: _Page) -> str:
@@ -165,7 +170,8 @@ def _ranking(scene: Scene, page: _Page) -> str:
         finding(*ranking_view.show_ranking_finding(rows))
         + panel("Leaderboard", "Bradley–Terry on the Elo scale, ties as half a win; 95 % CI",
                  ranking_view.show_leaderboard(rows))
-        + panel("Elo as battles come in", "one order; band: 95 % of 100 shuffled orders; K 4",
+        + panel("Elo as battles come in", "one order; band: 95 % of shuffled orders; dotted: "
+                 "Bradley–Terry; K 4",
                  page.plot(ranking_view.show_elo(rows)))
         + panel("Head-to-head", "row beats column, %, ties as half",
                  ranking_view.show_head_to_head(rows))
@@ -327,9 +333,16 @@ body.eh-report { font: 16px/1.5 var(--sans); }
 .eh-report-top { display: flex; flex-wrap: wrap; gap: 16px; }
 .eh-report-top { justify-content: space-between; align-items: center; }
 .eh-report main > h1 { font-size: 28px; margin: 16px 0; }
+.eh-report .eh-finding { margin-bottom: 16px; }
 .eh-report pre { white-space: pre-wrap; overflow-wrap: anywhere; font: 14px/1.5 var(--mono); }
 .eh-report .op { display: none; }
 .eh-report [data-select] { cursor: default; pointer-events: none; }
 .eh-report [data-select][data-tip] { pointer-events: auto; }
+.eh-report .eh-link[data-select], .eh-report button.eh-val { text-decoration: none; }
+.eh-report .eh-card.flip .eh-link { display: none; }
+@media (max-width: 760px) {
+  .eh-report .eh-heat col.lab { width: 68px; } .eh-report .eh-heat td b { font-size: 14px; }
+  .eh-report .eh-heat th { overflow-wrap: normal; letter-spacing: -.01em; }
+}
 @media print { .eh-report details > * { display: block; } .eh-panel { break-inside: avoid; } }
 """

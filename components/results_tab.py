@@ -43,6 +43,7 @@ from components.wins import tab as wins_tab
 from metrics.concord import PEOPLE
 from studies.frame import SUSPECT
 from studies.store import Store
+from studies.verified import standing
 
 VIEWS: Final[dict[str, Any]] = {
     module.NAME: module
@@ -296,7 +297,8 @@ def show(store: Store, name: str, tab: ResultsTab, view: str, values: tuple[Any,
     written = json.dumps(mine, default=str)
     if json.loads(written) != mine:  # a setting that is no plain value
         return draw(Scene(store, name, chosen), view, mine)
-    wanted = (store, name, store.version(name), neighbours(store, name), view, chosen, written)
+    around = (neighbours(store, name), standing(store, name))
+    wanted = (store, name, store.version(name), around, view, chosen, written)
     with _turn(*wanted):  # who wants the same meanwhile waits for it
         return list(_drawn(*wanted))
 

@@ -41,6 +41,8 @@ def publish(store: Store, study: str, folder: Path) -> None:
 
 def _write(store: Store, study: str, folder: Path, name: str, *, asks: bool) -> None:
     store.study(study)
+    if folder.exists() and not folder.is_dir():
+        raise StudyError(f"{folder} is a file; name a new folder")
     if folder.exists() and any(folder.iterdir()):
         raise StudyError(f"{folder} is not empty; name a new folder, nothing is written over")
     folder.mkdir(parents=True, exist_ok=True)

@@ -23,19 +23,15 @@ from judges.prompt_import import import_judge_prompts
 from judges.prompt_library import path_of, save_prompt
 from judges.reread import reread
 from judges.suits import skipped
-from studies.errors import EvenhandError
-from studies.records import RETRYABLE
-from studies.store import Changed, Store
+from studies.records import RETRYABLE, Verdict
+from studies.store import Changed, Store, existing
 from studies.study import load
+from studies.terminal import ended
 
 
 def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
-    try:
-        return int(options.command(options))
-    except (EvenhandError, EmbeddedUnavailable, WeightsMissing) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    return ended(lambda: int(options.command(options)), EmbeddedUnavailable, WeightsMissing)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -87,7 +83,7 @@ def _describe_parser(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """0 only if no ask is pending or ended in `error`."""
     cluster = cluster_of(options)
-    made = make_plan(load(options.study))
+    made = _planned(options.study)
     store = Store(options.store)
     _tell(save_plan(made, store))
     if cluster is not None:
@@ -97,12 +93,12 @@ def run(options: argparse.Namespace) -> int:
 
 def retry(options: argparse.Namespace) -> int:
     """Asks again what failed; an earlier reply is replaced only by another reply."""
-    store = Store(options.store)
     if options.study is not None:
-        made = make_plan(load(options.study))
+        made, store = _planned(options.study), Store(options.store)
         _tell(save_plan(made, store))
     else:
-        made = stored_plan(store, _name(options))
+        name, store = _name(options), existing(options.store)
+        made = stored_plan(store, name)
     return _ask(made, store, Settings(again=frozenset(RETRYABLE)))
 
 
@@ -121,8 +117,10 @@ def _ask(made: Plan, store: Store, settings: Settings) -> int:
 
 def reread_replies(options: argparse.Namespace) -> int:
     """With a study file its reading rule holds; with a name the stored study's."""
-    store = Store(options.store)
-    study = load(options.study) if options.study is not None else store.study(_name(options))
+    given = load(options.study) if options.study is not None else None
+    name = given.name if given else _name(options)
+    store = existing(options.store)
+    study = given or store.study(name)
     done = reread(store, study.name, study.reading)
     changed = sum(done.changed.values())
     print(f"{study.name}: {done.read:,} replies read again, {changed:,} changed")
@@ -141,7 +139,7 @@ def _name(options: argparse.Namespace) -> str:
 
 
 def plan(options: argparse.Namespace) -> int:
-    made = make_plan(load(options.study))
+    made = _planned(options.study)
     whole = forecast(made, store=Store(options.store))
     print(f"{made.study.name}: {len(made.items)} items, {len(made.study.judges)} judges, "
           f"{len(made.prompts)} prompts")  # fmt: skip
@@ -161,8 +159,23 @@ def check_judges(options: argparse.Namespace) -> int:
         read = result.read
         print(f"{result.judge} ({result.model or 'no reply'}), {result.seconds:.2f} s")
         print(f"  reply    {result.reply!r}")
-        print(f"  reading  {read.status}, rule {read.rule}: {read.verdict or read.detail}")
+        said = read.detail if read.verdict is None else _said(read.verdict)
+        print(f"  reading  {read.status}, rule {read.rule}: {said}")
     return 0 if all(result.read.status == "ok" for result in results) else 1
+
+
+def _said(verdict: Verdict) -> str:
+    """ "picks slot 2", "a tie", "scores 7, 4": what a person at a terminal wants to know."""
+    parts = []
+    if verdict.pick is not None:
+        much = " by far" if verdict.margin == 2 else ""
+        parts.append("a tie" if verdict.pick == "tie" else f"picks slot {verdict.pick + 1}{much}")
+    if verdict.scores:
+        parts.append(f"scores {', '.join(f'{score:g}' for score in verdict.scores)}")
+    if verdict.label_probabilities:
+        chances = ", ".join(f"{chance:.2f}" for chance in verdict.label_probabilities)
+        parts.append(f"label probabilities {chances}")
+    return "; ".join(parts)
 
 
 def import_prompts(options: argparse.Namespace) -> int:
@@ -179,10 +192,11 @@ def import_prompts(options: argparse.Namespace) -> int:
 
 def describe_images(options: argparse.Namespace) -> int:
     """0 only if every image of the slice has a description."""
+    study = load(options.study)
     store = Store(options.store or options.out.with_name(f"{options.out.name}.db"))
     again = frozenset(RETRYABLE) if options.retry else Settings().again
     done = describe(
-        load(options.study), options.judge, options.prompt, options.out, store,
+        study, options.judge, options.prompt, options.out, store,
         aspects_judge=options.aspects_judge, settings=Settings(again=again), watch=follow,
     )  # fmt: skip
     store.close()
@@ -192,6 +206,19 @@ def describe_images(options: argparse.Namespace) -> int:
         print(f"  {item}: {why}", file=sys.stderr)
     print(f"written: {done.out}" if done.out else f"nothing written: {done.reason}")
     return 1 if done.failed else 0
+
+
+def _planned(file: Path) -> Plan:
+    """The plan of a study file; what its data holds and the plan does not take is said."""
+    made = make_plan(load(file))
+    if made.elsewhere:
+        print(
+            f"note: the {made.elsewhere:,} verdicts in {made.study.data.source} are no part of "
+            f"{made.study.name}, whose own judges are asked about the same items; "
+            "python -m studies import opens the folder as a study",
+            file=sys.stderr,
+        )
+    return made
 
 
 def _tell(changed: Changed) -> None:

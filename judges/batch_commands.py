@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import math
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import openai
 
 from judges.addresses import check_url
 from judges.batch_api import Batch, collect, submit
 from judges.batch_files import PRICE_FACTOR, Imported, export_batch, files_of, import_batch
 from judges.errors import PlanError
+from judges.faults import fault_of
 from judges.plan import Plan, make_plan, save_plan
 from judges.roster import api_key
 from studies.store import Store
@@ -33,12 +38,19 @@ def add_batch_commands(commands: Any) -> None:
         else:
             sub.add_argument("folder", type=Path, help="where the batch files are")
         if name in ("collect-batch", "import-batch"):
-            sub.add_argument("--price-factor", type=float, default=PRICE_FACTOR,
+            sub.add_argument("--price-factor", type=_factor, default=PRICE_FACTOR,
                              help="what a batch costs of the price of live calls")  # fmt: skip
         if name == "collect-batch":
             sub.add_argument("--wait", type=float, default=0.0, help="minutes to go on looking")
         sub.add_argument("--store", type=Path, default=None, help="the SQLite file to use")
         sub.set_defaults(command=command)
+
+
+def _factor(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value) or value < 0:
+        raise argparse.ArgumentTypeError(f"{text} is no share of a price: 0.5 is half of it")
+    return value
 
 
 def export_files(options: argparse.Namespace) -> int:
@@ -55,7 +67,8 @@ def export_files(options: argparse.Namespace) -> int:
 def submit_files(options: argparse.Namespace) -> int:
     plan, store = _opened(options)
     for judge, paths in files_of(options.folder).items():
-        _tell(submit(_client(plan, judge), options.folder, paths))
+        with _asking(plan, judge) as client:
+            _tell(submit(client, options.folder, paths))
     store.close()
     return 0
 
@@ -65,9 +78,8 @@ def collect_files(options: argparse.Namespace) -> int:
     found: list[Path] = []
     for judge, paths in files_of(options.folder).items():
         names = {path.name for path in paths}
-        found += collect(
-            _client(plan, judge), options.folder, names, wait=60 * options.wait, told=_tell
-        )
+        with _asking(plan, judge) as client:
+            found += collect(client, options.folder, names, wait=60 * options.wait, told=_tell)
     done = import_batch(plan, store, found, price_factor=options.price_factor)
     return _close(done, plan, store)
 
@@ -84,16 +96,27 @@ def _opened(options: argparse.Namespace) -> tuple[Plan, Store]:
     return plan, store
 
 
-def _client(plan: Plan, name: str) -> openai.OpenAI:
+@contextlib.contextmanager
+def _asking(plan: Plan, name: str) -> Iterator[openai.OpenAI]:
+    """A client of one judge's endpoint; what the endpoint refuses is said in a line."""
     judge = next((judge for judge in plan.study.judges if judge.name == name), None)
     if judge is None:
         raise PlanError(f"the files are for {name!r}, which is no judge of this study any more")
     check_url(judge.endpoint)
-    return openai.OpenAI(
+    key = api_key(judge, {}).use() or "none"
+    client = openai.OpenAI(
         base_url=judge.endpoint,
-        api_key=api_key(judge, {}).use() or "none",
+        api_key=key,
         http_client=openai.DefaultHttpxClient(follow_redirects=False),
     )
+    try:
+        yield client
+    except (openai.OpenAIError, httpx2.HTTPError) as error:
+        fault = fault_of(error.__cause__ or error, judge.endpoint, key)
+        raise PlanError(
+            f"{name}, {fault.reason}: {fault.detail}; what was done is noted "
+            "in the folder, the same command goes on from there"
+        ) from None
 
 
 def _tell(notes: dict[str, Batch]) -> None:

@@ -49,6 +49,9 @@ class Plan:
     """By item, what a query-specific description is to attend to; only describe plans have any."""
     recorded: tuple[Judgement, ...] = ()
     """Verdicts that come with the data: kept beside those that are asked for."""
+    elsewhere: int = 0
+    """Verdicts that the data holds and the study leaves where they are: a folder of shards is
+    only ever opened whole, as a study of its own."""
     salt: str = ""
     """Where strangers share a store, whose asks these are (Store.salt): what one of them paid an
     endpoint for is no answer for another. Empty, the same ask is the same everywhere."""
@@ -79,7 +82,8 @@ def make_plan(study: Study) -> Plan:
         prompts = tuple(p for p in prompts if p.protocol == study.protocol)
     check_plan(study, items, prompts)
     images = image_folder(study.data, study.folder)
-    return Plan(study, items, prompts, images, recorded=tuple(loaded.judgements))
+    left = loaded.shards.rows if loaded.shards is not None else 0
+    return Plan(study, items, prompts, images, recorded=tuple(loaded.judgements), elsewhere=left)
 
 
 def asks_of(plan: Plan) -> Iterator[Planned]:

@@ -15,7 +15,7 @@ from metrics.summary import WITHOUT_SUSPECTS, measure
 from metrics.wins import Combine, Unreadable
 from studies.formulas import OURS, bare
 from studies.frame import frame_from_battles
-from studies.terminal import plain
+from studies.terminal import ended, plain
 
 SPLITS = ("judge", "prompt", "category")
 SMALLEST = 1e-4
@@ -25,12 +25,12 @@ SQLITE = b"SQLite format 3\x00"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
+    return ended(lambda: _printed(options), ValueError)
+
+
+def _printed(options: argparse.Namespace) -> int:
     by = [name.strip() for name in options.by.split(",") if name.strip()]
-    try:
-        result = _measured(options.results, options.study, by, options.quick)
-    except (ValueError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    result = _measured(options.results, options.study, by, options.quick)
     if options.json:
         print(json.dumps(result, ensure_ascii=False, allow_nan=False))
     else:
@@ -57,10 +57,12 @@ def _measured(
     if wrong:
         raise ValueError(f"cannot split by {', '.join(sorted(wrong))}; known: {', '.join(SPLITS)}")
     if not results.exists():
-        raise ValueError(f"no such file: {results}")
-    if results.is_file() and not _is_store(results):
-        return measure(frame_from_battles(_battles(results)), by, quick=quick)
-    return _from_store(results, study, by, quick)
+        raise ValueError(f"no such file: {results}; name a store or a CSV of battles")
+    if results.is_dir():
+        raise ValueError(f"{results} is a folder; name a store or a CSV of battles")
+    if _is_store(results):
+        return _from_store(results, study, by, quick)
+    return measure(_battles(results), by, quick=quick)
 
 
 def _is_store(path: Path) -> bool:
@@ -72,9 +74,12 @@ def _battles(path: Path) -> pd.DataFrame:
     """A battles table; an empty category or item is a value, a missing winner is an error."""
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
-        return table.map(bare) if tuple(table.columns) in OURS else table
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is neither a store nor a CSV of battles: {error}") from error
+    try:
+        return frame_from_battles(table.map(bare) if tuple(table.columns) in OURS else table)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
 
 
 def _from_store(path: Path, study: str | None, by: Sequence[str], quick: bool) -> dict[str, Any]:
@@ -84,8 +89,8 @@ def _from_store(path: Path, study: str | None, by: Sequence[str], quick: bool) -
 
     try:
         store = Store(path)
-    except EvenhandError as error:
-        raise ValueError(str(error)) from error
+    except EvenhandError as error:  # here the store is no option but the argument itself
+        raise ValueError(str(error).replace(" with --store", "")) from error
     try:
         frame = store.frame(study)
         name = study or str(frame["study"].iloc[0]) if len(frame) else study

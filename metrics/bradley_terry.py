@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from metrics import bt_fit, separable
+from metrics import bt_fit
 from metrics.battles import (
     Battles,
     Floats,
@@ -26,6 +26,7 @@ from metrics.bt_fit import PSEUDO_COUNT, Resampled
 from metrics.intervals import joined, unknown
 from metrics.logit import t_quantile
 from metrics.selection import Outcome
+from metrics.separable import Limits
 from studies.records import Estimate
 
 START: Final = 1000.0
@@ -80,11 +81,11 @@ class Leaderboard:
     counts: PairCounts
     note: str = ""
 
-    @property
+    @cached_property
     def items(self) -> int:
         return self.counts.items
 
-    @property
+    @cached_property
     def regularised(self) -> bool:
         return len(set(self.strong.tolist())) > 1
 
@@ -96,7 +97,7 @@ class Leaderboard:
     def method(self) -> str:
         return "Bradley–Terry, item sandwich, t"
 
-    @property
+    @cached_property
     def _quantile(self) -> float:
         """Student's t of the items; of battles won in part, all the spread is estimated."""
         fractions = bool((2 * self.counts.won % 1).any())
@@ -108,9 +109,14 @@ class Leaderboard:
         """Standard errors of all gaps, in logits."""
         return None if self.covariance is None else bt_fit.gap_errors(self.covariance)
 
-    @property
+    @cached_property
+    def _limits(self) -> Limits:
+        return Limits(self.counts)
+
+    @cached_property
     def ratings(self) -> dict[str, Estimate]:
-        """Each contestant against the mean of the board, on the Elo scale."""
+        """Each contestant against the mean of the board, on the Elo scale. Only to be looked at:
+        whoever reads a line of the board for each contestant gets the one table."""
         return {name: self._rating(row) for row, name in enumerate(self.names)}
 
     def _rating(self, row: int) -> Estimate:
@@ -150,11 +156,11 @@ class Leaderboard:
         """A gap without end by its one end; unknown where no chain of wins leads either way."""
         if len(self.names) > MOST_APART:
             return Estimate(None, None, None, n, self.items, "Elo", 0.95, LIMIT, TOO_MANY)
-        limit = separable.least_gap(self.counts, i, j)
+        limit = self._limits.least_gap(i, j)
         if limit is not None:
             least = ELO_PER_LOGIT * limit
             return Estimate(least, least, None, n, self.items, "Elo", 0.95, LIMIT, AT_LEAST)
-        limit = separable.least_gap(self.counts, j, i)
+        limit = self._limits.least_gap(j, i)
         if limit is not None:
             most = -ELO_PER_LOGIT * limit
             return Estimate(most, None, most, n, self.items, "Elo", 0.95, LIMIT, AT_MOST)
@@ -179,7 +185,7 @@ class Leaderboard:
         )
         return Estimate(value, low, high, gap.n, gap.items, "share", 0.95, gap.method, gap.note)
 
-    @property
+    @cached_property
     def ranks(self) -> dict[str, Rank]:
         """Place and the range of places: who is surely above, who is surely below.
 
@@ -203,9 +209,9 @@ class Leaderboard:
         sure = (gap > self._errors * self._quantile) & (self._errors > 1e-9)
         apart = self.strong[:, None] != self.strong[None, :]
         sure &= ~apart
-        pairs = np.argwhere(apart & separable.beaten_by(self.counts))
+        pairs = np.argwhere(apart & self._limits.reached)
         for i, j in pairs if len(pairs) <= MOST_LIMITS else pairs[:0]:
-            sure[i, j] = separable.surely_positive(self.counts, int(i), int(j))
+            sure[i, j] = self._limits.surely_positive(int(i), int(j))
         return np.asarray(sure, np.float64)
 
     def resample(self, *, rng: np.random.Generator, rounds: int = 1000) -> Resampled:

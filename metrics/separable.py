@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import cached_property
 from typing import Final
 
 import numpy as np
+from scipy import sparse
 from scipy.optimize import brentq
 from scipy.sparse.csgraph import breadth_first_order
 from scipy.special import expit
@@ -34,35 +36,57 @@ def beaten_by(counts: PairCounts) -> Mask:
     won, lost = counts.wins_low > 0, counts.wins_high > 0
     graph[counts.low[won], counts.high[won]] = True
     graph[counts.high[lost], counts.low[lost]] = True
-    reached = np.eye(models, dtype=bool)
+    reached, beats = np.eye(models, dtype=bool), sparse.csr_array(graph)
     for start in range(models):
-        reached[start, breadth_first_order(graph, start, return_predecessors=False)] = True
+        reached[start, breadth_first_order(beats, start, return_predecessors=False)] = True
     return reached
 
 
-def least_gap(counts: PairCounts, above: int, below: int) -> float | None:
-    """The lower limit, in logits, of a gap that has no upper one; None where it has no limit.
+class Limits:
+    """The ends of gaps that have only one; what all pairs have in common is worked out once."""
 
-    A gap d is ruled out if the battles are less than 2.5 % as likely under the best fit with that
-    gap as under the best of all; with two contestants that is the exact limit, p = .025^(1/n).
-    Battles of one item count as one: the log-likelihood is divided by battles per item among those
-    that tell the two sides apart.
-    """
-    reached = beaten_by(counts)
-    if not reached[above, below] or reached[below, above]:
-        return None
-    problem = _Profile(counts, above, below, _per_item(counts, reached[below]))
-    if problem.unlikely(-FARTHEST) <= 0:
-        return None
-    return float(brentq(problem.unlikely, -FARTHEST, FARTHEST, xtol=1e-9))
+    def __init__(self, counts: PairCounts) -> None:
+        self.counts = counts
+        self._found: dict[tuple[int, int], float | None] = {}
 
+    @cached_property
+    def reached(self) -> Mask:
+        return beaten_by(self.counts)
 
-def surely_positive(counts: PairCounts, above: int, below: int) -> bool:
-    """Whether `least_gap` is above zero, at the price of one fit."""
-    reached = beaten_by(counts)
-    if not reached[above, below] or reached[below, above]:
-        return False
-    return _Profile(counts, above, below, _per_item(counts, reached[below])).unlikely(0.0) > 0
+    @cached_property
+    def best(self) -> float:
+        return _supremum(self.counts)
+
+    def least_gap(self, above: int, below: int) -> float | None:
+        """The lower limit, in logits, of a gap that has no upper one; None where it has no limit.
+
+        A gap d is ruled out if the battles are less than 2.5 % as likely under the best fit with
+        that gap as under the best of all; with two contestants that is the exact limit,
+        p = .025^(1/n). Battles of one item count as one: the log-likelihood is divided by battles
+        per item among those that tell the two sides apart.
+        """
+        if (above, below) not in self._found:
+            self._found[above, below] = self._least_gap(above, below)
+        return self._found[above, below]
+
+    def _least_gap(self, above: int, below: int) -> float | None:
+        if not self._one_way(above, below):
+            return None
+        problem = self._profile(above, below)
+        if problem.unlikely(-FARTHEST) <= 0:
+            return None
+        return float(brentq(problem.unlikely, -FARTHEST, FARTHEST, xtol=1e-9))
+
+    def surely_positive(self, above: int, below: int) -> bool:
+        """Whether `least_gap` is above zero, at the price of one fit."""
+        return self._one_way(above, below) and self._profile(above, below).unlikely(0.0) > 0
+
+    def _one_way(self, above: int, below: int) -> bool:
+        return bool(self.reached[above, below] and not self.reached[below, above])
+
+    def _profile(self, above: int, below: int) -> _Profile:
+        per_item = _per_item(self.counts, self.reached[below])
+        return _Profile(self.counts, above, below, per_item, self.best)
 
 
 def _per_item(counts: PairCounts, lower: Mask) -> float:
@@ -78,7 +102,9 @@ def _per_item(counts: PairCounts, lower: Mask) -> float:
 class _Profile:
     """The log-likelihood at its best for every value of one gap."""
 
-    def __init__(self, counts: PairCounts, above: int, below: int, per_item: float) -> None:
+    def __init__(
+        self, counts: PairCounts, above: int, below: int, per_item: float, best: float
+    ) -> None:
         pairs, models = len(counts.low), len(counts.names)
         design = np.zeros((pairs, models))
         design[np.arange(pairs), counts.low] = 1.0
@@ -88,7 +114,7 @@ class _Profile:
         self.design = np.delete(design, below, axis=1)
         self.low, self.high = counts.wins_low, counts.wins_high
         self.per_item = per_item
-        self.best = _supremum(counts)
+        self.best = best
         self.beta = np.zeros(models - 1)
 
     def unlikely(self, gap: float) -> float:
@@ -97,19 +123,20 @@ class _Profile:
 
     def _fitted(self, gap: float) -> float:
         beta, offset = self.beta, self.held * gap
-        value = self._value(beta, offset)
+        value, total = self._value(beta, offset), self.low + self.high
+        ridge = _RIDGE * np.eye(len(beta))
         for _ in range(200):
             p = expit(self.design @ beta + offset)
-            total = self.low + self.high
             slope = self.design.T @ (self.low - total * p) - _RIDGE * beta
             bend = self.design.T @ (self.design * (total * p * (1 - p))[:, None])
-            step = np.linalg.solve(bend + _RIDGE * np.eye(len(beta)), slope)
+            step = np.linalg.solve(bend + ridge, slope)
             step /= max(1.0, float(np.abs(step).max()) / 5)
-            taken = 1.0
-            while taken > 1e-6 and self._value(beta + taken * step, offset) < value - 1e-12:
+            taken, there = 1.0, self._value(beta + step, offset)
+            while taken > 1e-6 and there < value - 1e-12:
                 taken /= 2
+                there = self._value(beta + taken * step, offset)
             beta = beta + taken * step
-            grown = self._value(beta, offset) - value
+            grown = there - value
             value += grown
             if grown < 1e-10 * max(1.0, abs(value)):
                 break

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from studies.errors import EvenhandError, StudyError
+from studies.errors import SourceError, StudyError
 from studies.exports import FORMATS as OUT
 from studies.exports import export, write_lines
 from studies.recorded import save_recorded, study_name
@@ -17,22 +17,19 @@ from studies.sources.formats import FORMATS
 from studies.sources.load import BUILT_IN, load_source
 from studies.store import Store, existing
 from studies.study import DataSpec, dump
-from studies.terminal import plain
+from studies.terminal import ended, plain
 
 
 def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
-    try:
-        making = options.command is import_file
-        store = Store(options.store) if making else existing(options.store)
-        options.command(store, options)
-        store.close()
-        sys.stdout.flush()
-    except EvenhandError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except BrokenPipeError:  # `… | head`: the reader has what it wanted
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return ended(lambda: _done(options))
+
+
+def _done(options: argparse.Namespace) -> int:
+    making = options.command is import_file
+    store = Store(options.store) if making else existing(options.store)
+    options.command(store, options)
+    store.close()
     return 0
 
 
@@ -81,11 +78,12 @@ def _import_parser(commands: Any) -> None:
 
 
 def import_file(store: Store, options: argparse.Namespace) -> None:
+    files, mapping = _named(options.files, "--files"), _named(options.mapping, "--mapping")
     spec = DataSpec(
         _beside(store, options.file),
         options.format,
-        {name: _beside(store, path) for name, path in _named(options.files, "--files").items()},
-        mapping=_named(options.mapping, "--mapping"),
+        {name: _beside(store, path) for name, path in files.items()},
+        mapping=mapping,
         split=options.split,
     )
     name = options.name or study_name(options.file)
@@ -101,6 +99,9 @@ def _beside(store: Store, path: str) -> str:
     """A study's paths start at the store's folder, where the page looks for them."""
     if path.startswith("hub:") or path in BUILT_IN:
         return path
+    if not Path(path).expanduser().exists():
+        known = " or ".join(BUILT_IN)
+        raise SourceError(f"no such file: {path}; name a file, a folder, hub:owner/name or {known}")
     return os.path.relpath(Path(path).expanduser().resolve(), store.path.parent.resolve())
 
 

@@ -43,11 +43,21 @@ class StoreUnusable(StoreError):
     pass
 
 
-_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_ADVICE = {
+    (errno.ENOSPC, errno.EDQUOT, errno.EFBIG): "make room on the disk, then try again",
+    (errno.EISDIR,): "name a file, not a folder",
+    (errno.ENOENT, errno.ENOTDIR): "name a place that is there",
+    (errno.EEXIST,): "name a folder, not a file",
+    (errno.EACCES, errno.EPERM, errno.EROFS): "name a place where you may read and write",
+}
+
+
+def advice_on(error: OSError) -> str:
+    """What to do about a file that the system refuses."""
+    return next((told for kinds, told in _ADVICE.items() if error.errno in kinds), "try again")
 
 
 def not_written(path: Path, error: OSError) -> StudyError:
     """A file that could not be written, and what to do. Not where it was to lie: the page says this
     to strangers too."""
-    advice = "make room on the disk, then try again" if error.errno in _NO_ROOM else "try again"
-    return StudyError(f"cannot write {path.name}: {error.strerror}; {advice}")
+    return StudyError(f"cannot write {path.name}: {error.strerror or error}; {advice_on(error)}")

@@ -73,7 +73,8 @@ def load_yaml(text: str) -> object:
     except RecursionError:
         raise ValueError("not valid YAML: nested too deeply") from None
     except (yaml.YAMLError, ValueError) as error:  # 2024-13-45 is a ValueError, not a YAMLError
-        raise ValueError(f"not valid YAML: {' '.join(str(error).split())}") from None
+        said = " ".join(str(error).split()).replace('in "<unicode string>", line', "in line")
+        raise ValueError(f"not valid YAML: {said}") from None
 
 
 class Fields:

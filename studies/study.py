@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, cast
 
 import yaml
 
-from studies.errors import StudyError
+from studies.errors import StudyError, advice_on
 from studies.fields import Fields, load_yaml
 from studies.judge_fields import changed_fields, judge_from, judge_to, plain
 from studies.presets import PRESETS, layered
@@ -92,7 +92,8 @@ def load(path: Path) -> Study:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise StudyError(f"cannot read the study file {path}: {error.strerror}") from None
+        told = f"{error.strerror}; {advice_on(error)}"
+        raise StudyError(f"cannot read the study file {path}: {told}") from None
     except UnicodeDecodeError:
         raise StudyError(f"{path}: a study file is UTF-8 text") from None
     return parse(text, path.name, path.parent)

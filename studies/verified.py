@@ -15,9 +15,31 @@ Checks = dict[str, tuple[Check, ...]]
 """By item. One word a person and answer, and persons by their bare names: the last one stands."""
 
 
+Standing = tuple[int, float]
+"""How many verifications there are on the page, and when the last one came."""
+
+
+def standing(store: Store, study: str) -> Standing:
+    """Changes with every verification on the page, which changes no version: it is no judgement."""
+    words, last = store.read(
+        "SELECT count(*), COALESCE(max(done), 0) FROM ballots "
+        f"WHERE study={_ID} AND answer IS NOT NULL AND state='voted'",
+        (study,),
+    ).fetchone()
+    return int(words), float(last)
+
+
 def checks_of(store: Store, study: str) -> Checks:
-    """What stands: who verified an answer again, on the page, has changed their mind."""
-    came, cast = _of_data(store, study, store.version(study)[0]), store.checks(study)
+    """What stands: who verified an answer again, on the page, has changed their mind.
+
+    Read once until somebody verifies something or the study is saved: only to be looked at.
+    """
+    return _standing(store, study, store.version(study)[0], standing(store, study))
+
+
+@lru_cache(maxsize=16)
+def _standing(store: Store, study: str, version: str, at: Standing) -> Checks:
+    came, cast = _of_data(store, study, version), store.checks(study) if at[0] else {}
     items = _items(store, study) if cast else ()
     found: dict[str, dict[tuple[str, str], Check]] = {}
     for source in (came, {item: checks for item, checks in cast.items() if item in items}):

@@ -36,6 +36,8 @@ from studies.voting_draw import Draw, Standing
 from studies.voting_pool import Place, Unit, pool, voted_before
 
 MOST_COMMENT: Final = 4_000
+SAME: Final = 1e-3
+"""Seconds: a browser sends a stamp back as JSON does."""
 
 
 class TakenAlready(StudyError):
@@ -192,7 +194,7 @@ class Booth:
     def _as_shown(self, connection: sqlite3.Connection, position: int, stamp: float) -> Ballot:
         mine = ballots_of(connection, self.study, self.voter)
         ballot = next((b for b in mine if b.position == position), None)
-        if ballot is None or abs(ballot.done - stamp) > 1e-3:
+        if ballot is None or abs(ballot.done - stamp) > SAME:
             raise TakenAlready("this one was voted on in another window; nothing was counted twice")
         return ballot
 

@@ -149,7 +149,7 @@ HOW_VERIFIED: Final = (
     "An answer stands if most of its verifiers say that it follows the instruction, and fails if "
     "most say no; as many of each says nothing. Judges: of their decided verdicts on pairs of one "
     "that stands and one that fails, each order by itself, the share that prefers the one that "
-    "stands; a coin has 50 %. Ties are counted apart."
+    "stands; a coin has 50 %. Ties are counted apart. A number opens the comparisons behind it."
 )
 HOW_STAND: Final = (
     "Each voter is taken away in turn and the judge put in their place: which of the two sides "

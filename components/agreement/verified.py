@@ -12,14 +12,24 @@ from components.drawing.panels import Action, button, wrap
 from components.drawing.tracks import Cell, Row, axis_cell, bar, diamond, link, point, table, track
 from components.drawing.tracks import spread_axis as axis_for
 from components.format import NONE, count, decimal, interval, number, percent, rich, safe
+from components.inspect.verified import (
+    ANY,
+    APART,
+    FOLLOWS,
+    HARMFUL,
+    MISLED,
+    NEITHER,
+    SAID,
+    bits_of,
+)
 from components.rows import ALL, contestants_in
 from components.scene import Scene
 from components.voices import select_of
 from metrics import selection
 from metrics.concord import PEOPLE
 from metrics.measures import Evidence
-from metrics.verification import Findings, Verified
-from studies.frame import SEP
+from metrics.verification import FAULTS, Findings, Verified
+from studies.frame import SEP, TIE
 from studies.records import REFERENCE, Check, Estimate
 from studies.verified import Checks, checks_of
 
@@ -85,13 +95,14 @@ def show_verified(one: Seen) -> str:
 def _contestants(one: Seen) -> str:
     by = one.verified.by_contestant
     ranked = sorted(by, key=lambda name: -(by[name].follows.value or 0.0))
-    here = set(contestants_in(one.data.voices.rows))
+    here, behind = set(contestants_in(one.data.voices.rows)), _behind(one)
     lines = [
-        Row([Cell(link(_named(name), _opens(name, here)), "nm"), *_cells(by[name])])
+        Row([Cell(link(_named(name), _opens(name, here)), "nm"), *_cells(by[name], behind, name)])
         for name in ranked
     ]
     if len(by) > 1:
-        lines.append(Row([Cell(EVERYBODY, "nm"), *_cells(one.verified.overall)], kind="who"))
+        cells = _cells(one.verified.overall, behind)
+        lines.append(Row([Cell(EVERYBODY, "nm"), *cells], kind="who"))
     heads = [Cell("Answers of", "nm"), *(Cell(safe(head)) for head in HEADS)]
     return table(heads, lines, "numbers", "Verified answers, by contestant")
 
@@ -105,19 +116,48 @@ def _opens(contestant: str, here: set[str]) -> Mapping[str, object] | None:
     return {"contestant": contestant} if contestant in here else None
 
 
-def _cells(got: Findings) -> list[Cell]:
+Behind = Mapping[str, int]
+"""By contestant, "" for all: what was verified of answers that are compared, as bits of SAID."""
+
+
+def _behind(one: Seen) -> Behind:
+    """A number is a link where Inspect has what it counts: not of what no judge compared."""
+    rows = one.data.voices.rows
+    rows = selection.rows_of(rows, rows["item"].isin(list(one.checks)))
+    group, groups = selection.group_codes(rows, ("item", "comparison"))
+    first = rows.iloc[selection.first_rows(group, groups)]
+    places = zip(first["item"].astype(str), first["comparison"].astype(str), strict=True)
+    compared = {(item, name) for item, names in places for name in names.split(SEP)}
+    found = dict.fromkeys(("", *one.verified.contestants), 0)
+    for item, said in one.checks.items():
+        for check in said:
+            if (item, check.contestant) in compared:
+                for whose in ("", check.contestant):
+                    found[whose] |= bits_of(check)
+    return found
+
+
+def _cells(got: Findings, behind: Behind, name: str = "") -> list[Cell]:
+    whose = {"contestant": name} if name else {}
+    opens = [
+        {**whose, "verified": kind} if behind[name] & 1 << SAID.index(kind) else None
+        for kind in (ANY, FOLLOWS, *FAULTS, NEITHER, HARMFUL)
+    ]
     shares = (got.follows, got.fault_answer, got.fault_caption, got.fault_neither, got.harmful)
-    first = Cell(f'<span class="lb">{safe(HEADS[0])}</span>{count(got.follows.n)}', "num")
-    return [first, *(_share(head, e) for head, e in zip(HEADS[1:], shares, strict=True))]
+    told = f'<span class="lb">{safe(HEADS[0])}</span>{link(count(got.follows.n), opens[0])}'
+    return [
+        Cell(told, "num"),
+        *(_share(*one) for one in zip(HEADS[1:], shares, opens[1:], strict=True)),
+    ]
 
 
-def _share(head: str, estimate: Estimate) -> Cell:
+def _share(head: str, estimate: Estimate, opens: Mapping[str, object] | None) -> Cell:
     label = f'<span class="lb">{safe(head)}</span>'
     if estimate.value is None:
         none = f'<span class="eh-mute" data-tip="{safe(estimate.note)}">{NONE}</span>'
         return Cell(label + none, "num")
     tip = f"n {count(estimate.n)}, {count(estimate.items, 'item')}"
-    value = f'<b data-tip="{tip}">{number(100 * estimate.value, 0)}</b>'
+    value = f'<b data-tip="{tip}">{link(number(100 * estimate.value, 0), opens)}</b>'
     return Cell(f'{label}{value} <span class="eh-ci">{interval(estimate, 0, scale=100)}</span>')
 
 
@@ -164,10 +204,11 @@ def _judges(one: Seen) -> str:
         marks = diamond(axis, prefers) if people else track(
             axis, bar("v", axis, prefers.low, prefers.high), point("p", axis, prefers.value)
         )  # fmt: skip
-        opens = None if people else select_of(one.data.voices, name)
+        opens = None if people else select_of(one.data.voices, name) | {"verified": APART}
+        tied = {**opens, "slot": TIE} if opens and ties.value else None
         cells = [
             Cell(link(name, opens), "nm"), Cell(marks, "trk"), Cell(_value(prefers), "num d"),
-            Cell(_value(ties), "num m"),
+            Cell(_value(ties, tied), "num m"),
         ]  # fmt: skip
         tip = f"{name}\n{percent(prefers)}\nties {percent(ties)}; a coin 50"
         rows.append(Row(cells, tip=tip, kind="who" if people else ""))
@@ -190,10 +231,10 @@ def _preferences(one: Seen) -> list[tuple[str, Estimate, Estimate]]:
     return found
 
 
-def _value(estimate: Estimate) -> str:
+def _value(estimate: Estimate, opens: Mapping[str, object] | None = None) -> str:
     if estimate.value is None:
         return f'<span class="eh-mute" data-tip="{safe(estimate.note)}">{NONE}</span>'
-    value = number(100 * estimate.value, 0)
+    value = link(number(100 * estimate.value, 0), opens)
     return f'<b>{value}</b> <span class="eh-ci">{interval(estimate, 0, scale=100)}</span>'
 
 
@@ -243,7 +284,8 @@ def _misled(one: Seen) -> str:
     )
     rows = "".join(_line(m, one.checks, questions.get(m.item) or m.item) for m in top)
     more = len(found) - len(top)
-    rest = f'<p class="eh-small eh-mute">and {count(more)} more</p>' if more > 0 else ""
+    all_of_them = link(f"and {count(more)} more", {"verified": MISLED})
+    rest = f'<p class="eh-small eh-mute">{all_of_them}</p>' if more > 0 else ""
     title = "<h3>Where an answer that fails is preferred</h3>"
     body = f'<div class="eh-dl-box">{head}{rows}</div>{rest}'
     return wrap(f'<div class="eh-beside">{title}{body}</div>')

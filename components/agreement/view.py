@@ -12,6 +12,7 @@ from components.drawing.tracks import Cell, Row, axis_cell, diamond, dumbbell, s
 from components.format import count, decimal, interval, number, percent, rich, safe, share
 from components.voices import NO_PEOPLE
 from metrics.concord import PEOPLE
+from metrics.selection import items_by
 from studies.records import Estimate
 
 KINDS: Final = {
@@ -187,10 +188,10 @@ def show_categories(data: Agreement) -> str:
     if not against:
         return empty(NO_PEOPLE, WHAT_TO_DO)
     rows = data.voices.rows
-    sizes = rows.groupby("category", observed=True)["item"].nunique()
+    sizes = items_by(rows, "category")
     columns = [
         heat.Column("All", count(rows["item"].nunique(), "item")),
-        *(heat.Column(str(name), str(size)) for name, size in sizes.items() if str(name)),
+        *(heat.Column(name, str(size)) for name, size in sizes.items() if name),
     ]
     return heat.matrix(
         data.ranked, columns, cells, heat.ACCURACY, total=True, keys=("row", "category")

@@ -21,18 +21,21 @@ from components.inspect.rows import (
     in_view,
     lines,
     page_of,
+    verified_counts,
 )
 from components.inspect.selection import Selection
+from components.inspect.verified import verified_in
 from judges.plan import Plan, call_for, key_of
 from judges.prompt import Prompt, parse_prompt
 from judges.verdict import marker_span
 from studies.comparisons import unrelated_answer
 from studies.errors import EvenhandError
 from studies.pictures import why_not_inline, why_not_shown
-from studies.records import REFERENCE, UNRELATED, Ask, Item, Judgement
+from studies.records import REFERENCE, UNRELATED, Ask, Check, Item, Judgement
 from studies.sources.load import image_folder, source_path
 from studies.store import Store
 from studies.study import Study
+from studies.verified import checks_of
 
 NOT_RECORDED: Final = "Not recorded"
 IMAGE_KINDS: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
@@ -88,6 +91,8 @@ class Opened:
     flipped: bool
     recorded: bool
     simulated: bool
+    checks: tuple[Check, ...] = ()
+    """What people verified about its answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +110,8 @@ class View:
     place: int = 0
     """Of the opened comparison among those in view, from 0."""
     counts: Mapping[str, int] | None = None
+    verified: Mapping[str, int] | None = None
+    """How many each kind of verification would leave; none where nobody verified anything."""
     choices: Mapping[str, Sequence[str]] | None = None
     previous: str = ""
     next: str = ""
@@ -119,13 +126,15 @@ def look(store: Store, selection: Selection) -> View:
         return View(selection, len(studies), 0)
     all_of = _comparisons(store, study.name, store.version(study.name))
     found = store.matching(study.name, selection.text) if selection.text.strip() else None
-    view = in_view(all_of, selection, found)
+    said = verified_in(all_of, checks_of(store, study.name), selection.contestant)
+    view = in_view(all_of, selection, found, said)
     base = View(
         selection,
         len(studies),
         study.planned,
         total=len(view),
-        counts=counts(all_of, selection, found),
+        counts=counts(all_of, selection, found, said),
+        verified=verified_counts(all_of, selection, found, said),
         choices=choices(all_of),
     )
     return _opened_view(store, all_of, view.tolist(), base) if len(view) else base
@@ -183,6 +192,7 @@ def _open(store: Store, all_of: Comparisons, name: str, line: Line) -> Opened:
         flipped=bool(all_of.flipped[line.at]),
         simulated=any(j.kind == "simulated" for j in study.judges if j.name == line.judge),
         recorded=all(store.request(one.ask.key) is None for one in judgements),
+        checks=checks_of(store, name).get(line.item, ()),
     )
 
 

@@ -13,10 +13,12 @@ from components.inspect.data import NOT_RECORDED, Opened, Order, Picture, Sent
 from components.inspect.diff import LEAST_SHARED, Difference, word_difference
 from components.inspect.pieces import absent, cut, drawer, more_of, section, side_by_side, text_html
 from components.inspect.replies import replies
+from components.inspect.verified import checks_html
 from components.inspect.why import people, why
 from components.suspects.marked import foreign_html, suspect_notice, suspicious_html
-from studies.records import EVIDENCE, Item, Judgement, Status, Usage
+from studies.records import EVIDENCE, REFERENCE, Item, Judgement, Status, Usage
 
+_REFERENCE: Final = "Reference answer"
 _SIMULATED: Final = '<span class="eh-badge sim">simulated judge</span>'
 
 
@@ -93,20 +95,22 @@ def _question(opened: Opened) -> str:
     question = f'<p class="eh-question" dir="auto">{foreign_html(item.instruction)}</p>'
     return (
         f"{section('Question')}{question}"
-        f'{pictures}<div class="eh-backs">{"".join(_backgrounds(item))}</div>'
+        f'{pictures}<div class="eh-backs">{"".join(_backgrounds(opened, item))}</div>'
     )
 
 
-def _backgrounds(item: Item) -> Iterable[str]:
+def _backgrounds(opened: Opened, item: Item) -> Iterable[str]:
     context = item.context if isinstance(item.context, str) else "\n\n".join(item.context)
     told = "Image description" if item.images else "Context"
     for title, text in (
         (told, context),
-        ("Reference answer", item.reference),
+        (_REFERENCE, item.reference),
         ("Ground truth", item.ground_truth),
     ):
         if text.strip():
-            yield drawer(title, f'<div class="eh-txt" dir="auto">{text_html(text)}</div>', "soft")
+            said = checks_html(opened.checks, REFERENCE) if title == _REFERENCE else ""
+            body = f'<div class="eh-txt" dir="auto">{text_html(text)}</div>{said}'
+            yield drawer(title, body, "soft")
 
 
 def _picture(one: Picture) -> str:
@@ -125,12 +129,12 @@ def _picture(one: Picture) -> str:
 def _answers(opened: Opened) -> str:
     texts = [text for _, text in opened.answers]
     if len(texts) != 2 or texts[0] is None or texts[1] is None:
-        cards = (_answer(who, text, None, None) for who, text in opened.answers)
+        cards = (_answer(opened, who, text, None, None) for who, text in opened.answers)
         return section("Answers") + side_by_side(cards)
     found = word_difference(cut(texts[0]), cut(texts[1]))
     halves = (found.first, found.second)
     cards = (
-        _answer(who, text, made, n)
+        _answer(opened, who, text, made, n)
         for (who, text), made, n in zip(opened.answers, halves, found.words, strict=True)
     )
     return section("Answers", _shared(found)) + side_by_side(cards)
@@ -146,7 +150,9 @@ def _shared(found: Difference) -> str:
     return f"<span>{told}: differences are not marked below {least}</span>"
 
 
-def _answer(who: str, text: str | None, marked: str | None, words: int | None) -> str:
+def _answer(
+    opened: Opened, who: str, text: str | None, marked: str | None, words: int | None
+) -> str:
     n = len((text or "").split()) if words is None else words
     size = f'<span class="eh-mute eh-small">{count(n, "word")}</span>' if text else ""
     flagged = suspicious_html(text or "")
@@ -156,7 +162,8 @@ def _answer(who: str, text: str | None, marked: str | None, words: int | None) -
     more = more_of(text or "") if marked is not None and not flagged else ""
     return (
         f'<article class="eh-card"><header><b>{safe(who)}</b>{size}</header>'
-        f'<div class="eh-txt" dir="auto">{body}{more}</div></article>'
+        f'<div class="eh-txt" dir="auto">{body}{more}</div>'
+        f"{checks_html(opened.checks, who)}</article>"
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -35,6 +36,7 @@ from studies.records import EVIDENCE, STATUSES, Status
 PAGE: Final = 50
 Pick = int | Literal["tie"] | None
 _COUNTED: Final = (*ORDER, "options", "orders", "noise", "status", "pick")
+NOTHING: Final[Mapping[str, Mask]] = MappingProxyType({})
 _WHERE: Final = ("judge", "prompt", "category", "item")
 
 
@@ -111,10 +113,14 @@ def _noisy(frame: pd.DataFrame, of_row: Ints, n: int) -> Mask:
 
 
 def in_view(
-    all_of: Comparisons, selection: Selection, matching: Collection[int] | None = None
+    all_of: Comparisons,
+    selection: Selection,
+    matching: Collection[int] | None = None,
+    verified: Mapping[str, Mask] = NOTHING,
 ) -> Ints:
-    """The comparisons that pass every filter, in plan order; `matching` are seqs of a search."""
-    mask = _base(all_of, selection, matching)
+    """The comparisons that pass every filter, in plan order. `matching` are seqs of a search,
+    `verified` what people verified, by kind."""
+    mask = _base(all_of, selection, matching, verified)
     if selection.flipped or selection.toward:
         mask &= _flips(all_of, selection.toward)
     if selection.status:
@@ -127,10 +133,13 @@ def in_view(
 
 
 def counts(
-    all_of: Comparisons, selection: Selection, matching: Collection[int] | None = None
+    all_of: Comparisons,
+    selection: Selection,
+    matching: Collection[int] | None = None,
+    verified: Mapping[str, Mask] = NOTHING,
 ) -> dict[str, int]:
     """How many comparisons each pill would leave, given what the menus and the search leave."""
-    base = _base(all_of, selection, matching)
+    base = _base(all_of, selection, matching, verified)
     found = {
         "all": base,
         "flipped": base & all_of.flipped,
@@ -142,6 +151,19 @@ def counts(
     }
     found |= {status: base & _with_status(all_of, status) for status in STATUSES}
     return {name: int(mask.sum()) for name, mask in found.items()}
+
+
+def verified_counts(
+    all_of: Comparisons,
+    selection: Selection,
+    matching: Collection[int] | None,
+    verified: Mapping[str, Mask],
+) -> dict[str, int]:
+    """How many comparisons each kind of verification would leave beside the other menus."""
+    if not verified:
+        return {}
+    base = _base(all_of, replace(selection, verified=""), matching, verified)
+    return {kind: int((base & mask).sum()) for kind, mask in verified.items()}
 
 
 def choices(all_of: Comparisons) -> dict[str, list[str]]:
@@ -179,7 +201,12 @@ def comparison_at(all_of: Comparisons, seq: int | None) -> int | None:
     return int(all_of.of_row[found[0]]) if len(found) else None
 
 
-def _base(all_of: Comparisons, selection: Selection, matching: Collection[int] | None) -> Mask:
+def _base(
+    all_of: Comparisons,
+    selection: Selection,
+    matching: Collection[int] | None,
+    verified: Mapping[str, Mask],
+) -> Mask:
     firsts = all_of.frame.iloc[all_of.first]
     mask = np.ones(len(all_of), bool)
     for name in _WHERE:
@@ -194,6 +221,8 @@ def _base(all_of: Comparisons, selection: Selection, matching: Collection[int] |
         mask &= differing(all_of.frame, all_of.of_row, len(all_of), selection.unlike)
     if selection.suspect == WITHOUT:
         mask &= ~suspicious(all_of)
+    if selection.verified:
+        mask &= verified.get(selection.verified, np.zeros(len(all_of), bool))
     if matching is not None:
         mask &= all_of.holding(np.isin(all_of.frame["seq"].to_numpy(), list(matching)))
     return mask

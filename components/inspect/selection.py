@@ -40,6 +40,9 @@ class Selection:
     """Some order got another verdict than this voice's: a row of the results, or "people"."""
     suspect: str = ""
     """Comparisons with a text that speaks to the judge: "only" those, or all "without" them."""
+    verified: str = ""
+    """What somebody verified about an answer shown (of `contestant`, where there is one): a kind
+    of components.inspect.verified."""
     text: str = ""
     """In the question or in a reply."""
     page: int = 0

@@ -1,151 +1,25 @@
-"""Inspect as HTML: the pills and menus that filter, and the list of comparisons."""
+"""Inspect as HTML: the list of comparisons, and what is said where there is none."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 from components.drawing.panels import Action, empty, status_badge, verdict_chip, wrap
 from components.format import attributes, count, number, safe
 from components.inspect.data import View
+from components.inspect.filters import filter_bar
 from components.inspect.opened import opened_html
 from components.inspect.rows import PAGE, Line, Mark
-from components.inspect.selection import (
-    FAILURES,
-    ONLY,
-    WITHOUT,
-    Selection,
-    changed,
-    selection_from,
-)
-from studies.records import EVIDENCE, STATUSES
+from components.inspect.selection import FAILURES, Selection, changed, selection_from
+from components.inspect.verified import ANY
+from studies.records import EVIDENCE
 
 __all__ = ["Selection", "changed", "filter_bar", "list_html", "opened_panel", "selection_from"]
 
-_MENUS: Final = {
-    "judge": "Judge",
-    "prompt": "Prompt",
-    "category": "Category",
-    "contestant": "Contestant",
-    "against": "Against",
-}
-_TICK: Final = '<input type="checkbox" aria-label="All filters">'
-_MORE: Final = f'<label class="eh-fpill eh-more">{_TICK}All filters</label>'
-"""On a phone menus and search wait behind this one."""
 _MOST_CHIPS: Final = 6
 _MOST_QUESTION: Final = 160
-
-
-# ---------------------------------------------------------------------- filters
-
-
-def filter_bar(view: View) -> str:
-    """Pills with counts, menus, search; what is on has an ink edge and a ×."""
-    if view.choices is None or not (view.selection.filtered or view.total):
-        return ""
-    pills = "".join(_pills(view.selection, view.counts or {}))
-    menus = "".join(_menus(view.selection, view.choices))
-    return wrap(
-        f'<div class="eh-filters">{pills}{_MORE}{menus}{_search(view.selection.text)}</div>'
-    )
-
-
-def _pills(selection: Selection, counts: Mapping[str, int]) -> Iterable[str]:
-    yield _pill("Flipped", counts["flipped"], {"flipped": not selection.flipped}, selection.flipped)
-    if selection.flipped or selection.toward:
-        for end in ("first", "second"):
-            on = selection.toward == end
-            wanted = {"flipped": True, "toward": "" if on else end}
-            yield _pill(f"Toward {end}", counts[end], wanted, on)
-    yield from _status_pills(selection.status, counts)
-    if counts["noise"] or selection.noise:
-        wanted = {"noise": not selection.noise}
-        yield _pill("Repeat differs", counts["noise"], wanted, selection.noise)
-    if counts["suspect"] or selection.suspect == ONLY:
-        on = selection.suspect == ONLY
-        yield _pill("Suspects", counts["suspect"], {"suspect": "" if on else ONLY}, on)
-    if selection.suspect == WITHOUT:
-        yield _pill("Without suspects", None, {"suspect": ""}, True)
-    if selection.slot is not None:
-        which = "tie" if selection.slot < 0 else f"slot {selection.slot + 1}"
-        yield _pill(f"Picked {which}", None, {"slot": None}, True)
-    if selection.unlike:
-        yield _pill(f"Unlike {selection.unlike}", None, {"unlike": ""}, True)
-    if selection.item:
-        yield _pill(f"Item {selection.item}", None, {"item": ""}, True)
-
-
-def _status_pills(status: str, counts: Mapping[str, int]) -> Iterable[str]:
-    on = status == FAILURES
-    yield _pill("Failures", counts[FAILURES], {"status": "" if on else FAILURES}, on)
-    if not status:
-        return
-    kinds = [name for name in STATUSES if name not in EVIDENCE and counts[name]]
-    if on and len(kinds) < 2:
-        return
-    for name in kinds if status in (FAILURES, *kinds) else [*kinds, status]:
-        on = status == name
-        wanted = {"status": FAILURES if on else name}
-        yield _pill(name.replace("_", " ").capitalize(), counts.get(name, 0), wanted, on)
-
-
-def _pill(label: str, n: int | None, wanted: Mapping[str, Any], on: bool) -> str:
-    number_of = "" if n is None else f" <b>{count(n)}</b>"
-    close = '<span class="x" aria-hidden="true">\u00d7</span>' if on else ""
-    made = attributes(
-        {
-            "type": "button",
-            "class": "eh-fpill on" if on else "eh-fpill",
-            "aria-pressed": "true" if on else "false",
-            "data-select": json.dumps({"set": wanted}),
-        }
-    )
-    return f"<button{made}>{safe(label)}{number_of}{close}</button>"
-
-
-def _menus(selection: Selection, choices: Mapping[str, Sequence[str]]) -> Iterable[str]:
-    for name, label in _MENUS.items():
-        value = getattr(selection, name)
-        offered = list(choices["contestant" if name == "against" else name])
-        if name == "against":
-            if not (selection.contestant or value):
-                continue
-            offered = [who for who in offered if who != selection.contestant]
-        if len(offered) > 1 or value:
-            yield _menu(name, label, value, offered)
-
-
-def _menu(name: str, label: str, value: str, offered: Sequence[str]) -> str:
-    known = [*offered] if not value or value in offered else [*offered, value]
-    options = _option("", "all" if name != "against" else "anyone", not value)
-    options += "".join(_option(each, each, each == value) for each in known)
-    on = " on" if value else ""
-    return (
-        f'<label class="eh-menu{on}"><span>{safe(label)}</span>'
-        f'<select data-field="{name}">{options}</select></label>'
-    )
-
-
-def _option(value: str, text: str, chosen: bool) -> str:
-    made = attributes({"value": value, "selected": "selected" if chosen else None})
-    return f"<option{made}>{safe(text)}</option>"
-
-
-def _search(text: str) -> str:
-    made = attributes(
-        {
-            "type": "search",
-            "data-field": "text",
-            "data-keys": "/",
-            "value": text,
-            "placeholder": "Search questions, replies",
-            "aria-label": "Search questions and replies",
-            "maxlength": 200,
-        }
-    )
-    on = " on" if text else ""
-    return f'<label class="eh-search{on}"><input{made}><kbd>/</kbd></label>'
 
 
 # ------------------------------------------------------------------------- list
@@ -288,4 +162,6 @@ def _reason(view: View) -> str:
         )
     if selection.status == FAILURES:
         return "Every reply in view was read."
+    if selection.verified and not (view.verified or {}).get(ANY):
+        return "Nobody has verified an answer that is in view: people do so on the Vote tab."
     return "Take one of them away, or show everything."

@@ -8,18 +8,20 @@ store is.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from components.vote.card import Sitting, card
-from components.vote.ends import Start, done, name_form, nothing, revealed
+from components.vote.ends import Start, done, held, name_form, nothing, revealed
 from components.vote.form import NAMES, Form, form_of, sight_of
 from components.vote.login import ACCOUNT, can_log_in, is_account
 from studies.ballots import Ballot, Mode, person
-from studies.errors import EvenhandError, StudyError
+from studies.errors import EvenhandError, StoreError, StudyError
 from studies.records import HUMAN_PREFIX, REFERENCE, Check, Verdict
 from studies.store import Store
-from studies.voting import Booth, booth, voters
+from studies.voting import SAME, Booth, booth, voters
 from studies.voting_pool import pool
 
 ACTS: Final = ("show", "vote", "check", "next", "back", "undo", "again", "leave")
@@ -42,7 +44,9 @@ def act(
         return show_nothing(store, study, at.mode)
     try:
         return _acted(at, asked, bool(account), told)
-    except EvenhandError as error:  # not this visitor's to vote on, or the store cannot be written
+    except StoreError as error:
+        return _held(at, asked, str(error), bool(account))
+    except EvenhandError as error:  # not this visitor's to vote on
         return nothing("You cannot vote on this study here.", str(error))
 
 
@@ -52,6 +56,24 @@ def _acted(at: Booth, asked: Mapping[str, Any], fixed: bool, told: str) -> str:
     except StudyError as error:  # a ballot that is no longer as it was: the next one is shown
         return _shown(at, at.next(), str(error), warned=True, fixed=fixed)
     return _shown(at, ballot, told or said, warned=bool(told), fixed=fixed)
+
+
+def _held(at: Booth, asked: Mapping[str, Any], why: str, fixed: bool) -> str:
+    """The store cannot be written now (a full disk): the same ballot again, with what was typed,
+    so that whoever waits until it can be goes on from this very page."""
+    position, stamp = _place(asked.get("ballot"))
+    ballot, name = at.at(position), at.voter.removeprefix(HUMAN_PREFIX)
+    if ballot is None:
+        return held(name, why.replace("then resume", "then go on"), fixed=fixed)
+    voted = asked.get("act") in ("vote", "check")
+    if voted and abs(ballot.done - stamp) > SAME:
+        said = f"**Your vote is saved, but what comes next cannot be shown:** {why}"
+        return _shown(at, ballot, said.replace("then resume", "then press Next"), warned=True,
+                      fixed=fixed, retried=True)  # fmt: skip
+    ballot = replace(ballot, comment=str(asked.get("comment") or ""))
+    said = f"**{'Your vote is not saved' if voted else 'Not done'}:** {why}"
+    return _shown(at, ballot, said.replace("then resume", "then press it again"), warned=True,
+                  fixed=fixed, retried=True)  # fmt: skip
 
 
 def typed_as(store: Store, study: str, name: str) -> str:
@@ -83,7 +105,7 @@ def show_start(store: Store, study: str, wrong: str = "", told: str = "") -> str
     units = pool(store, study, mode, rules)
     if not units:
         return show_nothing(store, study, mode)
-    form_is = f", {form.told}" if mode == form.mode else ", as whoever asks you chose"
+    form_is = f", {form.told}" if mode == form.mode else ", as the people who ask you chose"
     start = Start(NAMES[mode] + form_is, wrong, told, can_log_in())
     return name_form(rules.each or len(units), mode, start)
 
@@ -191,7 +213,13 @@ def _check(asked: Mapping[str, Any]) -> Check:
 
 
 def _shown(
-    at: Booth, ballot: Ballot | None, said: str = "", *, warned: bool = False, fixed: bool = False
+    at: Booth,
+    ballot: Ballot | None,
+    said: str = "",
+    *,
+    warned: bool = False,
+    fixed: bool = False,
+    retried: bool = False,
 ) -> str:
     name, standing = at.voter.removeprefix(HUMAN_PREFIX), at.standing()
     item = at.store.item(at.study, ballot.item) if ballot else None
@@ -203,7 +231,12 @@ def _shown(
     given = _given(at, ballot)
     if given is not None and not said:
         said = "You have voted on this one. Choose again to change it, or go on."
-    return card(Sitting(name, ballot, sight, standing, given, at.rules.timed, fixed, said, warned))
+    return card(
+        Sitting(
+            name, ballot, sight, standing, given, at.rules.timed, fixed, said, warned,
+            time.time() if retried else 0.0,
+        )
+    )  # fmt: skip
 
 
 def _form(at: Booth) -> Form:

@@ -80,6 +80,9 @@ class Sitting:
     """The name is that of an account."""
     said: str = ""
     warned: bool = False
+    tried: float = 0.0
+    """When the same ballot comes back unchanged, the time: what is the same to the letter would
+    not reach the browser, whose buttons wait for it."""
 
 
 def card(sitting: Sitting) -> str:
@@ -87,7 +90,7 @@ def card(sitting: Sitting) -> str:
     state = {"position": ballot.position, "stamp": ballot.done, "voter": sitting.name}
     made = attributes(
         {"class": f"eh-vote m-{ballot.mode}", "data-ballot": json.dumps(state),
-         "data-boxes": len(sitting.sight.texts)}
+         "data-boxes": len(sitting.sight.texts), "data-tried": sitting.tried or None}
     )  # fmt: skip
     parts = (_top(sitting), _said(sitting), _question(sitting), _boxes(sitting), _foot(sitting))
     return wrap(f"<article{made}>{''.join(parts)}</article>")

@@ -109,7 +109,7 @@ def show_people(store: Store, study: str) -> str:
     """Who has voted how often; what was verified."""
     lines = voters(store, study)
     if not lines:
-        body = '<p class="eh-small eh-mute">Nobody has voted yet.</p>'
+        body = '<p class="eh-small eh-mute">Nobody has voted on this page yet.</p>'
     else:
         rows = "".join(
             f'<tr><td class="nm">{safe(line.voter.removeprefix(HUMAN_PREFIX))}</td>'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import dataclass
 
 from components.drawing.panels import empty, notice, wrap
@@ -91,6 +92,18 @@ def _farewell(voted: int, skipped: int, mode: Mode) -> tuple[str, str]:
         rest = count(skipped)
         return f"You have voted on {noun} and skipped {rest}.", "Thank you."
     return f"You have voted on all {noun}; thank you.", "More may come when others skip some."
+
+
+def held(name: str, why: str, *, fixed: bool = False) -> str:
+    """The store cannot be written, and there was no ballot on the page to go back to."""
+    told = notice("bad", "Voting cannot go on.", why)
+    again = act_button("Try again", {"act": "show"}, ("N", "n N"))
+    made = attributes({"class": "eh-vote", "data-tried": time.time()})
+    return wrap(
+        f'<article{made}><div class="said">{told}</div><p class="eh-under">Voting as '
+        f"{voter(name, fixed)}.</p>"
+        f'<div class="acts">{again}</div></article>'
+    )
 
 
 def nothing(title: str, why: str) -> str:

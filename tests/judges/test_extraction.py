@@ -235,7 +235,7 @@ def test_check_asks_each_judge_once_and_shows_what_came_back(tmp_path, capsys):
         assert server.bill.totals.calls == 1
     out = capsys.readouterr().out
     assert "Overall, Response A is better." in out
-    assert "reading  ok" in out
+    assert "reading  ok, rule exactly-one: picks slot 1" in out
 
 
 def test_a_study_without_a_name_or_file_is_asked_for(tmp_path, capsys):

@@ -11,6 +11,7 @@ from hypothesis import given
 from scipy.special import expit
 
 from metrics.bradley_terry import ELO_PER_LOGIT, MOST_APART, Leaderboard, leaderboards
+from metrics.separable import Limits
 
 SEPARABLE = [("A", "B", 5, 0), ("A", "C", 5, 0), ("B", "C", 3, 2)]
 
@@ -89,3 +90,16 @@ def test_of_many_contestants_no_limit_is_worked_out_and_that_is_said():
     assert few.gap("m000", "m001").value is not None
     gap = many.gap("m000", "m001")
     assert gap.value is None and "more than 40 contestants" in gap.note
+
+
+def test_what_all_lines_of_a_board_have_in_common_is_worked_out_once():
+    # A page reads ratings and ranks line by line: of a chain of 100 that was 300 times the table.
+    chain = duels([(f"m{k:03d}", f"m{k + 1:03d}", 8, k % 2) for k in range(99)])
+    only = board(chain)
+    assert only.ranks is only.ranks and only.ratings is only.ratings
+    limits = Limits(only.counts)
+    assert limits.reached is limits.reached
+    # m000 won 8:0, and .025^(1/8) is 63 %: above zero. Asked twice, one answer.
+    above, below = only.names.index("m000"), only.names.index("m001")
+    assert limits.least_gap(above, below) == limits.least_gap(above, below) > 0
+    assert limits.surely_positive(above, below) and limits.least_gap(below, above) is None

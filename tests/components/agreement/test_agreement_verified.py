@@ -6,11 +6,15 @@ import json
 import re
 from html import unescape
 
+import gradio as gr
 import pytest
 
+from components import results_tab
 from components.agreement import tab
 from components.agreement.data import agreement_in
 from components.agreement.verified import misled, seen, show_verified, told
+from components.inspect.data import look
+from components.inspect.selection import Selection
 from components.report import report_html
 from components.rows import Filter
 from components.scene import Scene
@@ -87,8 +91,60 @@ def test_marks_open_what_is_behind_them(store: Store) -> None:
     sent = [json.loads(unescape(text)) for text in re.findall(r'data-select="([^"]+)"', html)]
     assert {"contestant": "x"} in sent and {"contestant": "y"} in sent
     assert {"contestant": REFERENCE} not in sent  # it is never compared here
-    assert {"judge": "good", "prompt": "p"} in sent
+    assert {"judge": "good", "prompt": "p", "verified": "apart"} in sent
     assert {"item": "q2", "contestant": "y", "against": "x"} in sent
+
+
+def test_a_number_opens_the_comparisons_that_it_counts(store: Store) -> None:
+    scene = study_of(store)
+    sent = [
+        json.loads(unescape(text)) for text in re.findall(r'data-select="([^"]+)"', shown(scene))
+    ]
+    opened = {}
+    for mark in sent:
+        selection = results_tab.selection_of(scene, mark)
+        opened[tuple(sorted(mark.items()))] = look(store, selection).total
+
+    def total(**mark: object) -> int:
+        return opened[tuple(sorted(mark.items()))]
+
+    assert min(opened.values()) > 0, "a link that opens nothing"
+    # Two judges compare x and y on every item. x fails on q2, and one of two says so on q3; its
+    # fault is never the answer's. Of y somebody says no on q0 and q1. Harmful: whatever q0 holds.
+    assert total(contestant="x", verified="any") == 8
+    assert total(contestant="x", verified="follows") == 6
+    assert (
+        total(contestant="x", verified="caption") == total(contestant="y", verified="caption") == 4
+    )
+    assert total(verified="caption") == 8
+    assert total(contestant="y", verified="harmful") == total(verified="harmful") == 2
+    assert not any("answer" in dict(mark).values() for mark in opened)
+    # Mixed pairs: q0, q1, q2; `first` picks the failing one in one order of each.
+    assert total(judge="good", prompt="p", verified="apart") == 3
+    assert look(store, Selection("s", judge="first", verified="misled")).total == 3
+    assert look(store, Selection("s", judge="good", verified="misled")).total == 0
+
+
+def test_the_drawing_that_readers_share_is_made_anew_by_a_verification(store: Store) -> None:
+    with gr.Blocks():
+        page = results_tab.build()
+        results_tab.build_unseen(page)
+    study_of(store)
+    store.set_voting("s", Voting("verify", whom="answers"))
+    values = tuple(part.value for part in page.inputs)
+
+    def heading_now() -> str:
+        drawn = results_tab.show(store, "s", page, tab.NAME, values)
+        return next(str(one) for one in drawn if "verifications of" in str(one))
+
+    assert "20 verifications of 12 answers by 2 people" in heading_now()
+    at = booth(store, "s", person("cat"), "verify")
+    ballot = at.next()
+    assert ballot is not None
+    at.check(ballot.position, ballot.done, Check("", "", True))
+    assert "21 verifications of 12 answers by 3 people" in heading_now()
+    at.undo()
+    assert "20 verifications of 12 answers by 2 people" in heading_now()
 
 
 def test_filters_leave_what_they_leave(store: Store) -> None:

@@ -322,7 +322,7 @@ def test_each_choice_says_which_estimates_stay_valid(store: Store) -> None:
 
 def test_who_has_voted_is_listed(store: Store) -> None:
     study_of(store)
-    assert "Nobody has voted yet." in show_people(store, "s")
+    assert "Nobody has voted on this page yet." in show_people(store, "s")
     press(store, begin(store, "<b>ann"), voter="<b>ann", act="vote", pick=0, margin=1)
     html = show_people(store, "s")
     assert "&lt;b&gt;ann" in html and "<b>ann" not in html

@@ -1,0 +1,106 @@
+"""A vote while the disk takes nothing: it is said, nothing is lost, and the same page goes on.
+
+The kernel refuses the writes: no file of this process may grow for a moment.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import resource
+import sys
+from collections.abc import Iterator
+from html import unescape
+
+import pytest
+
+from components.vote.acts import act
+from studies.ballots import Voting
+from studies.store import Store
+from tests.components.vote.test_vote_acts import begin, press, state_of, study_of
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="NOT LINUX: no limit on files")
+
+
+@contextlib.contextmanager
+def full_disk() -> Iterator[None]:
+    """What SQLite writes lies behind the first page of its log; Python ignores the signal."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def words_of(html: str) -> str:
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
+
+
+def votes(store: Store) -> int:
+    return sum(j.ask.judge.startswith("human:") for j in store.judgements("s"))
+
+
+def test_the_same_ballot_stays_with_what_was_typed_and_says_that_nothing_is_saved(
+    store: Store,
+) -> None:
+    study_of(store)
+    first = begin(store)
+    with full_disk():
+        one = press(store, first, act="vote", pick=0, margin=1, comment="well <put>")
+        two = press(store, one, act="vote", pick=0, margin=1, comment="well <put>")
+    for html in (one, two):
+        told = words_of(html)
+        assert "Your vote is not saved" in told and "then press it again" in told
+        assert "make room" in told and "resume" not in told
+        assert state_of(html) == state_of(first) and "well &lt;put&gt;" in html
+    assert one != two, "what is the same to the letter would not reach the browser"
+    assert votes(store) == 0
+    after = press(store, two, act="vote", pick=0, margin=1, comment="well <put>")
+    assert votes(store) == 1 and "saved" not in words_of(after)
+    assert state_of(after)["position"] != state_of(first)["position"]
+
+
+def test_a_verification_a_skip_and_a_step_back_stay_too(store: Store) -> None:
+    study_of(store)
+    store.set_voting("s", Voting("verify", whom="answers"))
+    first = begin(store)
+    for asked in ({"act": "check", "follows": True}, {"act": "next"}, {"act": "undo"}):
+        with full_disk():
+            html = press(store, first, **asked)
+        said = "Your vote is not saved" if asked["act"] == "check" else "Not done"
+        assert said in words_of(html)
+        assert state_of(html) == state_of(first)
+    press(store, first, act="check", follows=True)
+    assert len(store.checks("s")) == 1
+
+
+def test_whoever_comes_while_it_is_full_can_try_again(store: Store) -> None:
+    study_of(store)
+    with full_disk():
+        html = begin(store, "bob")
+    told = words_of(html)
+    assert "Voting cannot go on" in told and "Try again" in told and "Voting as bob" in told
+    assert "data-tried=" in html and "&quot;act&quot;: &quot;show&quot;" in html
+    assert state_of(act(store, "s", {"act": "show", "voter": "bob"}))["voter"] == "bob"
+
+
+def test_a_vote_that_was_saved_before_the_disk_was_full_is_said_to_be_saved(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The vote is one transaction, what comes next another."""
+    study_of(store)
+    first = begin(store)
+    run, done = store.writer.run, []
+
+    def then_full(work):  # type: ignore[no-untyped-def]
+        with full_disk() if done else contextlib.nullcontext():
+            done.append(work)
+            return run(work)
+
+    monkeypatch.setattr(store.writer, "run", then_full)
+    html = press(store, first, act="vote", pick=1, margin=1)
+    monkeypatch.undo()
+    assert "Your vote is saved, but what comes next cannot be shown" in words_of(html)
+    assert "then press Next" in words_of(html) and votes(store) == 1
+    assert state_of(press(store, html, act="next"))["position"] != state_of(first)["position"]
