@@ -29,6 +29,7 @@ from metrics.selection import (
     first_rows,
     group_codes,
     modal,
+    people,
 )
 from studies.frame import NO_PICK, SEP, SUSPECT, TIE
 from studies.records import EVIDENCE, STATUSES, Status
@@ -72,7 +73,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Comparisons:
-    """A frame's comparisons in plan order, with what the filters ask about them."""
+    """A frame's comparisons in plan order, people's last, with what the filters ask about them."""
 
     frame: pd.DataFrame
     of_row: Ints
@@ -91,6 +92,7 @@ class Comparisons:
 
 def comparisons(frame: pd.DataFrame) -> Comparisons:
     of_row, n = group_codes(frame, COMPARISON)
+    of_row = _people_last(frame, of_row, n)
     flipped, lean = np.zeros(n, bool), np.zeros(n, np.int64)
     sets = order_sets(modal(complete(frame[[*_COUNTED]].assign(at=of_row))))
     at = sets["at"].to_numpy()
@@ -99,6 +101,16 @@ def comparisons(frame: pd.DataFrame) -> Comparisons:
     return Comparisons(
         frame, of_row, first_rows(of_row, n), flipped, lean, _noisy(frame, of_row, n)
     )
+
+
+def _people_last(frame: pd.DataFrame, of_row: Ints, n: int) -> Ints:
+    """The same comparisons, those of judges first: it is they whom a reader came to see."""
+    human = people(frame)
+    theirs = np.zeros(n, bool)
+    theirs[of_row[human]] = True
+    place = np.empty(n, np.int64)
+    place[np.argsort(theirs, kind="stable")] = np.arange(n)
+    return place[of_row] if human.any() else of_row
 
 
 def _noisy(frame: pd.DataFrame, of_row: Ints, n: int) -> Mask:
@@ -118,7 +130,7 @@ def in_view(
     matching: Collection[int] | None = None,
     verified: Mapping[str, Mask] = NOTHING,
 ) -> Ints:
-    """The comparisons that pass every filter, in plan order. `matching` are seqs of a search,
+    """The comparisons that pass every filter, in their order. `matching` are seqs of a search,
     `verified` what people verified, by kind."""
     mask = _base(all_of, selection, matching, verified)
     if selection.flipped or selection.toward:

@@ -92,6 +92,18 @@ def test_menus_narrow_by_category_contestant_and_pair(four):
     assert items(four, Selection(slot=TIE)) == ["q3"]
 
 
+def test_people_come_after_the_judges_and_keep_their_verdicts():
+    said = [row(0, "q1", XY, 0), row(1, "q2", XY, 1), row(2, "q1", YX, 0), row(3, "q2", YX, 1)]
+    who = ("human:ann", "human:ann", "j", "j")
+    told = [(*made[:2], judge, *made[3:]) for made, judge in zip(said, who, strict=True)]
+    all_of = comparisons(frame(*told))
+    shown = lines(all_of, in_view(all_of, Selection(study="s")))
+    assert [(line.judge, line.item) for line in shown] == [
+        ("j", "q1"), ("j", "q2"), ("human:ann", "q1"), ("human:ann", "q2"),
+    ]  # fmt: skip
+    assert [line.marks[0].pick for line in shown] == [0, 1, 0, 1]
+
+
 def test_a_search_keeps_the_comparisons_that_hold_a_found_judgement(four):
     # Positions 3 and 8 have the seqs 103 and 108: the second orders of q2 and q4.
     assert items(four, Selection(), [103, 108]) == ["q2", "q4"]
