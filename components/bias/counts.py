@@ -68,7 +68,7 @@ class Counts:
         measures = _measures(self.options)
         self.rows = Cube(rows, ROW, measures)
         self.cells = Cube(rows, CELL, measures)
-        self.tables = order_tables(rows[rows["options"] == 2], CELL)
+        self.tables = order_tables(selection.pairs(rows), CELL)
         self.labels = _labels(rows)
 
 

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from components.drawing.pieces import empty, wrap
+from components.drawing.pieces import empty, untold_badge, wrap
 from components.format import NARROW, interval, number, safe, share
 from components.rows import Filter, machine_rows, names_of
 from components.scene import Scene
@@ -134,8 +134,8 @@ def _table(found: tuple[Effect, ...], other: str) -> str:
 def _line(name: str, one: Effect) -> str:
     contrast = one.contrast
     gap = contrast.adjusted
-    same = gap.low is not None and gap.high is not None and gap.low <= 0 <= gap.high
-    badge = ' <span class="eh-badge s-unreadable">≈ same</span>' if same else ""
+    untold = gap.low is not None and gap.high is not None and gap.low <= 0 <= gap.high
+    badge = f" {untold_badge()}" if untold else ""
     value = f"<b>{number(gap.value, 2, signed=True)}</b>"
     bounds = f'<span class="eh-ci">{interval(gap, 2)}</span>'
     return (

@@ -190,8 +190,9 @@ def _right(bias: Bias) -> Kpi:
 def _preferring(rows: list[Lean]) -> Kpi:
     sure = sum(row.sure for row in rows)
     what = rows_are([(row.judge, row.prompt) for row in rows])
-    label = f"{what.capitalize()}s that prefer a slot"
-    return Kpi(label, count(sure), f"of {count(len(rows))}", "sign test on flips, p < .05, Holm")
+    label = "With a preferred slot" if "-" in what else f"{what.capitalize()}s that prefer a slot"
+    unit = f"of {count(len(rows), what)}" if "-" in what else f"of {count(len(rows))}"
+    return Kpi(label, count(sure), unit, "sign test on flips, p < .05, Holm")
 
 
 def _steadiest(bias: Bias) -> Kpi:

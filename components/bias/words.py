@@ -23,7 +23,8 @@ RULE: Final = (
     f"“Prefers” is said if an exact sign test on the flips has p < .05 after Holm's adjustment "
     f"over the rows shown; within a category also only if the 95{NARROW}% interval of its lean "
     f"leaves out 0 and it has at least {FEW_ITEMS} items (Holm over the row's categories). "
-    "“Decides by position”: more than half of the pairs flip, three quarters of them one way."
+    "“Decides by position”: more than half of the pairs flip beyond those that flip without any "
+    "swap (the noise floor, where it was asked), three quarters of them one way."
 )
 _NUMBERS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 ORDINALS: Final = (
@@ -53,6 +54,8 @@ class Lean:
     p: float
     entropy: float | None = None
     slices: tuple[Slice, ...] = ()
+    noise: float | None = None
+    """Share that flips without any swap, where that was asked."""
 
     @property
     def toward(self) -> str:
@@ -66,6 +69,11 @@ class Lean:
     def flips_most(self) -> bool:
         return self.flips > self.pairs / 2
 
+    @property
+    def order_decides(self) -> bool:
+        """Most pairs flip, and not because the judge says something else each time it is asked."""
+        return self.flips / max(self.pairs, 1) - (self.noise or 0.0) > 0.5
+
 
 def leans_of(bias: Bias) -> list[Lean]:
     """One for each judge and prompt, p-values adjusted by Holm's step-down."""
@@ -75,7 +83,7 @@ def leans_of(bias: Bias) -> list[Lean]:
 def _leans(bias: Bias) -> list[Lean]:
     tables = {row: bias.table(row) for row in bias.names}
     raw = [sign(t.toward_first, t.toward_second).p for t in tables.values()]
-    entropy = bias.each("entropy")
+    entropy, noise = bias.each("entropy"), bias.each("noise_floor")
     return [
         Lean(
             bias.names[row[0], row[1]],
@@ -88,6 +96,7 @@ def _leans(bias: Bias) -> list[Lean]:
             1.0 if p is None else p,
             entropy[row].value if row in entropy else None,
             _slices(bias, row),
+            noise[row].value if row in noise else None,
         )
         for (row, table), p in zip(tables.items(), holm(raw), strict=True)
     ]
@@ -137,11 +146,13 @@ def flip_sentence(row: Lean) -> str:
 def _lean_sentence(row: Lean, rate: str) -> str:
     most, least = max(row.first, row.second), min(row.first, row.second)
     versus = f"{count(most)} flips against {count(least)}"
-    if row.flips_most and most >= MOSTLY * row.flips:
+    if row.order_decides and most >= MOSTLY * row.flips:
         share_of = f"{count(most)} of its {count(row.flips)}"
         return f"Decides **by position**: {share_of} flips go to the {row.toward} answer."
     if row.flips_most:
-        return f"{rate} of pairs flip, more **toward the answer shown {row.toward}**: {versus}."
+        again = f" ({share(row.noise, 0)} without any swap)" if row.noise else ""
+        told = f"{rate} of pairs flip{again}, more **toward the answer shown {row.toward}**"
+        return f"{told}: {versus}."
     other = [each for each in row.slices if each.toward != row.toward]
     but = f" It leans {_where(other)}." if other else ""
     return f"Wavers **toward the answer shown {row.toward}**: {versus}.{but}"
@@ -166,6 +177,19 @@ def listed(names: Sequence[str], most: int = 3) -> str:
 # ---------------------------------------------------------------------- the headline
 
 
+def caution(bias: Bias) -> str:
+    """For whoever is about to believe an order of contestants: what it rests on may be less steady
+    than a coin. Said only where the interval is sure of it."""
+    kept, coin = bias.whole("consistency"), (1 / bias.options) ** (bias.options - 1)
+    if kept.value is None or kept.high is None or kept.high >= coin:
+        return ""
+    told = "survive a swap" if bias.options == 2 else "survive new orders"
+    return (
+        f"Read it with care: {share(kept.value, 0)} of these verdicts {told}, "
+        f"fewer than the {share(coin, 0)} of a coin."
+    )
+
+
 def finding_of(bias: Bias) -> tuple[str, str]:
     """The headline and its lead: subject, direction and size."""
     if not bias.asked:
@@ -184,7 +208,7 @@ def finding_of(bias: Bias) -> tuple[str, str]:
     if len(rows) == 1:
         title = f"Swap two answers, and {rows[0].judge} changes its mind on {rate} of pairs."
         return title, _slice_lead(rows[0]) or lead
-    most = sum(row.flips_most for row in rows)
+    most = sum(row.order_decides for row in rows)
     then = f"For {number_word(most)}, the order decides most pairs." if most else ""
     then = then or f"Swapping the answers changes {rate} of verdicts."
     return f"{_who_prefers(rows)}. {then}", lead

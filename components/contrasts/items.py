@@ -72,18 +72,21 @@ def show_items(pair: Pair, compared: Compared) -> str:
     categories = dict(
         pair.frame[["item", "category"]].astype(str).drop_duplicates("item").itertuples(index=False)
     )
-    rows = "".join(_row(one, pair, questions, categories) for one in top)
+    whole = all(one.whole for one in top)  # one way of writing for the whole list
+    rows = "".join(_row(one, pair, questions, categories, whole) for one in top)
     none = "" if top else '<p class="eh-small">They are the same on every item.</p>'
     return wrap(histogram(items, pair), f'<div class="eh-dl-box">{rows}{none}</div>')
 
 
-def _row(one: Differing, pair: Pair, questions: dict[str, str], categories: dict[str, str]) -> str:
+def _row(
+    one: Differing, pair: Pair, questions: dict[str, str], categories: dict[str, str], whole: bool
+) -> str:
     select = {"item": one.item}
     for field in ("judge", "prompt"):
         names = {getattr(side, field) for side in (pair.left, pair.right)}
         if len(names) == 1 and "" not in names:
             select[field] = names.pop()
-    if one.whole:
+    if whole:
         score = f'<b>{number(one.left)}</b> <span class="eh-mute">: {number(one.right)}</span>'
         tip = f"of {count(one.left_n)}"
     else:

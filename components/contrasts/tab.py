@@ -77,7 +77,7 @@ HOW_FAMILY: Final = (
     "`d = measure(A) − measure(B)` on the items both have, interval by the item jackknife. "
     "Adjusted: the same error times the 95\u202f% quantile of the family's largest |t| over 1,000 "
     "item bootstrap rounds (max-t), so that all intervals of the family hold at once.\n\n"
-    "≈ same: the adjusted interval covers 0. That is not proof of equality: read its width."
+    "Not told apart: the adjusted interval covers 0. That is not proof of equality: read its width."
 )
 HOW_CATEGORIES: Final = (
     "The categories are a family of their own, adjusted by max-t over its members. A category "

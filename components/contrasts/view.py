@@ -13,7 +13,7 @@ from components.contrasts.families import (
 )
 from components.contrasts.pair import Line, Pair, sure, told
 from components.contrasts.sides import Side
-from components.drawing.panels import empty, wrap
+from components.drawing.panels import empty, untold_badge, wrap
 from components.drawing.tracks import Cell, Row, axis_cell, difference, link, spread_axis, table
 from components.format import NARROW, count, interval, number, rich, safe
 from metrics.contrasts import Contrast
@@ -140,12 +140,12 @@ def _gap(estimate: Estimate, decimals: int) -> str:
 
 
 def badge(line: Contrast) -> str:
-    """≈ same where the adjusted interval covers 0."""
+    """"Not told apart" where the adjusted interval covers 0."""
     if line.adjusted.low is None:
         return f'<span class="eh-small eh-mute">{count(line.raw.items, "item")}</span>'
     if sure(line):
         return ""
-    return '<span class="eh-badge s-unreadable">\u2248 same</span>'
+    return untold_badge()
 
 
 def _card(one: Compared, line: Contrast) -> str:

@@ -27,7 +27,7 @@ from components.drawing.pieces import (
     panel,
     run_pill,
     status_badge,
-    tied_badge,
+    untold_badge,
     verdict_chip,
     wrap,
 )
@@ -80,7 +80,7 @@ __all__ = [
     "run_pill",
     "status_badge",
     "swatch",
-    "tied_badge",
+    "untold_badge",
     "value_text",
     "verdict_chip",
     "wrap",

@@ -165,8 +165,9 @@ def status_badge(status: Status, n: int | None = None) -> str:
     return f'<span class="eh-badge s-{status}"><i>{GLYPHS[status]}</i>{word}{number_of}</span>'
 
 
-def tied_badge() -> str:
-    return '<span class="eh-badge s-unreadable">\u2248 tied</span>'
+def untold_badge() -> str:
+    """Of a difference whose interval covers 0. Not "the same": that nobody has shown."""
+    return '<span class="eh-badge s-unreadable">not told apart</span>'
 
 
 def verdict_chip(pick: int | Literal["tie"] | None) -> str:

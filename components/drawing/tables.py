@@ -10,7 +10,7 @@ from typing import Any
 from components.drawing.data_table import Cell, Table, of_estimates
 from components.drawing.forest_rows import Axis, axis_head, forest_row, value_text
 from components.drawing.palette import PALETTE, contestant_dash
-from components.drawing.pieces import Action, KeyMark, button, link, panel, tied_badge, wrap
+from components.drawing.pieces import Action, KeyMark, button, link, panel, untold_badge, wrap
 from components.format import (
     NARROW,
     NONE,
@@ -124,7 +124,7 @@ def _flip_row(row: FlipRow, most: int) -> str:
 
 
 def leaderboard(rows: Sequence[LeaderRow], axis: Axis | None = None) -> str:
-    """Ranks as ranges, ratings with interval, a forest in each row, "≈ tied" where 0 is covered."""
+    """Ranks as ranges, ratings with interval, a forest in each row; a gap that covers 0 says so."""
     axis = axis or rating_axis(rows)
     heads = (
         '<th class="num">Rank</th><th>Model</th><th class="num">Rating</th>'
@@ -211,4 +211,4 @@ def _above(row: LeaderRow) -> str:
     if not tied:
         return made
     told = f"≈ {about(row.needed)} more battles" if row.needed else "nothing tells them apart"
-    return f'{made} {tied_badge()}<span class="eh-small eh-more-battles">{told}</span>'
+    return f'{made} {untold_badge()}<span class="eh-small eh-more-battles">{told}</span>'

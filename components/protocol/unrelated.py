@@ -11,7 +11,7 @@ import pandas as pd
 
 from components.drawing import matrix as heat
 from components.drawing.grid import ROUND_PERCENT, Head, Style, name, table, value
-from components.drawing.panels import empty, wrap
+from components.drawing.panels import empty, untold_badge, wrap
 from components.drawing.still import Still, still_matrix, strip
 from components.format import number, rich
 from components.protocol.grade import (
@@ -165,8 +165,8 @@ def _effect(one: Contrast | None) -> str:
         return '<span class="eh-mute">–</span>'
     judge, prompt, _ = one.left
     got = one.adjusted
-    same = got.low is not None and got.high is not None and got.low <= 0 <= got.high
-    badge = ' <span class="eh-badge s-unreadable">≈ same</span>' if same else ""
+    untold = got.low is not None and got.high is not None and got.low <= 0 <= got.high
+    badge = f" {untold_badge()}" if untold else ""
     note = f"without {number(one.right_value, 2)}, with {number(one.left_value, 2)}"
     select = {"judge": judge, "prompt": prompt}
     who = f"{judge}, {prompt}"

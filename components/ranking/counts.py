@@ -12,6 +12,7 @@ import pandas as pd
 from components.rows import ALL, Filter, machine_rows
 from components.scene import Scene
 from metrics import selection
+from metrics.battles import FOUGHT
 from metrics.bradley_terry import Leaderboard, leaderboards
 from metrics.elo import Elo, elo
 from metrics.wins import head_to_head, win_rate
@@ -76,8 +77,7 @@ def ranking_of(
 
 
 def pairs_of(frame: pd.DataFrame) -> pd.DataFrame:
-    rows = machine_rows(frame)
-    return rows[rows["options"] == 2]
+    return selection.pairs(machine_rows(frame))
 
 
 def _by_order(pairs: pd.DataFrame) -> tuple[Leaderboard | None, Leaderboard | None]:
@@ -85,8 +85,9 @@ def _by_order(pairs: pd.DataFrame) -> tuple[Leaderboard | None, Leaderboard | No
 
     None where an order was not asked.
     """
-    pairs = selection.picked(pairs)
-    listed = pairs.drop_duplicates("comparison")["shown"]
+    pairs = selection.picked(pairs[[*FOUGHT, "options", "comparison", "shown"]])
+    case, cases = selection.group_codes(pairs, ["comparison"])
+    listed = pairs["shown"].iloc[selection.first_rows(case, cases)]
     first = pairs["shown"].isin(listed)
     return _largest(pairs[first]), _largest(pairs[~first])
 

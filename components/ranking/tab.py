@@ -7,6 +7,9 @@ from typing import Any, Final
 
 import gradio as gr
 
+from components.bias.counts import bias_in
+from components.bias.words import caution
+from components.drawing.marks import blank
 from components.drawing.panels import KeyMark, heading, how
 from components.format import NARROW, count
 from components.plot import ClickableHTML, PlotlyView, Switch
@@ -67,7 +70,8 @@ HOW_ELO: Final = (
     "`R += 4 (S − E)` battle by battle, start 1000, in the order of the plan. The order of battles "
     "is luck: the band shows what other orders of the items would have given. With more battles "
     "the curves run to the Bradley–Terry ratings (dotted); Elo has converged where these lie "
-    "within the band at the end."
+    "within the band at the end. A curve that ends outside its band comes from battles in blocks "
+    "(one judge, then the next): Elo forgets, and the last block decides. Read the band then."
 )
 HOW_HEADS: Final = (
     "`(wins + ties/2) / battles` of the two; Wilson intervals at the effective n, items as "
@@ -83,7 +87,8 @@ HOW_ORDERS: Final = (
 
 
 def tell(scene: Scene) -> tuple[str, str]:
-    return finding_of(ranking_in(scene))
+    title, lead = finding_of(ranking_in(scene))
+    return title, f"{caution(bias_in(scene))} {lead}".strip()
 
 
 def settle(scene: Scene, wanted: Mapping[str, str]) -> dict[str, Any]:
@@ -106,11 +111,14 @@ def show(scene: Scene, curves: str) -> list[Any]:
 
 
 def show_curves(scene: Scene, curves: str) -> list[Any]:
-    return [view.elo_of(ranking_in(scene), curves != BAND)]
+    drawn = view.elo_of(ranking_in(scene), curves != BAND)
+    return [drawn or blank("Elo needs pairs of answers.", 200)]
 
 
 def board_heading(ranking: Ranking) -> str:
-    items = ranking.board.items if ranking.board else 0
+    if not ranking.board:
+        return heading("Leaderboard")
+    items = ranking.board.items
     told = f"Bradley–Terry on the Elo scale, ties as half a win; 95{NARROW}% CI over "
     keys: list[tuple[KeyMark, str]] = []
     if ranking.board and view.people_ratings(ranking.board, ranking):
@@ -120,6 +128,8 @@ def board_heading(ranking: Ranking) -> str:
 
 
 def elo_heading(ranking: Ranking) -> str:
+    if ranking.curve is None:
+        return heading("Elo as battles come in")
     told = f"one order of the same battles; band: 95{NARROW}% of {ranking.orders} shuffled orders"
     return heading(
         "Elo as battles come in", f"{told}; K 4", [("limit", "Bradley–Terry, the limit")]

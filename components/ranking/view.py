@@ -10,6 +10,7 @@ from typing import Final
 
 import pandas as pd
 
+from components.bias.words import listed
 from components.charts import Figure, elo_curve
 from components.drawing import matrix as heat
 from components.drawing.forest_rows import Axis, axis_head
@@ -26,6 +27,7 @@ from components.format import attributes, count, interval, number, safe, share
 from components.ranking.counts import Ranking, ranking_of
 from components.ranking.words import finding_of
 from metrics.bradley_terry import Leaderboard
+from metrics.elo import Elo
 from metrics.separation import battles_to_separate
 from studies.records import Estimate
 
@@ -218,7 +220,8 @@ def convergence_of(ranking: Ranking) -> str:
         if not rated.order_low <= limit <= rated.order_high:
             away[name] = limit - (rated.estimate.value or 0.0)
     if not away:
-        return wrap('<span class="eh-badge s-ok"><i>✓</i>Elo has converged</span>')
+        done = '<span class="eh-badge s-ok"><i>✓</i>Elo has converged</span>'
+        return wrap(f'{done} <span class="eh-small">{safe(_strays(curve))}</span>')
     most = max(away, key=lambda name: abs(away[name]))
     told = f"{most} is {count(round(abs(away[most])))} points from its Bradley–Terry rating"
     tip = attributes(
@@ -232,6 +235,21 @@ def convergence_of(ranking: Ranking) -> str:
         f'<span class="eh-badge s-unreadable"{tip}><i>≠</i>Not converged yet</span> '
         f'<span class="eh-small">{safe(told)}</span>'
     )
+
+
+def _strays(curve: Elo) -> str:
+    """Whom the order drawn leaves outside the band: battles in blocks, and the last decides."""
+    names = [
+        name
+        for name, rated in sorted(curve.table.items())
+        if rated.order_low is not None
+        and rated.order_high is not None
+        and not rated.order_low <= (rated.estimate.value or 0.0) <= rated.order_high
+    ]
+    if not names:
+        return ""
+    ends = "ends" if len(names) == 1 else "end"
+    return f"over shuffled orders; in the order drawn {listed(names)} {ends} outside the band"
 
 
 # --------------------------------------------------------------------- head-to-head

@@ -16,7 +16,7 @@ def finding_of(ranking: Ranking) -> tuple[str, str]:
     """Who leads, and whether that is sure: read off the interval of the difference."""
     board = ranking.board
     if board is None:
-        return "No ranking yet.", "Ratings need pairs of answers that met each other."
+        return "No ranking here.", "Ratings need pairs of answers that met each other."
     return f"{_leader(board, ranking)}{_people(board, ranking)}.", _lead(board, ranking)
 
 

@@ -13,9 +13,10 @@ from components.drawing.grid import PERCENT, Head, Style, name, table, value
 from components.drawing.marks import Figure, axis, figure_of, layout_of, level_line, whiskers
 from components.drawing.panels import empty, wrap
 from components.format import count, number, percent, rich, safe_plot, share
+from components.remember import remembered
 from components.scene import Scene
 from components.voices import Voices
-from metrics.intervals import proportion, quantile
+from metrics.intervals import proportions, quantile
 from metrics.length import SHRINK, fit_logit, length_controlled
 from metrics.selection import item_codes, pairs, people, picked, rows_of
 from metrics.wins import head_to_head, win_rate
@@ -67,14 +68,18 @@ def length_effect(frame: pd.DataFrame) -> LengthEffect | None:
 def _bins(ratio: np.ndarray, won: np.ndarray, item: np.ndarray) -> tuple[Bin, ...]:
     """Every verdict counts for both of its answers; bin by bin, or millions would stand twice."""
     own, other = (np.digitize(side, EDGES[1:-1]).astype(np.int8) for side in (ratio, -ratio))
-    made = []
+    items, made = int(item.max()) + 1, []
     for code in range(len(EDGES) - 1):
         mine, its = own == code, other == code
-        ratios = np.concatenate([ratio[mine], -ratio[its]])
-        if len(ratios):
-            wins = np.concatenate([won[mine], 1 - won[its]])
-            items = np.concatenate([item[mine], item[its]])
-            made.append(Bin(float(ratios.mean()), proportion(wins, items)))
+        if not mine.any() and not its.any():
+            continue
+        middle = float(np.concatenate([ratio[mine], -ratio[its]]).mean())
+        wins = np.bincount(item[mine], won[mine], items) + np.bincount(
+            item[its], 1 - won[its], items
+        )
+        n = np.bincount(item[mine], minlength=items) + np.bincount(item[its], minlength=items)
+        one = np.zeros(items, np.int64)
+        made.append(Bin(middle, proportions(wins, n.astype(np.float64), one, 1)[0]))
     return tuple(made)
 
 
@@ -91,6 +96,7 @@ def _odds(ratio: np.ndarray, won: np.ndarray, item: np.ndarray) -> Estimate:
     return Estimate(math.exp(slope), low, high, len(won), items, "odds ratio", 0.95, method)
 
 
+@remembered
 def effects(scene: Scene) -> tuple[LengthEffect | None, LengthEffect | None]:
     """(the judges', the people's)."""
     heard = Voices(scene).rows

@@ -7,6 +7,8 @@ from typing import Any, Final
 
 import gradio as gr
 
+from components.bias.counts import bias_in
+from components.bias.words import caution
 from components.drawing.panels import heading, how, key, wrap
 from components.format import NARROW
 from components.plot import ClickableHTML, PlotlyView, Switch
@@ -93,7 +95,8 @@ HOW_CONTROLLED: Final = (
 
 
 def tell(scene: Scene) -> tuple[str, str]:
-    return wins_words.tell(scene)
+    title, lead = wins_words.tell(scene)
+    return title, f"{caution(bias_in(scene))} {lead}".strip()
 
 
 def kpis(scene: Scene) -> str:

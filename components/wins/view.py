@@ -7,19 +7,18 @@ from typing import Final
 
 import pandas as pd
 
+from components.bias.counts import bias_in
 from components.drawing import matrix as heat
 from components.drawing.grid import PERCENT, Head, counted, forest_cell, name, table, value
 from components.drawing.levels import LevelRow, level_keys, level_table
 from components.drawing.panels import Action, Axis, empty, notice, panel
 from components.format import count, number, share
 from components.protocol.creation import baseline_of
-from components.rows import machine_rows
 from components.scene import Scene
 from components.voices import Voices
 from components.wins.people import GAP, people_gaps
 from metrics.creation import creation_table
-from metrics.position import tie_rate
-from metrics.selection import contestants, pairs, people, picked, rows_of
+from metrics.selection import contestants, items_by, pairs, people, picked, rows_of
 from metrics.wins import manski, record, win_rate, win_rates
 from studies.records import EVIDENCE, Estimate
 
@@ -169,11 +168,10 @@ def _drawn(
     cells: Mapping[tuple[str, str], Estimate | None],
     scale: heat.Scale,
 ) -> str:
-    sizes = rows.groupby(column, observed=True)["item"].nunique()
-    sizes = sizes.sort_index()
+    sizes = items_by(rows, column)
     columns = [
         heat.Column("All", count(rows["item"].nunique(), "item")),
-        *(heat.Column(str(group), str(n)) for group, n in sizes.items() if str(group)),
+        *(heat.Column(group, str(n)) for group, n in sizes.items() if group),
     ]
     if len(columns) == 2 and column != "category":
         columns = columns[1:]
@@ -227,21 +225,20 @@ HOW_LEVELS: Final = (
 
 def show_ties(scene: Scene) -> str:
     """How often each judge says tie, by prompt; nothing at all where nobody ever does."""
-    rows = machine_rows(scene.frame)
-    if not (tie_rate(rows).value if len(rows) else None):
+    rates = bias_in(scene).each("tie_rate")
+    if not any(rate.value for rate in rates.values()):
         return ""
     axis = Axis()
     heads = [Head("Judge, prompt", numeric=False), Head("Ties, %"), Head("", axis=axis)]
     lines = []
-    for judge, prompt in rows.groupby(["judge", "prompt"], observed=True).size().index:
-        mine = rows[(rows["judge"] == judge) & (rows["prompt"] == prompt)]
-        rate, select = tie_rate(mine), {"judge": str(judge), "prompt": str(prompt), "slot": -1}
+    for (judge, prompt), rate in sorted(rates.items()):
+        select = {"judge": judge, "prompt": prompt, "slot": -1}
         if rate.value is None:
             continue  # a format that only scores
         who = f"ties by {judge}, {prompt}"
         lines.append(
             [
-                name(str(judge), select, str(prompt)),
+                name(judge, select, prompt),
                 value(rate, PERCENT, who=who, select=select),
                 forest_cell(rate, axis, PERCENT, who, select),
             ]

@@ -7,13 +7,14 @@ from typing import Final
 from components.drawing.grid import PERCENT
 from components.drawing.panels import Kpi, kpi_strip
 from components.drawing.pieces import not_evidence
-from components.format import count, number, share
+from components.format import count, interval, number, share
 from components.scene import Scene
-from components.wins.people import GAP, overall_gaps
+from components.wins.people import overall_gaps
 from components.wins.view import even_share, rates_of
 from metrics.length import length_preference
 from metrics.position import tie_rate
 from metrics.wins import win_rates
+from studies.records import Estimate
 
 LEAST_ITEMS: Final = 5
 """A category with fewer says nothing about who leads in it."""
@@ -43,6 +44,8 @@ def tell(scene: Scene) -> tuple[str, str]:
     title = f"{best} wins {share(rates[best].value, 0)} of its verdicts"
     if even != 0.5:
         title += f", {share(even, 0)} being even"
+    if rates[best].low is not None and rates[best].low <= even:
+        return f"Nobody is above even for sure: {title}.", _lead(scene)
     if len(ahead) + len(open_) > 1:
         where = _where(ahead, open_)
         title = f"{title}{where}"
@@ -52,15 +55,11 @@ def tell(scene: Scene) -> tuple[str, str]:
 def _where(ahead: list[str], open_: list[str]) -> str:
     whole = len(ahead) + len(open_)
     if not open_:
-        return f" and leads in all {whole} categories"
+        return f" and has the highest rate in all {whole} categories"
     if not ahead:
-        return " and leads in no category"
-    said = f" and leads in {len(ahead)} of {whole} categories"
-    return (
-        f"{said}; {' and '.join(open_)} {'is' if len(open_) == 1 else 'are'} open"
-        if (len(open_) <= 2)
-        else said
-    )
+        return " and has the highest rate in no category"
+    said = f" and has the highest rate in {len(ahead)} of {whole} categories"
+    return f"{said}, not in {' and '.join(open_)}" if len(open_) <= 2 else said
 
 
 def _lead(scene: Scene) -> str:
@@ -75,11 +74,14 @@ def _lead(scene: Scene) -> str:
     who = max(known, key=lambda one: abs(known[one].value or 0.0))
     got = known[who]
     sure = got.low is not None and got.high is not None and not got.low <= 0 <= got.high
-    size = number(100 * abs(got.value or 0.0))
-    end = "more than chance explains" if sure else "and its interval includes 0"
-    return (
-        f"Against people's votes on the same pairs the largest gap is {size} points: {who}, {end}."
-    )
+    size = f"{_points(got)} points {interval(got, scale=100)}".strip()
+    end = f"picked from {len(known)}" if sure else "and its interval includes 0"
+    return f"Against people's votes on the same pairs the largest gap is {size}: {who}, {end}."
+
+
+def _points(gap: Estimate) -> str:
+    """One decimal: a bound of 0.3 must not read as 0."""
+    return number(100 * (gap.value or 0.0), 1, signed=True)
 
 
 def show_kpis(scene: Scene) -> str:
@@ -112,8 +114,8 @@ def _people_kpi(scene: Scene) -> list[Kpi]:
         return []
     who = max(known, key=lambda one: abs(known[one].value or 0.0))
     got = known[who]
-    note = f"{who} {GAP.bounds(got)}"
-    return [Kpi("Largest gap to people", GAP.text(got.value), "points", note)]
+    note = f"{who} {interval(got, scale=100)}"
+    return [Kpi("Largest gap to people", _points(got), "points", note)]
 
 
 def _length_kpi(scene: Scene) -> list[Kpi]:

@@ -11,7 +11,16 @@ from components.bias import view as bias_view
 from components.bias.counts import bias_in, bias_of
 from components.bias.matrix import BY_PROMPT, MEASURES, matrix_of, measures_for
 from components.bias.pair_tests import PAIR_TESTS, order_table_html, p_text, pair_tests
-from components.bias.words import Lean, Slice, finding_of, flip_sentence, leans_of, listed
+from components.bias.words import (
+    Lean,
+    Slice,
+    caution,
+    finding_of,
+    flip_sentence,
+    leans_of,
+    listed,
+)
+from components.ranking import tab as ranking_tab
 from components.ranking import view as ranking_view
 from components.rows import Filter, row_names
 from components.scene import Scene
@@ -32,6 +41,20 @@ def test_a_judge_that_always_picks_the_first_decides_by_position(judged):
     assert (fair.flips, fair.p) == (0, 1.0)
     assert "**by position**: 40 of its 40 flips go to the first answer" in flip_sentence(first)
     assert flip_sentence(fair) == "All 40 pairs keep their verdict."
+
+
+def test_a_ranking_by_a_judge_below_a_coin_is_told_with_care(judged):
+    first, fair = (bias_in(Scene(judged, NAME, Filter(judge=judge)))
+                   for judge in ("always first", "fair"))  # fmt: skip
+    assert caution(first) == (
+        "Read it with care: 0\u202f% of these verdicts survive a swap, "
+        "fewer than the 50\u202f% of a coin."
+    )
+    assert caution(fair) == ""
+    # Half of 80 survive: the interval holds the coin, so nothing is said.
+    assert caution(bias_in(Scene(judged, NAME))) == ""
+    lead = ranking_tab.tell(Scene(judged, NAME, Filter(judge="always first")))[1]
+    assert lead.startswith("Read it with care: ")
 
 
 def test_prefers_is_said_only_when_the_test_says_so():
@@ -57,6 +80,16 @@ def test_flips_that_go_both_ways_are_not_called_by_position():
         told
         == "60\u202f% of pairs flip, more **toward the answer shown first**: 15 flips against 9."
     )
+
+
+def test_what_flips_without_a_swap_is_not_laid_at_the_door_of_the_order():
+    # 24 of 40 flip, 22 to 2; half of the verdicts flip when the same is asked again.
+    noisy = lean(flips=24, first=22, second=2, p=0.001, noise=0.5)
+    assert not noisy.order_decides
+    told = flip_sentence(noisy)
+    assert told.startswith("60\u202f% of pairs flip (50\u202f% without any swap), more **toward")
+    steady = lean(flips=24, first=22, second=2, p=0.001, noise=0.0)
+    assert steady.order_decides and "**by position**" in flip_sentence(steady)
 
 
 def test_a_long_list_of_categories_is_cut():

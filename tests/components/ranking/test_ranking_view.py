@@ -48,7 +48,7 @@ def test_the_finding_names_the_leader_and_the_first_pair_that_is_not_told_apart(
 
 def test_the_leaderboard_says_what_it_takes_to_separate_neighbours(ladder):
     html = view.leaderboard_of(ranking_of(ladder))
-    assert html.count("≈ tied") == 1
+    assert html.count("not told apart") == 1
     assert re.search(r"≈ [\d,]+ more battles", html)
     table = json.loads(
         re.search(r'data-table="([^"]*)"', html)
@@ -108,6 +108,17 @@ def test_a_short_run_has_not_converged_and_a_long_one_has():
 
     assert "Not converged yet" in view.convergence_of(ranking_of(played(20)))
     assert "Elo has converged" in view.convergence_of(ranking_of(played(2000)))
+
+
+def test_a_curve_that_ends_outside_its_band_is_named():
+    """All of a's wins first, then all of b's: the last block decides, whatever the band says."""
+    rows = []
+    for n in range(2000):
+        first = 0 if n < 1200 else 1
+        rows += pair(f"q{n:04}", first, 1 - first, x="a", y="b")
+    html = view.convergence_of(ranking_of(build(rows)))
+    assert "Elo has converged" in html
+    assert "in the order drawn a and b end outside the band" in html
 
 
 def test_a_gap_without_a_finite_value_has_no_limit(judged):
