@@ -20,6 +20,8 @@ AGAINST_KNOWN: Final = "Against known answers"
 JUDGES_SPLIT: Final = "Judges split"
 PEOPLE_SPLIT: Final = "People split"
 TIE_WORD: Final = "tie"
+_READ: Final = (*CASE, "category", "judge", "shown", "options", "status", "noise", "pick", "truth")
+"""What a case is known by: of millions of rows the other columns are most of the memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,7 @@ def _belongs(one: Dispute, kind: str) -> bool:
 
 def all_cases(voices: Voices) -> list[Dispute]:
     """Every case that judges and people have judged, with who said what."""
-    rows = selection.picked(voices.frame)
+    rows = selection.picked(voices.frame[list(_READ)])
     if rows.empty:
         return []
     case, cases = selection.group_codes(rows, CASE)
@@ -114,14 +116,16 @@ def all_cases(voices: Voices) -> list[Dispute]:
     judged = _said(rows, case, chosen, ~human, names, cases)
     votes = _said(rows, case, chosen, human, names, cases)
     winner = majority(case[human], chosen[human], cases)
-    known = _known(rows, case, cases, names)
+    known = _known(firsts, names)
+    shown = firsts["comparison"].cat
+    split = [tuple(str(text).split(SEP)) for text in shown.categories]
     return [
         Dispute(
-            str(item), str(category), tuple(str(shown).split(SEP)), _word(int(winner[at]), names),
+            str(item), str(category), split[code], _word(int(winner[at]), names),
             votes[at], judged[at], known[at],
         )
-        for at, (item, category, shown) in enumerate(
-            zip(firsts["item"], firsts["category"], firsts["comparison"], strict=True)
+        for at, (item, category, code) in enumerate(
+            zip(firsts["item"], firsts["category"], shown.codes.tolist(), strict=True)
         )
     ]  # fmt: skip
 
@@ -135,24 +139,35 @@ def _word(code: int, names: list[str]) -> str | None:
 def _said(
     rows: pd.DataFrame, case: Ints, chosen: Ints, kept: selection.Mask, names: list[str], cases: int
 ) -> list[Counter[str]]:
-    """For each case: how many of those kept say what, each reduced to one word."""
+    """For each case: how many of those kept say what, each reduced to one word.
+
+    Millions of cases hold few different counts: those that are alike are one and the same.
+    """
     own = selection.rows_of(rows, kept)
     voice, voices = selection.group_codes(own, (*CASE, "judge"))
     said = majority(voice, chosen[kept], voices)
     of_case = case[kept][selection.first_rows(voice, voices)]
-    found: list[Counter[str]] = [Counter() for _ in range(cases)]
-    for at, code in zip(of_case.tolist(), said.tolist(), strict=True):
-        found[at][_word(code, names) or TIE_WORD] += 1
+    words = said[np.argsort(of_case, kind="stable")].astype(np.int32)
+    ends = np.cumsum(np.bincount(of_case, minlength=cases)).tolist()
+    text, size = words.tobytes(), words.itemsize
+    known: dict[bytes, Counter[str]] = {}
+    alike: dict[tuple[tuple[str, int], ...], Counter[str]] = {}
+    found, start = [], 0
+    for end in ends:
+        key = text[start * size : end * size]
+        if key not in known:
+            codes = words[start:end].tolist()
+            counts = Counter(_word(code, names) or TIE_WORD for code in codes)
+            known[key] = alike.setdefault(tuple(counts.items()), counts)
+        found.append(known[key])
+        start = end
     return found
 
 
-def _known(rows: pd.DataFrame, case: Ints, cases: int, names: list[str]) -> list[str | None]:
-    """The better answer by the truth of the rows; None where it is not known."""
-    truth = rows["truth"].to_numpy().astype(np.int64)
-    placed = selection.slots(rows, names)
-    first = selection.first_rows(case, cases)
-    found: list[str | None] = []
-    for at in first.tolist():
-        slot = int(truth[at])
-        found.append(None if slot == NO_PICK else TIE_WORD if slot < 0 else names[placed[at, slot]])
-    return found
+def _known(firsts: pd.DataFrame, names: list[str]) -> list[str | None]:
+    """The better answer by the truth of a case's first row; None where it is not known."""
+    placed = selection.slots(firsts, names).tolist()
+    return [
+        None if slot == NO_PICK else TIE_WORD if slot < 0 else names[places[slot]]
+        for places, slot in zip(placed, firsts["truth"].tolist(), strict=True)
+    ]

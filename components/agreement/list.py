@@ -31,7 +31,11 @@ def show_disputes(data: Agreement, kind: str) -> tuple[str, str]:
     found = disputes(data.voices, kind)
     total = len({(one.item, one.names) for one in found})
     if not found:
-        return "", empty("Nothing to list.", f"No case here: {HEADS[kind][1]}.")
+        if kind in (AGAINST_PEOPLE, PEOPLE_SPLIT) and not data.voices.has_people:
+            told = "Nobody has voted here yet: the Vote tab, or data whose items hold votes."
+        else:
+            told = f"There is no case in view in which {HEADS[kind][1]}."
+        return "", empty("Nothing to list.", told)
     top = found[:MOST_LISTED]
     scene = data.voices.scene
     questions = scene.store.questions(scene.name, {one.item for one in top})

@@ -124,8 +124,8 @@ HOW_NUMBERS: Final = (
     "Same verdict: first, second or tie. Without ties: where both decide. "
     "`α = 1 − (n − 1)·observed / expected` disagreement, nominal. Two people: every two votes on "
     "one pair. A person against the others: leave one out; a split of the others is a tie, MAE and "
-    "Consistency are from the others' mean. Both orders: 2–0 or a tie; for MAE the mean of the two "
-    "scores."
+    "“within 1” (Creation-MMBench's Consistency) are from the others' mean. Both orders: 2–0 or a "
+    "tie; for MAE the mean of the two scores."
 )
 HOW_VOTERS: Final = (
     "First side: share of decisive votes for the answer that stood first, where the order is "
@@ -197,7 +197,7 @@ def show(scene: Scene, agree: str, apart: str) -> list[Any]:
     title = f"Agreement with {against}, by category" if against else "Agreement by category"
     said = "right; a tie is wrong" if against == view.KNOWN else "same verdict"
     levels = "−2 to 2" if data.five_levels else "three levels, −1 to 1: read it beside always-tie"
-    far_told = f"Consistency: % within 1 of the mean; MAE: mean distance; {levels}"
+    far_told = f"% within 1 of it (Creation-MMBench's Consistency); MAE: mean distance; {levels}"
     return [
         *_kind(data, agree), view.show_dual(data) + note, show_coefficients(data) + note,
         heading("Which judge could stand for a person?", STAND_TOLD), show_stand_ins(data) + note,

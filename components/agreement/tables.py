@@ -38,7 +38,7 @@ ALWAYS_TIE: Final = "always tie"
 SURELY_BEST: Final = 0.95
 COLUMNS: Final = (
     "Same verdict, %", "Without ties, %", "Cohen's κ", "κ without ties", "Krippendorff's α", "MAE",
-    "Consistency, %",
+    "Within 1, %",
 )  # fmt: skip
 
 
@@ -118,7 +118,7 @@ def show_distances(data: Agreement) -> str:
     axis = spread_axis([*every, people.consistency, tied.consistency], bounds=(0, 1))
     heads = [
         Cell("Judge", "nm"), Cell("MAE, one \u2192 both", "num m"), axis_cell(axis),
-        Cell("Consistency, %", "num d"),
+        Cell("Within 1, %", "num d"),
     ]  # fmt: skip
     rows = [_distance(name, one, both, axis) for name, one, both in judges]
     if people.mae.value is not None:
@@ -134,8 +134,8 @@ def _distance(name: str, one: Alignment, both: Alignment, axis: Axis) -> Row:
     tip = (
         f"{name}\nMAE {number(both.mae.value, 2)} {interval(both.mae, 2)} both orders, "
         f"{number(one.mae.value, 2)} {interval(one.mae, 2)} one\n"
-        f"Consistency {share(both.consistency.value)} {interval(both.consistency, 1, scale=100)}, "
-        f"n {count(both.consistency.n)}"
+        f"Within 1 of the mean {share(both.consistency.value)} "
+        f"{interval(both.consistency, 1, scale=100)}, n {count(both.consistency.n)}"
     )
     cells = [
         Cell(safe(name), "nm"), Cell(mae, "num m"),
