@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import signal
 import socket
 import sys
 import tempfile
@@ -112,6 +113,12 @@ def look(access: Access, room: Room | None) -> dict[str, Any]:
     return made
 
 
+def _end(*_: object) -> None:
+    """A Space is stopped by a signal, and so is a service: what is in flight is stored and the last
+    snapshot made, as after Ctrl-C."""
+    sys.exit(0)
+
+
 def main(arguments: list[str] | None = None) -> int:
     chosen, access = options(arguments), mode()
     give_back_large()
@@ -141,6 +148,7 @@ def main(arguments: list[str] | None = None) -> int:
             print("error: --mcp needs: pip install -r requirements-mcp.txt", file=sys.stderr)
             return 2
         settings["mcp_server"] = True
+    signal.signal(signal.SIGTERM, _end)
     try:
         blocks.launch(**settings, **look(access, room))
     finally:

@@ -161,7 +161,9 @@
     history[moved ? "pushState" : "replaceState"](history.state, "", url);
     inView = url.searchParams.get("study");
   };
-  const tabOf = (url) => url.searchParams.get("tab") ?? "study";
+  const tabs = () => [...document.querySelectorAll("#eh-tabs > .tab-wrapper button[role=tab]")];
+  const nameOf = (tab) => tab?.textContent.trim().toLowerCase() ?? "";
+  const tabOf = (url) => url.searchParams.get("tab") ?? nameOf(tabs()[0]);
   const remember = (values) => {
     const url = new URL(location.href), before = url.searchParams.get("study"), from = tabOf(url);
     // A link's token is for its study: the address of another must not give it away.
@@ -171,9 +173,9 @@
   };
   // Back leads to the tab one came from, not out of the page; of another study the page is opened anew.
   window.addEventListener("popstate", () => {
-    const url = new URL(location.href), tabs = [...document.querySelectorAll("#eh-tabs > .tab-wrapper button[role=tab]")];
+    const url = new URL(location.href);
     if (inView !== null && url.searchParams.get("study") !== inView) return location.reload();
-    tabs.find(tab => tab.textContent.trim().toLowerCase() === tabOf(url))?.click();
+    tabs().find(tab => nameOf(tab) === tabOf(url))?.click();
   });
   // What a tab shows: `names` with their `values`; what is as it starts is not written.
   const scope = (tab, names, starts, values) => {
@@ -183,14 +185,16 @@
   };
   document.addEventListener("click", (event) => {
     const tab = event.target.closest("#eh-tabs > .tab-wrapper button[role=tab]");
-    if (tab) remember({tab: tab.textContent.trim().toLowerCase()});
+    if (tab) remember({tab: nameOf(tab)});
   });
 
   // ---- a view is being drawn: an element of its own, since a class on the body restyles the whole page
   const badge = document.createElement("div");
   badge.id = "eh-drawing";
   badge.setAttribute("role", "status");
+  let patience = 0;
   const drawing = (on) => {
+    clearTimeout(patience);
     if (!badge.isConnected) document.body.append(badge);
     badge.textContent = on ? "Drawing\u2026" : "";
     badge.classList.toggle("on", on);
@@ -201,6 +205,14 @@
     drawing(new URL(location.href).searchParams.get("tab") === "results");
     button.click();
   };
+
+  // A link to a result: its panels are empty until the page has asked for them, and somebody waits.
+  const opening = () => {
+    if (tabOf(new URL(location.href)) !== "results" || !document.querySelector("gradio-app, .gradio-container")) return;
+    drawing(true);
+    patience = setTimeout(() => drawing(false), 15000);
+  };
+  document.readyState === "loading" ? document.addEventListener("DOMContentLoaded", opening) : opening();
 
   const evenhand = window.evenhand = {drawing, draw, plot, coloured, library, clicks, toggleTheme, remember, scope};
 })();

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,7 @@ import pandas as pd
 from components.charts import Figure, SharePoint, elo_curve, live_share, win_rates
 from components.drawing.marks import blank
 from components.run.facts import Quotes
+from metrics import selection
 from metrics.elo import EloState, advance
 from metrics.position import first_share, slot_shares
 from metrics.wins import win_rate
@@ -57,6 +58,8 @@ class LiveView:
     _points: list[SharePoint] = field(default_factory=list)
     _seen: set[int] = field(default_factory=set)
     """Places in the plan that have a verdict here."""
+    _judges: bool = False
+    """A judge has spoken: people's votes are held against it, not counted with it."""
     _start: int = 0
     """The cursor at which the view began."""
     _picture: Picture | None = None
@@ -79,15 +82,32 @@ class LiveView:
         if any(row[0] in self._seen for row in rows):
             self._begin_again()  # asked again or read again: the earlier verdict no longer counts
             rows = self.store.narrow_rows(self.study, since=self.cursor)
-        self._seen.update(row[0] for row in rows)
-        rows.sort(key=lambda row: row[-1])  # as they arrived
-        new = frame_from_rows(rows, self.store.narrow_items(self.study), study=self.study)
-        self.cursor = int(rows[-1][-1])
+        new = self._heard(self._read(rows))
+        if new.empty:
+            return False
         first = self.frame is None
         self.frame = new if self.frame is None else _joined(self.frame, new)
         self._advance(new)
         self._share(first)
         return True
+
+    def _read(self, rows: list[tuple[Any, ...]]) -> pd.DataFrame:
+        self._seen.update(row[0] for row in rows)
+        rows.sort(key=lambda row: row[-1])  # as they arrived
+        self.cursor = int(rows[-1][-1])
+        return frame_from_rows(rows, self.store.narrow_items(self.study), study=self.study)
+
+    def _heard(self, new: pd.DataFrame) -> pd.DataFrame:
+        """The judges' rows, or the people's while no judge has spoken: as the results count."""
+        human = selection.people(new)
+        if not self._judges and not human.all():
+            self._judges = True
+            if self.frame is not None:  # votes were counted until now
+                self._begin_again()
+                return self._heard(
+                    self._read(self.store.narrow_rows(self.study, since=self._start))
+                )
+        return selection.rows_of(new, ~human) if self._judges else new
 
     def _begin_again(self) -> None:
         self.cursor, self.frame, self.elo = self._start, None, EloState()

@@ -32,7 +32,7 @@ from components.ranking import view as ranking_view
 from components.scene import Scene
 from components.share import paper
 from components.suspects.reported import suspects_panel
-from components.voices import Voices
+from components.voices import Voices, right_label
 from metrics.summary import measure
 from studies.errors import not_written
 from studies.records import HUMAN_PREFIX
@@ -142,7 +142,7 @@ def _top(scene: Scene, page: _Page) -> str:
         f'<header class="eh-report-top">{brand()}<p class="eh-small eh-mute">{safe(line)}</p>'
         f"</header><h1>{safe(scene.name)}</h1>"
         + finding(title, lead)
-        + bias_view.show_kpis(scene.frame, scene.failed, len(scene.machines))
+        + bias_view.show_kpis(scene.frame, scene.failed, len(scene.machines), right_label(scene))
     )
 
 

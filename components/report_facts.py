@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
 from judges.prompt import parse_prompt
-from studies.records import EVIDENCE
+from studies.records import EVIDENCE, HUMAN_PREFIX
 from studies.store import Store
 
 PACKAGES: Final = ("gradio", "plotly", "pandas", "numpy", "scipy", "openai", "datasets")
@@ -88,11 +88,12 @@ def prompts(store: Store, study: str) -> list[PromptFact]:
 
 
 def dates(store: Store, study: str) -> tuple[str, str]:
-    """The days of the first and the last reply; empty where no time was recorded."""
+    """The days of the judges' first and last reply; empty where no time was recorded. A vote of
+    today says nothing about replies of last year."""
     first, last = store.read(
         "SELECT min(nullif(j.time, 0)), max(j.time) FROM plan p JOIN judgements j USING(key) "
-        f"WHERE {_OF_STUDY}",
-        (study,),
+        f"WHERE {_OF_STUDY} AND substr(p.judge, 1, ?) != ?",
+        (study, len(HUMAN_PREFIX), HUMAN_PREFIX),
     ).fetchone()
     return _day(first), _day(last)
 

@@ -39,6 +39,7 @@ from components.rows import (
 )
 from components.scene import Scene
 from components.suspects.compared import suspects_line
+from components.voices import right_label
 from components.wins import tab as wins_tab
 from metrics.concord import PEOPLE
 from studies.frame import SUSPECT
@@ -328,7 +329,7 @@ def draw(scene: Scene, view: str, controls: Mapping[str, Any]) -> list[Any]:
 
 
 def show_kpis(scene: Scene) -> str:
-    return bias_view.strip_of(bias_in(scene))
+    return bias_view.strip_of(bias_in(scene), right=right_label(scene))
 
 
 def selection_of(scene: Scene, mark: Any) -> Selection:

@@ -9,6 +9,7 @@ from typing import Final, Literal
 import numpy as np
 import pandas as pd
 
+from components.remember import remembered
 from components.rows import ALL, machine_rows, row_names
 from components.scene import Scene
 from metrics import selection
@@ -82,13 +83,24 @@ class Voices:
         known = self.rows["truth"].to_numpy() >= 0
         if not known.any():
             return "none"
-        items = self.scene.store.narrow_items(self.scene.name).values()
-        said = {judge for facts in items for judge, *_ in facts["human"]}
-        return "people" if said - {BY_DESIGN} and BY_DESIGN not in said else "design"
+        return truth_in(self.scene)
 
     def of(self, voice: str) -> pd.DataFrame:
         """The rows of one voice."""
         return selection.rows_of(self.frame, np.asarray(self.frame["judge"] == voice))
+
+
+@remembered
+def truth_in(scene: Scene) -> Truth:
+    """Whose word the better answer is, where it is known at all: a majority is no fact."""
+    items = scene.store.narrow_items(scene.name).values()
+    said = {judge for facts in items for judge, *_ in facts["human"]}
+    return "people" if said - {BY_DESIGN} and BY_DESIGN not in said else "design"
+
+
+def right_label(scene: Scene) -> str:
+    """What a share of "right" verdicts is called: right by design, or what most people say."""
+    return "Right on known pairs" if truth_in(scene) == "design" else "Sides with most people"
 
 
 def select_of(voices: Voices, voice: str) -> dict[str, str]:

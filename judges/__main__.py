@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import signal
 import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from judges import redaction
 from judges.accounts import accounts
 from judges.attempts import Settings
 from judges.batch_commands import add_batch_commands
@@ -31,7 +36,25 @@ from studies.terminal import ended
 
 def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
-    return ended(lambda: int(options.command(options)), EmbeddedUnavailable, WeightsMissing)
+    restore = redaction.install()  # a library's warning, a traceback of ours: no key is in it
+    try:
+        with _signals_stop():
+            return ended(lambda: int(options.command(options)), EmbeddedUnavailable, WeightsMissing)
+    finally:
+        restore()
+
+
+@contextlib.contextmanager
+def _signals_stop() -> Iterator[None]:
+    """A scheduler ends a job with SIGTERM and gives it a while: as Ctrl-C, it stops cleanly."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -43,10 +43,11 @@ class Account(NamedTuple):
     """Calls whose cost is not known: no price, or no usage told."""
 
 
-UNTOLD: Final = (
-    "sum(a.cost IS NULL AND (a.outcome IS NULL OR NOT (a.outcome LIKE 'HTTP %' OR a.outcome LIKE "
-    "'no %' OR a.outcome IN ('rate limit', 'unreachable', 'too_long', 'unsupported', 'stopped'))))"
+REFUSED: Final = (
+    "(a.outcome LIKE 'HTTP %' OR a.outcome LIKE 'no %' OR a.outcome IN "
+    "('rate limit', 'unreachable', 'too_long', 'unsupported', 'stopped'))"
 )
+UNTOLD: Final = f"sum(a.cost IS NULL AND (a.outcome IS NULL OR NOT {REFUSED}))"
 """Calls that may have been billed without telling; what an endpoint refuses it does not bill."""
 
 

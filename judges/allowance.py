@@ -11,7 +11,7 @@ import asyncio
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -20,11 +20,14 @@ from judges.cost import listed_prices, worst_case
 from judges.errors import PlanError
 from judges.models.answers import Call
 from studies.records import JudgeSpec, Price
-from studies.store import Store
+from studies.writer import Work
 
 TOKENS_PER_BYTE: Final = 1.0
 """No tokenizer that works on bytes makes more tokens than there are bytes; a stranger may try."""
 _ENV: Final = "EVENHAND_HOUSE_"
+
+Write = Callable[[Work], Awaitable[Any]]
+"""Commits some work and gives its result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,16 +111,19 @@ class Purse:
 
     def __init__(
         self,
-        store: Store,
+        store: Path,
         lent: House,
         visitor: str,
         run: str,
         model: str,
+        write: Write,
         wall: Callable[[], float] = time.time,
     ) -> None:
+        """`write`: the run's own, for a full disk must pause the run here too: what comes back
+        after it is paid for."""
         self.price = lent.prices[model]
         self._store, self._lent, self._visitor, self._run = store, lent, visitor, run
-        self._wall = wall
+        self._write, self._wall = write, wall
         self._open = 0
         self._settled = asyncio.Event()
 
@@ -134,7 +140,7 @@ class Purse:
 
     async def reserve(self, call: Call) -> int | str:
         """The reservation's number, or why there is none."""
-        if is_off(self._store.path):
+        if is_off(self._store):
             return "the owner of this page has switched the house's key off; type a key of your own"
         worst = worst_case(call, self.price, TOKENS_PER_BYTE)
         reserved: int | str = await self._write(lambda c: self._reserve(c, worst))
@@ -186,12 +192,6 @@ class Purse:
             (day, self._visitor, self._run, worst),
         )
         return int(cursor.lastrowid or 0)
-
-    async def _write(self, work: Callable[[sqlite3.Connection], Any]) -> Any:
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Any] = loop.create_future()
-        self._store.writer.submit_from(loop, work, future)
-        return await asyncio.shield(future)
 
 
 @dataclass(slots=True)

@@ -170,7 +170,7 @@ class Attempts:
             await self.after
             self.after = None
         if not isinstance(begun, int):
-            self.not_ours = begun
+            self.not_ours = None if begun == "too dear" else begun
             return False
         if self.desk.closed(self.state) or self.state.gate.cooling:
             self.leased = False

@@ -25,7 +25,7 @@ from judges.cost import cost_of, price_of
 from judges.errors import PlanError
 from judges.faults import BadReply, Fault, fault_of
 from judges.models.answers import Call
-from judges.models.endpoint import read_answer, status_error
+from judges.models.completion import read_answer, status_error
 from judges.plan import Plan, call_for
 from judges.reading import read_answer as read_verdict
 from studies.errors import SourceError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -39,11 +40,13 @@ def listed_prices(path: Path = PRICES) -> dict[str, Price]:
 
 def cost_of(usage: Usage, price: Price | None) -> float | None:
     """Cached and cache-writing tokens have prices of their own where the provider says so."""
-    if price is None or usage.prompt is None:
+    if price is None or usage.prompt is None or (usage.completion is None and price.output):
         return None
     read = price.input if price.cache_read is None else price.cache_read
     write = price.input if price.cache_write is None else price.cache_write
     plain = usage.prompt - usage.cached - usage.cache_write
+    if plain < 0:  # some endpoints do not count them among the prompt's
+        plain = usage.prompt
     dollars = plain * price.input + usage.cached * read + usage.cache_write * write
     return (dollars + (usage.completion or 0) * price.output) / MILLION
 
@@ -60,7 +63,13 @@ class Ledger:
 
     budget: float | None = None
     before: float = 0.0
-    """Dollars that earlier runs of the study have spent of the budget."""
+    """Dollars that other runs of the study have spent of the budget."""
+    untold_before: int = 0
+    """Calls of other runs that may have been billed: nobody told, or their process died."""
+    dearest: float = 0.0
+    """What the dearest of their calls has cost."""
+    beside: int = 0
+    """Calls that another run has in flight now."""
     spent: dict[str, float] = field(default_factory=dict)
     unpriced: Counter[str] = field(default_factory=Counter)
     """Calls whose price is not known: shown as unknown, never as 0."""
@@ -68,6 +77,7 @@ class Ledger:
     """Calls that may have been billed without telling their usage; the budget takes the worst."""
     _feared: float = 0.0
     _reserved: float = 0.0
+    _worst_yet: float = 0.0
     _open: int = 0
     _tokens_per_byte: float = WORST_TOKENS_PER_BYTE
     _waiters: list[asyncio.Future[None]] = field(default_factory=list)
@@ -81,13 +91,21 @@ class Ledger:
         """No call in flight that costs anything: nothing more will be given back."""
         return self._open == 0
 
+    @property
+    def left(self) -> float:
+        """Dollars of the budget that nobody has spent, reserved or may have spent."""
+        if self.budget is None:
+            return math.inf
+        worst = self._worst_yet
+        others = self.before + self.untold_before * (self.dearest or worst) + self.beside * worst
+        return self.budget - others - self.total - self._feared - self._reserved
+
     def reserve(self, call: Call, price: Price | None) -> float | None:
         """Dollars set aside for the worst case of a call, or None if they are not there."""
         worst = self._worst(call, price)
-        if worst and self.budget is not None:
-            gone = self.before + self.total + self._feared + self._reserved
-            if gone + worst > self.budget + 1e-12:
-                return None
+        self._worst_yet = max(self._worst_yet, worst)
+        if worst and worst > self.left + 1e-12:
+            return None
         self._reserved += worst
         self._open += worst > 0
         return worst

@@ -48,6 +48,12 @@ class Extraction:
         """Unreadable judgements that nobody has tried to extract from, as (seq, judgement)."""
         return store.unextracted(self.plan.study.name, sorted(self.prompts), after, limit)
 
+    def knows(self, read: Judgement, items: Mapping[str, Item]) -> bool:
+        """Whether a judgement is of an ask of this plan: the study may have been saved anew."""
+        judges = {judge.name for judge in self.plan.study.judges}
+        known = read.ask.item in items and read.ask.judge in judges
+        return known and read.ask.prompt in self.prompts
+
     def ask(self, read: Judgement, items: Mapping[str, Item]) -> tuple[Ask, Call]:
         """The ask that looks for a verdict in the reply of another ask."""
         original = call_for(self.plan, read.ask, items)

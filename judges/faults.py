@@ -20,6 +20,8 @@ from judges.vault import MARK, SHORTEST, redacted
 from studies.records import Status
 
 LONGEST_WAIT: Final = 120.0
+CONNECT: Final = 10.0
+"""Seconds in which a connection must be made; a read may take as long as the deadline allows."""
 LONGEST_DETAIL: Final = 500
 
 Action = Literal["retry", "settle", "stop", "without"]
@@ -69,6 +71,10 @@ def _sorted(error: BaseException, endpoint: str) -> Fault:
         return Fault("retry", "error", "bad reply", str(bad), maybe_billed=True)
     if isinstance(error, (httpx2.TransportError, TimeoutError)):
         return _connection_fault(error, endpoint)
+    if isinstance(error, aiohttp.ClientResponseError):
+        kind = error.message.partition(":")[0].strip()[:60]  # what follows is what came instead
+        detail = f"{endpoint} does not answer in HTTP: {kind}"
+        return Fault("retry", "error", "bad reply", detail, maybe_billed=True)
     return Fault("retry", "error", type(error).__name__, str(error), maybe_billed=True)
 
 
@@ -78,6 +84,9 @@ def _connection_fault(error: BaseException, endpoint: str) -> Fault:
     A connection that was never made cost nothing; an answer that did not come may have.
     """
     causes = list(_causes(error))
+    if any(isinstance(cause, aiohttp.ConnectionTimeoutError) for cause in causes):
+        detail = f"cannot reach {endpoint}: no connection within {CONNECT:g} seconds"
+        return Fault("retry", "error", "unreachable", detail)
     if any(isinstance(cause, aiohttp.ClientConnectorError) for cause in causes):
         return Fault("retry", "error", "unreachable", f"cannot reach {endpoint}: {causes[-1]}")
     if any(isinstance(cause, TimeoutError) for cause in causes):

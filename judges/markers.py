@@ -22,11 +22,18 @@ _CLOSE: Final = "[\"'\u201d\u2019)\\]}>]{0,4}"
 
 _LETTER: Final = re.compile(rf"[ \n]?{_OPEN} ?(?:(?:response|assistant) ?)?{_OPEN}([a-z]){END}")
 _RIVAL_WORD: Final = re.compile(rf"{_CLOSE}[ ,]{{0,3}}(?:or|and|nor|tie|tied|draw|vs|versus){END}")
+# A tie may have an adjective before it: "a clear tie".
+_ARTICLE: Final = re.compile(
+    r"(?: (?:clear|close|near|very|complete|perfect|virtual|real|true|exact|total|narrow|dead)"
+    rf"){{1,2}} (?:tie|draw|heat|toss[ -]?up){END}"
+)
 # In lower case the second label may be an article: "B, a clear win".
 _RIVAL_LABEL: Final = re.compile(
     rf"{_CLOSE} ?[,/&|+=<>] ?(?:[Rr]esponse |[Aa]ssistant )?{_OPEN}([A-Z]){END}"
 )
 _BRACKETS: Final = re.compile(r"\[\[([^\[\]\n]{0,80})(\]\]|\]?[ \n]?\Z)")
+_BETWEEN: Final = re.compile(r" ?(?:/|&|,? ?(?:or|and|vs\.?|versus)) ?")
+"""Between two labels that stand in one place: no choice was made."""
 
 _NUMBER: Final = re.compile(r"([0-9]{1,9}(?:[.,][0-9]{1,9})?|\.[0-9]{1,9})(?![0-9]|[.,][0-9])")
 _DENOMINATOR: Final = re.compile(r"[\])]{0,2} ?(?:/|out of) ?([0-9]{0,9}(?:[.,]0{1,9})?)")
@@ -63,6 +70,8 @@ def letter_at(text: Clean, position: int) -> tuple[str, int] | None:
     match = _LETTER.match(text.lower, position)
     if match is None or _RIVAL_WORD.match(text.lower, match.end()):
         return None
+    if match[1] == "a" and _ARTICLE.match(text.lower, match.end()):
+        return None
     rival = _RIVAL_LABEL.match(text.text, match.end())
     if rival and rival[1].lower() != match[1]:
         return None
@@ -71,16 +80,22 @@ def letter_at(text: Clean, position: int) -> tuple[str, int] | None:
 
 @dataclass(frozen=True, slots=True)
 class Brackets:
-    """`[[content]]`; the content of a pair that the end of the reply cut off is None."""
+    """`[[content]]`; the content of a pair that the end of the reply cut off is None, and so is
+    that of two different ones with an "or" between them."""
 
     content: str | None
     span: tuple[int, int]
 
 
 def last_brackets(text: str, start: int = 0, end: int | None = None) -> Brackets | None:
-    match = last(_BRACKETS, text, start, end)
-    if match is None:
+    two = deque(_BRACKETS.finditer(text, start, len(text) if end is None else end), 2)
+    if not two:
         return None
+    match = two[-1]
+    if len(two) == 2 and _BETWEEN.fullmatch(text, two[0].end(), match.start()):
+        one, other = (found[1].replace(" ", "") for found in two)
+        if one != other:
+            return Brackets(None, match.span())
     return Brackets(match[1] if match[2] == "]]" else None, match.span())
 
 

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from judges.cost import price_of
 from judges.desk import Settings
-from judges.plan import call_for, stored_plan, tokens_of
+from judges.plan import Plan, call_for, still_asks, stored_plan, tokens_of
 from studies.journal import Journal
 from studies.records import Ask, JudgeSpec, Price
 from studies.store import Store
@@ -19,20 +19,33 @@ SAMPLE: Final = 50
 
 
 class Pages:
-    """The asks of one judge that nothing stored satisfies, in plan order."""
+    """The asks of one judge that nothing stored satisfies, in plan order.
 
-    def __init__(self, store: Store, study: str, judge: str, journal: Journal) -> None:
-        self._store, self._study, self._judge, self._journal = store, study, judge, journal
+    If the study is saved anew meanwhile, only what the run's own plan asks too.
+    """
+
+    def __init__(self, store: Store, plan: Plan, judge: str, journal: Journal, sha: str) -> None:
+        """`sha`: that of the plan as it was stored when the run began."""
+        self._store, self._plan, self._judge, self._journal = store, plan, judge, journal
+        self._sha = sha
+        self._items = {item.id: item for item in plan.items}
         self._after = -1
 
     def __call__(self, limit: int) -> list[Ask]:
-        page = self._store.pending(
-            self._study, self._judge, self._after, limit,
+        while page := self._page(limit):
+            self._after = page[-1][0]
+            asks = [ask for _, ask in page]
+            if self._store.plan_sha(self._plan.study.name) != self._sha:  # looked at after the page
+                asks = [ask for ask in asks if still_asks(self._plan, ask, self._items)]
+            if asks:
+                return asks
+        return []
+
+    def _page(self, limit: int) -> list[tuple[int, Ask]]:
+        return self._store.pending(
+            self._plan.study.name, self._judge, self._after, limit,
             again=self._journal.again_if, began=self._journal.began,
         )  # fmt: skip
-        if page:
-            self._after = page[-1][0]
-        return [ask for _, ask in page]
 
 
 def counted(store: Store, study: str, settings: Settings, began: int | None = None) -> Counter[str]:

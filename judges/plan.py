@@ -55,6 +55,8 @@ class Plan:
     salt: str = ""
     """Where strangers share a store, whose asks these are (Store.salt): what one of them paid an
     endpoint for is no answer for another. Empty, the same ask is the same everywhere."""
+    stored: str = ""
+    """The sha under which it was read from a store; empty for one that was just made."""
 
     def judge(self, name: str) -> JudgeSpec:
         return next(judge for judge in self.study.judges if judge.name == name)
@@ -122,6 +124,23 @@ def call_for(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> Call:
     scene = _scene(plan, judge, items[ask.item], ask.shown, ask.labels,
                    items.get(ask.unrelated_item or ""))  # fmt: skip
     return _call(ask.key, judge, prompt, scene, parameters_of(judge, prompt, len(ask.shown)))
+
+
+def still_asks(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> bool:
+    """Whether an ask that a store holds now is one that this plan would send, byte for byte.
+
+    A study may be saved anew while its plan is being asked. An ask of the new plan, rendered from
+    the old one, would keep the answer to other words under its key.
+    """
+    known = {judge.name for judge in plan.study.judges}
+    if ask.item not in items or ask.judge not in known:
+        return False
+    if ask.prompt not in {prompt.name for prompt in plan.prompts}:
+        return False
+    call = call_for(plan, ask, items)
+    salt = plan.salt if call.judge.kind == "endpoint" else ""
+    identity = identity_of(call.judge, plan.study.families)
+    return key_of(identity, call, ask.repeat, salt=salt) == ask.key
 
 
 def save_plan(plan: Plan, store: Store) -> Changed:
@@ -340,6 +359,14 @@ def _call(
 
 def stored_plan(store: Store, name: str) -> Plan:
     """A study as it was saved: its items and prompts from the store, so no file is needed."""
+    while True:  # somebody may save it between two of these looks
+        sha = store.plan_sha(name)
+        plan = replace(_read_plan(store, name), stored=sha)
+        if store.plan_sha(name) == sha:
+            return plan
+
+
+def _read_plan(store: Store, name: str) -> Plan:
     study = store.study(name)
     items = tuple(store.items(name).values())
     texts = store.read(
@@ -350,4 +377,5 @@ def stored_plan(store: Store, name: str) -> Plan:
         (name,),
     )
     prompts = tuple(parse_prompt(text, name) for (text,) in texts)
-    return Plan(study, items, prompts, image_folder(study.data, store.folder_of(name)))
+    folder = image_folder(study.data, store.folder_of(name))
+    return Plan(study, items, prompts, folder, salt=store.salt_of(name))

@@ -57,7 +57,7 @@ def reread(store: Store, study: str, rule: str | None = None) -> Reread:
     rule = rule or store.study(study).reading
     asked_with = _asked_with(store)
     done = Reread()
-    changed: list[Judgement] = []
+    changed: list[tuple[Judgement, Judgement]] = []
     for judgement in store.judgements(study):
         if judgement.status not in READABLE_AGAIN:
             continue
@@ -71,7 +71,7 @@ def reread(store: Store, study: str, rule: str | None = None) -> Reread:
         now = _read_again(store, judgement, asked, rule, asked_with)
         if (told := _difference(judgement, now)) is not None:
             done.changed[told] += 1
-            changed.append(now)
+            changed.append((judgement, now))
     for start in range(0, len(changed), BATCH):
         _put(store, changed[start : start + BATCH])
     return done
@@ -110,10 +110,17 @@ def _difference(before: Judgement, now: Judgement) -> str | None:
     return None
 
 
-def _put(store: Store, changed: list[Judgement]) -> None:
+def _put(store: Store, changed: list[tuple[Judgement, Judgement]]) -> None:
+    """A reply that came meanwhile, by a run that is on, is newer than what was read again."""
+
     def work(connection: sqlite3.Connection) -> None:
-        for judgement in changed:
-            put_judgement(connection, judgement)
+        for before, now in changed:
+            there = connection.execute(
+                "SELECT status, time, reply FROM judgements JOIN replies USING(key) WHERE key=?",
+                (now.ask.key,),
+            ).fetchone()
+            if there == (before.status, before.time, before.reply):
+                put_judgement(connection, now)
 
     store.writer.run(work)
 

@@ -11,10 +11,11 @@ import secrets
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from judges.accounts import note_run, spent_by
 from judges.attempts import Attempts
+from judges.budget import Others
 from judges.cost import Ledger
 from judges.desk import Desk, JudgeState, Settings
 from judges.extraction import Extraction, extracted
@@ -30,6 +31,7 @@ from studies.errors import EvenhandError, StoreError
 from studies.journal import Journal, possibly_paid_twice
 from studies.records import Ask, Judgement, JudgeSpec
 from studies.store import Store
+from studies.writer import Work
 
 RECOUNT: Final = 2.0
 """Seconds between counts of what another process has settled of our asks."""
@@ -60,13 +62,16 @@ class Run:
         self.finished = threading.Event()
         self.extraction = Extraction.of(plan)
         self._keys, self._settings = hold_all(keys), settings
-        self._ledger = Ledger(plan.study.budget_usd, spent_by(store, plan.study.name))
         self._doubtful = len(possibly_paid_twice(store, plan.study.name))
         self._tally = Tally(
             counted(store, plan.study.name, settings),
             left_by_judge(store, plan.study.name, settings),
         )
         self._journal = Journal(store, again=settings.again, wall=settings.wall)
+        self._ledger = Ledger(plan.study.budget_usd, spent_by(store, plan.study.name))
+        if plan.study.budget_usd is not None:
+            self._journal.within = Others(store, plan, self.owner, self._ledger).within
+        self._sha = plan.stored or store.plan_sha(plan.study.name)
         self._desk: Desk | None = None
         self._noting: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -77,6 +82,10 @@ class Run:
     def owner(self) -> str:
         """Who holds the leases of this run: alive as long as its process is."""
         return self._journal.owner.id
+
+    async def write(self, work: Work) -> Any:
+        """A write beside the run's own: what the store does not take pauses the run."""
+        return await self._journal.write(work)
 
     @property
     def judges(self) -> list[JudgeSpec]:
@@ -197,6 +206,10 @@ class Run:
                 await house.let_go(self)
             finally:  # whoever waits for the end must not wait for ever
                 self._forget_keys()
+                with self._lock:
+                    if self.ended is None:  # its end could not be written down
+                        self.state, self.reason = "failed", scrub(reason) or "it broke off"
+                        self.ended = self._settings.wall()
                 self.finished.set()
 
     async def _ask(self, house: House) -> tuple[State, str]:
@@ -234,7 +247,7 @@ class Run:
         return seats
 
     def _pages(self, judge: str) -> Pages:
-        return Pages(self.store, self.plan.study.name, judge, self._journal)
+        return Pages(self.store, self.plan, judge, self._journal, self._sha)
 
     async def _settle(self, judgement: Judgement, attempts: Attempts) -> None:
         assert attempts.attempt is not None
@@ -249,12 +262,13 @@ class Run:
 
         def page(limit: int) -> list[Ask]:
             nonlocal after
-            asks = []
-            for seq, judgement in extraction.pending(self.store, after, limit):
-                after = seq
-                ask, _ = extraction.ask(judgement, items)
-                read[ask.key] = judgement
-                asks.append(ask)
+            asks: list[Ask] = []
+            while not asks and (found := extraction.pending(self.store, after, limit)):
+                after = found[-1][0]
+                for judgement in (one for _, one in found if extraction.knows(one, items)):
+                    ask, _ = extraction.ask(judgement, items)
+                    read[ask.key] = judgement
+                    asks.append(ask)
             return asks
 
         async def settle(judgement: Judgement, attempts: Attempts) -> None:
@@ -289,12 +303,18 @@ class Run:
         with contextlib.suppress(StoreError):
             self._tally.counts = Counter({"pending": 0} | self.store.counts(self.plan.study.name))
         if state == "done" and self._tally.counts["pending"]:
-            state, reason = "stopped", "some asks are still pending; start again to go on"
+            state, reason = "stopped", self._why_pending()
         with contextlib.suppress(StoreError):  # reported already
             self._journal.close()
         with self._lock:
             self.state, self.reason, self.ended = state, reason, self._settings.wall()
         self._note()
+
+    def _why_pending(self) -> str:
+        with contextlib.suppress(StoreError):
+            if self.store.plan_sha(self.plan.study.name) != self._sha:
+                return "the study was changed meanwhile; start again for what it asks now"
+        return "some asks are still pending; start again to go on"
 
     def _forget_keys(self) -> None:
         for key in self._keys.values():
@@ -314,8 +334,10 @@ def _verdict(desk: Desk) -> tuple[State, str]:
     ledger = desk.ledger
     if any(state.broke for state in desk.judges.values()):
         spent = ledger.before + ledger.total
-        reached = f"budget reached: ${spent:.4f} of ${ledger.budget or 0:.2f} spent, and one more "
-        return "stopped", "; ".join([reached + "call might exceed it", *stopped])
+        untold = ledger.untold_before + sum(ledger.untold.values())
+        more = f", {untold:,} calls may have been billed without telling" if untold else ""
+        reached = f"budget reached: ${spent:.4f} of ${ledger.budget or 0:.2f} spent{more}, and "
+        return "stopped", "; ".join([reached + "one more call might exceed it", *stopped])
     if halted:
         state: State = "stopped" if all(judge.left_out for judge in halted) else "failed"
         return state, "; ".join(stopped)

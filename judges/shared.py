@@ -82,7 +82,9 @@ class SharedEngine(Engine):
             if self._lent is None or self._refused(run, judge):
                 raise PlanError(f"judge {judge.name!r}: {self._refused(run, judge)}")
             whose = self._whose[run.id]
-            state.purse = Purse(run.store, self._lent, whose, run.id, judge.model, settings.wall)
+            state.purse = Purse(
+                run.store.path, self._lent, whose, run.id, judge.model, run.write, settings.wall
+            )
             state.price = state.purse.price
         return state
 

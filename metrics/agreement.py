@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from metrics import selection
+from metrics.codes import coded
 from metrics.intervals import Floats, Ints, divided, proportion
 from metrics.measures import Cell, Evidence, Measure, Tally, tallied
 from studies.frame import TIE
@@ -46,7 +47,8 @@ def cases_of(frame: pd.DataFrame) -> Cases:
 def majority(case: Ints, chosen: Ints, cases: int) -> Ints:
     """The most frequent choice of each case; no mode is a tie, no vote is UNKNOWN."""
     width = int(chosen.max(initial=0)) + 2
-    votes, counts = np.unique(case * width + chosen + 1, return_counts=True)
+    votes, code = coded(case * width + chosen + 1)
+    counts = np.bincount(code, minlength=len(votes))
     owner, choice = votes // width, votes % width - 1
     most = np.zeros(cases, np.int64)
     np.maximum.at(most, owner, counts)

@@ -19,6 +19,7 @@ Run = Literal["dual", "single", "first"]
 """dual: the mean of both orders, both read. single: each verdict by itself. first: only verdicts
 that show the baseline first, the one run of a judge that is not asked twice."""
 
+ONE_ORDER: Final = "asked in one order: there are no two scores to take the mean of"
 EXACT: Final = 1 + 1e-9
 """Exactly 1 counts as within 1."""
 
@@ -38,11 +39,13 @@ class Gaps:
     gap: Floats
     case: Ints
     item: Ints
+    why: str = NO_PEOPLE
+    """Where there is no entry."""
 
     @property
     def aligned(self) -> Alignment:
         if len(self.gap) == 0:
-            return Alignment(unknown(NO_PEOPLE, "score"), unknown(NO_PEOPLE, "share"))
+            return Alignment(unknown(self.why, "score"), unknown(self.why, "share"))
         within = proportion(self.gap <= EXACT, self.item)
         return Alignment(mean(self.gap, self.item, "score", (0, 4)), within)
 
@@ -92,7 +95,12 @@ class Scores:
         score, case, item = self._of(mine, run)
         gap = np.abs(score - divided(total, n)[case])
         known = np.isfinite(gap)
-        return Gaps(gap[known], case[known], item[known])
+        once = run == "dual" and bool(mine.any()) and not self.twice(mine)
+        return Gaps(gap[known], case[known], item[known], ONE_ORDER if once else NO_PEOPLE)
+
+    def twice(self, rows: selection.Mask) -> bool:
+        """Whether any of these verdicts was asked for in both orders."""
+        return bool((self.rows["orders"].to_numpy()[rows] > 1).any())
 
     def _of(self, mine: selection.Mask, run: Run) -> tuple[Floats, Ints, Ints]:
         if run == "first":
@@ -101,7 +109,7 @@ class Scores:
         score, item = self.score[mine], self.item[mine]
         if run != "dual":
             return score, case, item
-        whole = selection.in_complete_set(rows) | (rows["orders"] <= 1).to_numpy()
+        whole = selection.in_complete_set(rows)
         present, first, code = np.unique(case[whole], return_index=True, return_inverse=True)
         each = np.bincount(code, score[whole]) / np.maximum(np.bincount(code), 1)
         return each, present, item[whole][first]
@@ -128,10 +136,13 @@ class Scores:
 def alignment(frame: pd.DataFrame, judge: str, dual: bool = True) -> Alignment:
     """How far a judge's score is from the people's mean.
 
-    dual: the mean of its two signed scores, both orders read, else left out; otherwise each verdict
-    by itself. A person is held against the mean of the *other* people (leave one out).
+    dual: the mean of its two signed scores, both orders read, else left out; otherwise, and where
+    only one order was asked, each verdict by itself. A person is held against the mean of the
+    *other* people (leave one out).
     """
-    return Scores(frame).gaps(judge, "dual" if dual else "single").aligned
+    scores = Scores(frame)
+    both = dual and scores.twice(scores.judge == judge)
+    return scores.gaps(judge, "dual" if both else "single").aligned
 
 
 def always_tie(frame: pd.DataFrame) -> Alignment:

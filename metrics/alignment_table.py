@@ -13,6 +13,7 @@ import pandas as pd
 from metrics import selection
 from metrics.alignment import EXACT, Gaps, Run, Scores
 from metrics.intervals import Floats, Ints, paired_difference
+from metrics.stacking import stacked
 from studies.records import Estimate
 
 OVERALL: Final = "overall"
@@ -85,7 +86,7 @@ def alignment_table(
 
 def _together(frames: Mapping[str, pd.DataFrame], baseline: str | None) -> pd.DataFrame:
     """All judges' rows with what they saw, and every person's vote once."""
-    rows = selection.stacked(frames, "sees")
+    rows = stacked(frames, "sees")
     again = selection.people(rows) & rows.duplicated(VOTE).to_numpy()
     rows = selection.rows_of(rows, ~again)
     if baseline is None:
@@ -117,7 +118,7 @@ def _lines(scores: Scores, gaps: Gaps, judge: str, sees: str, run: Run) -> list[
     lines = []
     for model, cases in [*_models(scores).items(), (OVERALL, np.ones(scores.cases, bool))]:
         kept = cases[gaps.case]
-        got = Gaps(gaps.gap[kept], gaps.case[kept], gaps.item[kept]).aligned
+        got = Gaps(gaps.gap[kept], gaps.case[kept], gaps.item[kept], gaps.why).aligned
         lines.append(AlignmentRow(judge, sees, run, model, got.mae, got.consistency))
     return lines
 

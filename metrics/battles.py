@@ -20,7 +20,8 @@ STRONG_WINS: Final = 3
 """Arena-Hard counts "much better" as three wins. These weights are not sample size."""
 
 _PICKS: Final = {"model_a": 0, "model_b": 1, "tie": TIE, "tie (bothbad)": TIE, "both_bad": TIE}
-_COLUMNS: Final = ["item", "judge", "status", "noise", "pick", "margin", "first", "second"]
+FOUGHT: Final = ["item", "judge", "status", "noise", "pick", "margin", "first", "second"]
+"""What a battle is read from."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +66,7 @@ def battles(
     if outcome not in ("verdict", "probability"):
         raise ValueError(f"No outcome named {outcome!r}. Known: verdict, probability")
     soft = [name for name in ("p_0", "p_1") if name in frame and outcome == "probability"]
-    pairs = frame.loc[(frame["options"] == 2) & ~frame["noise"], _COLUMNS + soft]
+    pairs = frame.loc[(frame["options"] == 2) & ~frame["noise"], FOUGHT + soft]
     names = observed(pairs["first"], pairs["second"])
     rows = picked(pairs)
     rows = rows[rows["first"].cat.codes.to_numpy() != rows["second"].cat.codes.to_numpy()]
@@ -200,22 +201,19 @@ class PairCounts:
 def pair_counts(data: Battles) -> PairCounts:
     """Aggregate battles once; everything after this costs the same for 10k and 1M battles."""
     models = len(data.names)
-    code = np.minimum(data.first, data.second) * models
+    code = np.minimum(data.first, data.second)
+    code *= models
     code += np.maximum(data.first, data.second)
-    # |outcome − 1| where the low one stood second: its share of the battle.
-    share: Floats = np.abs(data.outcome - (data.first > data.second))
     times = np.bincount(code, minlength=models * models)
     seen = np.flatnonzero(times)
     place = np.zeros(models * models, np.int64)
     place[seen] = np.arange(len(seen))
     pair = place[code]
-    weight = data.weight.astype(np.float64)
-    won = share * weight
-    doubled = 2 * share
-    word = doubled.astype(np.int64)  # lost, tied, won
-    cell = (pair * 3 + word) * (STRONG_WINS + 1) + data.weight
-    if (word != doubled).any():  # fractions: no two battles are the same one
-        cell = np.arange(len(data))
+    # |outcome − 1| where the low one stood second: its share of the battle.
+    share: Floats = np.abs(data.outcome - (data.first > data.second))
+    cell = _cells(pair, share, data.weight)
+    won, weight = share * data.weight, data.weight.astype(np.float64)
+    del code, share  # each of millions
     kept, kind, multiplicity = item_kinds(data.item, data.items, cell)
     return PairCounts(
         names=data.names,
@@ -227,6 +225,18 @@ def pair_counts(data: Battles) -> PairCounts:
         multiplicity=multiplicity,
         **_entries(kind, pair[kept], won[kept], weight[kept] - won[kept], len(seen)),
     )
+
+
+def _cells(pair: Ints, share: Floats, weight: Ints) -> Ints:
+    """All that matters of a battle: who met, lost, tied or won, and how often it counts."""
+    word = (2 * share).astype(np.int8)
+    if (word != 2 * share).any():  # fractions: no two battles are the same one
+        return np.arange(len(pair))
+    cell = pair * 3
+    cell += word
+    cell *= STRONG_WINS + 1
+    cell += weight
+    return cell
 
 
 def _entries(kind: Ints, pair: Ints, won: Floats, lost: Floats, pairs: int) -> dict[str, Any]:

@@ -13,15 +13,16 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from metrics import selection
 from metrics.agreement import CASE, UNKNOWN, majority
+from metrics.codes import coded
 from metrics.intervals import (
     Floats,
     Ints,
     Statistic,
     divided,
-    item_sums,
     jackknife,
     joined,
     proportion,
@@ -32,6 +33,8 @@ from studies.records import Estimate
 
 PEOPLE: Final = "people"
 ASK: Final = (*CASE, "shown")
+_READ: Final = (*selection.ORDER, "options", "status", "noise", "pick")
+"""What a verdict is known by: of millions of rows the other columns are most of the memory."""
 NOTHING: Final = "nothing that both judged"
 ONE_WORD: Final = "both always say the same one thing: chance cannot be told apart"
 
@@ -63,14 +66,19 @@ def _coefficients(a: Ints, b: Ints, item: Ints, note: str) -> tuple[Estimate, Es
         why = note or NOTHING
         return unknown(why, "share"), unknown(why, "kappa"), unknown(why, "alpha")
     size = int(max(a.max(), b.max())) + 2
-    cell = (a + 1) * size + b + 1
-    table = (cell[:, None] == np.arange(size * size)).astype(np.float64)
-    _, sums = item_sums(table, item)
+    sums = _tables((a + 1) * size + b + 1, item, size * size)
     return (
         proportion(a == b, item, note=note),
         _beyond(sums, _kappa(size), len(a), "kappa", note),
         _beyond(sums, _alpha(size), len(a), "alpha", note),
     )
+
+
+def _tables(cell: Ints, item: Ints, cells: int) -> Floats:
+    """How often each item has each cell of the table of two voices."""
+    present, code = coded(item)
+    counts = np.bincount(code * cells + cell, minlength=len(present) * cells)
+    return counts.reshape(len(present), cells).astype(np.float64)
 
 
 def _beyond(sums: Floats, statistic: Statistic, n: int, unit: str, note: str) -> Estimate:
@@ -114,27 +122,28 @@ class Grid:
     """What every voice said to every ask: a slot, TIE, or UNKNOWN where it was not asked."""
 
     voices: list[str]
-    said: Ints
+    said: NDArray[np.int8]
     item: Ints
     asks: pd.DataFrame
     """One row of the frame for each ask: what was shown."""
 
     def between(self, first: str, second: str, note: str = "") -> Concord:
-        a, b = (self.said[self.voices.index(name)] for name in (first, second))
+        a, b = (self.said[self.voices.index(name)].astype(np.int64) for name in (first, second))
         both = (a != UNKNOWN) & (b != UNKNOWN)
         return concord(a[both], b[both], self.item[both], note)
 
 
 def grid(frame: pd.DataFrame) -> Grid:
     """Machines by their modal verdict on each order; the people's majority, if any, is first."""
-    rows = selection.one_vote(selection.picked(frame))
+    rows = selection.one_vote(selection.picked(frame[list(_READ)]))
     human = selection.people(rows)
     machine = selection.modal(selection.rows_of(rows, ~human))
     ask, asks = selection.group_codes(machine, ASK)
-    names = sorted({str(name) for name in machine["judge"]})
-    line = pd.Categorical(machine["judge"].astype(str), names).codes.astype(np.int64)
-    said = np.full((len(names), asks), UNKNOWN, np.int64)
-    said[line, ask] = machine["pick"]
+    judge = machine["judge"].astype("category").cat.remove_unused_categories()
+    names = sorted(str(name) for name in judge.cat.categories)
+    line = np.array([names.index(str(name)) for name in judge.cat.categories], np.int64)
+    said = np.full((len(names), asks), UNKNOWN, np.int8)
+    said[line[judge.cat.codes.to_numpy()], ask] = machine["pick"]
     first = machine.iloc[selection.first_rows(ask, asks)]
     item = selection.item_codes(first)
     if not human.any() or asks == 0:
@@ -143,7 +152,7 @@ def grid(frame: pd.DataFrame) -> Grid:
     return Grid([PEOPLE, *names], np.concatenate([theirs[None, :], said]), item, first)
 
 
-def _majority_slots(asks: pd.DataFrame, votes: pd.DataFrame) -> Ints:
+def _majority_slots(asks: pd.DataFrame, votes: pd.DataFrame) -> NDArray[np.int8]:
     """The people's majority in the slots of each ask; UNKNOWN where nobody voted."""
     both = pd.concat([asks[[*ASK, "options", "pick"]], votes[[*ASK, "options", "pick"]]])
     both = both.astype(dict.fromkeys(ASK, "category"))
@@ -154,7 +163,7 @@ def _majority_slots(asks: pd.DataFrame, votes: pd.DataFrame) -> Ints:
     winner = majority(case[voted], chosen[voted], cases)[case[: len(asks)]]
     placed = selection.slots(both.iloc[: len(asks)], names)
     slot = (placed == winner[:, None]).argmax(axis=1)
-    return np.where(winner >= 0, slot, winner)
+    return np.where(winner >= 0, slot, winner).astype(np.int8)
 
 
 def matrix(frame: pd.DataFrame) -> dict[str, dict[str, Concord]]:
@@ -198,10 +207,9 @@ def votes_of(frame: pd.DataFrame) -> Votes:
 
     One vote a person and case, the first: who was asked again is not two people.
     """
-    rows = selection.picked(frame)
+    rows = selection.picked(selection.rows_of(frame, selection.people(frame)))
     case, cases = selection.group_codes(rows, CASE)
-    human = selection.people(rows)
-    return votes_among(rows, human, case, cases)
+    return votes_among(rows, np.ones(len(rows), bool), case, cases)
 
 
 def votes_among(rows: pd.DataFrame, human: selection.Mask, case: Ints, cases: int) -> Votes:

@@ -12,10 +12,9 @@ import pandas as pd
 from metrics import preference, selection
 from metrics.intervals import unknown
 from metrics.measures import Cell, Evidence
-from studies.frame import NO_PICK
+from metrics.prompt_kinds import scoring
 from studies.records import Estimate
 
-FACTUALITY: Final = "creation-factuality"
 NO_SCORES: Final = "no visual factuality score"
 
 
@@ -53,13 +52,14 @@ def creation_table(
     heard = _with_baseline(selection.pairs(heard), baseline)
     evidence = Evidence(heard, by)
     cell = evidence.frame["cell"].to_numpy()
-    scoring = _scores(heard)
+    # Unread replies of a prompt that scores are failures of the score, not of the verdict.
+    scored = scoring(heard)
     table = {}
     for code, key in enumerate(evidence.cells if len(heard) else []):
         here = cell == code
         table[key] = _rows(
-            selection.rows_of(heard, here & ~scoring),
-            selection.rows_of(heard, here & scoring),
+            selection.rows_of(heard, here & ~scored),
+            selection.rows_of(heard, here & scored),
             baseline,
         )
     return table
@@ -69,17 +69,6 @@ def _with_baseline(rows: pd.DataFrame, baseline: str | None) -> pd.DataFrame:
     if baseline is None:
         return rows
     return selection.rows_of(rows, (rows["first"] == baseline) | (rows["second"] == baseline))
-
-
-def _scores(frame: pd.DataFrame) -> selection.Mask:
-    """Rows of prompts that score two answers and pick none: by what was read, or by their name.
-
-    Unread replies of such a prompt are failures of the score, not of the five-level verdict.
-    """
-    scored = selection.evidence(frame) & (frame["pick"] == NO_PICK).to_numpy()
-    prompt = frame["prompt"].astype(str)
-    known = set(prompt[scored]) | {name for name in set(prompt) if name.startswith(FACTUALITY)}
-    return prompt.isin(known).to_numpy(bool)
 
 
 def _rows(judged: pd.DataFrame, scored: pd.DataFrame, baseline: str | None) -> list[CreationRow]:

@@ -6,7 +6,7 @@ the rows again: the totals of the cells that are left say it all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -176,13 +176,29 @@ def _counted_in_parts(
     """The same totals, some items at a time."""
     item, items = selection.codes_of(whole.frame["item"])
     blocks = len(item) // BLOCK + 1
-    block = item * blocks // max(items, 1)
+    block = (item * blocks // max(items, 1)).astype(np.int16)
+    del item
     found: dict[str, list[_Totals]] = {measure.name: [] for measure in measures}
     for number in range(blocks):
         part = _Part(whole, block == number, flags)
-        for measure in measures:
-            found[measure.name].append(_counted(measure, part))
-    return {name: _together(totals, items) for name, totals in found.items()}
+        for totals in _alike(_counted(measure, part) for measure in measures):
+            found[totals.measure.name].append(totals)
+    names = list(found)
+    joined_up = _alike(_together(found.pop(name), items) for name in names)
+    return dict(zip(names, joined_up, strict=True))
+
+
+def _alike(made: Iterable[_Totals]) -> Iterator[_Totals]:
+    """Most measures count the same items of the same cells: they share the list of them."""
+    known: list[_Totals] = []
+    for one in made:
+        same = [k for k in known if np.array_equal(k.cell, one.cell)]
+        same = [k for k in same if np.array_equal(k.item, one.item)]
+        if same:
+            yield replace(one, cell=same[0].cell, item=same[0].item)
+        else:
+            known.append(one)
+            yield one
 
 
 def _together(parts: list[_Totals], items: int) -> _Totals:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from metrics.battles import Battles, Floats, Ints, Weighting, battles
-from metrics.elo_orders import batches, plan_order, play
+from metrics.elo_orders import Lineup, batches, plan_order, play
+from metrics.elo_tail import late_finals
 from studies.records import Estimate
 
 LEVEL: Final = 0.95
+FAR: Final = "plan order lies outside what other orders give; read Bradley–Terry"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,11 @@ class EloRating:
     order_low: float | None
     order_high: float | None
     matches: int
+
+    @property
+    def strays(self) -> bool:
+        """Plan order lies outside the rating's own interval: battles came in blocks."""
+        return self.estimate.note == FAR
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,21 +105,51 @@ def elo(
     if data.items < 2:
         orders = rounds = 0
     at = _points(int(data.weight.sum()), points)
-    lineups = chain(
+    final, path = _ends(data, rng, chosen, orders, rounds) if points <= 1 else (None, None)
+    if final is None or path is None:
+        final, path = _played(data, _lineups(data, rng, orders, rounds), chosen, at, 1 + orders)
+    return Elo(
+        _table(data, final + chosen.start, orders, chosen),
+        _curve(data.names, at, path + chosen.start),
+    )
+
+
+def _lineups(
+    data: Battles, rng: np.random.Generator, orders: int, rounds: int
+) -> Iterator[npt.NDArray[np.int32]]:
+    """Shuffles of the items, then draws of as many."""
+    return chain(
         (rng.permutation(np.arange(data.items, dtype=np.int32)) for _ in range(orders)),
         (rng.integers(0, data.items, data.items, np.int32) for _ in range(rounds)),
     )
-    finals, paths, unseen = [], [], 1 + orders
+
+
+def _played(
+    data: Battles, lineups: Iterator[Lineup], chosen: EloSettings, at: Ints, watched: int
+) -> tuple[Floats, Floats]:
+    """(final ratings, snapshots of the first orders), every battle played."""
+    finals, paths = [], []
     for rows in batches(data, lineups):
-        watched = min(unseen, len(rows))
-        final, path = play(data, rows, k=chosen.k, slope=chosen.slope, at=at, watched=watched)
+        seen = min(watched, len(rows))
+        final, path = play(data, rows, k=chosen.k, slope=chosen.slope, at=at, watched=seen)
         finals.append(final)
         paths.append(path)
-        unseen -= watched
-    return Elo(
-        _table(data, np.concatenate(finals, axis=1) + chosen.start, orders, chosen),
-        _curve(data.names, at, np.concatenate(paths, axis=2) + chosen.start),
-    )
+        watched -= seen
+    return np.concatenate(finals, axis=1), np.concatenate(paths, axis=2)
+
+
+def _ends(
+    data: Battles, rng: np.random.Generator, chosen: EloSettings, orders: int, rounds: int
+) -> tuple[Floats, Floats] | tuple[None, None]:
+    """The same where only the ends are asked for, from the last battles if these decide them."""
+    before = rng.bit_generator.state
+    lineups = _lineups(data, rng, orders, rounds)
+    final = late_finals(data, lineups, k=chosen.k, slope=chosen.slope)
+    if final is None:
+        rng.bit_generator.state = before  # the same line-ups again, from their beginning
+        return None, None
+    seen = final[:, : 1 + orders]
+    return final, np.stack([np.zeros_like(seen), seen])
 
 
 def elo_table(
@@ -197,7 +235,7 @@ def _far(value: float, interval: tuple[Floats, Floats] | None, row: int) -> str:
     """Plan order may come in blocks, and Elo forgets: then its last block decides."""
     if interval is None or interval[0][row] <= value <= interval[1][row]:
         return ""
-    return "plan order lies outside what other orders give; read Bradley–Terry"
+    return FAR
 
 
 def items_seen(data: Battles) -> Ints:

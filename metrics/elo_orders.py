@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice, pairwise
 
 import numpy as np
@@ -15,10 +16,16 @@ _BLOCK = 1024
 
 
 _CELLS = 60_000_000
-"""Battles times orders that run side by side: 1M battles stay within 1 GB."""
+"""Numbers that are laid out at once: 1M battles in 60 orders stay within 1 GB."""
+
+_CHUNK = 16 * _BLOCK
+"""Steps that are laid out at a time where all of them are too many."""
 
 Lineup = npt.NDArray[np.int32] | Ints
 """Item codes in the order in which the items are played."""
+Codes = npt.NDArray[np.int32]
+"""What is played: (first, second, outcome) in one number, so that `play` looks up small tables, not
+a million battles. The largest is a battle that is none."""
 
 
 def plan_order(data: Battles) -> Ints:
@@ -26,53 +33,135 @@ def plan_order(data: Battles) -> Ints:
     return np.repeat(np.arange(len(data)), data.weight)
 
 
-def batches(data: Battles, lineups: Iterator[Lineup]) -> Iterator[npt.NDArray[np.int32]]:
-    """Plan order, then the line-ups, as rows for `play`, in batches that fit into memory."""
-    room = max(1, _CELLS // max(1, int(data.weight.sum())))
-    yield item_orders(data, list(islice(lineups, room)))
-    while batch := list(islice(lineups, room)):
-        yield item_orders(data, batch)[1:]
+def batches(data: Battles, lineups: Iterator[Lineup]) -> Iterator[Codes | Streamed]:
+    """Plan order, then the line-ups, as rows for `play`, in batches that fit into memory.
 
-
-def item_orders(data: Battles, lineups: Sequence[Lineup]) -> npt.NDArray[np.int32]:
-    """What is played in plan order (row 0), then in each given line-up of items, as codes.
-
-    A code is (first, second, outcome) in one number: `play` then looks up small tables, not a
-    million battles. A line-up may hold an item several times (a bootstrap draw), so rows differ in
-    length: what is missing at the end is a code of its own, a battle that is none.
+    A step costs nearly the same for ten orders as for a hundred, so orders that are too long to lie
+    side by side are laid out a little at a time instead; then only their items must fit.
     """
-    plan = plan_order(data)
+    room = max(1, _CELLS // max(1, int(data.weight.sum())))
+    batch = list(islice(lineups, room + 1))
+    if len(batch) <= room:
+        yield item_orders(data, batch)
+        return
+    room = max(1, _CELLS // max(1, data.items))
+    batch += islice(lineups, max(0, room - len(batch)))
+    battles = by_item(data)
+    for start in range(0, len(batch), room):
+        yield Streamed(battles, batch[start : start + room], plan=start == 0)
+    while batch := list(islice(lineups, room)):
+        yield Streamed(battles, batch, plan=False)
+
+
+@dataclass(frozen=True, eq=False)
+class ByItem:
+    """The codes of all battles in plan order, and item after item."""
+
+    plan: Codes
+    grouped: Codes
+    starts: Ints
+    """Where each item begins among the grouped ones."""
+    sizes: Ints
+    none: int
+
+
+def by_item(data: Battles) -> ByItem:
     models = len(data.names)
-    code = ((data.first * models + data.second) * 3 + 2 * data.outcome).astype(np.int32)
-    grouped = code[plan[np.argsort(data.item[plan], kind="stable")]]
-    sizes = np.bincount(data.item[plan], minlength=data.items)
-    starts = np.cumsum(sizes) - sizes
-    longest = max([len(plan), *(int(sizes[lineup].sum()) for lineup in lineups)])
-    orders = np.full((1 + len(lineups), longest), 3 * models * models, np.int32)
-    orders[0, : len(plan)] = code[plan]
+    code = ((data.first * models + data.second) * 3).astype(np.int32)
+    code += (2 * data.outcome).astype(np.int32)
+    item = data.item
+    if (data.weight != 1).any():
+        plan = plan_order(data)
+        code, item = code[plan], item[plan]
+    in_turn = bool((item[1:] >= item[:-1]).all())
+    grouped = code if in_turn else code[np.argsort(item, kind="stable")]
+    sizes = np.bincount(item, minlength=data.items)
+    return ByItem(code, grouped, np.cumsum(sizes) - sizes, sizes, 3 * models * models)
+
+
+def item_orders(data: Battles, lineups: Sequence[Lineup]) -> Codes:
+    """What is played in plan order (row 0), then in each given line-up of items.
+
+    A line-up may hold an item several times (a bootstrap draw), so rows differ in length: what is
+    missing at the end is a battle that is none.
+    """
+    battles = by_item(data)
+    sizes, starts = battles.sizes, battles.starts
+    longest = max([len(battles.plan), *(int(sizes[lineup].sum()) for lineup in lineups)])
+    orders = np.full((1 + len(lineups), longest), battles.none, np.int32)
+    orders[0, : len(battles.plan)] = battles.plan
     one_each = bool((sizes == 1).all())
     for row, lineup in enumerate(lineups, start=1):
         if one_each:
-            orders[row, : len(lineup)] = grouped[lineup]
+            orders[row, : len(lineup)] = battles.grouped[lineup]
             continue
         length = sizes[lineup]
         offset = starts[lineup] - (np.cumsum(length) - length)
         places = np.repeat(offset, length) + np.arange(length.sum())
-        orders[row, : len(places)] = grouped[places]
+        orders[row, : len(places)] = battles.grouped[places]
     return orders
+
+
+class Streamed:
+    """The same orders, of which only some thousand steps are laid out at a time."""
+
+    def __init__(self, battles: ByItem, lineups: Sequence[Lineup], *, plan: bool) -> None:
+        self._battles, self._lineups, self._plan = battles, lineups, plan
+        self._ends = [np.cumsum(battles.sizes[lineup]).astype(np.int32) for lineup in lineups]
+        """After how many steps each item of a line-up is done."""
+        lengths = [int(ends[-1]) for ends in self._ends]
+        self.shape = (len(lineups) + plan, max([len(battles.plan) if plan else 0, *lengths]))
+        self._from, self._laid = -1, np.zeros((0, 0), np.int32)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def steps(self, start: int, stop: int) -> Codes:
+        """What is played from step to step; both within one run of `_BLOCK` steps."""
+        begin = start // _CHUNK * _CHUNK
+        if begin != self._from:
+            self._from, self._laid = begin, self._lay_out(begin, min(begin + _CHUNK, self.shape[1]))
+        return self._laid[:, start - begin : stop - begin]
+
+    def _lay_out(self, start: int, stop: int) -> Codes:
+        made = np.full((len(self), stop - start), self._battles.none, np.int32)
+        if self._plan:
+            part = self._battles.plan[start:stop]
+            made[0, : len(part)] = part
+        for row, (lineup, ends) in enumerate(
+            zip(self._lineups, self._ends, strict=True), start=int(self._plan)
+        ):
+            places = self._places(lineup, ends, start, stop)
+            made[row, : len(places)] = self._battles.grouped[places]
+        return made
+
+    def _places(self, lineup: Lineup, ends: Codes, start: int, stop: int) -> Ints:
+        """Where among the grouped battles those of these steps stand."""
+        low, high = np.searchsorted(ends, start, "right"), np.searchsorted(ends, stop, "left")
+        item, end = lineup[low : high + 1], ends[low : high + 1].astype(np.int64)
+        begin = end - self._battles.sizes[item]
+        length = np.minimum(end, stop) - np.maximum(begin, start)
+        offset = np.repeat(self._battles.starts[item] - begin, length)
+        return offset + np.arange(start, start + len(offset))
+
+
+def _steps(orders: Codes | Streamed, start: int, stop: int) -> Codes:
+    return orders.steps(start, stop) if isinstance(orders, Streamed) else orders[:, start:stop]
 
 
 def play(
     data: Battles,
-    orders: npt.NDArray[np.int32],
+    orders: Codes | Streamed,
     *,
     k: float,
     slope: float,
     at: Ints,
     watched: int,
+    begin: Floats | None = None,
 ) -> tuple[Floats, Floats]:
     """Ratings relative to the start: final [contestant, order], and snapshots of the first
-    `watched` orders after `at` battles [point, contestant, order].
+    `watched` orders after `at` battles [point, contestant, order]. They begin at the start, or
+    where `begin` says.
 
     With h = slope/2 · rating, the expected score is (1 + tanh(h_a − h_b))/2. So a step is one
     gather, one tanh and one scatter over all orders at once.
@@ -84,6 +173,8 @@ def play(
     second = np.append(code // 3 % max(1, models), models) * width
     gain = 0.25 * slope * k * (np.append(code % 3, 1) - 1.0)
     state = np.zeros((models + 1) * width)
+    if begin is not None:
+        state[: models * width] = begin.ravel() * (slope / 2)
     snapshots = np.zeros((len(at), models, watched))
     column = np.arange(width)
     taken = 0
@@ -91,7 +182,7 @@ def play(
         while taken < len(at) and at[taken] == start:
             snapshots[taken] = state.reshape(models + 1, width)[:models, :watched]
             taken += 1
-        block = np.ascontiguousarray(orders[:, start:stop].T)
+        block = np.ascontiguousarray(_steps(orders, start, stop).T)
         places = np.empty((stop - start, 2, width), np.int64)
         np.add(first[block], column, out=places[:, 0])
         np.add(second[block], column, out=places[:, 1])

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from scipy.special import stdtrit
 
+from metrics.codes import coded
 from studies.records import Estimate
 
 Floats = NDArray[np.float64]
@@ -59,10 +60,17 @@ def divided(total: ArrayLike, n: ArrayLike) -> Floats:
 
 def item_sums(values: Floats, items: Ints) -> tuple[Ints, Floats]:
     """The rows of each item added up: (item codes present, sums of shape (G, k))."""
-    present, code = np.unique(items, return_inverse=True)
+    present, code = _coded(items)
     columns = values.T if values.ndim == 2 else values[None, :]
     sums = [np.bincount(code, column, minlength=len(present)) for column in columns]
     return present, np.stack(sums, axis=1) if sums else np.zeros((len(present), 0))
+
+
+def _coded(items: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
+    """The items there are, and which of them each row is of."""
+    if np.issubdtype(items.dtype, np.integer):
+        return coded(items)
+    return np.unique(items, return_inverse=True)
 
 
 # -- proportions ---------------------------------------------------------------------------------
@@ -94,11 +102,13 @@ def proportion(
     With one verdict per item this is plain Wilson; `effective_n` says what several do to it. A
     share of 0 or 1 counts its items, not its verdicts; one item has no interval.
     """
-    y, codes = np.asarray(successes, np.float64), np.asarray(items)
+    y = np.asarray(successes, np.float64)
     if len(y) == 0:
         return unknown(note or "no verdicts", unit)
-    _, sums = item_sums(np.stack([y, np.ones_like(y)], axis=1), codes)
-    return proportions(sums[:, 0], sums[:, 1], np.zeros(len(sums), np.int64), 1, unit, note)[0]
+    present, code = _coded(np.asarray(items))
+    total = np.asarray(np.bincount(code, y), np.float64)
+    n = np.bincount(code).astype(np.float64)
+    return proportions(total, n, np.zeros(len(present), np.int64), 1, unit, note)[0]
 
 
 def effective_n(

@@ -9,6 +9,7 @@ import pandas as pd
 
 from metrics import selection
 from metrics.intervals import Ints, proportion
+from metrics.prompt_kinds import scoring
 from metrics.wins import Combine, Unreadable, appearances, outcomes
 from studies.frame import TIE
 from studies.records import Estimate
@@ -35,8 +36,9 @@ def jury(
     """Strict majority of the full panel over {x, y, tie} for each pair of answers to each item.
 
     A judge that said nothing still counts in the panel's size. An undecided case is missing, never
-    a tie: it lowers the coverage and widens the bounds.
+    a tie: it lowers the coverage and widens the bounds. Prompts that only score put no case.
     """
+    frame = selection.rows_of(frame, ~scoring(frame))
     frame = selection.pairs(selection.rows_of(frame, ~frame["noise"]))
     panel = tuple(sorted({str(name) for name in frame["judge"]}))
     cases = _decide(frame, outcomes(frame, combine, unreadable), len(panel))

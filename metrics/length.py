@@ -14,6 +14,7 @@ import pandas as pd
 from scipy.special import expit
 
 from metrics import selection
+from metrics.every import every
 from metrics.intervals import Floats, Ints, item_sums, joined, proportion, quantile, unknown
 from metrics.measures import Evidence, Measure, Tally, tallied
 from studies.frame import TIE
@@ -49,7 +50,7 @@ LONGER = Measure("longer", "share", _longer, empty=NO_LENGTHS)
 
 def length_preference(frame: pd.DataFrame) -> Estimate:
     """Share of decisive verdicts for the longer answer, complete order sets, equal lengths out."""
-    return LONGER.of(frame)
+    return every([LONGER], frame)[LONGER.name][()]
 
 
 def length_controlled(frame: pd.DataFrame, baseline: str) -> dict[str, Estimate]:

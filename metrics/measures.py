@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from metrics import selection
+from metrics.codes import coded
 from metrics.intervals import (
     CLUSTER_T,
     ONE_ITEM,
@@ -226,16 +227,6 @@ def cell_sums(tally: Tally) -> tuple[Ints, Ints, Floats]:
     present, code = coded(key)
     sums = [np.bincount(code, column, minlength=len(present)) for column in tally.sums.T]
     return present // max(items, 1), present % max(items, 1), np.stack(sums, axis=1)
-
-
-def coded(key: Ints) -> tuple[Ints, Ints]:
-    """np.unique with the inverse, by counting where the keys are dense enough."""
-    top = int(key.max(initial=-1)) + 1
-    if top > 4 * len(key) + 1000:
-        present, code = np.unique(key, return_inverse=True)
-        return present, code
-    here = np.bincount(key, minlength=top) > 0
-    return np.flatnonzero(here), (np.cumsum(here) - 1)[key]
 
 
 def tallied(rows: pd.DataFrame, *columns: object) -> Tally:

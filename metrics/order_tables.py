@@ -16,6 +16,8 @@ from metrics.order_tests import Test, bowker, mcnemar, sign, stuart_maxwell
 from studies.frame import TIE
 
 NO_PAIRS = "no pair was read in both orders"
+_READ = (*selection.ORDER, "options", "orders", "status", "noise", "pick", "first", "second")
+"""The columns a table is made of."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +105,7 @@ def _two_sided(hard: int, soft: int, lean: int) -> float:
 
 def order_tables(frame: pd.DataFrame, by: Sequence[str]) -> dict[Cell, OrderTable]:
     """The table of every cell; pairs read in exactly their two planned orders, modal verdicts."""
-    evidence = Evidence(frame, by)
+    evidence = Evidence(frame[[*dict.fromkeys((*by, *_READ))]], by)
     rows = selection.modal(evidence.complete)
     rows = selection.rows_of(rows, (rows["options"] == 2) & (rows["orders"] == 2))
     comparison, count = selection.group_codes(rows, selection.COMPARISON)

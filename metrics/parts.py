@@ -26,6 +26,7 @@ from metrics.bradley_terry import leaderboard
 from metrics.choice import choice_model
 from metrics.creation import creation_table
 from metrics.position import ACCURACY, ENTROPY
+from metrics.prompt_kinds import levelled, scoring
 from metrics.voters import voters
 from studies.records import Estimate
 
@@ -52,8 +53,18 @@ def _beside(rows: pd.DataFrame) -> Json:
         "accuracy": ACCURACY.of(rows),
         "contradictions": grade_panel.contradictions(rows),
         "unrelated_share": grade_panel.unrelated_share(rows),
+        **_by_the_authors(rows),
     }
     return {name: got for name, got in found.items() if got.value is not None}
+
+
+def _by_the_authors(rows: pd.DataFrame) -> dict[str, Estimate]:
+    """The three scores by the rule of the authors' code, where it counts items that ours does not:
+    those with an unread trial."""
+    if not grade.grade_table(rows).attrs["left_out"]:
+        return {}
+    got = grade.grade(rows, "gradelab")
+    return {f"{name}_gradelab": got[name] for name in ("grade", "entropy", "choice")}
 
 
 def _strength(frame: pd.DataFrame) -> Mapping[str, Estimate]:
@@ -70,12 +81,19 @@ def _places(frame: pd.DataFrame) -> Json:
     )
 
 
+def _in_levels(frame: pd.DataFrame) -> pd.DataFrame:
+    """The five-level verdicts: those of other prompts know no "much better"."""
+    return selection.rows_of(frame, levelled(frame))
+
+
 def _reward(frame: pd.DataFrame) -> Mapping[str, Estimate]:
-    return preference.reward(frame, baseline_of(frame)) if (frame["margin"] == 2).any() else {}
+    rows = _in_levels(frame)
+    return preference.reward(rows, baseline_of(rows)) if len(rows) else {}
 
 
 def _levels(frame: pd.DataFrame) -> Json:
-    return preference.five_levels(frame, baseline_of(frame)) if (frame["margin"] == 2).any() else {}
+    rows = _in_levels(frame)
+    return preference.five_levels(rows, baseline_of(rows)) if len(rows) else {}
 
 
 def baseline_of(frame: pd.DataFrame) -> str | None:
@@ -118,6 +136,9 @@ def _aligned(frame: pd.DataFrame, judge: str) -> dict[str, Estimate]:
 
 def _alignment(frame: pd.DataFrame) -> Json:
     """judge or person -> run -> model -> MAE and Consistency, as Creation-MMBench prints them."""
+    human, levels = selection.people(frame), levelled(frame)
+    if (levels & ~human).any():  # else all there is: the judge's levels are three
+        frame = selection.rows_of(frame, human | levels)
     table = alignment_table(frame, baseline_of(frame))
     nested: Json = {}
     for row in [*table.rows, *table.people, *table.always_tie]:
@@ -128,9 +149,8 @@ def _alignment(frame: pd.DataFrame) -> Json:
 
 def _creation(frame: pd.DataFrame) -> Json:
     """category -> model -> VFS, Reward, Win Rate and counts, where there are several categories."""
-    if not (frame["margin"] == 2).any() and not preference.score_columns(frame):
-        return {}
-    table = creation_table(frame, baseline_of(frame), ["category"])
+    rows = selection.rows_of(frame, levelled(frame) | scoring(frame))
+    table = creation_table(rows, baseline_of(rows), ["category"])
     return {
         category: {row.model: {name: getattr(row, name) for name in CREATION} for row in rows}
         for (category,), rows in table.items()

@@ -11,6 +11,7 @@ import pandas as pd
 
 from metrics import position_tallies as tallies
 from metrics import selection
+from metrics.every import every
 from metrics.intervals import joined, proportion
 from metrics.measures import Cell, Evidence, Measure
 from metrics.position_tallies import both_orders
@@ -89,25 +90,29 @@ MEASURES: Final = {
 
 def profile(frame: pd.DataFrame, by: Sequence[str] = ()) -> dict[Cell, dict[str, Estimate]]:
     """Every position measure of every cell; rows are counted once for all of them."""
-    evidence = Evidence(frame, by)
-    columns = {name: measure.each(evidence) for name, measure in MEASURES.items()}
-    return {cell: {name: columns[name][cell] for name in columns} for cell in evidence.cells}
+    columns = every(MEASURES.values(), frame, by)
+    cells = columns[CONSISTENCY.name]
+    return {cell: {name: columns[name][cell] for name in columns} for cell in cells}
+
+
+def _of(measure: Measure, frame: pd.DataFrame) -> Estimate:
+    return every([measure], frame)[measure.name][()]
 
 
 def first_share(frame: pd.DataFrame) -> Estimate:
     """first/(all decisive) over complete order sets; where one order was asked: all, noted."""
-    return FIRST_SHARE.of(frame)
+    return _of(FIRST_SHARE, frame)
 
 
 def tie_rate(frame: pd.DataFrame) -> Estimate:
     """Ties over the verdicts that the first-slot share looks at, and those of unknown order."""
-    return TIE_RATE.of(frame)
+    return _of(TIE_RATE, frame)
 
 
 def slot_entropy(frame: pd.DataFrame) -> Estimate:
     """Entropy of the pooled slot counts over log2 N, maximum likelihood; several N: weighted by
     their verdicts. Decisive verdicts of complete sets."""
-    return ENTROPY.of(frame)
+    return _of(ENTROPY, frame)
 
 
 def consistency(frame: pd.DataFrame) -> Estimate:
@@ -116,62 +121,62 @@ def consistency(frame: pd.DataFrame) -> Estimate:
     Repeats are reduced to their modal verdict first. A comparison counts only if every planned
     order was read: an unread reply lowers n, never the value.
     """
-    return CONSISTENCY.of(frame)
+    return _of(CONSISTENCY, frame)
 
 
 def conflict(frame: pd.DataFrame) -> Estimate:
     """1 − consistency."""
-    return CONFLICT.of(frame)
+    return _of(CONFLICT, frame)
 
 
 def hard_flips(frame: pd.DataFrame) -> Estimate:
     """Share of complete comparisons with two different winners."""
-    return HARD_FLIPS.of(frame)
+    return _of(HARD_FLIPS, frame)
 
 
 def soft_flips(frame: pd.DataFrame) -> Estimate:
     """Share of complete comparisons with one winner and a tie."""
-    return SOFT_FLIPS.of(frame)
+    return _of(SOFT_FLIPS, frame)
 
 
 def chance(frame: pd.DataFrame) -> Estimate:
     """The consistency that independent draws from the judge's own shares would have."""
-    return CHANCE.of(frame)
+    return _of(CHANCE, frame)
 
 
 def kappa(frame: pd.DataFrame) -> Estimate:
     """(consistency − chance)/(1 − chance)."""
-    return KAPPA.of(frame)
+    return _of(KAPPA, frame)
 
 
 def noise_floor(frame: pd.DataFrame) -> Estimate:
     """How often two readings of the very same order differ; noise-floor repeats included."""
-    return NOISE_FLOOR.of(frame)
+    return _of(NOISE_FLOOR, frame)
 
 
 def accuracy(frame: pd.DataFrame) -> Estimate:
     """Verdicts for the truly better answer over verdicts where there is one; a tie is wrong."""
-    return ACCURACY.of(frame)
+    return _of(ACCURACY, frame)
 
 
 def primacy(frame: pd.DataFrame) -> Estimate:
     """Share of pairs that flip toward the answer shown first (AA, AC, CA)."""
-    return PRIMACY.of(frame)
+    return _of(PRIMACY, frame)
 
 
 def recency(frame: pd.DataFrame) -> Estimate:
     """Share of pairs that flip toward the answer shown second (BB, BC, CB)."""
-    return RECENCY.of(frame)
+    return _of(RECENCY, frame)
 
 
 def fairness(frame: pd.DataFrame) -> Estimate:
     """Preference fairness, exactly recency − primacy: +1 all recency, −1 all primacy."""
-    return FAIRNESS.of(frame)
+    return _of(FAIRNESS, frame)
 
 
 def stability(frame: pd.DataFrame) -> Estimate:
     """Mean share of the modal verdict among repeats of one order."""
-    return STABILITY.of(frame)
+    return _of(STABILITY, frame)
 
 
 def flip_counts(frame: pd.DataFrame) -> dict[str, int]:

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from metrics.codes import Codes, by_appearance, coded, combined
 from studies.frame import NO_PICK, SEP, SUSPECT, TIE
-from studies.records import EVIDENCE, HUMAN_PREFIX, STATUSES
+from studies.records import EVIDENCE, HUMAN_PREFIX
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -121,30 +122,6 @@ def grouped(
     return frame.assign(**{column: pd.Categorical.from_codes(codes, pd.Index(known, dtype="str"))})
 
 
-def stacked(frames: Mapping[str, pd.DataFrame], column: str) -> pd.DataFrame:
-    """Several studies as one frame; `column` says which one a row is from (images, context …).
-
-    Items are the same items wherever they have the same id: that is what contrasts pair by.
-    """
-    parts = [frame.assign(**{column: name}) for name, frame in frames.items()]
-    if not parts:
-        raise ValueError("no frame to put together")
-    whole = pd.concat(
-        [part.astype(dict.fromkeys(_categoricals(part), object)) for part in parts],
-        ignore_index=True,
-    )
-    names = [*{name: None for part in parts for name in _categoricals(part)}, column]
-    return whole.astype({name: "category" for name in names if name != "status"}).assign(
-        status=pd.Categorical(whole["status"], categories=list(STATUSES))
-    )
-
-
-def _categoricals(frame: pd.DataFrame) -> list[str]:
-    return [
-        str(name) for name, kind in frame.dtypes.items() if isinstance(kind, pd.CategoricalDtype)
-    ]
-
-
 def soft_points(frame: pd.DataFrame) -> Floats:
     """What each slot takes from a verdict by its label probabilities, ties shared out evenly.
 
@@ -166,24 +143,40 @@ def soft_points(frame: pd.DataFrame) -> Floats:
 def codes_of(column: pd.Series) -> tuple[Ints, int]:
     """Integer codes of a column and how many there can be; a missing value is a code too."""
     if isinstance(column.dtype, pd.CategoricalDtype):
-        codes = column.cat.codes.to_numpy().astype(np.int64)
-        return codes + 1, len(column.cat.categories) + 1
+        codes = np.add(column.cat.codes.to_numpy(), 1, dtype=np.int64)
+        return codes, len(column.cat.categories) + 1
     codes, values = pd.factorize(column, use_na_sentinel=False)
     return codes.astype(np.int64), len(values)
 
 
 def group_codes(frame: pd.DataFrame, columns: Sequence[str]) -> tuple[Ints, int]:
     """Dense codes 0…n−1 of the rows' combinations of `columns`, in order of appearance, and n."""
-    key, size = np.zeros(len(frame), np.int64), 1
-    for name in columns:
-        codes, count = codes_of(frame[name])
-        if size * max(count, 1) > 2**62:
-            key, values = pd.factorize(key)
-            size = len(values)
-        key = key * count + codes
-        size *= max(count, 1)
-    dense, values = pd.factorize(key)
-    return dense.astype(np.int64), len(values)
+    key, size = combined((frame[name] for name in columns), len(frame))
+    codes, count = by_appearance(key, size)
+    return codes.astype(np.int64), count
+
+
+def combinations(frame: pd.DataFrame, columns: Sequence[str]) -> list[tuple[str, ...]]:
+    """The combinations of some categorical columns that occur, in the order of their categories."""
+    code, count = group_codes(frame, columns)
+    first = first_rows(code, count)
+    known = [frame[name].cat for name in columns]
+    found = sorted(zip(*(one.codes.to_numpy()[first].tolist() for one in known), strict=True))
+    return [
+        tuple(str(one.categories[place]) for one, place in zip(known, places, strict=True))
+        for places in found
+        if min(places, default=0) >= 0
+    ]
+
+
+def items_by(frame: pd.DataFrame, column: str) -> dict[str, int]:
+    """How many items each value of a categorical column has, in the order of its categories."""
+    group, groups = codes_of(frame[column])
+    item, items = codes_of(frame["item"])
+    both, _ = coded(group * items + item)
+    counts = np.bincount(both // max(items, 1), minlength=groups)[1:]
+    names = frame[column].cat.categories
+    return {str(name): int(n) for name, n in zip(names, counts, strict=True) if n}
 
 
 def item_codes(frame: pd.DataFrame) -> Ints:
@@ -239,6 +232,12 @@ def contestants(frame: pd.DataFrame) -> list[str]:
 
 def slots(frame: pd.DataFrame, names: Sequence[str]) -> Ints:
     """Who stands where: (rows, widest N) indices into `names`, ABSENT where there is no slot."""
+    codes, table = _standing(frame, names)
+    return table[codes]
+
+
+def _standing(frame: pd.DataFrame, names: Sequence[str]) -> tuple[Codes, Ints]:
+    """(arrangement of each row, who stands where in each arrangement)."""
     shown = frame["shown"].astype("category")
     index = {name: code for code, name in enumerate(names)}
     width = int(frame["options"].max()) if len(frame) else 0
@@ -247,14 +246,14 @@ def slots(frame: pd.DataFrame, names: Sequence[str]) -> Ints:
     for code in np.unique(codes):
         for slot, name in enumerate(str(shown.cat.categories[code]).split(SEP)):
             table[code, slot] = index[name]
-    return table[codes]
+    return codes, table
 
 
 def chosen(frame: pd.DataFrame, names: Sequence[str]) -> Ints:
     """The contestant picked in each row as an index into `names`; TIE stays TIE."""
-    pick = frame["pick"].to_numpy().astype(np.int64)
+    pick = frame["pick"].to_numpy()
     if len(frame) == 0:
-        return pick
-    placed = slots(frame, names)
-    who = placed[np.arange(len(frame)), np.maximum(pick, 0)]
+        return pick.astype(np.int64)
+    codes, table = _standing(frame, names)
+    who = table[codes, np.maximum(pick, 0)]
     return np.where(pick >= 0, who, pick)

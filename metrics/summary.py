@@ -20,6 +20,7 @@ from metrics.leaderboard import leaderboard_rows
 from metrics.measures import Cell, Evidence
 from metrics.parts import PARTS
 from metrics.position_term import position_term
+from metrics.prompt_kinds import levelled, scoring
 from metrics.rating_parts import rating_parts
 from metrics.verification import verification
 from studies.records import STATUSES, Check, Estimate
@@ -163,7 +164,10 @@ def _leaderboard(
     unreadable: wins.Unreadable,
     rng: np.random.Generator,
 ) -> Json:
-    """model -> matches, and wins over decisive head-to-heads against the reference."""
+    """model -> matches, and wins over decisive head-to-heads against the reference. Five-level
+    verdicts have a table of their own, as on the page: none is in it beside pairwise ones."""
+    others = selection.rows_of(frame, ~(levelled(frame) | scoring(frame)))
+    frame = others if len(selection.pairs(others)) else frame
     rows = leaderboard_rows(
         frame, rng=rng, combine=combine, unreadable=unreadable, orders=0, rounds=0
     )

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, Literal, get_args
 
 import numpy as np
 import pandas as pd
 
 from metrics import selection
+from metrics.codes import coded
 from metrics.intervals import Floats, Ints, joined, proportions, unknown
-from metrics.measures import Cell, Evidence, Measure, Tally, coded, order_sets, tallied
-from studies.frame import NO_PICK, TIE
+from metrics.measures import Cell, Evidence, Measure, Tally, order_sets, tallied
+from metrics.prompt_kinds import scoring
+from studies.frame import NO_PICK, SEP, TIE
 from studies.records import Estimate
 
 Outcome = selection.Outcome
@@ -46,13 +48,13 @@ def _check(value: str, allowed: object) -> None:
 
 
 def _with_ties(frame: pd.DataFrame) -> pd.DataFrame:
-    """Replies without a verdict become ties."""
-    silent = frame["status"].isin(ANSWERED).to_numpy()
-    pick = np.where(silent, TIE, frame["pick"]).astype(np.int8)
-    status = pd.Categorical(
-        np.where(silent, "ok", frame["status"].astype(str)), frame["status"].cat.categories
-    )
-    return frame.assign(pick=pick, status=status)
+    """Replies without a verdict become ties; one that should have scored compares nothing."""
+    silent = frame["status"].isin(ANSWERED).to_numpy() & ~scoring(frame)
+    pick = np.where(silent, np.int8(TIE), frame["pick"].to_numpy())
+    known = frame["status"].cat
+    codes = np.where(silent, list(known.categories).index("ok"), known.codes.to_numpy())
+    status = pd.Categorical.from_codes(codes, known.categories)
+    return frame.assign(pick=pick.astype(np.int8), status=status)
 
 
 def _merged(rows: pd.DataFrame, combine: Combine) -> pd.DataFrame:
@@ -142,9 +144,10 @@ def _check_soft(outcome: Outcome, combine: Combine, ties: Ties) -> None:
 
 
 def _comparing(frame: pd.DataFrame) -> pd.DataFrame:
-    """Rows meant to compare: two answers or more, not a format that only scores."""
+    """Rows meant to compare two or more different answers, not those of prompts that only score."""
+    several = (frame["options"] > 1).to_numpy() & _apart(frame)
     scored = selection.evidence(frame) & (frame["pick"] == NO_PICK).to_numpy()
-    return selection.rows_of(frame, (frame["options"] > 1).to_numpy() & ~scored)
+    return selection.rows_of(frame, several & ~scored & ~scoring(frame))
 
 
 def _without_ties(rows: pd.DataFrame, ties: Ties) -> pd.DataFrame:
@@ -160,14 +163,28 @@ def _shares(
     rows: pd.DataFrame, names: Sequence[str], outcome: Outcome, cells: int, note: str
 ) -> list[Estimate]:
     """The share of each (cell, contestant), cell by cell."""
-    items = selection.item_codes(rows)
-    count = int(items.max()) + 1 if len(items) else 1
+
+    def groups(part: pd.DataFrame, row: Ints, who: Ints) -> Ints:
+        return part["cell"].to_numpy()[row].astype(np.int64) * len(names) + who
+
+    group, total, n = _sums(rows, names, outcome, groups)
+    return proportions(total, n, group, cells * len(names), "share", note)
+
+
+Groups = Callable[[pd.DataFrame, Ints, Ints], Ints]
+"""Some rows, which of them each appearance is in and whose it is -> the group it counts for."""
+
+
+def _sums(
+    rows: pd.DataFrame, names: Sequence[str], outcome: Outcome, groups: Groups
+) -> tuple[Ints, Floats, Floats]:
+    """(group, points, appearances) of every item of every group, some rows at a time."""
+    item, items = selection.codes_of(rows["item"])
     keys, totals, numbers = [], [], []
     for start in range(0, max(len(rows), 1), PART):
         part = rows.iloc[start : start + PART]
         row, who, points = appearances(part, names, outcome)
-        group = part["cell"].to_numpy()[row].astype(np.int64) * len(names) + who
-        present, code = coded(group * count + items[start : start + PART][row])
+        present, code = coded(groups(part, row, who) * items + item[start : start + PART][row])
         keys.append(present)
         totals.append(np.bincount(code, points, minlength=len(present)))
         numbers.append(np.bincount(code, minlength=len(present)))
@@ -176,16 +193,7 @@ def _shares(
         np.asarray(np.bincount(code, np.concatenate(each), minlength=len(present)), np.float64)
         for each in (totals, numbers)
     )
-    return proportions(total, n, present // count, cells * len(names), "share", note)
-
-
-def _grouped(group: Ints, item: Ints, points: Floats, groups: int, note: str) -> list[Estimate]:
-    """A proportion for each group from one row per verdict."""
-    items = int(item.max()) + 1 if len(item) else 1
-    present, code = coded(group * items + item)
-    total = np.asarray(np.bincount(code, points, minlength=len(present)), np.float64)
-    n = np.bincount(code, minlength=len(present)).astype(np.float64)
-    return proportions(total, n, present // items, groups, "share", note)
+    return present // max(items, 1), total, n
 
 
 def head_to_head(
@@ -200,17 +208,24 @@ def head_to_head(
     rows = _without_ties(outcomes(frame, combine, unreadable), ties)
     if len(rows) == 0:
         return {name: {} for name in names}
-    placed = selection.slots(rows, names)
-    rows, placed = rows.iloc[placed[:, 0] != placed[:, 1]], placed[placed[:, 0] != placed[:, 1]]
-    row, who, points = appearances(rows, names)
-    other = placed[row].sum(axis=1) - who
-    group, pairs = coded(who * len(names) + other)
-    item = selection.item_codes(rows)[row]
-    estimates = _grouped(pairs, item, points, len(group), "")
+
+    def meetings(part: pd.DataFrame, row: Ints, who: Ints) -> Ints:
+        both: Ints = selection.slots(part, names)[row].sum(axis=1)
+        return who * len(names) + both - who
+
+    group, total, n = _sums(rows, names, "verdict", meetings)
+    met, place = coded(group)
     table: dict[str, dict[str, Estimate]] = {name: {} for name in names}
-    for code, estimate in zip(group.tolist(), estimates, strict=True):
+    for code, estimate in zip(met.tolist(), proportions(total, n, place, len(met)), strict=True):
         table[names[code // len(names)]][names[code % len(names)]] = estimate
     return table
+
+
+def _apart(rows: pd.DataFrame) -> selection.Mask:
+    """Pairs of two different contestants."""
+    shown = rows["shown"].astype("category").cat
+    apart = [len(set(str(text).split(SEP))) > 1 for text in shown.categories]
+    return np.asarray(apart, np.bool_)[shown.codes.to_numpy()]
 
 
 def record(
@@ -220,11 +235,14 @@ def record(
     frame = _comparing(frame)
     names = selection.contestants(frame)
     rows = outcomes(frame, combine, unreadable)
-    row, who, points = appearances(rows, names)
-    tied = (rows["pick"] == TIE).to_numpy()[row]
-    matches = np.bincount(who, minlength=len(names))
-    wins = np.bincount(who, (points == 1) & ~tied, minlength=len(names)).astype(int)
-    drawn = np.bincount(who, tied, minlength=len(names)).astype(int)
+    matches, wins, drawn = np.zeros((3, len(names)), np.int64)
+    for start in range(0, len(rows), PART):
+        part = rows.iloc[start : start + PART]
+        row, who, points = appearances(part, names)
+        tied = (part["pick"] == TIE).to_numpy()[row]
+        matches += np.bincount(who, minlength=len(names))
+        wins += np.bincount(who[(points == 1) & ~tied], minlength=len(names))
+        drawn += np.bincount(who[tied], minlength=len(names))
     return {
         name: {
             "matches": int(matches[i]),
@@ -245,12 +263,19 @@ def manski(frame: pd.DataFrame) -> dict[str, Estimate]:
     asked = selection.rows_of(asked, ~asked["noise"])
     names = selection.contestants(asked)
     seen = selection.evidence(asked)
-    _, who, points = appearances(selection.rows_of(asked, seen), names)
-    _, missing, _ = appearances(selection.rows_of(asked, ~seen), names)
-    won = np.bincount(who, points, minlength=len(names))
-    n = np.bincount(who, minlength=len(names))
-    absent = np.bincount(missing, minlength=len(names))
+    won, n = _points(selection.rows_of(asked, seen), names)
+    _, absent = _points(selection.rows_of(asked, ~seen), names)
     return {name: _bounds(float(won[i]), int(n[i]), int(absent[i])) for i, name in enumerate(names)}
+
+
+def _points(rows: pd.DataFrame, names: Sequence[str]) -> tuple[Floats, Ints]:
+    """(points, appearances) of each contestant."""
+    won, n = np.zeros(len(names)), np.zeros(len(names), np.int64)
+    for start in range(0, len(rows), PART):
+        _, who, points = appearances(rows.iloc[start : start + PART], names)
+        won += np.bincount(who, points, minlength=len(names))
+        n += np.bincount(who, minlength=len(names))
+    return won, n
 
 
 def _bounds(won: float, n: int, missing: int) -> Estimate:
@@ -268,6 +293,7 @@ def win_rate_of(contestant: str) -> Measure:
 
     def tally(evidence: Evidence) -> Tally:
         rows = selection.rows_of(evidence.picks, evidence.picks["options"] > 1)
+        rows = selection.rows_of(rows, _apart(rows))
         names = selection.contestants(rows) if len(rows) else []
         row, who, points = appearances(rows, names)
         mine = who == names.index(contestant) if contestant in names else np.zeros(len(row), bool)

@@ -12,7 +12,7 @@ import csv
 import itertools
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TextIO
@@ -20,11 +20,14 @@ from typing import Any, Final, TextIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from studies.alpaca_board import COLUMNS as LEADERBOARD
+from studies.alpaca_board import board
 from studies.ballots import with_checks
 from studies.errors import StudyError, not_written
 from studies.flags import Flags, flat
 from studies.formulas import BATTLES, FLAT, guarded
 from studies.judgement_rows import FLAGGED, pick_as_text
+from studies.presets import PROBE
 from studies.records import (
     EVIDENCE,
     HUMAN_PREFIX,
@@ -33,11 +36,13 @@ from studies.records import (
     Judgement,
 )
 from studies.sources.native import item_to
-from studies.sources.vote_table import row_of
+from studies.sources.vote_table import COLUMNS, row_of
 from studies.store import Store
 from studies.study import dump
 
 _ROWS_AT_ONCE: Final = 5_000
+UNKNOWN: Final = "unknown"
+"""In the column `order` of battles: the names stand as they sort."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +111,19 @@ def _items(store: Store, study: str, path: Path) -> int:
 
 
 def _yaml(store: Store, study: str, path: Path) -> int:
-    path.write_text(dump(store.study(study)), encoding="utf-8")
+    spec = store.study(study)
+    path.write_text(_travels(spec.data.source) + dump(spec), encoding="utf-8")
     return 1
+
+
+def _travels(source: str) -> str:
+    """What a reader on another machine must know of a source that is a file of this one."""
+    if source == PROBE or source.startswith("hub:") or "${" in source:
+        return ""
+    return (
+        "# data.source is a file of the machine this study was made on. To ask elsewhere, take\n"
+        "# the export of its items along and name that file there.\n"
+    )
 
 
 # ----------------------------------------------------------------------------------- for others
@@ -115,22 +131,27 @@ def _yaml(store: Store, study: str, path: Path) -> int:
 
 def _csv(store: Store, study: str, path: Path) -> int:
     """One flat row a judgement, safe to open in a spreadsheet."""
-    flags = Flags(store, study)
-    return _write_csv(path, (_flat(judgement, flags) for judgement in store.judgements(study)))
+    flags, category = Flags(store, study), _categories(store, study)
+    rows = (_flat(j, flags, category.get(j.ask.item, "")) for j in store.judgements(study))
+    return _write_csv(path, FLAT, rows)
 
 
-def _flat(judgement: Judgement, flags: Flags) -> dict[str, object]:
+def _categories(store: Store, study: str) -> dict[str, str]:
+    return {name: facts["category"] for name, facts in store.narrow_items(study).items()}
+
+
+def _flat(judgement: Judgement, flags: Flags, category: str) -> dict[str, object]:
     found = flags.of(judgement.ask)
     ask, verdict = judgement.ask, judgement.verdict
     values = (
         ask.item, ask.judge, ask.prompt, " | ".join(ask.shown), " | ".join(ask.labels),
         ask.repeat, int(ask.noise), judgement.status, _picked(judgement),
         "" if verdict is None or verdict.pick is None else verdict.pick,
-        "" if verdict is None else verdict.margin,
+        "" if verdict is None or verdict.pick is None else verdict.margin,
         "" if verdict is None else " | ".join(str(s) for s in verdict.scores),
         judgement.rule, judgement.usage.prompt, judgement.usage.completion, judgement.cost,
         judgement.seconds, judgement.model, judgement.reply, judgement.detail, ask.key,
-        int(bool(found)), flat(found),
+        int(bool(found)), flat(found), category,
     )  # fmt: skip
     return dict(zip(FLAT, values, strict=True))
 
@@ -143,56 +164,62 @@ def _picked(judgement: Judgement) -> str:
     return "tie" if verdict.pick == "tie" else judgement.ask.shown[verdict.pick]
 
 
-def _write_csv(path: Path, rows: Iterable[dict[str, object]]) -> int:
+def _write_csv(path: Path, columns: Sequence[str], rows: Iterable[dict[str, object]]) -> int:
+    """Without a row, its columns still say what would be in it."""
     written = 0
     with path.open("w", encoding="utf-8", newline="") as out:
-        writer: csv.DictWriter[str] | None = None
+        writer = csv.DictWriter(out, columns)
+        writer.writeheader()
         for row in rows:
-            if writer is None:
-                writer = csv.DictWriter(out, list(row))
-                writer.writeheader()
             writer.writerow({name: guarded(value) for name, value in row.items()})
             written += 1
     return written
 
 
 def _arena(store: Store, study: str, path: Path) -> int:
-    """Battles: `model_a` is the answer shown first. Only verdicts that were read."""
-    categories = {name: item.category for name, item in store.items(study).items()}
+    """Battles: `model_a` is the answer shown first, unless `order` says that nobody knows. Only
+    verdicts that were read."""
+    categories = _categories(store, study)
 
     def rows() -> Iterator[dict[str, object]]:
         for judgement in _pairs(store, study):
-            verdict = judgement.verdict
-            if verdict is None or verdict.pick is None or judgement.ask.noise:
+            ask, picked = judgement.ask, _picked(judgement)
+            if ask.noise:
                 continue
-            ask = judgement.ask
-            winner = "tie" if verdict.pick == "tie" else ("model_a", "model_b")[verdict.pick]
+            winner = "tie" if picked == "tie" else ("model_a", "model_b")[picked != ask.shown[0]]
             values = (
                 ask.item, *ask.shown, winner, ask.judge, ask.prompt, ask.item,
                 categories.get(ask.item, ""), judgement.time,
+                "shown" if ask.orders else UNKNOWN,
             )  # fmt: skip
             yield dict(zip(BATTLES, values, strict=True))
 
-    return _write_csv(path, rows())
+    return _write_csv(path, BATTLES, rows())
 
 
 def _pairs(store: Store, study: str) -> Iterator[Judgement]:
+    """Verdicts on two answers; what only scores them decides nothing."""
     for judgement in store.judgements(study):
-        if len(judgement.ask.shown) == 2 and judgement.status in EVIDENCE:
+        if len(judgement.ask.shown) == 2 and _picked(judgement):
             yield judgement
 
 
 def _mt_bench(store: Store, study: str, path: Path) -> int:
     """Pair files: one line a pair, judge and prompt; game 2 is written un-swapped, as theirs are.
 
-    A game that was not read is `error`, never a tie.
+    A game that was not read is `error`, never a tie. A prompt that only scores plays no games, and
+    a verdict whose order nobody knows is neither game.
     """
     games: dict[tuple[Any, ...], dict[tuple[str, ...], Judgement]] = defaultdict(dict)
+    scores, picks = set[str](), set[str]()
     for judgement in store.judgements(study):
         ask = judgement.ask
-        if len(ask.shown) == 2 and not ask.noise:
+        if len(ask.shown) == 2 and not ask.noise and ask.orders:
             pair = tuple(sorted(ask.shown))
             games[ask.item, pair, ask.judge, ask.prompt, ask.repeat][ask.shown] = judgement
+            if judgement.status in EVIDENCE:
+                (picks if _picked(judgement) else scores).add(ask.prompt)
+    games = {key: played for key, played in games.items() if key[3] not in scores - picks}
     with path.open("w", encoding="utf-8") as out:
         for (item, pair, judge, prompt, _), played in games.items():
             line: dict[str, Any] = {
@@ -261,7 +288,7 @@ def _rating(judgement: Judgement, pair: tuple[str, ...]) -> dict[str, Any]:
     size = 1.5 if margin >= 2 else 1.0
     score = 0.0 if picked == "tie" else size if picked == pair[0] else -size
     return {
-        "is_flipped": judgement.ask.shown != pair,
+        "is_flipped": judgement.ask.shown != pair if judgement.ask.orders else None,
         "score": score,
         "rating_label": picked,
         "rationale": judgement.reply,
@@ -269,10 +296,15 @@ def _rating(judgement: Judgement, pair: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
+def _alpaca(store: Store, study: str, path: Path) -> int:
+    rows = board(store.study(study), store.items(study), store.judgements(study))
+    return _write_csv(path, LEADERBOARD, rows)
+
+
 def _votes(store: Store, study: str, path: Path) -> int:
     """People's votes alone, lossless: `python -m studies import` reads them back."""
     people = (j for j in store.judgements(study) if j.ask.judge.startswith(HUMAN_PREFIX))
-    return _write_csv(path, (row_of(vote) for vote in people))
+    return _write_csv(path, COLUMNS, (row_of(vote) for vote in people))
 
 
 def _batched(values: Iterable[Judgement], size: int) -> Iterator[list[Judgement]]:
@@ -288,6 +320,7 @@ FORMATS: Final[dict[str, Format]] = {
     "arena": Format(".csv", "battles as Chatbot Arena has them", _arena),
     "mt-bench": Format(".jsonl", "MT-Bench pair judgements, both games", _mt_bench),
     "llm-comparator": Format(".json", "opens in LLM Comparator, one pair", _comparator),
+    "alpaca-eval": Format(".csv", "AlpacaEval's leaderboard, against the baseline", _alpaca),
     "votes": Format(".csv", "people's votes alone; lossless, imported as any file", _votes),
     "items": Format(".jsonl", "questions and answers, with what people verified", _items),
     "yaml": Format(".yaml", "the study file", _yaml),

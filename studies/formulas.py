@@ -17,14 +17,17 @@ _GUARDED: Final = re.compile(r"'+[=+\-@\t\r\n＝＋－＠]")
 FLAT: Final = (
     "item", "judge", "prompt", "shown", "labels", "repeat", "noise", "status", "picked", "slot",
     "margin", "scores", "rule", "prompt_tokens", "completion_tokens", "cost", "seconds", "model",
-    "reply", "detail", "key", "injection_suspect", "suspects",
+    "reply", "detail", "key", "injection_suspect", "suspects", "category",
 )  # fmt: skip
-_WITHOUT_FLAGS: Final = FLAT[:-2]
-"""As it was before the flags: such files are about."""
+_EARLIER: Final = (FLAT[:-1], FLAT[:-3])
+"""As it was before the category, and before the flags: such files are about."""
 BATTLES: Final = (
     "question_id", "model_a", "model_b", "winner", "judge", "prompt", "item", "category", "tstamp",
+    "order",
 )  # fmt: skip
-OURS: Final = frozenset({FLAT, _WITHOUT_FLAGS, BATTLES})
+OUR_BATTLES: Final = frozenset({BATTLES, BATTLES[:-1]})
+"""In these `prompt` is the judge's, no question."""
+OURS: Final = frozenset({FLAT, *_EARLIER, *OUR_BATTLES})
 """The columns of the CSV files that Evenhand writes: in these, and in no others, an apostrophe may
 be a guard."""
 

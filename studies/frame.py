@@ -90,8 +90,10 @@ def frame_from_battles(table: pd.DataFrame) -> pd.DataFrame:
         }
     )
     keys = ["item", "comparison", "judge", "prompt"]
-    orders = frame.groupby(keys, observed=True)["shown"].transform("nunique")
-    frame.insert(9, "orders", orders.astype(np.int16))
+    orders = frame.groupby(keys, observed=True)["shown"].transform("nunique").to_numpy(np.int16)
+    if "order" in table:  # our own export says where nobody knows which answer was shown first
+        orders = np.where(table["order"].astype(str) == "unknown", np.int16(0), orders)
+    frame.insert(9, "orders", orders)
     seen = frame.groupby([*keys, "shown"], observed=True).cumcount()
     frame["repeat"] = seen.astype(np.int16)
     return frame
@@ -100,7 +102,12 @@ def frame_from_battles(table: pd.DataFrame) -> pd.DataFrame:
 def _check_cells(table: pd.DataFrame) -> None:
     """An empty cell would be a model, an item or a judge called nan; only a category may lack."""
     for name in ("model_a", "model_b", "item", "judge", "prompt"):
-        if name in table and (empty := table[name].isna().to_numpy()).any():
+        if name not in table:
+            continue
+        empty = table[name].isna().to_numpy()
+        if name.startswith("model"):
+            empty = empty | (table[name].astype(str).str.strip() == "").to_numpy()
+        if empty.any():
             raise ValueError(f"row {int(np.argmax(empty)) + 1}: the column {name} is empty")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -30,7 +31,7 @@ from studies.store import Store
 from studies.study import Study
 
 _INCOMING: Final = f"{PLAN}, {JUDGEMENT}, {TEXTS}, position, settled"
-_COLUMNS: Final = _INCOMING.count(",") + 1
+_MARKS: Final = ",".join("?" * (_INCOMING.count(",") + 1))
 _CACHE: Final = 500_000
 """kB of pages kept while rows come in: keys are hashes, each lands on another page."""
 
@@ -76,15 +77,16 @@ def save_shards(
     gathered beside the store and written in one transaction, each table in the order of its own
     tree, for in the order of the shards every row would land on another page."""
     places = count(2**40)  # after all that know their place
-    store.writer.run(_clear)
-    try:
-        for path in shards_in(folder):
-            for batch in batches_in(path):
-                rows = _recorded(_rows(batch, path), study.name, places)
-                store.writer.run(partial(_add_incoming, rows=rows))
-        store.writer.run(partial(_record, study=study, items=items, plan_sha=plan_sha))
-    finally:
-        store.writer.run(_clear)
+    with _GATHERING:
+        store.writer.run(_start_gathering)
+        try:
+            for path in shards_in(folder):
+                for batch in batches_in(path):
+                    rows = _recorded(_rows(batch, path), study.name, places)
+                    store.writer.run(partial(_gather, rows=rows))
+            store.writer.run(partial(_record, study=study, items=items, plan_sha=plan_sha))
+        finally:
+            store.writer.run(_clear)
 
 
 # --------------------------------------------------------------------------------- live answers
@@ -172,17 +174,18 @@ def _record(
     connection: sqlite3.Connection, study: Study, items: Sequence[Item], plan_sha: str
 ) -> None:
     """Sorted into the store: the first of several rows of one ask counts."""
+    _check_gathered(connection)
     connection.execute(f"PRAGMA cache_size=-{_CACHE}")
     study_id = put_study(connection, study, plan_sha, True)
     connection.execute("DELETE FROM plan WHERE study=?", (study_id,))
     put_items(connection, study_id, items)
     connection.execute("DROP TABLE IF EXISTS temp.picked")
     connection.execute(
-        "CREATE TEMP TABLE picked AS SELECT min(position) AS place, rowid AS row FROM incoming "
+        "CREATE TEMP TABLE picked AS SELECT min(position) AS place, rowid AS row FROM gathered "
         "WHERE settled AND item IN (SELECT item FROM study_items WHERE study=?) GROUP BY key",
         (study_id,),
     )
-    rows = "FROM temp.picked JOIN temp.incoming i ON i.rowid=row"
+    rows = "FROM temp.picked JOIN temp.gathered i ON i.rowid=row"
     try:
         connection.execute(
             f"INSERT INTO plan SELECT ?, place, {PLAN}, 'recorded' {rows} ORDER BY place",
@@ -200,8 +203,30 @@ def _record(
 # ----------------------------------------------------------------------------------------- rows
 
 
+_GATHERING: Final = threading.Lock()
+"""One folder at a time: what is gathered belongs to the writer's connection, which all share."""
+
+
+def _start_gathering(connection: sqlite3.Connection) -> None:
+    _clear(connection)
+    connection.execute(f"CREATE TEMP TABLE gathered ({_INCOMING})")
+
+
+def _gather(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> None:
+    _check_gathered(connection)
+    connection.executemany(f"INSERT INTO temp.gathered VALUES ({_MARKS})", rows)
+
+
+def _check_gathered(connection: sqlite3.Connection) -> None:
+    """The writer opens its file anew after trouble with the disk, and what was gathered is gone
+    with the old connection: half a folder must not pass for the whole."""
+    found = connection.execute("SELECT 1 FROM sqlite_temp_master WHERE name='gathered'").fetchone()
+    if found is None:
+        raise SourceError("the store was in trouble while the folder was read: import it again")
+
+
 def _clear(connection: sqlite3.Connection) -> None:
-    connection.execute("DROP TABLE IF EXISTS temp.incoming")
+    connection.execute("DROP TABLE IF EXISTS temp.gathered")
     connection.execute("DROP TABLE IF EXISTS temp.picked")
     connection.execute("PRAGMA cache_size=-2000")
 
@@ -209,12 +234,7 @@ def _clear(connection: sqlite3.Connection) -> None:
 def _put_incoming(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> None:
     connection.execute(f"CREATE TEMP TABLE IF NOT EXISTS incoming ({_INCOMING})")
     connection.execute("DELETE FROM temp.incoming")
-    _add_incoming(connection, rows)
-
-
-def _add_incoming(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> None:
-    connection.execute(f"CREATE TEMP TABLE IF NOT EXISTS incoming ({_INCOMING})")
-    connection.executemany(f"INSERT INTO temp.incoming VALUES ({','.join('?' * _COLUMNS)})", rows)
+    connection.executemany(f"INSERT INTO temp.incoming VALUES ({_MARKS})", rows)
 
 
 def _put_judgements(
@@ -252,6 +272,7 @@ def _columns(batch: pa.RecordBatch) -> list[list[Any]]:
         wrong = status.filter(pc.invert(pc.fill_null(known, False)))[0].as_py()
         raise ValueError(f"unknown status {wrong!r}")
     n = len(batch)
+    shown = pc.list_value_length(pc.struct_field(ask, "shown"))
     return [
         *(_list(pc.struct_field(ask, name)) for name in ("key", "item", "judge", "prompt")),
         *(_list(pc.binary_join(pc.struct_field(ask, name), SEP)) for name in ("shown", "labels")),
@@ -260,7 +281,7 @@ def _columns(batch: pa.RecordBatch) -> list[list[Any]]:
         _whole(pc.struct_field(ask, "orders"), 1),
         _list(pc.struct_field(ask, "unrelated_item")),
         _list(status),
-        _picks(pc.struct_field(verdict, "pick")),
+        _picks(pc.struct_field(verdict, "pick"), shown),
         _list(pc.struct_field(verdict, "margin")),
         *(_texts(pc.struct_field(verdict, name)) for name in ("scores", "label_probabilities")),
         _list(pc.struct_field(verdict, "label_mass")),
@@ -290,10 +311,15 @@ def _whole(column: pa.Array, default: int) -> list[Any]:
     return _list(pc.fill_null(column, default))
 
 
-def _picks(column: pa.Array) -> list[Any]:
-    """Texts ("0", "1", "tie") as the store's numbers."""
+def _picks(column: pa.Array, shown: pa.Array) -> list[Any]:
+    """Texts ("0", "1", "tie") as the store's numbers. A pick that no slot has is an error: it would
+    count for another comparison."""
     tie = pc.equal(column, "tie")
-    return _list(pc.cast(pc.if_else(tie, str(TIE), column), pa.int64()))
+    slot = pc.cast(pc.if_else(tie, None, column), pa.int64())
+    beyond = pc.fill_null(pc.or_(pc.less(slot, 0), pc.greater_equal(slot, shown)), False)
+    if pc.any(beyond).as_py():
+        raise ValueError(f"pick is {slot.filter(beyond)[0]}, which no slot is")
+    return _list(pc.if_else(pc.fill_null(tie, False), TIE, slot))
 
 
 def _texts(column: pa.Array) -> list[Any]:

@@ -21,8 +21,9 @@ from studies.rows import PromptText, Request, put_judgement
 from studies.store import Store
 from studies.writer import Work
 
-NotOurs = Literal["elsewhere", "answered"]
-"""Leased by a live owner: come back for the result. Or answered meanwhile: nothing to do."""
+NotOurs = Literal["elsewhere", "answered", "too dear"]
+"""Leased by a live owner: come back for the result. Answered meanwhile: nothing to do. Or another
+run has taken what was left of the budget."""
 
 
 class Journal:
@@ -48,6 +49,8 @@ class Journal:
         """Attempts whose call has begun and whose outcome is not on disk yet."""
         self.repaired: Callable[[StoreUnusable, float], Awaitable[bool]] | None = None
         """Asked when a write fails, with when it was submitted: True means try again."""
+        self.within: Callable[[sqlite3.Connection], bool] = lambda connection: True
+        """Whether one more call fits into the study's budget, by what others have written down."""
         self.again_if = tuple(sorted(again))
         self.began = int(store.read("SELECT COALESCE(max(seq), 0) FROM judgements").fetchone()[0])
         self._store, self._wall = store, wall
@@ -76,7 +79,7 @@ class Journal:
         In flight from here on, until its outcome is on disk or it is withdrawn. `leased`: the
         caller holds the lease since an earlier attempt.
         """
-        begun: int | NotOurs = await self._write(lambda c: self._begin(c, key, leased))
+        begun: int | NotOurs = await self.write(lambda c: self._begin(c, key, leased))
         if isinstance(begun, int):
             self.calling.add(begun)
         return begun
@@ -88,18 +91,18 @@ class Journal:
             connection.execute("DELETE FROM attempts WHERE id=?", (attempt,))
             self._free(connection, key)
 
-        await self._write(work)
+        await self.write(work)
         self.calling.discard(attempt)
 
     async def end(self, attempt: int, outcome: str, usage: Usage, cost: float | None) -> None:
         """An attempt that did not settle its ask; the lease is kept for the next one."""
         now = self._wall()
-        await self._write(lambda c: _end(c, attempt, outcome, usage, cost, now))
+        await self.write(lambda c: _end(c, attempt, outcome, usage, cost, now))
         self.calling.discard(attempt)
 
     async def release(self, key: str) -> None:
         """An ask that will not be tried again for now: whoever else wants it may make it."""
-        await self._write(lambda c: self._free(c, key))
+        await self.write(lambda c: self._free(c, key))
 
     def being_made(self, keys: Collection[str]) -> set[str]:
         """Those of some asks that somebody is making now: a look, no promise."""
@@ -121,7 +124,7 @@ class Journal:
             _end(connection, attempt, judgement.status, usage, cost, now)
             self._free(connection, judgement.ask.key)
 
-        await self._write(work)
+        await self.write(work)
         self.calling.discard(attempt)
 
     async def settle_extraction(
@@ -152,7 +155,7 @@ class Journal:
             _end(connection, attempt, extraction.status, usage, cost, now)
             self._free(connection, ask.key)
 
-        await self._write(work)
+        await self.write(work)
         self.calling.discard(attempt)
 
     async def give_up(
@@ -165,12 +168,14 @@ class Journal:
             _end(connection, attempt, outcome, usage, cost, now)
             self._free(connection, key)
 
-        await self._write(work)
+        await self.write(work)
         self.calling.discard(attempt)
 
     def _begin(self, connection: sqlite3.Connection, key: str, leased: bool) -> int | NotOurs:
         if not leased and self._answered(connection, key):
             return "answered"
+        if not self.within(connection):
+            return "too dear"
         if not leased and not self._lease(connection, key):
             return "elsewhere"
         cursor = connection.execute(
@@ -196,7 +201,7 @@ class Journal:
         connection.execute("INSERT OR REPLACE INTO leases VALUES (?,?)", (key, self.owner.id))
         return True
 
-    async def _write(self, work: Work) -> Any:
+    async def write(self, work: Work) -> Any:
         """Nothing that came back from a judge is let go while somebody may still repair a full
         disk."""
         while True:
@@ -243,12 +248,17 @@ OF_STUDY = (
 
 
 def _put_if_better(connection: sqlite3.Connection, judgement: Judgement) -> None:
-    """An error never takes the place of a reply that an earlier run paid for."""
-    if judgement.status == "error":
-        row = connection.execute(
-            "SELECT 1 FROM judgements WHERE key=? AND status!='error'", (judgement.ask.key,)
-        ).fetchone()
-        if row is not None:
+    """What an earlier run paid for is replaced only by another reply: an error says nothing about
+    the ask, and a refusal of the endpoint has no words in it."""
+    row = connection.execute(
+        "SELECT status, reply!='' OR reasoning!='' FROM judgements JOIN replies USING(key) "
+        "WHERE key=?",
+        (judgement.ask.key,),
+    ).fetchone()
+    if row is not None:
+        status, has_words = row
+        wordless = not (judgement.reply or judgement.reasoning)
+        if (judgement.status == "error" and status != "error") or (has_words and wordless):
             return
     put_judgement(connection, judgement)
 

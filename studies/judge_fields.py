@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, Final, Literal, cast
@@ -41,7 +42,7 @@ def judge_from(entry: object, where: str) -> JudgeSpec:
         name=read.text("name", model),
         model=model,
         endpoint=_endpoint(read),
-        api_key_env=read.text("api_key_env"),
+        api_key_env=_variable(read),
         family=read.text("family"),
         temperature=None
         if read.is_null("temperature")  # not sent at all: some models refuse any
@@ -73,6 +74,24 @@ def _endpoint(read: Fields) -> str:
     if urlsplit(url).password or urlsplit(url).query:
         raise read.fail("base_url", "holds a password or a query; name a variable in api_key_env")
     return url
+
+
+def _variable(read: Fields) -> str:
+    """The name of a variable. A key put here by mistake is refused without being repeated: it
+    would be stored, exported and named in every message about it."""
+    name = read.text("api_key_env")
+    if name and (not _NAME.fullmatch(name) or _LIKE_A_KEY.fullmatch(name)):
+        raise read.fail(
+            "api_key_env",
+            "expected the name of a variable that holds the key, such as OPENAI_API_KEY; the key "
+            "itself never stands in a study",
+        )
+    return name
+
+
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+_LIKE_A_KEY: Final = re.compile(r"(?=.*[a-z])(?=.*[0-9])[A-Za-z0-9_]{28,}|(sk|hf|gsk|xai)_\w{16,}")
+"""Long, with small letters and digits: nobody calls a variable that."""
 
 
 def _extra_body(read: Fields) -> dict[str, object]:

@@ -42,6 +42,8 @@ def read_kept(
     except (OSError, pa.ArrowException, KeyError, ValueError):
         return None
     frame: pd.DataFrame = table.to_pandas(split_blocks=True, self_destruct=True)
+    del table
+    pa.default_memory_pool().release_unused()  # Arrow would keep as much again for its next table
     return frame
 
 

@@ -104,7 +104,7 @@ GRADE: Final = Preset(
         "The last 'Selection:' line binds. The authors take the first 'Selection' anywhere, which "
         "reads an echoed heading as a choice: reading: gradelab.",
         "Items with an unreadable trial are left out and counted. The authors' code divides by all "
-        "trials and scores an item without any as 0: the rule gradelab of the measure.",
+        "trials and scores an item without any as 0; where there are such items, both are shown.",
         "The paper puts an answer to another item in front as one more option: unrelated: add. "
         "Only unrelated: replace keeps N, and scores at different N cannot be compared.",
         "N is 3, what most of the OpenAssistant prompts have (4 on the built-in set).",

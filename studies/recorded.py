@@ -11,7 +11,7 @@ from studies.intake import save_shards
 from studies.keys import keyed
 from studies.records import Ask, Item, Judgement
 from studies.rows import PromptText
-from studies.sources.evenhand import judgements_of
+from studies.sources.evenhand import judgements_of, one_each
 from studies.sources.hub import HUB
 from studies.sources.load import Loaded, load_source
 from studies.sources.tables import read_table
@@ -22,7 +22,7 @@ from studies.votes import is_from_item, votes_of
 
 def read_judgements(path: Path, source: str) -> list[Judgement]:
     """The lines that `python -m studies export` writes."""
-    return keyed(source, judgements_of(read_table(path)))
+    return keyed(source, one_each(judgements_of(read_table(path))))
 
 
 def open_recorded(

@@ -12,6 +12,7 @@ import os
 import sqlite3
 import tempfile
 import threading
+import time
 from pathlib import Path
 from typing import Final
 
@@ -23,12 +24,14 @@ from huggingface_hub.errors import (
     RepositoryNotFoundError,
 )
 
-from studies.errors import StoreUnusable
+from studies.errors import StoreError, StoreUnusable
 from studies.store import Store
 
 FILE: Final = "evenhand.db"
-EVERY: Final = 600.0
-"""Seconds between two looks whether something is new."""
+EVERY: Final = 300.0
+"""Seconds between two snapshots while something is new."""
+LOOK: Final = 5.0
+"""Seconds between two looks whether a run has come to rest: then one is made at once."""
 
 _log: Final = logging.getLogger(__name__)
 
@@ -52,6 +55,8 @@ def restore(path: Path, repo: str, token: str | None) -> bool:
             path.parent.mkdir(parents=True, exist_ok=True)
             half = path.with_name(path.name + ".part")
             half.write_bytes(Path(found).read_bytes())
+            for tail in ("-wal", "-shm"):  # of a file that was here before: not this one's
+                path.with_name(path.name + tail).unlink(missing_ok=True)
             half.replace(path)
     except LocalEntryNotFoundError as error:  # not reached, though its parent says "not there"
         raise _unfetched(repo, error, token) from None
@@ -101,37 +106,64 @@ def save(store: Store, repo: str, token: str | None) -> None:
 
 
 class Keeper:
-    """Saves when something is new, and once more at the end. A failure is logged, never raised:
-    judging goes on, and the next look tries again."""
+    """Saves when something is new: every few minutes, when a run was paused or has ended, and once
+    more at the end. A failure is logged, never raised: judging goes on, and the next look tries
+    again."""
 
-    def __init__(self, store: Store, repo: str, token: str | None, every: float = EVERY) -> None:
-        self._store, self._repo, self._token, self._every = store, repo, token, every
-        self._seen = self._state()
-        self._stop = threading.Event()
+    def __init__(
+        self,
+        store: Store,
+        repo: str,
+        token: str | None,
+        every: float = EVERY,
+        look: float = LOOK,
+    ) -> None:
+        self._store, self._repo, self._token = store, repo, token
+        self._every, self._look = every, min(every, look)
+        self._stop, self._ready = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._keep, name="snapshot", daemon=True)
         self._thread.start()
+        self._ready.wait(10)  # what is written from here on is new
 
     def close(self) -> None:
         self._stop.set()
         self._thread.join(60)
 
     def _keep(self) -> None:
-        while not self._stop.wait(self._every):
-            self._save_if_new()
-        self._save_if_new()
+        seen, rest, since = self._version(), self._at_rest(), time.monotonic()
+        self._ready.set()
+        while True:
+            ended = self._stop.wait(self._look)
+            resting = self._at_rest()
+            due = ended or resting != rest or time.monotonic() - since >= self._every
+            if due and (version := self._version()) != seen:
+                since = time.monotonic()
+                if self._saved():
+                    seen, rest = version, resting
+            if ended:
+                return
 
-    def _save_if_new(self) -> None:
+    def _saved(self) -> bool:
         try:
-            state = self._state()
-            if state != self._seen:
-                save(self._store, self._repo, self._token)
-                self._seen = state
+            save(self._store, self._repo, self._token)
         except Exception as error:  # whatever it is, a lost snapshot must not end the page
             _log.warning("no snapshot to %s: %s", self._repo, _scrubbed(error, self._token))
+            return False
+        return True
 
-    def _state(self) -> tuple[object, ...]:
-        sql = "SELECT (SELECT max(seq) FROM judgements), (SELECT max(updated) FROM studies), "
-        return tuple(self._store.read(sql + "(SELECT count(*) FROM studies)").fetchone())
+    def _version(self) -> object:
+        """Another number whenever somebody else has written: votes, verifications and links too."""
+        return self._ask("PRAGMA data_version")
+
+    def _at_rest(self) -> object:
+        return self._ask("SELECT count(*), max(ended) FROM runs WHERE state!='running'")
+
+    def _ask(self, sql: str) -> object:
+        try:
+            return self._store.read(sql).fetchone()
+        except (StoreError, sqlite3.Error) as error:
+            _log.warning("the store cannot be looked at: %s", error)
+            return None
 
 
 def settings() -> tuple[str, str | None] | None:

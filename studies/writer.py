@@ -54,6 +54,8 @@ class Writer:
         self._file: object = None
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._closed = False
+        self._door = threading.Lock()
+        """Nothing comes in behind the last job: nobody would do it, and its caller would wait."""
         self._thread = threading.Thread(target=self._loop, name="store-writer", daemon=True)
         self._thread.start()
 
@@ -61,21 +63,24 @@ class Writer:
         self, loop: asyncio.AbstractEventLoop, work: Work, waiting: asyncio.Future[Any]
     ) -> None:
         """Queues a write; `waiting` gets its result in its own loop, after the commit."""
-        if self._closed:
-            raise StoreUnusable(_CLOSED)
-        self._jobs.put(_Job(work, waiting, loop))
+        self._put(_Job(work, waiting, loop))
 
     def run(self, work: Work) -> Any:
         """A write that the caller waits for."""
-        if self._closed:
-            raise StoreUnusable(_CLOSED)
         waiting: Future[Any] = Future()
-        self._jobs.put(_Job(work, waiting, None))
+        self._put(_Job(work, waiting, None))
         return waiting.result()
 
+    def _put(self, job: _Job) -> None:
+        with self._door:
+            if self._closed:
+                raise StoreUnusable(_CLOSED)
+            self._jobs.put(job)
+
     def close(self) -> None:
-        self._closed = True
-        self._jobs.put(None)
+        with self._door:
+            self._closed = True
+            self._jobs.put(None)
         self._thread.join(timeout=30)
 
     def _loop(self) -> None:
@@ -160,7 +165,10 @@ def _settle(done: _Done) -> None:
 
 
 def _readable(error: Exception) -> Exception:
-    if not isinstance(error, sqlite3.OperationalError):
+    """What is wrong with the file or its disk can be mended, and the write tried again; what is
+    wrong with the write itself cannot."""
+    spoilt = type(error) is sqlite3.DatabaseError  # malformed, or no database any more
+    if not (spoilt or isinstance(error, (sqlite3.OperationalError, OSError))):
         return error
     message = str(error)
     return StoreUnusable(_REMEDIES.get(message, f"the store cannot be written: {message}"))

@@ -47,6 +47,7 @@ def save(
     *,
     categories: Mapping[str, str] | None = None,
     design: Mapping[str, str] | None = None,
+    known_by: str = "by-design",
     families: Mapping[str, str] | None = None,
     judge_families: Mapping[str, str] | None = None,
     data: DataSpec | None = None,
@@ -62,7 +63,7 @@ def save(
         Item(
             item, f"question {item}", {who: f"{who} says {item}" for who in contestants},
             (categories or {}).get(item, "all of them"),
-            human=(Preference("by-design", None, design[item]),) if design else (),
+            human=(Preference(known_by, None, design[item]),) if design else (),
         )
         for item in asked
     ]  # fmt: skip

@@ -23,6 +23,7 @@ from metrics.measures import Cell as Group
 from metrics.measures import Evidence
 from metrics.position import ACCURACY
 from metrics.replacement import Replacement, replacements
+from metrics.stacking import stacked
 from metrics.voters import Voter, voters, without
 from metrics.wins import outcomes
 from studies.records import Estimate
@@ -97,7 +98,7 @@ class Agreement:
         if not self.voices.has_people or self.merged.empty:
             return {}
         parts = {ONE: self.voices.machines, BOTH: self.merged, PEOPLE: self.people_rows}
-        frame = selection.stacked(parts, "asked")
+        frame = stacked(parts, "asked")
         here = set(self.merged["judge"].astype(str).unique())
         pairs = [((name, BOTH), (name, ONE)) for name in self.ranked if name in here]
         rng = np.random.default_rng(SEED)
@@ -109,7 +110,7 @@ class Agreement:
         """voice -> share of merged verdicts that equal the people's majority."""
         if not self.voices.has_people or self.merged.empty:
             return {}
-        frame = selection.stacked({BOTH: self.merged, PEOPLE: self.people_rows}, "asked")
+        frame = stacked({BOTH: self.merged, PEOPLE: self.people_rows}, "asked")
         got = people_agreement().each(Evidence(frame, ["judge"]))
         return {cell[0]: e for cell, e in got.items() if e.value is not None}
 
@@ -118,7 +119,7 @@ class Agreement:
         """voice -> both orders as one verdict, held against the people's majority."""
         if not self.voices.has_people or self.merged.empty:
             return {}
-        made = grid(selection.stacked({BOTH: self.merged, PEOPLE: self.people_rows}, "asked"))
+        made = grid(stacked({BOTH: self.merged, PEOPLE: self.people_rows}, "asked"))
         return {name: made.between(PEOPLE, name) for name in made.voices if name != PEOPLE}
 
     @cached_property

@@ -63,7 +63,8 @@ MEASURES: Final = {
         f"logit by which being shown first helps, strengths apart; {_CI}", "pairs",
     ),
     "Accuracy": Shown(
-        "accuracy", heat.RIGHT, f"% right where the better answer is known; {_CI}"
+        "accuracy", heat.RIGHT,
+        f"% right where the better answer is known, by design or from most people; {_CI}",
     ),
 }  # fmt: skip
 SUBTITLES: Final = {name: shown.subtitle for name, shown in MEASURES.items()}

@@ -18,11 +18,15 @@ from components.rows import Filter, machine_rows
 from components.scene import Scene
 from metrics.choice import ChoiceModel, choice_model
 from metrics.order_tables import holm
-from metrics.order_tests import Test, permutation_test
+from metrics.order_tests import Test, entropy_null_band, permutation_test
+from metrics.position import slot_entropy
 from studies.store import Store
 
 SEED: Final = 20_24
 ROUNDS: Final = 999
+BAND_ROUNDS: Final = 399
+"""Draws for the band of entropies: its ends need not be as sharp as a p."""
+CHOSEN: Final = "Entropy : if only content counted"
 PAIR_TESTS: Final = {
     "sign": "Sign, exact",
     "mcnemar": "McNemar",
@@ -58,6 +62,10 @@ class OptionRow:
     prompt: str
     model: ChoiceModel
     permutation: Test
+    entropy: float | None = None
+    """Of the slots chosen, over log2 N."""
+    band: tuple[float, float] | None = None
+    """The middle 95 % of what it would be if only content counted."""
 
 
 def pair_tests(bias: Bias) -> list[TestRow]:
@@ -89,8 +97,16 @@ def option_tests(rows: Sequence[OptionRow], bias: Bias) -> list[TestRow]:
         }
         select = {"judge": row.judge, "prompt": row.prompt}
         n = slots[0].n if slots else row.permutation.n
-        found.append(TestRow(bias.names[row.judge, row.prompt], n, "", tests, select))
+        found.append(TestRow(bias.names[row.judge, row.prompt], n, _banded(row), tests, select))
     return found
+
+
+def _banded(row: OptionRow) -> str:
+    """The entropy and where it would lie without any effect of the place."""
+    if row.entropy is None or row.band is None:
+        return NONE
+    low, high = (number(end, 3) for end in row.band)
+    return f"{number(row.entropy, 3)} : {low} to {high}"
 
 
 def _likelihood(test: Any, note: str) -> Test:
@@ -121,7 +137,9 @@ def option_rows_of(frame: pd.DataFrame) -> tuple[OptionRow, ...]:
         rng = np.random.default_rng(SEED)
         test = permutation_test(part, options, rng, ROUNDS)
         model = choice_model(part, least=options)
-        found.append(OptionRow(str(judge), str(prompt), model, test))
+        band = entropy_null_band(part, rng, options, BAND_ROUNDS)
+        chosen = slot_entropy(part).value
+        found.append(OptionRow(str(judge), str(prompt), model, test, chosen, band))
     return tuple(found)
 
 

@@ -16,7 +16,7 @@ from components.scene import Scene
 from metrics.contrasts import Contrast, contrasts
 from metrics.grade import grade_measure
 from metrics.grade_panel import WITH, WITHOUT, mark_unrelated, unrelated_share
-from metrics.selection import stacked
+from metrics.stacking import stacked
 from studies.records import Estimate
 from studies.store import Store
 from studies.study import Study

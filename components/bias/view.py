@@ -26,6 +26,7 @@ from studies.frame import SEP
 from studies.records import Estimate
 
 MOST_SLOT_ROWS: Final = 6
+RIGHT: Final = "Right on known pairs"
 """So many rows of N bars, N above two, stand one under the other before prompts are pooled."""
 
 __all__ = [
@@ -73,9 +74,9 @@ def show_finding(frame: pd.DataFrame, recorded: bool = False) -> tuple[str, str]
     return finding_of(bias_of(frame))
 
 
-def show_kpis(frame: pd.DataFrame, failures: int, planned: int) -> str:
+def show_kpis(frame: pd.DataFrame, failures: int, planned: int, right: str = RIGHT) -> str:
     """The usual strip of a results view."""
-    return strip_of(bias_of(frame), failures, planned)
+    return strip_of(bias_of(frame), failures, planned, right)
 
 
 # --------------------------------------------------------------------------- panels
@@ -127,7 +128,9 @@ def flips_of(bias: Bias) -> str:
 # ----------------------------------------------------------------------------- KPIs
 
 
-def strip_of(bias: Bias, failures: int | None = None, planned: int | None = None) -> str:
+def strip_of(
+    bias: Bias, failures: int | None = None, planned: int | None = None, right: str = RIGHT
+) -> str:
     """The usual strip: five numbers, failures always one of them."""
     if not bias.asked:
         return ""
@@ -136,21 +139,21 @@ def strip_of(bias: Bias, failures: int | None = None, planned: int | None = None
              after=f"; coin {_coin(bias.options)}"),
         _kpi("Shown first wins", bias.whole("first_share")),
         _kpi("Flips without any swap", bias.whole("noise_floor"), before="noise floor; "),
-        _kpi("Right on known pairs", bias.whole("accuracy")),
+        _kpi(right, bias.whole("accuracy")),
         _failures(bias.failures if failures is None else failures,
                   bias.asked if planned is None else planned),
     ]  # fmt: skip
     return kpi_strip(kpis)
 
 
-def kpis_of(bias: Bias) -> str:
+def kpis_of(bias: Bias, right: str = RIGHT) -> str:
     """The strip of the bias view: what survives, who leans most, how many prefer a slot."""
     if not bias.asked:
         return ""
-    return kpi_strip(_option_kpis(bias) if bias.options > 2 else _pair_kpis(bias))
+    return kpi_strip(_option_kpis(bias) if bias.options > 2 else _pair_kpis(bias, right))
 
 
-def _pair_kpis(bias: Bias) -> list[Kpi]:
+def _pair_kpis(bias: Bias, right: str) -> list[Kpi]:
     rows = [row for row in leans_of(bias) if row.pairs]
     noise = bias.whole("noise_floor")
     fourth = _kpi("Flips without any swap", noise, before="noise floor; ")
@@ -160,7 +163,7 @@ def _pair_kpis(bias: Bias) -> list[Kpi]:
         _kpi("Verdicts that survive the swap", bias.whole("consistency"),
              after=f"; coin {_coin(2)}"),
         _strongest(bias, rows),
-        _preferring(rows) if len(rows) > 1 else _right(bias),
+        _preferring(rows) if len(rows) > 1 else _right(bias, right),
         fourth,
         _failures(bias.failures, bias.asked),
     ]  # fmt: skip
@@ -183,8 +186,8 @@ def _strongest(bias: Bias, rows: list[Lean]) -> Kpi:
     return Kpi(label, share(value, 0, signed=True), unit, note)
 
 
-def _right(bias: Bias) -> Kpi:
-    return _kpi("Right on known pairs", bias.whole("accuracy"), after=f"; coin {_coin(2)}")
+def _right(bias: Bias, label: str) -> Kpi:
+    return _kpi(label, bias.whole("accuracy"), after=f"; coin {_coin(2)}")
 
 
 def _preferring(rows: list[Lean]) -> Kpi:

@@ -14,7 +14,8 @@ from components.voices import Voices
 from metrics import selection
 from metrics.choice import ChoiceModel, choice_model
 from metrics.concord import PEOPLE, AmongPeople, Grid, among_people, grid
-from metrics.intervals import proportion, unknown
+from metrics.every import every
+from metrics.intervals import item_sums, proportion, proportions, unknown
 from metrics.labels import slot_and_label
 from metrics.length import LONGER
 from metrics.measures import Evidence
@@ -115,7 +116,7 @@ class Card:
 
     @cached_property
     def longer(self) -> dict[str, Estimate]:
-        return _by_voice(LONGER.each(Evidence(self.voices.machines, ["judge"])))
+        return _by_voice(every([LONGER], self.voices.machines, ["judge"])[LONGER.name])
 
     @cached_property
     def unreadable(self) -> Estimate:
@@ -154,10 +155,12 @@ class Card:
             return unknown("no other judge or prompt in view", "share")
         mine = self.grid.said[self.grid.voices.index(self.voice)]
         theirs = self.grid.said[[self.grid.voices.index(name) for name in names]]
-        both = (mine >= -1)[None, :] & (theirs >= -1)
-        items = np.broadcast_to(self.grid.item, theirs.shape)
+        both = (mine >= -1) & (theirs >= -1)
+        counts = np.stack([((theirs == mine) & both).sum(axis=0), both.sum(axis=0)], axis=1)
+        _, sums = item_sums(counts.astype(np.float64), self.grid.item)
         note = "" if both.any() else "nothing that another one judged too"
-        return proportion((theirs == mine)[both], items[both], note=note)
+        one = np.zeros(len(sums), np.int64)
+        return proportions(sums[:, 0], sums[:, 1], one, 1, note=note)[0]
 
     @cached_property
     def own_family(self) -> tuple[Estimate, Estimate, list[str]]:

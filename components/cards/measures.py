@@ -163,7 +163,7 @@ def _consistency_told(card: Card) -> str:
     chance = card.measures["chance"].value
     told = "verdicts that survive a new order"
     if chance is not None:
-        told += f"; by chance {share(chance, 0)}"
+        told += f"; its slot shares alone give {share(chance, 0)}"
     floor = "noise floor not asked" if noise is None else f"noise floor {share(noise, 0)}"
     return f"{told}; {floor}"
 

@@ -233,7 +233,8 @@ ADVICE: Final = (
         _when(("flips", "≥", FLIPS), ("above_noise", "≤", 0.05), ("lean_p", "≥", SURE)),
     ),
     Rule(
-        "another judge", "Use another judge or another prompt: its own verdicts hardly repeat.",
+        "another judge", "Use another judge or another prompt: its verdicts hardly survive a new "
+        "order.",
         _when(("flips", "≥", FLIPS), ("own_kappa", "≤", 0.2)),
     ),
     Rule(

@@ -11,6 +11,7 @@ from components.drawing.pieces import notice, wrap
 from components.format import count, safe
 from components.inspect.data import picture
 from components.inspect.pieces import pictures_html
+from components.protocol.published import visit_skills
 from components.study.bench import data_of, loaded
 from components.study.edit import other_source, put
 from components.study.errands import Went
@@ -18,6 +19,7 @@ from components.study.sheet import read_sheet
 from studies.collect import NewItem, Saved, add_item, responses_of, write_caption
 from studies.collect_files import versions_in
 from studies.errors import EvenhandError
+from studies.presets import VISIT
 from studies.records import Item
 from studies.sources.load import image_folder
 
@@ -37,6 +39,8 @@ class Ground:
     beside: Path | None
     """What image paths of the items are relative to."""
     fault: str = ""
+    published: tuple[str, ...] = ()
+    """The categories of the study's protocol, where its paper lists them."""
 
     @property
     def contestants(self) -> list[str]:
@@ -44,7 +48,10 @@ class Ground:
 
     @property
     def categories(self) -> list[str]:
-        return sorted({item.category for item in self.items if item.category})
+        """Those of the data, then those of the paper that it has not."""
+        own = sorted({item.category for item in self.items if item.category})
+        known = {_plain(name) for name in own}
+        return own + [name for name in self.published if _plain(name) not in known]
 
     def item(self, id: str | None) -> Item | None:
         return next((item for item in self.items if item.id == id), None)
@@ -52,11 +59,19 @@ class Ground:
 
 def ground_of(text: str, folder: Path) -> Ground:
     """All items of the study's source, before the slice; none, and why, where it cannot be read."""
+    sheet = read_sheet(text, folder)
+    skills = visit_skills() if sheet.values.get("preset") == VISIT.name else ()
     try:
-        spec = data_of(read_sheet(text, folder))
-        return Ground(spec.source, loaded(spec, folder).items, image_folder(spec, folder))
+        spec = data_of(sheet)
+        items = loaded(spec, folder).items
+        return Ground(spec.source, items, image_folder(spec, folder), published=skills)
     except EvenhandError as error:
-        return Ground("", (), None, str(error))
+        return Ground("", (), None, str(error), skills)
+
+
+def _plain(category: str) -> str:
+    """Real files write `harmful_memes` where the paper has a space."""
+    return category.casefold().replace("_", " ")
 
 
 def listed(ground: Ground) -> list[tuple[str, str]]:

@@ -11,8 +11,9 @@ import pandas as pd
 from components.rows import ALL, machine_rows, row_names
 from components.scene import Scene
 from metrics import selection
-from metrics.measures import Evidence
+from metrics.every import every
 from metrics.position import CONSISTENCY
+from metrics.stacking import stacked
 
 LEFT: Final = "left"
 RIGHT: Final = "right"
@@ -66,7 +67,7 @@ def elsewhere(scene: Scene) -> dict[str, Side]:
 def first_two(scene: Scene, known: dict[str, Side]) -> tuple[str, str]:
     """What a study opens with: the steadiest judge and the least steady one, or prompts."""
     for column in ("judge", "prompt"):
-        got = CONSISTENCY.each(Evidence(machine_rows(scene.whole), [column]))
+        got = every([CONSISTENCY], machine_rows(scene.whole), [column])[CONSISTENCY.name]
         steady = sorted(
             (cell[0] for cell in got if cell[0] in known),
             key=lambda name: -(got[name,].value or 0.0),
@@ -108,6 +109,19 @@ def both_sides(scene: Scene, left: Side, right: Side) -> pd.DataFrame:
     The prompt is marked with the side, so that rows that are on both sides stay two.
     """
     parts = {LEFT: rows_of_side(scene, left), RIGHT: rows_of_side(scene, right)}
-    frame = selection.stacked({**parts, "people": people_rows(scene)}, "side")
-    marked = frame["side"].astype(str).str.cat(frame["prompt"].astype(str), sep="/")
-    return frame.assign(prompt=marked.astype("category"))
+    frame = stacked({**parts, "people": people_rows(scene)}, "side")
+    return frame.assign(prompt=_marked(frame))
+
+
+def _marked(frame: pd.DataFrame) -> pd.Categorical[str]:
+    """side/prompt of every row, named once for each that occurs."""
+    side, prompt = frame["side"].cat, frame["prompt"].cat
+    code, count = selection.group_codes(frame, ["side", "prompt"])
+    first = selection.first_rows(code, count)
+    names = [
+        f"{side.categories[a]}/{prompt.categories[b]}"
+        for a, b in zip(side.codes.iloc[first], prompt.codes.iloc[first], strict=True)
+    ]
+    known = sorted(names)
+    place = np.array([known.index(name) for name in names], np.int64)
+    return pd.Categorical.from_codes(place[code], pd.Index(known, dtype="str"))

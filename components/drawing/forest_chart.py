@@ -100,6 +100,7 @@ def _dots(rows: Sequence[ForestRow]) -> list[dict[str, Any]]:
         marks.append(
             {
                 "mode": "markers",
+                "cliponaxis": False,
                 "x": [row.estimate.value for _, row in kept],
                 "y": [place for place, _ in kept],
                 "marker": {

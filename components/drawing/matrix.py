@@ -235,7 +235,8 @@ def _named(name: str, bold: bool) -> str:
 
 def _wrapped(name: str) -> str:
     """Names may break after - _ / and inside long words: between syllables, else anywhere."""
-    out = re.sub(r"[^\W\d_]{9,}", lambda word: _SYLLABLE.sub(_SOFT, word.group()), name)
+    long = 10 if " " in name else 9  # where there are spaces, a line ends there first
+    out = re.sub(rf"[^\W\d_]{{{long},}}", lambda word: _SYLLABLE.sub(_SOFT, word.group()), name)
     out = re.sub(rf"[^\s{_SOFT}/_-]{{12}}(?=[^\s{_SOFT}/_-])", rf"\g<0>{_BREAK}", out)
     return re.sub(rf"[-_/]|{_BREAK}", lambda m: m.group().strip(_BREAK) + "<wbr>", safe(out))
 

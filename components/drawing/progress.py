@@ -20,6 +20,8 @@ class ReplyRow:
     shown: Sequence[str]
     text: str
     select: Any = None
+    judge: str = ""
+    """Who said it, where several may have."""
 
 
 def progress_bar(counts: Mapping[Status, int], planned: int, *, waiting: int = 0) -> str:
@@ -45,7 +47,7 @@ def progress_bar(counts: Mapping[Status, int], planned: int, *, waiting: int = 0
 
 
 def last_replies(rows: Sequence[ReplyRow]) -> str:
-    """The newest replies: verdict or status, who was shown in which order, how the reply ends."""
+    """The newest replies: verdict or status, by whom, who was shown in which order, its ending."""
     if not rows:
         return empty("No replies yet.", "They appear here as they come in.")
     return wrap(f'<div class="eh-feed">{"".join(_reply(row) for row in rows)}</div>')
@@ -56,6 +58,8 @@ def _reply(row: ReplyRow) -> str:
     mark = verdict_chip(row.pick) if read else status_badge(row.status)
     then = ' <span class="eh-mute">then</span> '
     who = then.join(safe(name) for name in row.shown)
+    if row.judge:
+        who = f"<b>{safe(row.judge)}</b> {who}"
     ending = _ending(row.text)
     opens = link("Open", row.select) if row.select is not None else ""
     return (

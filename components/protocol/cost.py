@@ -16,8 +16,9 @@ from components.protocol.visit import pair_rows
 from components.remember import remembered
 from components.scene import Scene
 from metrics.leaderboard import HeadToHeadCost, LeaderboardRow, cost_per_head_to_head
-from metrics.selection import COMPARISON, group_codes, rows_of
+from metrics.selection import COMPARISON, combinations, group_codes, rows_of
 from metrics.wins import ANSWERED
+from studies.kept import LEAST
 from studies.records import Status
 
 NEW_MODEL: Final = 700
@@ -44,14 +45,13 @@ def spending(scene: Scene) -> list[Spent]:
     rows = rows_of(rows, ~rows["noise"])
     if rows.empty or "seq" not in rows:
         return []
-    bills = _bills(Scene(scene.store, scene.name))
-    nothing = (math.nan, math.nan, math.nan)
-    billed = np.array([bills.get(int(seq), nothing) for seq in rows["seq"]], np.float64)
+    whole = Scene(scene.store, scene.name)
+    bills = _kept_bills(whole) if len(whole.whole) < LEAST else read_bills(whole)
     extra = extraction_cost(scene)
     found = []
-    for judge, prompt in rows.groupby(["judge", "prompt"], observed=True).size().index:
-        mine = ((rows["judge"] == judge) & (rows["prompt"] == prompt)).to_numpy()
-        part, paid = rows.loc[mine], billed[mine]
+    for judge, prompt in combinations(rows, ("judge", "prompt")):
+        part = rows_of(rows, (rows["judge"] == judge) & (rows["prompt"] == prompt))
+        paid = bills.of(part["seq"].to_numpy())
         _, heads = group_codes(part, COMPARISON)
         found.append(
             Spent(
@@ -68,22 +68,41 @@ def _mean(values: np.ndarray) -> float | None:
     return float(known.mean()) if len(known) else None
 
 
-@remembered
-def _bills(scene: Scene) -> dict[int, tuple[float, float, float]]:
-    """seq -> prompt tokens, completion tokens, dollars; nan where nobody said."""
-    found = scene.store.read(
+@dataclass(frozen=True, eq=False)
+class Bills:
+    """Prompt tokens, completion tokens and dollars of every call of which somebody said any."""
+
+    seq: np.ndarray
+    """Sorted."""
+    table: np.ndarray
+
+    def of(self, seqs: np.ndarray) -> np.ndarray:
+        """A row for each of these calls; nan where nobody said."""
+        found = np.full((len(seqs), 3), math.nan)
+        if len(self.seq):
+            place = np.minimum(np.searchsorted(self.seq, seqs), len(self.seq) - 1)
+            known = self.seq[place] == seqs
+            found[known] = self.table[place[known]]
+        return found
+
+
+def read_bills(scene: Scene) -> Bills:
+    """Some thousand at a time: a million of them as Python's numbers would be half a gigabyte."""
+    cursor = scene.store.read(
         "SELECT j.seq, j.prompt_tokens, j.completion_tokens, j.cost FROM plan p "
-        "JOIN judgements j USING(key) WHERE p.study=(SELECT id FROM studies WHERE name=?)",
+        "JOIN judgements j USING(key) WHERE p.study=(SELECT id FROM studies WHERE name=?) AND "
+        "(j.prompt_tokens IS NOT NULL OR j.completion_tokens IS NOT NULL OR j.cost IS NOT NULL)",
         (scene.name,),
     )
-    return {
-        seq: (_or_nan(sent), _or_nan(received), _or_nan(cost))
-        for seq, sent, received, cost in found
-    }
+    parts = [np.zeros((0, 4))]
+    while some := cursor.fetchmany(50_000):
+        parts.append(np.array(some, np.float64))
+    table = np.concatenate(parts)
+    order = np.argsort(table[:, 0])
+    return Bills(table[order, 0].astype(np.int64), table[order, 1:])
 
 
-def _or_nan(value: float | None) -> float:
-    return math.nan if value is None else float(value)
+_kept_bills = remembered(read_bills)
 
 
 def extraction_cost(scene: Scene) -> dict[tuple[str, str], float]:
@@ -119,7 +138,9 @@ def _cost_line(one: Spent) -> list[str]:
         number(one.calls / max(one.head_to_heads, 1), 1),
         tokens(one.tokens_in),
         tokens(one.tokens_out),
-        value(each, USD, who=f"dollars per head-to-head, {one.judge}", select=select),
+        "free"
+        if each.value == 0
+        else value(each, USD, who=f"dollars per head-to-head, {one.judge}", select=select),
         f"<b>{dollars(whole)}</b>" if whole is not None else '<span class="eh-mute">–</span>',
     ]
 
@@ -155,8 +176,8 @@ def read_counts(scene: Scene) -> list[ReadCounts]:
     rows = pair_rows(scene)
     rows = rows_of(rows, ~rows["noise"])
     found = []
-    for judge, prompt in rows.groupby(["judge", "prompt"], observed=True).size().index:
-        part = rows[(rows["judge"] == judge) & (rows["prompt"] == prompt)]
+    for judge, prompt in combinations(rows, ("judge", "prompt")):
+        part = rows_of(rows, (rows["judge"] == judge) & (rows["prompt"] == prompt))
         statuses = part["status"].value_counts()
         by_status = {str(status): int(n) for status, n in statuses.items() if n}
         found.append(ReadCounts(str(judge), str(prompt), len(part), by_status))
@@ -240,7 +261,8 @@ def visit_kpis(
         cheap = min(priced, key=lambda one: one.cost.dollars.value or 0.0)
         each = cheap.cost.dollars
         note = f"{cheap.judge}; {NEW_MODEL} of them: {dollars(NEW_MODEL * (each.value or 0))}"
-        kpis.append(Kpi("A head-to-head", f"${each.value:.4f}", note=note))
+        told = f"${each.value:.4f}" if each.value else "free"
+        kpis.append(Kpi("A head-to-head", told, note=note if each.value else cheap.judge))
     extracted = sum(one.extracted for one in found)
     kpis.append(Kpi("Verdicts by extraction", count(extracted), note="read by a second judge"))
     return kpis

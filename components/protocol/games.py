@@ -22,9 +22,10 @@ from components.protocol.ratings import rating_rows
 from components.protocol.sections import rows_of_protocol
 from components.rows import machine_rows
 from components.scene import Scene
+from metrics.agreement import CASE
 from metrics.measures import Evidence
 from metrics.preference import ratings
-from metrics.selection import pairs
+from metrics.selection import combinations, group_codes, pairs, rows_of
 from metrics.wins import record, win_rate
 
 
@@ -95,16 +96,16 @@ class Conflicts:
 def conflicts(scene: Scene) -> list[Conflicts]:
     """By judge and prompt, over pairs asked in both orders."""
     rows = game_rows(scene)
-    rows = rows.loc[~rows["noise"].to_numpy() & (rows["orders"] > 1).to_numpy()]
+    rows = rows_of(rows, ~rows["noise"].to_numpy() & (rows["orders"] > 1).to_numpy())
     found = []
-    for judge, prompt in rows.groupby(["judge", "prompt"], observed=True).size().index:
-        mine = rows[(rows["judge"] == judge) & (rows["prompt"] == prompt)]
+    for judge, prompt in combinations(rows, ("judge", "prompt")):
+        mine = rows_of(rows, (rows["judge"] == judge) & (rows["prompt"] == prompt))
         found.append(_conflicts(str(judge), str(prompt), mine))
     return [one for one in found if one.pairs + one.dropped]
 
 
 def _conflicts(judge: str, prompt: str, rows: pd.DataFrame) -> Conflicts:
-    asked = rows.groupby(["item", "comparison"], observed=True).ngroups
+    asked = group_codes(rows, CASE)[1]
     sets = Evidence(rows).sets
     lean = sets["lean"].to_numpy()
     hard, flips = sets["hard"].to_numpy(), ~sets["consistent"].to_numpy()

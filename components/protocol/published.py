@@ -36,6 +36,11 @@ def _rows(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(lines))
 
 
+def visit_skills() -> tuple[str, ...]:
+    """VisIT-Bench's instruction categories, in the order of the paper."""
+    return tuple(row["skill"] for row in _rows("visit_bench_skills.csv"))
+
+
 # -- Grade Score, tables 1 to 3 ------------------------------------------------------------------
 
 

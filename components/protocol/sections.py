@@ -14,7 +14,7 @@ from components.format import rich, safe
 from components.scene import Scene
 from components.voices import Voices
 from judges.prompt import load_prompt, parse_prompt
-from metrics.selection import people
+from metrics.selection import people, rows_of
 from studies.errors import EvenhandError
 from studies.frame import NO_PICK
 from studies.presets import PRESETS
@@ -66,7 +66,7 @@ def rows_of_protocol(scene: Scene, *protocols: str) -> pd.DataFrame:
     wanted = {name for name, kind in protocol_by_prompt(scene).items() if kind in protocols}
     frame = Voices(scene).rows
     kept = frame["prompt"].isin(wanted).to_numpy() | people(frame)
-    return frame.loc[kept]
+    return rows_of(frame, kept)
 
 
 def _protocol(scene: Scene, name: str) -> str:

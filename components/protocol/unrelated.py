@@ -25,7 +25,7 @@ from components.scene import Scene
 from metrics.contrasts import Contrast, contrasts
 from metrics.grade import G_RANDOM, grade_measure
 from metrics.grade_panel import WITH, WITHOUT, GradeCell, grade_panel, mark_unrelated
-from metrics.selection import stacked
+from metrics.stacking import stacked
 from studies.records import UNRELATED
 
 SEED: Final = 20_24

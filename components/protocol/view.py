@@ -16,6 +16,7 @@ from components.protocol import published_view, sections
 from components.protocol import ratings as protocol_ratings
 from components.protocol import reading as protocol_reading
 from components.protocol import redundancy as protocol_redundancy
+from components.protocol import unread as protocol_unread
 from components.protocol import unrelated as protocol_unrelated
 from components.protocol import visit as protocol_visit
 from components.protocol.unrelated import Beside
@@ -89,7 +90,8 @@ def draw_grade(scene: Scene, controls: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "grade": True,
         **draw_heatmap(scene, controls["score"]),
-        "sizes": protocol_grade.show_by_size(scene, cells),
+        "sizes": protocol_grade.show_by_size(scene, cells)
+        + protocol_unread.show_unread(scene, cells),
         "unrelated": protocol_unrelated.show_unrelated(scene, cells, beside),
         "reading": protocol_reading.show_reading(scene),
         "points": protocol_reading.show_points(scene),

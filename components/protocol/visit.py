@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from components.bias.words import listed
 from components.drawing import matrix as heat
 from components.drawing.grid import (
     ELO,
@@ -21,7 +22,7 @@ from components.drawing.grid import (
     value,
 )
 from components.drawing.panels import empty, wrap
-from components.format import count, number, share
+from components.format import count, number, safe, share
 from components.protocol.sections import rows_of_protocol
 from components.remember import remembered
 from components.rows import machine_rows
@@ -30,7 +31,7 @@ from metrics.leaderboard import (
     LeaderboardRow,
     leaderboard_rows,
 )
-from metrics.selection import grouped
+from metrics.selection import grouped, items_by, pairs
 from metrics.wins import win_rate, win_rates
 from studies.records import REFERENCE, Estimate
 
@@ -42,7 +43,7 @@ ALL: Final = "all"
 def pair_rows(scene: Scene) -> pd.DataFrame:
     """The machines' pairwise rows in view."""
     rows = machine_rows(rows_of_protocol(scene, "pairwise"))
-    return rows.loc[(rows["options"] == 2).to_numpy()]
+    return pairs(rows)
 
 
 # -- the leaderboard -----------------------------------------------------------------------------
@@ -92,7 +93,20 @@ def show_board(rows: Sequence[LeaderboardRow], kind: str = "") -> str:
         heads.append(Head("n decisive"))
     lines = [_board_line(row, axis, kind if row.category == ALL else row.category, played)
              for row in rows]  # fmt: skip
-    return table(heads, lines, label="Elo leaderboard")
+    return table(heads, lines, label="Elo leaderboard") + _outside(rows)
+
+
+def _outside(rows: Sequence[LeaderboardRow]) -> str:
+    """A dot beside its own interval is no slip of the drawing: say where it comes from."""
+    names = [row.model for row in rows if row.elo.strays]
+    if not names:
+        return ""
+    lies = "lies" if len(names) == 1 else "lie"
+    told = (
+        f"{listed(names)} {lies} outside {'its' if len(names) == 1 else 'their'} interval: plan "
+        "order comes in blocks, and the last block decides. Read Bradley–Terry, under Ranking."
+    )
+    return wrap(f'<p class="eh-small">{safe(told)}</p>')
 
 
 def _board_line(row: LeaderboardRow, axis: Any, category: str, played: bool) -> list[str]:
@@ -138,8 +152,8 @@ def show_skills(scene: Scene) -> str:
     rows = pair_rows(scene)
     if rows.empty:
         return empty("No pairs here.", "Skills are compared on pairs.")
-    sizes = rows.groupby("category", observed=True)["item"].nunique().sort_values(ascending=False)
-    sizes = sizes[[bool(str(skill)) for skill in sizes.index]]
+    sizes = pd.Series(items_by(rows, "category")).sort_values(ascending=False)
+    sizes = sizes[[bool(skill) for skill in sizes.index]]
     if sizes.empty:
         return empty("The items name no skill.", "A `category` for each item splits the table.")
     combine, unreadable = scene.rule
@@ -179,4 +193,4 @@ def tell(rows: Sequence[LeaderboardRow]) -> tuple[str, str]:
             f"{against.model} wins most against the human-verified reference: {won} of "
             f"{count(against.against_reference.n)} decisive games. {lead}"
         )
-    return f"{best.model} leads with an Elo of {number(best.elo.estimate.value)}.", lead
+    return f"{best.model} has the highest Elo: {number(best.elo.estimate.value)}.", lead

@@ -30,7 +30,8 @@ HOW: Final = {
         "Per item, over its N rotations: entropy `H(slots) / log2 N`, choice = share of the most "
         "chosen option, grade = their harmonic mean; then the mean over items, item-cluster t. A "
         "coin's grade is the mean over all Nᴺ outcomes. Chance-corrected: "
-        "`Σ(G − coin(N)) / Σ(1 − coin(N))`. Items with an unread trial are left out and counted."
+        "`Σ(G − coin(N)) / Σ(1 − coin(N))`. Items with an unread trial are left out and counted; "
+        "where there are any, what the authors' code makes of them stands beneath."
     ),
     "unrelated": (
         "Only at equal N (`unrelated: replace`) is the difference the option's own: with one more "

@@ -6,6 +6,7 @@ reaches components.run.tab as {"do": …}.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ from judges.snapshot import Failure, Snapshot, Wait
 from metrics.position import consistency
 from metrics.wins import ANSWERED, outcomes
 from studies.records import EVIDENCE, STATUSES, Judgement, Status
+from studies.snapshot import settings as kept_elsewhere
 from studies.store import Store
 
 MANY: Final = 0.05
@@ -44,11 +46,26 @@ def show_notices(facts: Facts) -> str:
 
 
 def show_store(store: Store) -> str:
-    """Something happened to the file that everything is kept in."""
-    if not store.watch.told:
+    """Something happened to the file that everything is kept in, or may happen to it."""
+    if store.watch.told:
+        text = f"{_sentence(store.watch.told)} Find out what removes it."
+        return notice("warn", "The store was put back.", text) + _of_disk()
+    return _of_disk()
+
+
+def _of_disk() -> str:
+    """A Space begins anew with every restart, and nobody would guess it from the page."""
+    if "SPACE_ID" not in os.environ:
         return ""
-    text = f"{_sentence(store.watch.told)} Find out what removes it."
-    return notice("warn", "The store was put back.", text)
+    text = "The disk of a Space is emptied whenever it restarts."
+    if kept_elsewhere():
+        text += (
+            " What is judged here is copied to a private dataset every few minutes and whenever a "
+            "run pauses or ends, and fetched again at the start."
+        )
+        return notice("calm", "Kept outside of this Space.", text)
+    text += " Nothing is kept elsewhere: download what you want to keep under Share."
+    return notice("warn", "Not kept.", text)
 
 
 def _of_run(facts: Facts) -> Iterator[str]:
@@ -137,8 +154,11 @@ def _of_rest(facts: Facts) -> Iterator[str]:
         text = f"{_sentence(last.reason)} {kept}"
         yield notice("bad", "The last run was stopped.", text, None if needs_key else start)
     elif last.state == "stopped" and facts.missing.asks:
-        text = f"{_sentence(last.reason)} {kept} {count(facts.missing.asks)} are missing."
-        yield notice("calm", "Stopped.", text, start)
+        mine = last.reason == "stopped by you"
+        title = "Stopped by you." if mine else "Stopped."
+        why = "" if mine else f"{_sentence(last.reason)} "
+        text = f"{why}{kept} {count(facts.missing.asks)} are missing."
+        yield notice("calm", title, text, start)
 
 
 def _raise(facts: Facts) -> Action | None:

@@ -48,6 +48,8 @@ def show_runs(store: Store, name: str, scope: str, opened: str = "") -> str:
 
 def _row(run: PastRun, spent: Spent | None, *, with_study: bool, opened: bool) -> str:
     calls = "no call" if spent is None else f"{count(spent.calls, 'call')}, {_cost(spent, run)}"
+    if run.state == "running":  # the list is not drawn anew while it counts
+        calls = "under way"
     who = f'<b class="who">{safe(run.study)}</b>' if with_study else ""
     click = Action("Close" if opened else "Open", {"close": 1} if opened else {"run": run.id})
     mark = ' aria-current="true"' if opened else ""

@@ -73,7 +73,9 @@ def _reasons(snapshot: Snapshot | None) -> str:
     """Why it waits, in a line that is always there: nothing moves when it comes and goes."""
     if snapshot is None:
         return ""
-    told = "; ".join(snapshot.waiting) or ("nothing is waiting" if snapshot.rate else "starting")
+    told = "; ".join(snapshot.waiting) or (
+        "no limit reached, nothing to retry" if snapshot.rate else "starting"
+    )
     if snapshot.state == "paused":
         told = snapshot.reason or "paused by you"
     return wrap(f'<p class="eh-small eh-mute eh-reasons">{safe(told)}</p>')
@@ -146,7 +148,7 @@ def _spent(facts: Facts) -> Kpi:
     snapshot = facts.snapshot if facts.on else None
     end = _at_the_end(facts)
     notes = []
-    if end is not None and facts.on:
+    if end and (facts.on or (facts.budget and facts.missing.asks)):
         notes.append(f"about {dollars(end)} at the end")
     if snapshot and snapshot.unpriced:
         notes.append(f"{count(snapshot.unpriced, 'call')} at an unknown price")
@@ -207,6 +209,7 @@ def show_replies(store: Store, name: str, which: str) -> str:
     if not latest:
         none = "No failures." if which == REPLIES[1] else "No replies yet."
         return wrap(f'<p class="eh-small eh-mute">{none}</p>')
+    judges = {spec.name for spec in store.study(name).judges} | {j.ask.judge for j in latest}
     return last_replies(
         [
             ReplyRow(
@@ -215,6 +218,7 @@ def show_replies(store: Store, name: str, which: str) -> str:
                 j.ask.shown,
                 j.reply or j.detail,
                 {"key": j.ask.key},
+                j.ask.judge if len(judges) > 1 else "",
             )
             for j in latest
         ]

@@ -75,7 +75,7 @@ def ranking_table(scene: Scene) -> Table | None:
     pairs = scene.outcomes[scene.outcomes["options"] == 2]
     if pairs.empty:
         return None
-    rates = win_rate(scene.machines, *scene.rule)
+    rates = win_rate(pairs)  # of the battles that are ranked, as on the page
     rows = []
     for board in leaderboards(pairs):
         for place, name in enumerate(board.names):

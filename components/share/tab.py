@@ -26,7 +26,8 @@ from studies.store import Store
 REPORT: Final = "report.html"
 LABELS: Final = {
     "jsonl": "JSONL", "parquet": "Parquet", "csv": "CSV", "arena": "Arena battles",
-    "mt-bench": "MT-Bench pairs", "llm-comparator": "LLM Comparator", "votes": "Votes",
+    "mt-bench": "MT-Bench pairs", "llm-comparator": "LLM Comparator",
+    "alpaca-eval": "AlpacaEval leaderboard", "votes": "Votes",
     "items": "Items", "yaml": "study.yaml",
 }  # fmt: skip
 _DOWNLOAD: Final = "() => evenhand.download('#eh-export-file')"

@@ -154,13 +154,18 @@ def slice_form(bench: Bench, view: View) -> str:
         row("Categories", several("data.categories", names, chosen, label="Categories"),
             sheet.hint("", "data", "categories"), to="data.categories", group=True),
         row("Contestants", several("contestants", players, playing, label="Contestants",
-                                   nothing=f"all {count(len(bench.contestants))}"),
+                                   nothing=_all(len(bench.contestants))),
             to="contestants", group=True),
         row("Items", whole("data.count", sheet.word("data", "count"), label="Items"),
             told if sheet.value("data", "count") else "0: all of them", to="data.count"),
         row("Seed", whole("data.seed", sheet.word("data", "seed"), label="Seed"), to="data.seed"),
     ]  # fmt: skip
     return "".join(parts) + _more(sheet, items, kind_shown(sheet, view))
+
+
+def _all(many: int) -> str:
+    """ "all 5"; of a file that is not read yet nobody knows how many."""
+    return f"all {count(many)}" if many else "all"
 
 
 def _keep_options(sheet: Sheet) -> list[tuple[str, str]]:

@@ -246,7 +246,7 @@ def _made(**values: object) -> str:
 
 def _chosen(known: int, names: Sequence[str], nothing: str) -> str:
     if not names:
-        return f"{nothing} {count(known)}" if nothing == "all" else nothing
+        return f"{nothing} {count(known)}" if nothing == "all" and known else nothing
     said = ", ".join(names)
     return said if len(said) <= 34 else f"{count(len(names))} of {count(known)}"
 

@@ -126,7 +126,7 @@ def _extraction(sheet: Sheet, view: View) -> str:
     names = [str(judge.get("name", "")) for judge in sheet.judges]
     options = [("", "nobody"), *((name, name) for name in names), ("@own", "another judge")]
     control = choose("extraction.judge", options, "@own" if own else str(entry or ""))
-    told = "reads replies without a verdict once more; its asks are billed, and no evidence"
+    told = "a second judge reads replies in which no verdict was found; its asks are billed"
     made = row("Extraction", control, told, to="extraction.judge")
     if own:
         made += judge_form(dict(entry), "extraction", str(entry.get("name", "")))

@@ -183,7 +183,7 @@ def _build_file(parts: dict[str, Any]) -> None:
         )
         parts["example"] = gr.Dropdown(
             example_names(), value=None, label="Open an example", interactive=True,
-            elem_classes="eh-example",
+            show_label=False, container=False, elem_classes="eh-filter", elem_id="eh-example",
         )  # fmt: skip
     parts["yaml"] = gr.Code(
         START, language="yaml", show_label=False, interactive=True, label="study.yaml",

@@ -48,6 +48,23 @@ def _order(named: Mapping[str, Listed]) -> list[str]:
     return sorted(judging, key=lambda name: (named[name].built_in, name))
 
 
+ENDINGS: Final = {
+    "overall-response": "ends “… Response X is better.”",
+    "final-answer": "ends “Final Answer: X”",
+    "selection-option": "says “Selection: Option k”",
+    "five-level": "ends with [[A>>B]] to [[B>>A]]",
+    "arena-hard": "ends with [[A>>B]] to [[B>>A]]",
+    "mt-bench": "ends with [[A]], [[B]] or [[C]]",
+    "rating": "ends with a rating such as [[7]]",
+    "label": "answers with a label alone",
+}
+
+
+def ending(verdict: str) -> str:
+    """How a reply says its verdict; a format without words of ours goes by its name."""
+    return ENDINGS.get(verdict, f"in the format {verdict}")
+
+
 def _row(name: str, one: Listed | None, sheet: Sheet, on: bool) -> str:
     if one is None:
         told, title = "not found: no prompt of this name, and no file at this path", name
@@ -55,9 +72,8 @@ def _row(name: str, one: Listed | None, sheet: Sheet, on: bool) -> str:
         prompt = one.prompt
         mine = "" if one.built_in else f"yours, sha {prompt.sha[:4]}; "
         title = prompt.name + ("" if one.built_in else f", version {prompt.version}")
-        told = (
-            f"{mine}{prompt.protocol}, {count(len(prompt.messages), 'message')}, {prompt.verdict}"
-        )
+        sent = count(len(prompt.messages), "message")
+        told = f"{mine}{prompt.protocol}, {sent}, {ending(prompt.verdict)}"
     box = chosen(f"Ask with {title}", {"do": "prompt", "prompt": name, "on": not on}, on)
     opens = " · ".join(
         link(words, {"do": "show prompt", "prompt": name, "mode": mode}, label=f"{words} {title}")

@@ -12,6 +12,7 @@ from components.format import count, safe, tokens
 from components.inspect.diff import word_difference
 from components.study.bench import Bench
 from components.study.fields import choose, seg, steps
+from components.study.prompt_list import ending
 from components.study.sheet import Sheet, View, own_prompts, prompt_named, prompts_on_offer
 from judges.plan import CHARACTERS_PER_TOKEN
 from judges.prompt import Prompt, load_prompt
@@ -230,7 +231,7 @@ def checked_html(checked: Checked, *, ours: bool = False) -> str:
         return problems
     told = (
         f"{count(len(prompt.messages), 'message')}; every variable is known; "
-        f"the verdict is read as {prompt.verdict}"
+        f"the reply {ending(prompt.verdict)}"
     )
     sha = f"version {prompt.version}, sha {prompt.sha[:8]} · {prompt.source}"
     return (

@@ -105,7 +105,7 @@ def mapping_form(bench: Bench) -> str:
     rows = "".join(_column(table, column, mapping.get(column, "")) for column in table.columns[:60])
     state = "saved with the study" if said else "a guess, not applied yet"
     head = sub_head("What the columns are", state)
-    use = "" if said else press("Read the table so", {"do": "map", "mapping": guess})
+    use = "" if said else press("Read the table this way", {"do": "map", "mapping": guess})
     return f'{head}{rows}<div class="eh-row">{use}</div>'
 
 

@@ -46,7 +46,8 @@ def lead(bench: Bench) -> str:
             parts.append("both orders" if plan.study.pair_orders == "both" else "one order")
     parts.append(_many(len(sheet.judges), "judge"))
     parts.append(_many(len(sheet.prompts), "prompt"))
-    return f"{', '.join(parts)}. Nothing is asked until you press Run."
+    told = ", ".join(parts)
+    return f"{told[:1].upper()}{told[1:]}. Nothing is asked until you press Run."
 
 
 def _pairing(pairing: str, players: int) -> str:

@@ -23,7 +23,9 @@ NAME: Final = "Win rates"
 
 def build() -> Parts:
     with gr.Column(elem_classes="eh-panel"):
-        subtitle = f"% of verdicts, ties as half; 95{NARROW}% CI by items; grey: what is missing"
+        subtitle = (
+            f"% of verdicts, ties as half; 95{NARROW}% CI by items; grey: if verdicts are missing"
+        )
         ClickableHTML(heading("Win rate by contestant", subtitle))
         rates = ClickableHTML(elem_id="eh-rates")
         ClickableHTML(how(HOW_WINS))

@@ -15,7 +15,7 @@ from typing import Final
 from judges.accounts import spent_by
 from judges.cost import Ledger, price_of
 from judges.models.answers import Call
-from judges.plan import Plan, call_for
+from judges.plan import Plan, call_for, still_asks
 from studies.owner import is_alive
 from studies.records import Ask, JudgeSpec
 from studies.store import Store
@@ -35,6 +35,7 @@ class Rounds:
         """Judges that cannot go on, and why."""
         self.began = int(store.read("SELECT COALESCE(max(seq), 0) FROM judgements").fetchone()[0])
         self._items = {item.id: item for item in plan.items}
+        self._sha = store.plan_sha(plan.study.name)
 
     def judges(self) -> list[JudgeSpec]:
         endpoints = [judge for judge in self.plan.study.judges if judge.kind == "endpoint"]
@@ -45,7 +46,10 @@ class Rounds:
         study = self.plan.study
         ledger = Ledger(study.budget_usd, spent_by(self.store, study.name))
         found: list[tuple[int, Ask, Call]] = []
+        changed = self.store.plan_sha(study.name) != self._sha
         for position, ask in heapq.merge(*(self._pending(judge.name) for judge in self.judges())):
+            if changed and not still_asks(self.plan, ask, self._items):
+                continue
             call = call_for(self.plan, ask, self._items)
             if len(found) == most or ledger.reserve(call, price_of(call.judge)) is None:
                 break
@@ -65,22 +69,27 @@ class Rounds:
             yield from page
 
     def _lease(self, keys: Collection[str]) -> set[str]:
-        """Those of some asks that nobody alive is making."""
-        owners = {row[0] for row in self.store.read("SELECT DISTINCT owner FROM leases")}
-        alive = {owner for owner in owners if is_alive(self.store.owners, owner)} - {self.owner}
+        """Those of some asks that nobody alive is making and nobody has answered meanwhile, all
+        looked at in one transaction: another run may be at the same study."""
 
         def work(connection: sqlite3.Connection) -> set[str]:
-            marks = ",".join("?" * len(alive))
+            owners = [row[0] for row in connection.execute("SELECT DISTINCT owner FROM leases")]
+            others = [owner for owner in owners if owner != self.owner]
+            alive = [owner for owner in others if is_alive(self.store.owners, owner)]
             connection.execute("CREATE TEMP TABLE IF NOT EXISTS wanted (key TEXT PRIMARY KEY)")
             connection.execute("DELETE FROM temp.wanted")
             connection.executemany(
                 "INSERT OR IGNORE INTO temp.wanted VALUES (?)", ((k,) for k in keys)
             )
-            others = f"SELECT key FROM leases WHERE owner IN ({marks})"
-            free = f"FROM temp.wanted WHERE key NOT IN ({others})"
-            ours = {row[0] for row in connection.execute(f"SELECT key {free}", list(alive))}
+            free = (
+                "FROM temp.wanted w WHERE NOT EXISTS (SELECT 1 FROM leases l WHERE l.key=w.key "
+                f"AND l.owner IN ({','.join('?' * len(alive))})) AND NOT EXISTS (SELECT 1 FROM "
+                "judgements j WHERE j.key=w.key AND (j.status!='error' OR j.seq>?))"
+            )
+            values = (*alive, self.began)
+            ours = {row[0] for row in connection.execute(f"SELECT key {free}", values)}
             connection.execute(
-                f"INSERT OR REPLACE INTO leases SELECT key, ? {free}", (self.owner, *alive)
+                f"INSERT OR REPLACE INTO leases SELECT key, ? {free}", (self.owner, *values)
             )
             return ours
 

@@ -24,7 +24,7 @@ from judges.cost import CAPS, cap_of, cost_of, price_of
 from judges.errors import PlanError
 from judges.faults import fault_of, whole
 from judges.models.answers import Answer, Call
-from judges.models.endpoint import status_error
+from judges.models.completion import status_error
 from judges.plan import Plan
 from judges.reading import read_answer
 from studies.records import Judgement, Usage

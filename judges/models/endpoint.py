@@ -18,15 +18,14 @@ from typing import Any, Final
 
 import aiohttp
 import httpx2
-import openai
 from openai import DefaultAioHttpClient
 from openai._vendor.httpx_aiohttp import AiohttpTransport
 
 from judges.addresses import Pinned, Rules, check_url, rules_now
-from judges.faults import BadReply, whole
+from judges.faults import CONNECT, BadReply
 from judges.models.answers import Answer, Call
+from judges.models.completion import read_answer, status_error
 from judges.vault import MARK, Held
-from studies.records import Usage
 
 LARGEST_REPLY: Final = 8 * 1024 * 1024
 LIMITS: Final = httpx2.Limits(max_connections=4096, max_keepalive_connections=4096)
@@ -42,7 +41,7 @@ HEADERS: Final = (
     (b"Accept-Encoding", b"identity"),
     (b"User-Agent", b"evenhand"),
 )
-PATIENCE: Final = {"timeout": httpx2.Timeout(None, connect=10.0).as_dict()}
+PATIENCE: Final = {"timeout": httpx2.Timeout(None, connect=CONNECT).as_dict()}
 """The engine's deadline covers the whole attempt."""
 
 
@@ -157,95 +156,22 @@ def _without_request(response: httpx2.Response) -> httpx2.Response:
 
 def _without_key(answer: Answer, key: Held) -> Answer:
     """Some servers echo what they were sent; what is stored must not hold the key."""
-    told = f"{answer.text}{answer.reasoning}{answer.refusal}{answer.finish}{answer.model}"
+    tokens = "".join(token for token, _ in answer.top_logprobs)
+    told = f"{answer.text}{answer.reasoning}{answer.refusal}{answer.finish}{answer.model}{tokens}"
     forms = [form for form in key.whole_forms() if len(form) >= LONG_KEY and form in told]
     if not forms:
         return answer
-    changed = {}
-    for name in ("text", "reasoning", "refusal", "finish", "model"):
-        changed[name] = getattr(answer, name)
-        for form in forms:
-            changed[name] = changed[name].replace(form, MARK)
-    return replace(answer, **changed)
+    texts = ("text", "reasoning", "refusal", "finish", "model")
+    changed: dict[str, Any] = {name: _marked(getattr(answer, name), forms) for name in texts}
+    spelt = any(form in tokens for form in forms)  # token by token, or as one
+    return replace(answer, **changed, top_logprobs=() if spelt else answer.top_logprobs)
+
+
+def _marked(text: str, forms: list[str]) -> str:
+    for form in forms:
+        text = text.replace(form, MARK)
+    return text
 
 
 def _json(body: Mapping[str, Any]) -> bytes:
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def status_error(
-    response: httpx2.Response, content: bytes | None = None, *, echo: bool = True
-) -> openai.APIStatusError:
-    """As the SDK raises it: `body` is what stands under "error", if anything does.
-
-    Without `echo` only an error of the form that judges give is told: whatever else answers at an
-    address must not be read out through our messages.
-    """
-    content = response.content if content is None else content
-    try:
-        body = json.loads(content)
-    except (ValueError, RecursionError):
-        body = None
-    inner = body.get("error", body if echo else None) if isinstance(body, dict) else None
-    told = f": {content[:300].decode('utf-8', 'replace')}" if echo else ""
-    text = f"HTTP {response.status_code}{told}"
-    return openai.APIStatusError(text, response=response, body=inner)
-
-
-def read_answer(content: bytes, *, echo: bool = True) -> Answer:
-    """The reply in a chat completion; anything of another shape is a BadReply, which without `echo`
-    does not say what came instead."""
-    try:
-        values = json.loads(content)
-        if isinstance(values, dict) and isinstance(error := values.get("error"), dict):
-            raise BadReply(f"an error inside a 200: {error.get('message') or (echo and error)}")
-        choice = values["choices"][0]
-        message = choice["message"]
-        return Answer(
-            text=_text(message.get("content")),
-            reasoning=_text(message.get("reasoning_content") or message.get("reasoning")),
-            refusal=_text(message.get("refusal")),
-            finish=whole(str(choice.get("finish_reason") or "")),
-            usage=_usage(values.get("usage")),
-            model=whole(str(values.get("model") or "")),
-            top_logprobs=_top_logprobs(choice.get("logprobs")),
-        )
-    except _OTHER_SHAPES as error:
-        start = f": {content[:80].decode('utf-8', 'replace')!r}" if echo else ""
-        raise BadReply(f"not a chat completion ({type(error).__name__}){start}") from None
-
-
-_OTHER_SHAPES: Final = (
-    ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError,
-)  # fmt: skip
-
-
-def _text(value: Any) -> str:
-    """Content may be a list of parts; only text parts are read."""
-    if isinstance(value, list):
-        value = "".join(str(part.get("text", "")) for part in value)
-    if value is not None and not isinstance(value, str):
-        raise TypeError(f"content is {type(value).__name__}")
-    return whole(value or "")
-
-
-def _usage(values: Mapping[str, Any] | None) -> Usage:
-    if not values:
-        return Usage()
-    details = values.get("prompt_tokens_details") or {}
-    return Usage(
-        prompt=values.get("prompt_tokens"),
-        completion=values.get("completion_tokens"),
-        cached=details.get("cached_tokens") or 0,
-        cache_write=details.get("cache_write_tokens") or 0,
-    )
-
-
-def _top_logprobs(logprobs: Mapping[str, Any] | None) -> tuple[tuple[str, float], ...]:
-    """What the judge might have said next, at the last token it wrote."""
-    content = (logprobs or {}).get("content") or []
-    if not content:
-        return ()
-    top = content[-1].get("top_logprobs") or [content[-1]]
-    told = ((whole(str(entry["token"])), float(entry["logprob"])) for entry in top)
-    return tuple(pair for pair in told if math.isfinite(pair[1]))

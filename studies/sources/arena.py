@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from studies.formulas import OUR_BATTLES
 from studies.sources.cells import (
     BATTLE_WINNERS,
     exchanges,
@@ -58,8 +59,10 @@ def read_sides(opened: Opened) -> Gathering:
 def _read(table: Table, first: str, second: str, words: dict[str, Pick]) -> Gathering:
     gathered = Gathering()
     texts = 0
-    for place, row in enumerate(table.rows):
+    ours = table.columns in OUR_BATTLES
+    for place, whole in enumerate(table.rows):
         where = table.where(place)
+        row = {**whole, "prompt": "", "judge_prompt": whole["prompt"]} if ours else whole
         names = (required(row, first, where), required(row, second, where))
         asked, told = _texts(row)
         texts += bool(asked)
@@ -78,7 +81,8 @@ def _read(table: Table, first: str, second: str, words: dict[str, Pick]) -> Gath
             continue
         pick = picked(row, "winner", words, where)
         reply = first_of(row, "judgment", "rationale", "reply")
-        judged(gathered, item, judge, prompt, names, pick, reply=reply, time=time_of(row))
+        judged(gathered, item, judge, prompt, names, pick, reply=reply, time=time_of(row),
+               known=text_of(row.get("order")) != "unknown")  # fmt: skip
     if not texts:
         gathered.notes.append("no questions and answers in the file: verdicts only")
     return gathered

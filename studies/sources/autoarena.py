@@ -33,6 +33,9 @@ def _battles(table: Table) -> Gathering:
     for place, row in enumerate(table.rows):
         where = table.where(place)
         names = (required(row, "model_a", where), required(row, "model_b", where))
+        if names[0] == names[1]:
+            gathered.notes.append(f"{where}: {names[0]!r} against itself; left out")
+            continue
         question = text_of(row.get("prompt"))
         texts = (text_of(row.get("response_a")), text_of(row.get("response_b")))
         id = text_id("prompt", question) if question else f"row-{place + 1:06}"

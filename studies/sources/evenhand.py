@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from studies.errors import SourceError
 from studies.frame import SUSPECT
 from studies.judgement_rows import without_flags
-from studies.records import STATUSES, Ask, Item, Judgement, Usage, Verdict
+from studies.records import EVIDENCE, STATUSES, Ask, Item, Judgement, Usage, Verdict
 from studies.sources.gather import Gathering, Opened
 from studies.sources.native import filled, items_of
 from studies.sources.tables import Table
@@ -42,7 +42,8 @@ def read_judgements(opened: Opened) -> Gathering:
             f"data.files: {unknown[0]!r} means nothing beside judgements; name their items as "
             f"{ITEMS}: items.jsonl"
         )
-    judgements = judgements_of(table)
+    read = judgements_of(table)
+    judgements = one_each(read)
     items = items_of(opened.other(files[ITEMS])) if files else []
     known = {item.id for item in items}
     missing = dict.fromkeys(j.ask.item for j in judgements if j.ask.item not in known)
@@ -59,8 +60,21 @@ def read_judgements(opened: Opened) -> Gathering:
         gathered.notes.append(
             f"no questions and answers in the file: name them in data.files, {ITEMS}: items.jsonl"
         )
+    if again := len(read) - len(judgements):
+        gathered.notes.append(f"{again:,} judgements are there twice: the first of them counts")
     gathered.unknown_order = sum(j.ask.orders == 0 for j in judgements)
     return gathered
+
+
+def one_each(judgements: Sequence[Judgement]) -> list[Judgement]:
+    """The first judgement of each ask, as of shards: two files put together hold some twice, and
+    nobody said it twice."""
+    first: dict[tuple[object, ...], Judgement] = {}
+    for judgement in judgements:
+        ask = judgement.ask
+        at = (ask.judge, ask.prompt, ask.item, ask.shown, ask.labels, ask.repeat, ask.reads)
+        first.setdefault(at, judgement)
+    return list(first.values())
 
 
 def judgements_of(table: Table) -> list[Judgement]:
@@ -85,9 +99,12 @@ def judgement_from(values: Mapping[str, Any]) -> Judgement:
     for name in ("shown", "labels"):
         ask[name] = tuple(ask[name])
     rest = {k: v for k, v in without_flags(values).items() if k not in ("ask", "verdict", "usage")}
+    said = None if verdict is None else _verdict(verdict, len(ask["shown"]))
+    if values["status"] in EVIDENCE and (said is None or (said.pick is None and not said.scores)):
+        raise ValueError(f"status is {values['status']!r}, but there is no verdict")
     return Judgement(
         ask=Ask(**ask),
-        verdict=None if verdict is None else _verdict(verdict),
+        verdict=said,
         usage=Usage(**(_held(values.get("usage")) or {})),
         **rest,
     )
@@ -97,9 +114,16 @@ def _held(value: Any) -> Any:
     return json.loads(value) if isinstance(value, str) else value
 
 
-def _verdict(values: Mapping[str, Any]) -> Verdict:
+def _verdict(values: Mapping[str, Any], shown: int) -> Verdict:
+    """A pick that no slot has would count for another comparison, or as a tie: it is an error."""
     lists = {k: tuple(values.get(k) or ()) for k in ("scores", "label_probabilities")}
-    pick = values.get("pick")
+    pick, margin = values.get("pick"), values.get("margin", 1)
     if isinstance(pick, str) and pick != "tie":  # a column of both is a column of texts
         pick = int(pick)
-    return Verdict(**{**values, **lists, "pick": pick})
+    if pick not in (None, "tie", *range(shown)) or isinstance(pick, bool):
+        raise ValueError(f"pick is {pick!r}, of {shown} answers shown: expected a slot from 0, "
+                         "'tie' or null")  # fmt: skip
+    if margin not in (0, 1, 2) or isinstance(margin, bool):
+        raise ValueError(f"margin is {margin!r}: expected 0, 1 or 2")
+    slot = int(pick) if isinstance(pick, float) else pick
+    return Verdict(**{**values, **lists, "pick": slot})

@@ -10,8 +10,9 @@ from studies.sources.tables import text_of
 
 _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "id": ("id", "qid", "question_id", "prompt_id", "item_id", "item", "index", "uid", "idx"),
-    "instruction": ("instruction", "question", "prompt", "query", "input", "input_text", "task"),
-    "category": ("category", "subset", "topic", "skill", "domain", "category_tag", "type"),
+    "instruction": ("instruction", "question", "prompt", "query", "input", "input_text", "task",
+                    "q"),
+    "category": ("category", "subset", "topic", "skill", "domain", "category_tag", "type", "tag"),
     "context": ("context", "caption", "description", "passage"),
     "images": ("image", "images", "image_url", "image_path"),
     "reference": ("reference", "reference_answer", "ideal", "gold_answer"),
@@ -33,9 +34,9 @@ _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "response": ("response", "output", "answer", "prediction", "completion", "text"),
     "rank": ("rank", "human_rank"),
 }  # fmt: skip
+_ANSWER: Final = r"(?:(?:response|answer|output|prediction|completion|generation|resp|ans)s?)"
 _AROUND: Final = re.compile(
-    r"(?:(?:response|answer|output|prediction|completion)s?[ _.:-]+(?P<after>.+)"
-    r"|(?P<before>.+?)[ _.:-]+(?:response|answer|output|prediction|completion)s?)",
+    rf"(?:{_ANSWER}[ _.:-]+(?P<after>.+)|(?P<before>.+?)[ _.:-]+{_ANSWER})",
     re.IGNORECASE,
 )
 _SIDES: Final = (("first", "second"), ("a", "b"))
@@ -44,6 +45,7 @@ _SIDES: Final = (("first", "second"), ("a", "b"))
 def guess_mapping(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """column -> field, for as many columns as their names (and texts) tell. Never applied by
     itself: it fills the form."""
+    columns = [column for column in columns if not _nested(column, rows)]
     guess = _by_name(columns)
     fields = set(guess.values())
     if not any(x in fields and y in fields for x, y in _SIDES):
@@ -94,6 +96,16 @@ def _answer_of(column: str) -> str:
     """`gpt4_response`, `prediction:llava`: the contestant in a column's name."""
     match = _AROUND.fullmatch(column.strip())
     return (match["after"] or match["before"]) if match else ""
+
+
+def _nested(column: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Objects and lists of objects are nobody's words; a list of strings may be images."""
+    values = [row.get(column) for row in rows[:50]]
+    return any(isinstance(v, dict) or (isinstance(v, list) and _objects(v)) for v in values)
+
+
+def _objects(values: list[Any]) -> bool:
+    return any(isinstance(value, dict | list) for value in values)
 
 
 def _long_texts(column: str, rows: Sequence[Mapping[str, Any]]) -> bool:

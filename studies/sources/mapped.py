@@ -71,6 +71,8 @@ WINNERS: Final[dict[str, Pick]] = {
         ("tie", "c", "-", "equal", "same", "both", "tie (bothbad)", "both_bad", "a=b", "b=a"), "tie"
     ),
 }
+MUCH: Final = ("a>>b", "b>>a")
+"""Much better: the margin is part of the verdict."""
 _PAIRS: Final = (("first", "second", True), ("a", "b", False))
 
 
@@ -235,9 +237,11 @@ def _comparisons(
         }
         item = _item(gathered, row, fields, texts, where, f"row-{place + 1:06}")
         if "winner" in fields:
-            pick = _winner(text_of(row.get(fields["winner"])).strip(), names, where)
-            judged(gathered, item, _judge(row, fields), _prompt(row, fields), names, pick,
-                   known=known, reply=text_of(row.get(fields.get("reply", ""))))  # fmt: skip
+            said = text_of(row.get(fields["winner"])).strip()
+            margin = 2 if said.casefold() in MUCH and said not in names else None
+            judged(gathered, item, _judge(row, fields), _prompt(row, fields), names,
+                   _winner(said, names, where), known=known, margin=margin,
+                   reply=text_of(row.get(fields.get("reply", ""))))  # fmt: skip
 
 
 def _winner(text: str, names: tuple[str, str], where: str) -> Pick:

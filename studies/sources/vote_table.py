@@ -12,7 +12,7 @@ from typing import Any, Final
 from studies.errors import SourceError
 from studies.formulas import bare
 from studies.formulas import guarded as guarded
-from studies.records import STATUSES, Ask, Item, Judgement, Verdict
+from studies.records import EVIDENCE, STATUSES, Ask, Item, Judgement, Verdict
 from studies.sources.evenhand import ITEMS
 from studies.sources.gather import Gathering, Opened, labels_for
 from studies.sources.native import items_of
@@ -83,8 +83,11 @@ def _read(row: Row) -> Judgement:
         "", cell["item"], cell["judge"], cell["prompt"] or "vote", shown, labels_for(len(shown)),
         int(cell["repeat"] or 0), orders=int(cell["orders"] or 1),
     )  # fmt: skip
+    verdict = _verdict(cell, shown)
+    if verdict is None and status in EVIDENCE:
+        raise ValueError(f"status is {status!r}, but nothing is picked")
     return Judgement(
-        ask, status, _verdict(cell, shown), rule="vote", reply=cell["comment"],
+        ask, status, verdict, rule="vote", reply=cell["comment"],
         seconds=float(cell["seconds"] or 0), time=float(cell["time"] or 0),
         detail=cell["detail"],
     )  # fmt: skip

@@ -7,6 +7,8 @@ import pytest
 from components.live import LiveView, LiveViews
 from metrics.elo import elo_table
 from metrics.position import first_share
+from studies.store import Store
+from tests.voted_studies import Sheet
 
 NAME = "two judges"
 
@@ -114,3 +116,41 @@ class AskedOnceMore(AskedAgain):
         rows = super().narrow_rows(name)
         last = (*rows[-1][:-1], rows[-1][-1] + 1)
         return [row for row in [*rows[:-1], last] if row[-1] > since]
+
+
+def voted(tmp_path) -> Store:
+    """People's votes arrive first (all for y), then a judge's verdicts (all for x)."""
+    store = Store(tmp_path / "voted.db")
+    sheet = Sheet("judges and people")
+    for n in range(12):
+        sheet.votes(f"q{n:02}", ann="y", bob="y")
+    for n in range(12):
+        sheet.both(f"q{n:02}", "judge", "xx")
+    sheet.save(store)
+    return store
+
+
+def test_votes_of_people_are_not_counted_with_the_verdicts_of_judges(tmp_path):
+    store = voted(tmp_path)
+    view = LiveView(store, "judges and people")
+    picture = view.picture()
+    assert (picture.rows, view.elo.battles, picture.share.n) == (24, 24, 24)
+    drawn = picture.share_figure["data"][1]["x"]
+    assert drawn == sorted(drawn), "the line never runs backwards"
+    assert picture.share.value == first_share(store.frame()).value
+    rates = {row[0]: row[2] for row in picture.wins_figure["table"]["rows"]}
+    assert rates["x"] == pytest.approx(1.0)
+    store.close()
+
+
+def test_people_alone_are_shown_until_the_first_judge_speaks(tmp_path):
+    store = voted(tmp_path)
+    dripping = Dripping(store)
+    view = LiveView(dripping, "judges and people")
+    dripping.upto = 24
+    assert (view.picture().rows, view.elo.ratings["y"] > 1000) == (24, True)
+    dripping.upto = 26
+    assert (view.picture().rows, view.elo.ratings["x"] > 1000) == (2, True)
+    dripping.upto = 48
+    assert view.picture().rows == 24
+    store.close()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from metrics.__main__ import main as metrics_main
 from studies.records import Ask, Item, Judgement, Verdict
 from studies.store import Store
 from studies.study import Study
+from tests.voted_studies import Sheet
 
 NAME = "two judges"
 
@@ -110,3 +113,28 @@ def test_it_says_who_agrees_with_whom_and_has_a_card_for_each_judge(html: str) -
     assert sorted(re.search(r"<h1>(.*?)<", card)[1].strip() for card in cards) == [
         "always first", "fair",
     ]  # fmt: skip
+
+
+def test_a_vote_of_today_does_not_date_replies_whose_time_nobody_wrote_down(store: Store) -> None:
+    sheet = Sheet("dated")
+    for n in range(6):
+        sheet.both(f"q{n}", "judge", "xy").votes(f"q{n}", ann="x")
+    sheet.save(store)
+    with closing(sqlite3.connect(store.path)) as behind, behind:
+        mine = "key IN (SELECT key FROM plan WHERE judge='human:ann')"
+        behind.execute(f"UPDATE judgements SET time=1700000000.0 WHERE {mine}")
+        behind.execute(f"UPDATE judgements SET time=0 WHERE NOT {mine}")
+    assert report_facts.dates(store, "dated") == ("", "")
+    assert "When the replies came was not recorded." in report.report_html(store, "dated")
+
+
+def test_what_most_people_say_is_not_called_right(store: Store) -> None:
+    better = {f"q{n}": "x" for n in range(6)}
+    for name, who in (("by people", "ann"), ("by design", "by-design")):
+        sheet = Sheet(name)
+        for item in better:
+            sheet.both(item, "judge", "xx")
+        sheet.save(store, design=better, known_by=who)
+    people, known = (report.report_html(store, name) for name in ("by people", "by design"))
+    assert "Sides with most people" in people and "Right on known pairs" not in people
+    assert "Right on known pairs" in known

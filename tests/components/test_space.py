@@ -107,7 +107,7 @@ def test_a_frozen_page_starts_and_has_nothing_that_asks(frozen: Path) -> None:
         assert not [name for name in client.view_api(return_format="dict")["named_endpoints"]
                     if "run" in name]  # fmt: skip
     finally:
-        app.terminate()
+        app.kill()
         app.wait(20)
     assert (frozen / "frozen.db").read_bytes() == before
 

@@ -3,6 +3,7 @@ caps. The judge server's own bill is the witness."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -26,6 +27,8 @@ from studies.study import from_mapping
 from studies.visitors import Visitor, new_secret, visiting, visitor_of
 from tests.judge_server import JudgeServer
 from tests.judges.small_studies import PRICE, QUICK, write_items
+from tests.judges.test_runs import until
+from tests.judges.test_trouble import Disk
 
 KEY = "LENT_BY_THE_HOUSE"
 LIMITS = RunLimits(asks=100, each=1, at_once=60, concurrency=16)
@@ -107,6 +110,30 @@ def test_fifty_sessions_at_once_do_not_pass_the_cap_by_one_call(
     refused = [run for run in runs if "everybody today" in run.reason]
     assert refused, "somebody has to be told that the money is gone"
     assert all(run.state in ("done", "failed") for run in runs)
+    booked = guarded.bare.read("SELECT sum(COALESCE(spent, reserved)) FROM allowance").fetchone()
+    assert booked[0] == pytest.approx(told)
+
+
+def test_a_full_disk_pauses_a_run_that_the_house_pays_for_and_loses_nothing(
+    guarded: VisitorsStore, tmp_path: Path
+) -> None:
+    disk = Disk(guarded.bare)
+    (who,) = visitors(1)
+    with JudgeServer(latency=0.02) as server, visiting(who):
+        study(guarded, tmp_path, "one", server.base_url, items=60)
+        with shared(guarded, lent(server.base_url)) as engine:
+            run = start(engine, guarded, "one")
+            until(lambda: run.snapshot().done >= 10)
+            disk.fill()
+            until(lambda: run.snapshot().state == "paused")
+            assert "the disk is full" in run.snapshot().reason
+            time.sleep(0.3)  # what was in flight has come back and waits
+            disk.repair()
+            run.resume()
+            assert run.wait(30), run.snapshot()
+        told, calls = float(server.bill.totals.dollars), server.bill.totals.calls
+    assert run.state == "done"
+    assert calls == 60, "no answer was lost and paid for again"
     booked = guarded.bare.read("SELECT sum(COALESCE(spent, reserved)) FROM allowance").fetchone()
     assert booked[0] == pytest.approx(told)
 

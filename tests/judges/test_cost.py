@@ -8,6 +8,7 @@ from judges.accounts import accounts, spent_by
 from judges.attempts import Settings
 from judges.cost import Ledger, cost_of, price_of
 from judges.errors import PlanError
+from judges.plan import save_plan
 from studies.records import JudgeSpec, Price, Usage
 from studies.store import Store
 from tests.judge_server import (
@@ -18,7 +19,14 @@ from tests.judge_server import (
     first_attempt,
     sometimes,
 )
-from tests.judges.small_studies import QUICK, endpoint, judgements, run_through, study_plan
+from tests.judges.small_studies import (
+    QUICK,
+    endpoint,
+    engine,
+    judgements,
+    run_through,
+    study_plan,
+)
 
 
 @pytest.fixture
@@ -35,9 +43,17 @@ def test_cached_and_written_tokens_have_prices_of_their_own():
     assert cost_of(Usage(1000, 50, 300, 100), Price(2.0, 8.0)) == pytest.approx(0.0024)
 
 
+def test_tokens_that_are_counted_apart_from_the_prompt_never_earn_money():
+    # Some endpoints do not count cached tokens among the prompt's: 10 new at 2, 500 read at 1, 5
+    # out at 8 dollars a million. 10 - 500 new ones would be paid back.
+    assert cost_of(Usage(10, 5, cached=500), Price(2.0, 8.0, 1.0)) == pytest.approx(5.6e-4)
+
+
 def test_an_unknown_price_or_an_untold_usage_is_unknown_never_zero():
     assert cost_of(Usage(1000, 50), None) is None
     assert cost_of(Usage(), Price(2.0, 8.0)) is None
+    assert cost_of(Usage(1000), Price(2.0, 8.0)) is None, "its reply was not counted"
+    assert cost_of(Usage(1000), Price(2.0, 0.0)) == pytest.approx(0.002)
     assert price_of(JudgeSpec("j", "nobody-knows-it", "http://x")) is None
     assert price_of(JudgeSpec("j", "simulated")) == Price(0.0, 0.0)
 
@@ -120,6 +136,57 @@ def test_a_second_run_does_not_get_the_budget_anew(store, tmp_path):
         dollars = float(server.bill.totals.dollars)
     assert dollars <= 0.01
     assert again.snapshot().spent_before + again.snapshot().spent == pytest.approx(dollars)
+
+
+def test_two_runs_at_once_share_one_budget(store, tmp_path):
+    # Two engines on two handles of one file, as two processes: each alone would spend it all.
+    other = Store(store.path)
+    with JudgeServer(latency=(0.001, 0.02)) as server, engine() as one, engine() as two:
+        judge = endpoint(server.base_url, max_tokens=20)
+        plan = study_plan(tmp_path, [judge], items=150, concurrency=16, budget_usd=0.02)
+        save_plan(plan, store)
+        runs = [one.start(plan, store, settings=QUICK), two.start(plan, other, settings=QUICK)]
+        assert all(run.wait(60) for run in runs)
+        dollars = float(server.bill.totals.dollars)
+    other.close()
+    assert {run.reason[:14] for run in runs} == {"budget reached"}
+    assert 0.012 < dollars <= 0.02
+    assert sum(run.snapshot().spent for run in runs) == pytest.approx(dollars)
+
+
+def test_calls_that_were_in_flight_when_a_process_died_count_against_the_budget(store, tmp_path):
+    # Ten calls told what they used, d dollars at most. Three more were under way at the kill, two
+    # were lost, and two were refused, which costs nothing: 5 may have been billed. With a budget
+    # of what the ten cost and 5 d, nothing more may be asked.
+    with JudgeServer() as server:
+        judge = endpoint(server.base_url, max_tokens=20)
+        first = run_through(study_plan(tmp_path, [judge], items=10), store)
+        dearest = max(j.cost for j in judgements(store))
+        keys = [ask.key for ask in study_plan_asks(study_plan(tmp_path, [judge], items=15), store)]
+        dead = "1-dead"
+        ways = [(None, None)] * 3 + [(1.0, "connection lost")] * 2 + [(1.0, "HTTP 500")] * 2
+        store.writer.run(
+            lambda c: (
+                c.execute("UPDATE runs SET owner=? WHERE id=?", (dead, first.id)),
+                c.execute("UPDATE attempts SET owner=?", (dead,)),
+                c.executemany(
+                    "INSERT INTO attempts(key, owner, started, ended, outcome) VALUES (?,?,0,?,?)",
+                    [(keys[0], dead, *way) for way in ways],
+                ),
+            )
+        )
+        budget = first.snapshot().spent + 5 * dearest + 1e-6
+        plan = study_plan(tmp_path, [judge], items=15, budget_usd=budget)
+        again = run_through(plan, store)
+        assert server.bill.totals.calls == 10, "not one more"
+    assert again.reason.startswith("budget reached")
+    assert "5 calls may have been billed" in again.reason
+
+
+def study_plan_asks(plan, store):
+    """The asks of a plan that nothing stored answers."""
+    save_plan(plan, store)
+    return [ask for _, ask in store.pending("small", "judge", -1, 100)]
 
 
 def test_a_judge_that_costs_nothing_goes_on_when_the_budget_is_gone(store, tmp_path):

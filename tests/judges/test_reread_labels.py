@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from judges.models.endpoint import read_answer as answer_of
+from judges.models.completion import read_answer as answer_of
 from judges.reread import reread
 from studies.__main__ import main
 from studies.database import connect

@@ -284,14 +284,15 @@ def test_a_dead_owners_lease_is_taken_over(tmp_path):
         store.close()
 
 
-def test_ctrl_c_stops_cleanly_and_the_next_run_goes_on(tmp_path):
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_or_a_scheduler_stops_cleanly_and_the_next_run_goes_on(sent, tmp_path):
     path = tmp_path / "store.db"
     with JudgeProcess("--latency", "0.05") as server:
         plan = study_plan(tmp_path, [endpoint(server.base_url)], items=60, concurrency=2)
         file = study_file(tmp_path, plan)
         child = asking(file, path)
         until(lambda: judged(path) >= 5, 60)
-        child.send_signal(signal.SIGINT)
+        child.send_signal(sent)
         out, _ = child.communicate(timeout=60)
         assert child.returncode == 1
         assert b"stopped by you" in out

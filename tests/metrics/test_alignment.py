@@ -166,3 +166,16 @@ def test_a_random_study_is_the_same_number_by_plain_arithmetic():
     got = line(alignment_table(build(rows), "base").rows, "j", "overall")
     assert got.mae.value == pytest.approx(np.mean(gaps))
     assert got.consistency.value == pytest.approx(np.mean(np.array(gaps) <= 1))
+
+
+def test_a_judge_that_was_asked_once_is_not_dual():
+    # One order only: +1 against P = 1.5 and −1: gaps ½ and 2. Two scores there are not.
+    once = [judged("q1", "m", 1)[0], judged("q2", "m", 1)[0]]
+    rows = build([*({**row, "orders": 1} for row in once), *PEOPLE])
+    got = alignment_table(rows, "base")
+    assert line(got.rows, "j", "overall", "single").mae.value == pytest.approx(1.25)
+    dual = line(got.rows, "j", "overall")
+    assert dual.mae.value is None and "one order" in dual.mae.note
+    (gain,) = got.contrasts
+    assert gain.mae.value is None  # no gain of nothing over something
+    assert a.alignment(rows, "j").mae.value == pytest.approx(1.25)

@@ -18,7 +18,7 @@ from studies.exports import FORMATS, export
 from studies.formulas import guarded
 from studies.records import STATUSES, Ask, Item, Judgement, Usage, Verdict
 from studies.store import Store
-from studies.study import Study
+from studies.study import DataSpec, Study, parse
 
 ITEMS = [
     Item("q1", "Name a prime.", {"x": "two", "y": "four"}, category="maths"),
@@ -137,6 +137,21 @@ def test_a_failed_export_leaves_the_old_file_whole(store: Store, tmp_path: Path)
         export(store, "empty", "llm-comparator", old)
     assert old.read_text("utf-8") == "kept"
     assert [path.name for path in tmp_path.iterdir() if path.name.endswith(".part")] == []
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [("probe", False), ("hub:a/b", False), ("${EVENHAND_RECORDS}/x", False), ("../a.jsonl", True)],
+)
+def test_a_study_file_says_when_its_data_stay_behind(
+    store: Store, tmp_path: Path, source: str, told: bool
+) -> None:
+    study = Study("s", DataSpec(source))
+    store.save_study(study, ITEMS, (), ())
+    export(store, "s", "yaml", tmp_path / "s.yaml")
+    written = (tmp_path / "s.yaml").read_text("utf-8")
+    assert written.startswith("# data.source is a file") == told
+    assert parse(written) == study
 
 
 @pytest.mark.parametrize("name", sorted(FORMATS))

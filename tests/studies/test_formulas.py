@@ -55,7 +55,8 @@ def stored(path: Path, name: str, reply: str, category: str) -> Store:
                   seconds=1.5, model=reply, time=5.0, detail=reply)
         for ask in asks
     ]  # fmt: skip
-    store.save_study(Study("s"), items, (), (), recorded=judged, only_recorded=True)
+    named = Study("s", baseline="plain")
+    store.save_study(named, items, (), (), recorded=judged, only_recorded=True)
     return store
 
 
@@ -73,7 +74,7 @@ def test_in_every_csv_that_is_written_no_cell_runs(text, tmp_path):
     name = text if text.isprintable() and text[0] != "@" else "plain name"
     store = stored(tmp_path / "a.db", name, text, text)
     written = [form for form, how in FORMATS.items() if how.suffix == ".csv"]
-    assert set(written) == {"csv", "arena", "votes"}
+    assert set(written) == {"csv", "arena", "alpaca-eval", "votes"}
     for form in written:
         export(store, "s", form, tmp_path / f"{form}.csv")
         for row in cells(tmp_path / f"{form}.csv"):
@@ -88,6 +89,14 @@ def test_the_columns_by_which_our_own_files_are_known_are_those_that_are_written
     for form, columns in (("csv", FLAT), ("arena", BATTLES)):
         export(store, "s", form, tmp_path / f"{form}.csv")
         assert read_table(tmp_path / f"{form}.csv").columns == columns and columns in OURS
+    assert {row["category"] for row in cells(tmp_path / "csv.csv")} == {"c"}
+    assert {
+        FLAT[:-1],
+        FLAT[:-3],
+        BATTLES[:-1],
+    } <= OURS  # what earlier versions wrote is still read as ours
+    assert export(store, "s", "votes", tmp_path / "votes.csv") == 0
+    assert (tmp_path / "votes.csv").read_text("utf-8").startswith("item,judge,prompt,shown,")
     store.close()
 
 

@@ -118,14 +118,15 @@ def open_attempts(store: Store) -> list[int]:
     return [row[0] for row in store.read("SELECT id FROM attempts WHERE ended IS NULL")]
 
 
-def test_an_error_does_not_replace_a_reply(store):
+@pytest.mark.parametrize("outcome", ["error", "too_long", "filtered", "unsupported", "empty"])
+def test_nothing_without_words_replaces_a_reply(outcome, store):
     async def act() -> None:
         first = Journal(store)
         half = judgement("k", "truncated", "half a")
         await first.settle(half, await begun(first, "k"), NO_USAGE, None)
         first.close()
         retry = Journal(store, again=["truncated", "error"])
-        await retry.settle(judgement("k", "error", ""), await begun(retry, "k"), NO_USAGE, None)
+        await retry.settle(judgement("k", outcome, ""), await begun(retry, "k"), NO_USAGE, None)
         retry.close()
 
     do(act)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,9 +15,9 @@ import pytest
 from judges.engine import Engine
 from judges.plan import make_plan, save_plan
 from studies.__main__ import main
-from studies.errors import SourceError
+from studies.errors import SourceError, StoreUnusable
 from studies.exports import export
-from studies.intake import take_shards
+from studies.intake import _gather, _record, _start_gathering, save_shards, take_shards
 from studies.records import Judgement, Usage
 from studies.shards import (
     Attempt,
@@ -173,6 +175,46 @@ def test_opening_a_folder_again_replaces_the_study(
     (folder / "z.parquet").unlink()
     assert main(["import", str(folder), "--store", str(store.path)]) == 0
     assert len(rows(store)) == len(rows(done)) - 3
+
+
+def test_folders_that_are_opened_at_once_while_answers_come_in_keep_apart(
+    done: Store, planned: Store, tmp_path: Path
+) -> None:
+    # All of them pass through one connection of the writer.
+    folders = [folder_of(done, tmp_path / name) for name in ("one", "two")]
+    items = list(done.items("small").values())
+
+    def open_folder(folder: Path) -> None:
+        save_shards(planned, replace(parse(STUDY), name=folder.name), items, folder, "sha")
+
+    def take(_: object) -> None:
+        take_shards(planned, [folders[0] / "m.parquet"])
+
+    with ThreadPoolExecutor(4) as pool:
+        work = [pool.submit(open_folder, folder) for folder in folders]
+        work += [pool.submit(take, None) for _ in range(6)]
+        for one in work:
+            one.result()
+    for name in ("one", "two"):
+        assert len(rows(planned, name)) == len(rows(done))
+    assert len(rows(planned)) == 6
+
+
+def test_a_folder_is_opened_whole_or_not_at_all_when_the_disk_is_in_trouble(
+    done: Store, store: Store, tmp_path: Path
+) -> None:
+    def fail(_: sqlite3.Connection) -> None:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    items = list(done.items("small").values())
+    store.writer.run(_start_gathering)
+    with pytest.raises(StoreUnusable):
+        store.writer.run(fail)  # a run's, say: the writer opens its file anew
+    with pytest.raises(SourceError, match="import it again"):
+        store.writer.run(lambda c: _gather(c, []))
+    with pytest.raises(SourceError, match="import it again"):
+        store.writer.run(lambda c: _record(c, parse(STUDY), items, "sha"))
+    assert store.studies() == []
 
 
 def test_shards_without_items_say_so_and_keep_their_ids(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,55 @@ def test_the_keeper_saves_only_what_is_new_and_once_more_at_the_end(hub: Hub, st
     store.save_study(Study("at the end"), ITEMS, (), ())
     last.close()
     assert hub.files[snapshot.FILE] != first
+
+
+def _within(seconds: float, true: Callable[[], bool]) -> bool:
+    end = time.monotonic() + seconds
+    while not true() and time.monotonic() < end:
+        time.sleep(0.02)
+    return true()
+
+
+def test_a_run_that_is_paused_is_kept_at_once(hub: Hub, store: Store) -> None:
+    def note(state: str) -> None:
+        row = ("id", "study", "owner", state, "", 1.0, None)
+        store.writer.run(
+            lambda c: c.execute("INSERT OR REPLACE INTO runs VALUES (?,?,?,?,?,?,?)", row)
+        )
+
+    keeper = snapshot.Keeper(store, "me/data", TOKEN, every=999, look=0.02)
+    note("running")
+    assert not _within(0.3, lambda: bool(hub.files)), "while it is on, every few minutes will do"
+    note("paused")
+    assert _within(10, lambda: snapshot.FILE in hub.files)
+    keeper.close()
+
+
+def test_what_is_no_judgement_is_kept_too(hub: Hub, store: Store) -> None:
+    # A link to a study changes neither the study nor any judgement.
+    store.save_study(Study("mine"), ITEMS, (), ())
+    keeper = snapshot.Keeper(store, "me/data", TOKEN, every=0.05)
+    store.writer.run(lambda c: c.execute("INSERT INTO shares VALUES ('hash', 1, 0, 0)"))
+    assert _within(10, lambda: snapshot.FILE in hub.files)
+    keeper.close()
+
+
+def test_the_log_of_an_older_file_does_not_spoil_what_is_fetched(
+    hub: Hub, store: Store, tmp_path: Path
+) -> None:
+    store.save_study(Study("kept"), ITEMS, (), ())
+    snapshot.save(store, "me/data", TOKEN)
+    other = Store(tmp_path / "new.db")
+    other.save_study(Study("older"), ITEMS, (), ())
+    log = (tmp_path / "new.db-wal").read_bytes()
+    other.close()
+    (tmp_path / "new.db").unlink()
+    (tmp_path / "new.db-wal").write_bytes(log)
+    assert log
+    assert snapshot.restore(tmp_path / "new.db", "me/data", TOKEN)
+    found = Store(tmp_path / "new.db")
+    assert [line.name for line in found.studies()] == ["kept"]
+    found.close()
 
 
 def test_a_failed_snapshot_does_not_end_the_page(

@@ -1,6 +1,7 @@
 """One writer, group commit: what is reported as written is on disk; one bad write harms none."""
 
 import asyncio
+import contextlib
 import sqlite3
 import threading
 from pathlib import Path
@@ -102,6 +103,50 @@ def test_a_connection_that_failed_is_opened_anew(path):
     writer.run(put(1))
     writer.close()
     assert numbers(path) == [1]
+
+
+def test_a_file_that_is_spoilt_is_trouble_with_the_store(path):
+    writer = Writer(lambda: connect(path))
+    writer.run(put(1))
+    writer.close()
+    content = bytearray(path.read_bytes())
+    content[100:] = b"\xff" * (len(content) - 100)
+    path.write_bytes(content)
+    writer = Writer(lambda: connect(path))
+    with pytest.raises(StoreUnusable, match="cannot be written"):
+        writer.run(put(2))
+    writer.close()
+
+
+def test_a_folder_that_is_gone_is_trouble_with_the_store(path):
+    def gone() -> None:
+        raise FileNotFoundError(2, "No such file or directory", str(path))
+
+    writer = Writer(lambda: connect(path))
+    writer.check = gone
+    with pytest.raises(StoreUnusable, match="No such file"):
+        writer.run(put(1))
+    writer.close()
+
+
+def test_who_writes_while_it_is_closed_is_told_and_never_left_waiting(path):
+    for _ in range(20):
+        writer = Writer(lambda: connect(path))
+        told: list[bool] = []
+
+        def write(writer: Writer = writer, told: list[bool] = told) -> None:
+            with contextlib.suppress(StoreUnusable):
+                while True:
+                    writer.run(lambda c: None)
+            told.append(True)
+
+        threads = [threading.Thread(target=write, daemon=True) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        writer.close()
+        for thread in threads:
+            thread.join(5)
+        assert told == [True] * 4
 
 
 def test_a_closed_writer_says_so(path):

@@ -88,6 +88,13 @@ def test_a_click_on_a_cell_opens_the_judgements_behind_it(visit):
     button.click()
     listed = page.locator(".eh-inspect-list").first
     wait_for(lambda: f" of {flips:,}" in listed.inner_text() or f"{flips:,}" in listed.inner_text())
+    page.go_back()
+    selected = "#eh-tabs > .tab-wrapper [role=tab][aria-selected=true]"
+    wait_for(lambda: page.locator(selected).inner_text() == "Results")
+    page.locator("#eh-matrix td button").first.wait_for(state="visible")
+    assert "tab=results" in page.url
+    page.go_forward()
+    wait_for(lambda: page.locator(selected).inner_text() == "Inspect")
 
 
 def test_a_filter_redraws_the_finding(visit):

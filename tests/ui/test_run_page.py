@@ -74,7 +74,7 @@ def test_a_run_is_watched_paused_stopped_completed_and_asked_again(visit, study,
     judge.schedule(*FAULTS)
     page.locator("#eh-stop").click()
     start.wait_for(state="visible")
-    assert "Stopped. stopped by you." in wait_for(lambda: text(page, "#eh-run-notices"))
+    assert "Stopped by you." in wait_for(lambda: text(page, "#eh-run-notices"))
     assert page.title() == "Evenhand"
     page.locator("#eh-run-notices .eh-btn").click()
     done, planned = wait_for(lambda: (n := asked(page))[0] == n[1] and n)

@@ -9,7 +9,13 @@ from components.bias.counts import bias_of
 from components.bias.labels import pair_labels
 from components.bias.matrix import matrix_of
 from components.bias.options import option_effects, option_finding
-from components.bias.pair_tests import OPTION_TESTS, option_rows_of, option_tests, order_table_html
+from components.bias.pair_tests import (
+    CHOSEN,
+    OPTION_TESTS,
+    option_rows_of,
+    option_tests,
+    order_table_html,
+)
 from components.bias.unrelated import effects
 from components.bias.view import kpis_of, slots_of
 from tests.metrics.frames import build, pair, rotated
@@ -71,7 +77,12 @@ def test_the_tests_of_options_are_permutation_and_likelihood(frame):
     # of the four places, so p = 4/24^12.
     assert rows["first"].tests["permutation"].p == pytest.approx(4 / 24**12, rel=1e-6)
     assert rows["steady"].tests["permutation"].p == 1
-    html = order_table_html(list(rows.values()), OPTION_TESTS, "", "Choices")
+    # steady takes one option of an item in all its trials: whatever is exchanged, each slot is
+    # taken once, entropy 1. first takes each option once: exchanged, they spread over the slots.
+    assert rows["steady"].between == "1.000 : 1.000 to 1.000"
+    low, high = (float(end) for end in rows["first"].between.split(" : ")[1].split(" to "))
+    assert rows["first"].between.startswith("0.000 : ") and 0.9 < low < high <= 1
+    html = order_table_html(list(rows.values()), OPTION_TESTS, CHOSEN, "Choices")
     assert "Place effects, LR" in html
     assert "Label effects, LR" not in html  # labels go with places here: nothing to test
 

@@ -49,7 +49,7 @@ def test_the_sheet_holds_words_measures_places_cost_and_flips(voted):
     assert "Only 6 of its comparisons were read in every order" in said  # below 20
     assert "Ask about more items before you use it." in said
     assert 'data-tip="Rule: comparisons read in all orders &lt; 20' in html
-    assert "Consistency verdicts that survive a new order; by chance 0" in said
+    assert "Consistency verdicts that survive a new order; its slot shares alone give 0" in said
     assert "noise floor not asked" in said
     assert "6 flips toward the first, 0 toward the second of 6 pairs" in said
     # 12 replies at 100 + 20 tokens, 1.5 seconds and 0.002 dollars each.

@@ -190,3 +190,19 @@ def test_the_form_as_the_page_sends_it():
 def test_the_length_is_shown_from_the_start():
     assert "0 of 2,000 characters" in length_words(2000)
     assert "n > 200" in length_script(200) and "200 characters" in length_script(200)
+
+
+def test_a_visit_bench_study_offers_the_70_skills_after_its_own_categories(folder: Path) -> None:
+    plain = ground_of(TEXT, folder)
+    assert plain.categories == ["animals", "objects"]
+    skills = ground_of(f"preset: visit-bench\n{TEXT}", folder).categories
+    # 70 of the paper, of which the data has animals already, and its own objects.
+    assert skills[:2] == ["animals", "objects"] and len(skills) == len(set(skills)) == 71
+    assert "recognition" in skills
+    # A category that the data has under another spelling is not offered twice.
+    lines = LINES.replace('"animals"', '"ocr_math"')
+    (folder / "uploads" / "items.jsonl").write_text(lines, "utf-8")
+    again = ground_of(f"preset: visit-bench\n{TEXT}", folder).categories
+    assert (
+        "ocr_math" in again and "ocr math" not in again and len(again) == 71
+    )  # animals is the paper's again

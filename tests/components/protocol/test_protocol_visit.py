@@ -147,7 +147,7 @@ def test_skills_stand_in_a_matrix_that_opens_their_judgements(scene):
 
 def test_the_finding_and_the_numbers(scene):
     title, lead = protocol_view.tell(scene)
-    assert title.startswith("@reference leads with an Elo of 1,0")
+    assert title.startswith("@reference has the highest Elo: 1,0")
     assert re.search(r": 0\s% of [46] decisive games", lead)  # nobody beats the reference
     html = protocol_view.show_kpis(scene)
     assert "A head-to-head" in html and "$0.0073" in html

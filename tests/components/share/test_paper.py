@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 
+from components.ranking.counts import ranking_in
 from components.rows import Filter
 from components.scene import Scene
 from components.share import paper
 from components.share.citations import bibtex
 from metrics.position import profile
 from studies.store import Store
+from studies.study import Study
+from tests.studies.small_items import ask, item
+from tests.studies.small_items import judged as judgement
 
 
 def scene(store: Store, **chosen: object) -> Scene:
@@ -32,6 +36,20 @@ def test_a_ranking_has_ranks_as_ranges(judged: Store) -> None:
     """All items agree exactly here, so no interval can be had from them and no rank is sure."""
     table = paper.tables(scene(judged))["Ranking"]
     assert [(row[0], row[1]) for row in table.rows] == [("1–2", "precise"), ("1–2", "flawed")]
+
+
+def test_a_ranking_of_pairs_has_the_win_rates_of_pairs(store: Store) -> None:
+    # x beats y in both orders: 100 %. Three times out of three the choice among options is z, which
+    # is no battle: chosen 0 of 3 times, x would come down to 2 of 5.
+    choices = [judgement(ask(f"o{k}", shown=shown, prompt="choose", orders=3), shown.index("z"))
+               for k, shown in enumerate(("xyz", "zxy", "yzx"))]  # fmt: skip
+    pairs = [judgement(ask("a"), 0), judgement(ask("b", shown="yx"), 1)]
+    mixed = Study("mixed")
+    store.save_study(mixed, [item("q1", "xyz")], (), recorded=pairs + choices, only_recorded=True)
+    seen = Scene(store, "mixed")
+    rows = {row[1]: row[4] for row in paper.tables(seen)["Ranking"].rows}
+    assert rows == {"x": "100.0", "y": "0.0"}
+    assert ranking_in(seen).rates["x"].value == 1
 
 
 def test_a_caption_says_what_the_filters_left(judged: Store) -> None:
@@ -80,8 +98,6 @@ def test_the_command_can_be_pasted(judged: Store) -> None:
 
 
 def test_nothing_judged_gives_no_table(store: Store) -> None:
-    from studies.study import Study
-
     store.save_study(Study("none"), [], (), ())
     assert paper.tables(Scene(store, "none")) == {}
 

@@ -20,7 +20,7 @@ NAMES = [
 def test_a_file_that_is_fetched_has_a_plain_name(name, store, tmp_path, monkeypatch):
     monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path))
     item = Item("q1", "why?", {"x": "so", "y": "thus"})
-    study = Study(name)
+    study = Study(name, baseline="x")  # AlpacaEval's leaderboard needs one
     made = [judged(ask("k", "q1"))]
     store.save_study(study, [item], (), recorded=made, plan_sha="1", only_recorded=True)
     for form in (*LABELS, *([REPORT] if name == NAMES[0] else [])):

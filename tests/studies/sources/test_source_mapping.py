@@ -143,6 +143,18 @@ def test_the_guess_takes_long_texts_for_answers() -> None:
     }
 
 
+def test_the_guess_knows_short_names_and_leaves_objects_alone() -> None:
+    rows = [{"q": "why?", "resp_alpha": "so", "resp_beta": "thus", "tag": "x", "score": 3,
+             "out": [{"model": "alpha", "text": "so, for a reason that takes a line to tell"}],
+             "task": {"q": "why?"}}]  # fmt: skip
+    assert guess_mapping(list(rows[0]), rows) == {
+        "q": "instruction",
+        "resp_alpha": "responses.alpha",
+        "resp_beta": "responses.beta",
+        "tag": "category",
+    }
+
+
 def test_what_is_guessed_can_be_loaded(tmp_path: Path) -> None:
     rows = [{"question": f"q{k}", "gpt_answer": "so", "llama_answer": "thus"} for k in range(3)]
     path = table(tmp_path / "t.csv", rows)

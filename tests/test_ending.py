@@ -1,0 +1,53 @@
+"""A page that is stopped by a signal, as a Space is, ends in good order."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from judges.plan import save_plan
+from studies.journal import possibly_paid_twice
+from studies.snapshot import FILE
+from studies.store import Store
+from tests.hub_stand_in import Hub, hub
+from tests.judge_server import JudgeServer
+from tests.judges.small_studies import endpoint, study_plan
+from tests.ui.conftest import App
+
+__all__ = ["hub"]
+
+
+@pytest.mark.long
+def test_a_signal_stores_what_is_in_flight_and_makes_the_last_snapshot(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from gradio_client import Client
+
+    monkeypatch.setenv("EVENHAND_SNAPSHOT", "me/kept")
+    monkeypatch.setenv("HF_TOKEN", "hf_" + "t" * 30)
+    with JudgeServer(latency=0.5) as server:
+        plan = study_plan(tmp_path, [endpoint(server.base_url)], items=400, concurrency=8)
+        store = Store(tmp_path / "evenhand.db")
+        save_plan(plan, store)
+        app = App(store.path)
+        try:
+            client = Client(app.url, verbose=False)
+            text = store.read("SELECT yaml FROM studies WHERE name='small'").fetchone()[0]
+            client.predict(text, api_name="/run_study")
+            end = time.monotonic() + 60
+            while store.counts("small").get("ok", 0) < 8 and time.monotonic() < end:
+                time.sleep(0.1)
+            os.kill(app.process.pid, signal.SIGTERM)
+            assert app.process.wait(40) == 0
+        finally:
+            app.close()
+        calls = server.bill.totals.calls
+    assert 8 <= store.counts("small")["ok"] == calls < 400
+    assert possibly_paid_twice(store) == []
+    assert store.runs("small")[0].state == "stopped"
+    assert FILE in hub.files
+    store.close()
