@@ -349,6 +349,8 @@ def selection_of(scene: Scene, mark: Any) -> Selection:
         by_row = {row: cell for rows in seen for cell, row in row_names(rows).items()}
         judge_and_prompt = by_row.get(str(values.pop("row")), ("", ""))
         values["judge"], values["prompt"] = judge_and_prompt
+    if values.get("judge") == PEOPLE and scene.whole is not scene.everybody:
+        del values["judge"]  # people who judged alone: all of them
     if "opponent" in values:
         values["against"] = values.pop("opponent")
     return selection_from({**values, "study": scene.name})

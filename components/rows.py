@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
+from metrics.concord import PEOPLE
 from studies.frame import SEP, SUSPECT
 from studies.records import HUMAN_PREFIX
 
@@ -64,10 +65,23 @@ class Filter:
 
 
 def machine_rows(frame: pd.DataFrame) -> pd.DataFrame:
-    """People are judges too, but not in these panels."""
+    """People are judges too, but not in these panels, unless nobody else is in view."""
+    human = _human(frame)
+    return frame if human.all() else frame[~human]
+
+
+def as_judges(frame: pd.DataFrame) -> pd.DataFrame:
+    """A whole study's rows; where nobody but people judged, they are its one judge."""
+    if frame.empty or not _human(frame).all():
+        return frame
+    codes = np.zeros(len(frame), np.int8)
+    return frame.assign(judge=pd.Categorical.from_codes(codes, pd.Index([PEOPLE], dtype="str")))
+
+
+def _human(frame: pd.DataFrame) -> np.ndarray:
     judge = frame["judge"].cat
     human = np.array([str(name).startswith(HUMAN_PREFIX) for name in judge.categories], bool)
-    return frame[~human[judge.codes.to_numpy()]] if human.any() else frame
+    return human[judge.codes.to_numpy()] if len(human) else np.zeros(len(frame), bool)
 
 
 def row_names(frame: pd.DataFrame) -> dict[tuple[str, str], str]:

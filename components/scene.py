@@ -8,7 +8,7 @@ from typing import cast
 
 import pandas as pd
 
-from components.rows import RULES, Filter, machine_rows
+from components.rows import RULES, Filter, as_judges, machine_rows
 from metrics.wins import Combine, Unreadable, outcomes
 from studies.records import EVIDENCE
 from studies.store import Store
@@ -28,9 +28,14 @@ class Scene:
         return self.store.study(self.name)
 
     @cached_property
-    def whole(self) -> pd.DataFrame:
-        """Every judgement of the study, people's too."""
+    def everybody(self) -> pd.DataFrame:
+        """Every judgement of the study, people's too, each under the name of who made it."""
         return self.store.frame(self.name)
+
+    @cached_property
+    def whole(self) -> pd.DataFrame:
+        """The same; people who judged alone are one judge."""
+        return as_judges(self.everybody)
 
     @cached_property
     def frame(self) -> pd.DataFrame:

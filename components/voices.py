@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from components.remember import remembered
-from components.rows import ALL, machine_rows, row_names
+from components.rows import ALL, row_names
 from components.scene import Scene
 from metrics import selection
 from studies.records import BY_DESIGN
@@ -32,13 +32,18 @@ class Voices:
     @cached_property
     def names(self) -> dict[str, tuple[str, str]]:
         """voice -> (judge, prompt); named over the whole study, so that links stay valid."""
-        return {name: cell for cell, name in row_names(machine_rows(self.scene.whole)).items()}
+        return {name: cell for cell, name in row_names(self._judges).items()}
+
+    @cached_property
+    def _judges(self) -> pd.DataFrame:
+        """Judges that are no people, who are voices of their own kind here."""
+        return selection.rows_of(self.scene.everybody, ~selection.people(self.scene.everybody))
 
     @cached_property
     def rows(self) -> pd.DataFrame:
         """Machines through all filters, people through those that are about answers."""
         chosen = self.scene.filter
-        rows = replace(chosen, judge=ALL, prompt=ALL).apply(self.scene.whole)
+        rows = replace(chosen, judge=ALL, prompt=ALL).apply(self.scene.everybody)
         kept = selection.people(rows)
         machine = ~kept
         for column in ("judge", "prompt"):

@@ -13,12 +13,14 @@ from typing import Any
 import httpx2
 import openai
 
+from judges.accounts import spent_by
 from judges.addresses import check_url
 from judges.batch_api import Batch, collect, submit
 from judges.batch_files import PRICE_FACTOR, Imported, export_batch, files_of, import_batch
+from judges.cost import check_budget
 from judges.errors import PlanError
 from judges.faults import fault_of
-from judges.plan import Plan, make_plan, save_plan
+from judges.plan import Plan, forecast, make_plan, save_plan
 from judges.roster import api_key
 from studies.store import Store
 from studies.study import load
@@ -66,11 +68,33 @@ def export_files(options: argparse.Namespace) -> int:
 
 def submit_files(options: argparse.Namespace) -> int:
     plan, store = _opened(options)
+    _check_budget(plan, store)
     for judge, paths in files_of(options.folder).items():
         with _asking(plan, judge) as client:
             _tell(submit(client, options.folder, paths))
     store.close()
     return 0
+
+
+def _check_budget(plan: Plan, store: Store) -> None:
+    """A batch cannot be stopped at a dollar, so what it will cost by the forecast is measured
+    before it is sent."""
+    study = plan.study
+    endpoints = tuple(judge for judge in study.judges if judge.kind == "endpoint")
+    check_budget(study.budget_usd, endpoints)
+    if study.budget_usd is None:
+        return
+    pending = {
+        ask.key for judge in endpoints
+        for _, ask in store.pending(study.name, judge.name, -1, 10**9)
+    }  # fmt: skip
+    about = PRICE_FACTOR * (forecast(plan, pending).dollars or 0.0)
+    left = study.budget_usd - spent_by(store, study.name)
+    if about > left:
+        raise PlanError(
+            f"what is pending will cost about ${about:.4f} as batches, and ${max(0.0, left):.4f} "
+            f"of the budget of ${study.budget_usd:g} is left: raise budget_usd, or take fewer items"
+        )
 
 
 def collect_files(options: argparse.Namespace) -> int:
@@ -103,7 +127,8 @@ def _asking(plan: Plan, name: str) -> Iterator[openai.OpenAI]:
     if judge is None:
         raise PlanError(f"the files are for {name!r}, which is no judge of this study any more")
     check_url(judge.endpoint)
-    key = api_key(judge, {}).use() or "none"
+    held = api_key(judge, {})  # while it is held, nothing that is printed shows it
+    key = held.use() or "none"
     client = openai.OpenAI(
         base_url=judge.endpoint,
         api_key=key,

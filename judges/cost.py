@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Final
 
 import yaml
 
+from judges.errors import PlanError
 from judges.models.answers import Call
 from studies.records import JudgeSpec, Price, Usage
 
@@ -29,6 +31,16 @@ def price_of(judge: JudgeSpec) -> Price | None:
     if judge.kind != "endpoint":
         return Price(0.0, 0.0)
     return judge.price or listed_prices().get(judge.model)
+
+
+def check_budget(budget: float | None, judges: Iterable[JudgeSpec]) -> None:
+    """Before anything is asked, however it is: what has no price keeps no budget."""
+    for judge in judges:
+        if budget is not None and price_of(judge) is None:
+            raise PlanError(
+                f"judge {judge.name!r}: its price is not known, so a budget of ${budget:g} cannot "
+                "be kept; give it a price, or leave out budget_usd"
+            )
 
 
 @lru_cache(maxsize=4)

@@ -16,9 +16,8 @@ from typing import Final
 
 from judges.accounts import note_run
 from judges.addresses import check_url
-from judges.cost import price_of
+from judges.cost import check_budget, price_of
 from judges.desk import JudgeState, Settings
-from judges.errors import PlanError
 from judges.limits import Gate
 from judges.models.answers import Model
 from judges.models.endpoint import EndpointModel
@@ -142,13 +141,8 @@ class Engine:
 
 def _check(run: Run, typed: Mapping[str, str]) -> None:
     """What would stop the run anyway is said before anything is asked."""
-    budget = run.plan.study.budget_usd
+    check_budget(run.plan.study.budget_usd, run.judges)
     for judge in run.judges:
         if judge.kind == "endpoint":
             check_url(judge.endpoint)
             api_key(judge, typed)
-        if budget is not None and price_of(judge) is None:
-            raise PlanError(
-                f"judge {judge.name!r}: its price is not known, so a budget of ${budget:g} cannot "
-                "be kept; give it a price, or leave out budget_usd"
-            )

@@ -183,6 +183,10 @@ def _lines(value: Any, path: tuple[str, ...]) -> Iterable[str]:
         for place, one in enumerate(value, start=1):
             yield from _lines(one, (*path, f"slot {place}"))
     elif isinstance(value, list) and value and isinstance(value[0], dict):
+        if "reason" in value[0]:  # a voter's flags
+            told = (one["reason"].replace("\u202f", " ") for one in value)  # a terminal's space
+            yield from (f"{label:<48} {reason}" for reason in told)
+            return
         for one in value:
             name = f"{one['measure']}: {one['left']} {MINUS} {one['right']}"
             yield f"{name:<48} {number(one['raw'])}"

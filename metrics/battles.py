@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metrics.selection import Outcome, picked, soft_points
+from metrics.selection import Outcome, picked, rows_of, soft_points
 from studies.frame import NO_PICK, TIE
 
 Ints = npt.NDArray[np.int64]
@@ -69,9 +69,9 @@ def battles(
     pairs = frame.loc[(frame["options"] == 2) & ~frame["noise"], FOUGHT + soft]
     names = observed(pairs["first"], pairs["second"])
     rows = picked(pairs)
-    rows = rows[rows["first"].cat.codes.to_numpy() != rows["second"].cat.codes.to_numpy()]
+    rows = rows_of(rows, rows["first"].cat.codes.to_numpy() != rows["second"].cat.codes.to_numpy())
     judges = observed(rows["judge"])
-    item = dense(rows["item"].cat.codes.to_numpy(np.int64))
+    item = dense(rows["item"].cat.codes.to_numpy().astype(np.int64))
     strong = (rows["margin"].to_numpy() >= 2) & (weighting == "arena-hard")
     return Battles(
         names=names,
@@ -212,19 +212,29 @@ def pair_counts(data: Battles) -> PairCounts:
     # |outcome − 1| where the low one stood second: its share of the battle.
     share: Floats = np.abs(data.outcome - (data.first > data.second))
     cell = _cells(pair, share, data.weight)
-    won, weight = share * data.weight, data.weight.astype(np.float64)
+    won = share * data.weight
+    lost = data.weight - won
     del code, share  # each of millions
     kept, kind, multiplicity = item_kinds(data.item, data.items, cell)
+    wins, losses = (_summed(pair, each, len(seen)) for each in (won, lost))
+    if not _all_in_turn(kept, len(data)):
+        pair, won, lost = pair[kept], won[kept], lost[kept]
+    del cell, kept
     return PairCounts(
         names=data.names,
         low=seen // models if models else seen,
         high=seen % models if models else seen,
-        wins_low=_summed(pair, won, len(seen)),
-        wins_high=_summed(pair, weight - won, len(seen)),
+        wins_low=wins,
+        wins_high=losses,
         verdicts=times[seen],
         multiplicity=multiplicity,
-        **_entries(kind, pair[kept], won[kept], weight[kept] - won[kept], len(seen)),
+        **_entries(kind, pair, won, lost, len(seen)),
     )
+
+
+def _all_in_turn(rows: Ints, count: int) -> bool:
+    """Whether these are all rows as they stand, so that nothing need be copied."""
+    return len(rows) == count and bool((rows[1:] > rows[:-1]).all())
 
 
 def _cells(pair: Ints, share: Floats, weight: Ints) -> Ints:

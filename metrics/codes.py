@@ -65,7 +65,7 @@ def coded(key: Ints) -> tuple[Ints, Ints]:
         return present, code
     here = np.zeros(top, np.bool_)
     here[key] = True
-    place = np.cumsum(here, dtype=np.int32 if top < 2**31 else np.int64)
+    place: Codes = np.cumsum(here, dtype=np.int32 if top < 2**31 else np.int64)
     place -= 1
     return np.flatnonzero(here), place[key].astype(np.int64)
 

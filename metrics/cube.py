@@ -29,7 +29,7 @@ from studies.records import Estimate
 
 _FLAGS: Final = ("status", "noise", "pick", "orders")
 """The columns that say in which orders a cell was asked."""
-BLOCK: Final = 1_000_000
+BLOCK: Final = 500_000
 """Rows counted at once. Totals are by item, so a larger frame is counted some items at a time: the
 tables that measures count in would take ten times its memory."""
 
@@ -65,6 +65,7 @@ class Cube:
         if flags is evidence:
             self._totals = {measure.name: _counted(measure, evidence) for measure in counted}
         else:
+            del flags.picks  # counted: the cells' flags are known
             self._totals = _counted_in_parts(counted, evidence, flags)
 
     def each(

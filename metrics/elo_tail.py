@@ -41,7 +41,9 @@ def late_finals(
     if min(map(len, ends)) < tail:
         return None
     orders = np.stack(ends)
-    other = np.tile(np.where(np.arange(models) % 2, APART, -APART)[:, None], len(orders))
+    by_turns = np.where(np.arange(models) % 2, APART, -APART)
+    by_turns -= by_turns.mean()  # what one wins another loses: the sum never changes
+    other = np.tile(by_turns[:, None], len(orders))
     begin = np.concatenate([np.zeros_like(other), other], axis=1)
     both = np.concatenate([orders, orders])
     none = np.zeros(1, np.int64)

@@ -123,7 +123,7 @@ def list_studies(store: Store, options: argparse.Namespace) -> None:
 
 def show_study(store: Store, options: argparse.Namespace) -> None:
     print(dump(store.study(options.study)))
-    for name, count in store.counts(options.study).items():
+    for name, count in store.counts(options.study, recorded=True).items():
         print(f"# {name} {count:,}")
 
 

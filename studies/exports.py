@@ -142,7 +142,7 @@ def _categories(store: Store, study: str) -> dict[str, str]:
 
 def _flat(judgement: Judgement, flags: Flags, category: str) -> dict[str, object]:
     found = flags.of(judgement.ask)
-    ask, verdict = judgement.ask, judgement.verdict
+    ask, verdict = judgement.ask, judgement.verdict if judgement.status in EVIDENCE else None
     values = (
         ask.item, ask.judge, ask.prompt, " | ".join(ask.shown), " | ".join(ask.labels),
         ask.repeat, int(ask.noise), judgement.status, _picked(judgement),

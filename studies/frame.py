@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -273,8 +274,8 @@ def _truth(
     themselves.
     """
     truth = np.full(len(item_codes), NO_PICK, np.int8)
-    people = [_preferences(facts.get("human") or ()) for facts in narrow]
-    asked = np.asarray([bool(human) for human in people], bool)[item_codes]
+    people = [_Said(_preferences(facts.get("human") or ())) for facts in narrow]
+    asked = np.asarray([bool(said.all) for said in people], bool)[item_codes]
     if not asked.any():
         return truth
     options = [tuple(str(name).split(SEP)) for name in comparison.categories]
@@ -288,7 +289,10 @@ def _truth(
     best_of = np.asarray(
         [
             _best_code(
-                _others(people[pair // len(options)], persons[person - 1] if person else ""),
+                _others(
+                    people[pair // len(options)].about(options[pair % len(options)]),
+                    persons[person - 1] if person else "",
+                ),
                 options[pair % len(options)],
                 slots.code,
             )
@@ -299,6 +303,27 @@ def _truth(
     standing = slots.slot_of(shown_codes[asked], best_of)
     truth[asked] = np.where(best_of >= 0, standing, best_of)
     return truth
+
+
+class _Said:
+    """An item's preferences by the pair they are about: of an item with a thousand votes, a
+    comparison needs the few on its own answers."""
+
+    def __init__(self, preferences: Sequence[Preference]) -> None:
+        self.all = preferences
+        self._pairs: dict[frozenset[str], list[Preference]] = {}
+        self._wider: list[Preference] = []
+        for one in preferences:
+            if one.shown is not None and len(one.shown) == 2 and not one.ranks:
+                self._pairs.setdefault(frozenset(one.shown), []).append(one)
+            else:
+                self._wider.append(one)
+
+    def about(self, options: Sequence[str]) -> list[Preference]:
+        found = list(self._wider)
+        for pair in itertools.combinations(options, 2):
+            found += self._pairs.get(frozenset(pair), ())
+        return found
 
 
 def _preferences(human: Sequence[Sequence[Any]]) -> list[Preference]:

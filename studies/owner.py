@@ -6,6 +6,7 @@ taken over at once, and a wall clock that jumps an hour frees nothing.
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import sys
@@ -40,7 +41,9 @@ class Owner:
         self.id = f"{os.getpid()}-{secrets.token_hex(6)}"
         self._path = folder / f"{self.id}.lock"
         self._handle = self._path.open("wb")
-        _try_lock(self._handle)
+        if not _try_lock(self._handle):  # nobody else knows its name: the disk takes no locks
+            self.close()
+            raise OSError(errno.ENOLCK, "its disk takes no locks; a store needs a local disk")
 
     def close(self) -> None:
         self._handle.close()

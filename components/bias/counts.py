@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 import pandas as pd
 
-from components.rows import ALL, Filter, machine_rows, names_of
+from components.rows import ALL, Filter, as_judges, machine_rows, names_of
 from components.scene import Scene
 from metrics import position, selection
 from metrics.cube import Cube
@@ -209,5 +209,5 @@ def _counted(store: Store, name: str, version: tuple[str, int], outside: Filter)
 
     `outside`: what the cells do not tell apart, and so is filtered before they are counted.
     """
-    frame = store.frame(name)
+    frame = as_judges(store.frame(name))
     return Counts(frame if outside == Filter() else outside.apply(frame))

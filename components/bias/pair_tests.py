@@ -14,7 +14,7 @@ from components.bias.counts import Bias
 from components.bias.words import SURE
 from components.drawing.pieces import empty, wrap
 from components.format import NONE, attributes, count, number, safe
-from components.rows import Filter, machine_rows
+from components.rows import Filter, as_judges, machine_rows
 from components.scene import Scene
 from metrics.choice import ChoiceModel, choice_model
 from metrics.order_tables import holm
@@ -125,7 +125,7 @@ def option_rows(scene: Scene) -> tuple[OptionRow, ...]:
 def _fitted(
     store: Store, name: str, version: tuple[str, int], chosen: Filter
 ) -> tuple[OptionRow, ...]:
-    return option_rows_of(machine_rows(chosen.apply(store.frame(name))))
+    return option_rows_of(machine_rows(chosen.apply(as_judges(store.frame(name)))))
 
 
 def option_rows_of(frame: pd.DataFrame) -> tuple[OptionRow, ...]:
@@ -161,8 +161,9 @@ def order_table_html(
         _line(row, [(row.tests[key], adjusted[key][place]) for key in shown], bool(between))
         for place, row in enumerate(rows)
     )
+    banded = " banded" if between == CHOSEN else ""
     return wrap(
-        '<div class="eh-tbl-box"><table class="eh-tbl dense eh-tests">'
+        f'<div class="eh-tbl-box"><table class="eh-tbl dense eh-tests{banded}">'
         f'<thead><tr><th>Row</th><th class="num">{safe(unit)}</th>{middle}{heads}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
     )

@@ -38,7 +38,8 @@ def show_card(voices: Voices, voice: str) -> str:
     if voice not in voices.heard:
         return empty(
             "No judge to report on.",
-            "No judgement of this selection has been stored. Run the study, or take a filter away.",
+            "No verdict of a judge is in view: run the study, or take a filter away. People who "
+            "judged alone are under Agreement.",
         )
     card = Card(voices, voice)
     parts = [_head(card), _verdict(card), show_measures(card)]

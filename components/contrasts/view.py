@@ -140,7 +140,7 @@ def _gap(estimate: Estimate, decimals: int) -> str:
 
 
 def badge(line: Contrast) -> str:
-    """"Not told apart" where the adjusted interval covers 0."""
+    """ "Not told apart" where the adjusted interval covers 0."""
     if line.adjusted.low is None:
         return f'<span class="eh-small eh-mute">{count(line.raw.items, "item")}</span>'
     if sure(line):

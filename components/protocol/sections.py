@@ -11,6 +11,7 @@ import pandas as pd
 
 from components.drawing.grid import Head, table
 from components.format import rich, safe
+from components.remember import remembered
 from components.scene import Scene
 from components.voices import Voices
 from judges.prompt import load_prompt, parse_prompt
@@ -55,6 +56,7 @@ def protocols_of(scene: Scene) -> list[str]:
     return list(dict.fromkeys(protocol_by_prompt(scene).values()))
 
 
+@remembered
 def protocol_by_prompt(scene: Scene) -> dict[str, str]:
     """Prompt -> protocol, for the prompts in view."""
     names = [str(name) for name in scene.machines["prompt"].unique()]

@@ -64,8 +64,8 @@ def _of_disk() -> str:
             "run pauses or ends, and fetched again at the start."
         )
         return notice("calm", "Kept outside of this Space.", text)
-    text += " Nothing is kept elsewhere: download what you want to keep under Share."
-    return notice("warn", "Not kept.", text)
+    text += " What you make here is kept nowhere else: download what you want to keep under Share."
+    return notice("warn", "Not kept for long.", text)
 
 
 def _of_run(facts: Facts) -> Iterator[str]:

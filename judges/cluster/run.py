@@ -24,6 +24,7 @@ from judges.cluster.asks import Job, check_folder, write_asks
 from judges.cluster.rounds import MOST, Rounds
 from judges.cluster.vllm import Processor, answered_by, check_weights
 from judges.cluster.worker import Asker
+from judges.cost import check_budget
 from judges.desk import Settings
 from judges.errors import PlanError
 from judges.plan import Plan
@@ -131,6 +132,8 @@ def _check(plan: Plan, cluster: Cluster) -> None:
             "no judge of this study is an endpoint: the embedded and the simulated ones run here, "
             "without --engine ray"
         )
+    paid = [j for j in plan.study.judges if j.name in names and j.name not in cluster.weights]
+    check_budget(plan.study.budget_usd, paid)
     for name, path in cluster.weights.items():
         check_weights(plan, name, path)
 

@@ -31,7 +31,7 @@ def holds(folder: Path) -> str:
     data = [path for path in _data(folder) if sees(read_table(path))]
     if not results and not data:
         return ""
-    return f"{len(data)} files dataset.json and {len(results)} files result.json are LLMBar's"
+    return f"dataset.json ({len(data)} of them) and result.json ({len(results)}) are LLMBar's"
 
 
 def _data(folder: Path) -> list[Path]:

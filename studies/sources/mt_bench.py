@@ -39,8 +39,8 @@ def holds(folder: Path) -> str:
     kinds = [sees_name(path) for path in _files(folder)]
     if "question" in kinds and ("answer" in kinds or "verdict" in kinds):
         return (
-            f"question.jsonl with {kinds.count('answer')} answer files and "
-            f"{kinds.count('verdict')} files of judgements"
+            f"question.jsonl beside files of answers ({kinds.count('answer')}) and of judgements "
+            f"({kinds.count('verdict')})"
         )
     return ""
 

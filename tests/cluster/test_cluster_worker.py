@@ -16,7 +16,7 @@ from judges.__main__ import main
 from judges.accounts import accounts
 from judges.cluster.asks import ASKS, Job, read_asked, write_asks
 from judges.cluster.rounds import Rounds
-from judges.cluster.run import default_folder
+from judges.cluster.run import Cluster, _check, default_folder
 from judges.cluster.vllm import FAILED, Reader, after, before_of, check_weights
 from judges.cluster.worker import Asker
 from judges.errors import PlanError
@@ -27,7 +27,7 @@ from studies.records import Judgement
 from studies.shards import shards_in
 from studies.store import Store
 from tests.judge_server import Fault, JudgeServer, NoCache, containing, first_attempt, judge
-from tests.judges.small_studies import PRICE, QUICK, endpoint, run_through, study_plan
+from tests.judges.small_studies import PRICE, QUICK, endpoint, engine, run_through, study_plan
 
 SECRET = "sk-the-key-of-the-workers-0123456789"
 
@@ -201,6 +201,19 @@ def test_a_round_holds_what_fits_into_the_budget_at_worst(
     assert len(Rounds(plan, store, "me").next()) == 2
 
 
+def test_what_another_run_answers_between_look_and_lease_is_not_asked_again(
+    server: JudgeServer, store: Store, tmp_path: Path
+) -> None:
+    plan = a_plan(tmp_path / "data", server.base_url, 6)
+    save_plan(plan, store)
+    rounds = Rounds(plan, store, "me")
+    keys = [ask.key for _, ask in store.pending("small", "judge", -1, 10)]
+    with engine() as made:  # meanwhile
+        assert made.start(plan, store, settings=QUICK).wait(30)
+    assert rounds._lease(keys) == set()
+    assert store.read("SELECT count(*) FROM leases").fetchone() == (0,)
+
+
 def test_what_failed_in_this_run_is_not_asked_again_by_it(
     server: JudgeServer, store: Store, tmp_path: Path
 ) -> None:
@@ -328,3 +341,11 @@ def test_shards_lie_beside_the_store_under_a_tame_name(store: Store) -> None:
     folder = default_folder(store, "../My study: 1/2")
     assert folder.parent == store.path.with_name("evenhand.db-shards")
     assert folder.name == "My-study-1-2"
+
+
+def test_a_budget_is_not_promised_for_a_judge_without_a_price(
+    server: JudgeServer, tmp_path: Path
+) -> None:
+    plan = a_plan(tmp_path / "data", server.base_url, judge={"price": None}, budget_usd=1)
+    with pytest.raises(PlanError, match="its price is not known"):
+        _check(plan, Cluster())

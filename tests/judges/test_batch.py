@@ -229,3 +229,31 @@ def test_the_commands_go_the_whole_way(
     assert "5 asks of judge" in said
     assert "5 stored (5 ok)" in said
     assert "0 left to ask" in said
+
+
+@pytest.mark.parametrize(
+    ("judge_more", "budget", "told"),
+    [
+        # 5 prompts of some hundred tokens at $2 and 250 out at $8 a million: about $0.012, halved.
+        ("price: {input: 2, output: 8}", 0.003, "of the budget of $0.003 is left"),
+        ("price: {input: 2, output: 8}", 0.05, ""),
+        ("family: none", 5, "its price is not known"),
+    ],
+)
+def test_a_batch_that_would_pass_the_budget_is_not_sent(
+    judge_more: str, budget: float, told: str, server: JudgeServer, batches: BatchServer,
+    tmp_path: Path, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    items = write_items(tmp_path / "items.jsonl", 5)
+    study = tmp_path / "study.yaml"
+    study.write_text(
+        f"name: small\ndata: {{source: {items}}}\nprompts: [visit-reference-free]\norders: one\n"
+        f"judges:\n  - {{name: judge, model: judge, base_url: '{batches.url}', {judge_more}}}\n"
+        f"budget_usd: {budget}\n",
+        encoding="utf-8",
+    )
+    rest = [str(study), str(tmp_path / "out"), "--store", str(tmp_path / "e.db")]
+    assert main(["export-batch", *rest]) == 0
+    assert main(["submit-batch", *rest]) == (2 if told else 0)
+    assert told in capsys.readouterr().err
+    assert bool(read_notes(tmp_path / "out")) == (not told)

@@ -10,7 +10,7 @@ from judges.__main__ import main
 from judges.accounts import accounts
 from judges.attempts import Settings
 from judges.errors import PlanError
-from judges.reread import reread
+from judges.reread import _put, reread
 from studies.records import RETRYABLE
 from studies.rows import put_judgement
 from studies.store import Store
@@ -138,6 +138,19 @@ def test_reading_again_finds_what_an_older_parser_missed_and_drops_what_it_made_
     }  # fmt: skip
     assert store.counts("small") == {"planned": 4, "ok": 3, "unreadable": 1}
     assert reread(store, "small").changed == {}
+
+
+def test_reading_again_does_not_undo_what_a_run_stores_meanwhile(store, tmp_path):
+    with JudgeServer() as server:
+        run_through(study_plan(tmp_path, [endpoint(server.base_url)], items=2), store)
+    first, second = judgements(store)
+    newer = replace(first, reply="Overall, Response B is better.", time=first.time + 1)
+    store.writer.run(lambda c: put_judgement(c, newer))
+    stale = [(one, replace(one, status="unreadable", verdict=None)) for one in (first, second)]
+    _put(store, stale)
+    assert [(j.status, j.reply) for j in judgements(store)] == [
+        ("ok", newer.reply), ("unreadable", second.reply),
+    ]  # fmt: skip
 
 
 def test_the_command_says_what_changed(store, tmp_path, capsys):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gc
 import json
+import logging
 import pickle
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from judges.__main__ import main
 from judges.check import check
 from judges.errors import KeyExpired
 from judges.plan import save_plan
@@ -218,6 +220,15 @@ def test_a_reply_that_repeats_the_key_is_stored_without_it(tmp_path, store):
 
 
 # ---- what is printed -----------------------------------------------------------------------
+
+
+def test_commands_print_no_key_and_leave_the_terminal_as_it_was(tmp_path, capsys):
+    # A file's name holds one by mistake.
+    out, factory = sys.stdout, logging.getLogRecordFactory()
+    assert main(["plan", str(tmp_path / "sk-0123456789abcdef.yaml")]) == 2
+    assert "sk-0123456789abcdef" not in capsys.readouterr().err
+    assert (sys.stdout, logging.getLogRecordFactory()) == (out, factory)
+
 
 PRINTS = """
 import logging, sys, threading, traceback, warnings

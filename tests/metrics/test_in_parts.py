@@ -107,17 +107,17 @@ def test_any_few_steps_of_a_streamed_order_are_those_of_the_whole(frame, chunk, 
 
 
 def long_ago(early: bool):
-    """20,000 battles of x and y on 500 items; with `early`, z met x on the first twenty alone."""
+    """40,000 battles of w, x and y on 1,000 items; with `early`, z met x on the first alone."""
     rng = np.random.default_rng(2)
-    n = 20_000
+    n = 40_000
     table = pd.DataFrame(
         {
-            "model_a": np.where(rng.random(n) < 0.5, "x", "y"),
+            "model_a": rng.choice(["w", "x", "y"], n),
             "winner": rng.choice(["model_a", "model_b", "tie"], n, p=[0.5, 0.3, 0.2]),
             "item": [f"q{place // 40:03d}" for place in range(n)],
         }
     )
-    table["model_b"] = np.where(table["model_a"] == "x", "y", "x")
+    table["model_b"] = table["model_a"].map({"w": "x", "x": "y", "y": "w"})
     if early:
         table.loc[:800, ["model_a", "model_b"]] = ["z", "x"]
     return frame_from_battles(table)
@@ -136,7 +136,7 @@ def test_the_last_of_many_battles_decide_where_elo_ends_unless_somebody_left_bef
 
     whole, after = rated()
     monkeypatch.setattr(elo_tail, "LONG", 1000)
-    monkeypatch.setattr(elo_tail, "EACH", 1500 if not early else 1000)
+    monkeypatch.setattr(elo_tail, "EACH", 1900 if early else 2500)
     data, none = battles(frame), iter(())
     decided = elo_tail.late_finals(data, none, k=4.0, slope=EloSettings().slope)
     assert (decided is None) == early

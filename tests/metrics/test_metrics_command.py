@@ -201,3 +201,10 @@ def test_a_store_of_a_newer_version_is_one_line(store_path, tmp_path, capsys):
         connection.execute("PRAGMA user_version=99")
     assert main([str(newer)]) == 2
     assert "was written by a newer Evenhand (schema 99" in capsys.readouterr().err
+
+
+def test_a_voter_who_stands_out_is_a_line_with_the_reason():
+    flags = [{"rule": "apart", "reason": "sides with the others on 30\u202f% of 264", "p": 0.0004}]
+    (_, line) = tables({"agreement": {"voters": {"ann": {"flags": flags}}}})
+    assert line.split("  ", 1)[0] == "voters"
+    assert line.endswith("sides with the others on 30 % of 264")

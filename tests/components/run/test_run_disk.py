@@ -15,7 +15,7 @@ def test_on_ones_own_machine_nothing_is_said(store: Store, monkeypatch: pytest.M
 
 @pytest.mark.parametrize(
     ("dataset", "said", "not_said"),
-    [("", "Nothing is kept elsewhere", "private dataset"), ("me/kept", "private dataset", "Share")],
+    [("", "kept nowhere else", "private dataset"), ("me/kept", "private dataset", "Share")],
 )
 def test_on_a_space_the_page_says_what_outlives_a_restart(
     dataset: str, said: str, not_said: str, store: Store, monkeypatch: pytest.MonkeyPatch

@@ -157,3 +157,19 @@ def test_a_quota_that_is_gone_stops_the_judge_also_inside_a_200(tmp_path):
     assert len(calls) <= 2
     assert store.counts("small") == {"planned": 40, "pending": 40}
     store.close()
+
+
+@pytest.mark.parametrize("tokens", [["{key}"], ["{half}", "{rest}"]], ids=["whole", "in two"])
+def test_a_key_that_comes_back_as_tokens_is_not_stored(tokens, tmp_path):
+    key = "canary-0123456789abcdef"
+    pieces = [t.format(key=key, half=key[:9], rest=key[9:]) for t in tokens]
+    body = completion()
+    top = [{"token": piece, "logprob": -1.0} for piece in pieces]
+    body["choices"][0]["logprobs"] = {"content": [{"token": "A", "top_logprobs": top}]}
+    store = Store(tmp_path / "store.db")
+    with answering(body) as (url, _):
+        plan = study_plan(tmp_path, [endpoint(url)], items=1)
+        run_through(plan, store, settings=QUICK, keys={"judge": key})
+    (judgement,) = judgements(store)
+    assert (judgement.status, judgement.top_logprobs) == ("ok", "")
+    store.close()

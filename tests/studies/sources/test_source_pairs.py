@@ -154,7 +154,7 @@ def test_a_fastchat_folder_has_questions_answers_and_verdicts(tmp_path: Path) ->
         jsonl(tmp_path / "model_answer" / f"{model}.jsonl", [row])
     jsonl(tmp_path / "model_judgment" / "gpt-4_pair.jsonl", [pair(("model_1", "tie"))])
     found = load_source(DataSpec("."), tmp_path)
-    assert found.format == "mt-bench" and "2 answer files" in found.why
+    assert found.format == "mt-bench" and "files of answers (2)" in found.why
     one, two = found.items
     assert (one.id, one.category, one.reference) == ("081", "writing", "r1")
     assert dict(one.responses) == {"x": "x1", "y": "y1"}

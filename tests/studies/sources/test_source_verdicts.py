@@ -184,6 +184,18 @@ def test_a_battle_without_a_name_is_an_error(tmp_path: Path) -> None:
         frame_from_battles(table)
 
 
+def test_what_was_not_read_has_no_slot_in_the_flat_table(store: Store, tmp_path: Path) -> None:
+    # Label probabilities below one half: a pick may be there, but it is no verdict.
+    made = keyed("s", [Judgement(ASK, "unreadable", Verdict(1, label_mass=0.4))])
+    store.save_study(Study("s"), ITEMS, (), recorded=made, only_recorded=True)
+    export(store, "s", "csv", tmp_path / "flat.csv")
+    with (tmp_path / "flat.csv").open(encoding="utf-8", newline="") as out:
+        (line,) = csv.DictReader(out)
+    assert (line["status"], line["slot"], line["picked"], line["margin"]) == (
+        "unreadable", "", "", "",
+    )  # fmt: skip
+
+
 def test_an_unread_reply_has_no_margin_in_the_flat_table(mixed: Store, tmp_path: Path) -> None:
     export(mixed, "mixed", "csv", tmp_path / "flat.csv")
     with (tmp_path / "flat.csv").open(encoding="utf-8", newline="") as out:
