@@ -112,7 +112,7 @@ def _select(name: str, label: str, value: str, offered: Mapping[str, str]) -> st
     on = " on" if value else ""
     return (
         f'<label class="eh-menu{on}"><span>{safe(label)}</span>'
-        f'<select data-field="{name}">{options}</select></label>'
+        f'<select data-field="{safe(name)}">{options}</select></label>'
     )
 
 
