@@ -12,7 +12,7 @@ from components.study.data import BUILTIN, HUB
 from components.study.edit import other_source, put
 from components.study.judge_edit import changed_judge, judge_of, unique_name
 from components.study.protocol import SETTINGS
-from components.study.sheet import Sheet, View, plain, read_sheet
+from components.study.sheet import Sheet, View, called, plain, read_sheet
 from components.study.typed import filters, one_more_file, strata, typed
 from studies.errors import EvenhandError
 from studies.presets import PRESETS
@@ -176,17 +176,31 @@ def _open_judge(sheet: Sheet, view: View, entry: Entry) -> tuple[str, View]:
     return sheet.text, replace(view, judge=str(entry.get("judge", "")))
 
 
+def _meant(entry: Entry, judges: Sequence[Mapping[str, Any]]) -> int | None:
+    """Where the judge of a card stands now. The card may be older than the file: two clicks are
+    faster than one answer, and then its place is another judge's. None: it is not there any more,
+    and what was wanted of it has been done."""
+    place, name = int(entry["judge"]), entry.get("name")
+    if name is None or (place < len(judges) and called(judges[place]) == name):
+        return place
+    return next((at for at, one in enumerate(judges) if called(one) == name), None)
+
+
 def _park(sheet: Sheet, view: View, entry: Entry) -> tuple[str, View]:
     """Not asked, not forgotten."""
     judges = sheet.judges_to_change()
-    gone = judges.pop(int(entry["judge"]))
+    if (place := _meant(entry, judges)) is None:
+        return sheet.text, view
+    gone = judges.pop(place)
     view = replace(view, parked=(gone, *view.parked), judge="")
     return put(sheet.text, ("judges",), judges or None), view
 
 
 def _unpark(sheet: Sheet, view: View, entry: Entry) -> tuple[str, View]:
     parked = list(view.parked)
-    back = dict(parked.pop(int(entry["judge"])))
+    if (place := _meant(entry, parked)) is None:
+        return sheet.text, view
+    back = dict(parked.pop(place))
     judges = sheet.judges_to_change()
     back["name"] = unique_name(str(back.get("name") or "judge"), judges)
     text = put(sheet.text, ("judges",), [*judges, back])
@@ -194,7 +208,8 @@ def _unpark(sheet: Sheet, view: View, entry: Entry) -> tuple[str, View]:
 
 
 def _drop(sheet: Sheet, view: View, entry: Entry) -> tuple[str, View]:
-    parked = [one for place, one in enumerate(view.parked) if place != int(entry["judge"])]
+    gone = _meant(entry, view.parked)
+    parked = [one for place, one in enumerate(view.parked) if place != gone]
     return sheet.text, replace(view, parked=tuple(parked))
 
 

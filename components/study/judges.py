@@ -16,7 +16,7 @@ from components.study.fields import (
     row,
 )
 from components.study.judge_form import EMBEDDED, SIMULATED, judge_form, kind_of
-from components.study.sheet import Sheet, View
+from components.study.sheet import Sheet, View, called
 from judges.check import Checked
 from judges.cost import listed_prices
 from studies.judge_fields import SIMULATION_RANGES
@@ -34,7 +34,7 @@ def judge_cards(sheet: Sheet, view: View, tested: Mapping[str, Checked]) -> str:
 
 
 def _card(judge: Mapping[str, Any], place: str, view: View, told: Checked | None) -> str:
-    name = str(judge.get("name") or judge.get("model") or "judge")
+    name = called(judge)
     open_ = view.judge == place
     words = "Test again" if told else "Test this judge"
     buttons = press(words, {"do": "test", "judge": name}, kind="small", errand=True)
@@ -42,7 +42,7 @@ def _card(judge: Mapping[str, Any], place: str, view: View, told: Checked | None
         "Close" if open_ else "Edit", {"do": "open judge", "judge": "" if open_ else place},
         kind="small", label=f"{'Close' if open_ else 'Edit'} {name}",
     )  # fmt: skip
-    box = chosen(f"Ask {name}", {"do": "park", "judge": int(place)}, True)
+    box = chosen(f"Ask {name}", {"do": "park", "judge": int(place), "name": name}, True)
     head = f'<header>{box}<b>{safe(name)}</b><span class="eh-grow"></span>{buttons}{edit}</header>'
     result = _result(told) if told else ""
     form = judge_form(judge, f"judge.{place}", name) if open_ else ""
@@ -50,9 +50,9 @@ def _card(judge: Mapping[str, Any], place: str, view: View, told: Checked | None
 
 
 def _parked(judge: Mapping[str, Any], place: int) -> str:
-    name = str(judge.get("name", ""))
-    gone = link("Remove", {"do": "drop", "judge": place}, label=f"Remove {name}")
-    box = chosen(f"Ask {name}", {"do": "unpark", "judge": place}, False)
+    name = called(judge)
+    gone = link("Remove", {"do": "drop", "judge": place, "name": name}, label=f"Remove {name}")
+    box = chosen(f"Ask {name}", {"do": "unpark", "judge": place, "name": name}, False)
     head = (
         f"<header>{box}<b>{safe(name)}</b>"
         f'<span class="eh-grow"></span><span class="eh-small">{gone}</span></header>'

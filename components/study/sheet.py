@@ -148,6 +148,11 @@ def listed(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
+def called(judge: Mapping[str, Any]) -> str:
+    """What the form calls a judge of the file."""
+    return str(judge.get("name") or judge.get("model") or "judge")
+
+
 def plain(value: Any) -> Any:
     """Tuples as lists and a number as a number, so that two spellings of a value are equal."""
     if isinstance(value, (list, tuple)):

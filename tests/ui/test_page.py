@@ -147,6 +147,7 @@ def test_running_a_finished_study_again_asks_nothing(visit, app):
 def test_a_study_that_cannot_be_run_says_what_is_wrong(visit):
     page = visit()
     use_simulated(page, "Broken")
+    wait_for(page.get_by_label("Ask firstish").is_checked)  # the form follows the file
     page.get_by_label("Ask firstish").click()
     wait_for(lambda: "names no judge" in page.locator("#eh-study-said").inner_text())
     wait_for(page.locator("#eh-run").is_disabled)

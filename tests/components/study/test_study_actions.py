@@ -167,6 +167,19 @@ def test_a_judge_that_is_unticked_waits_and_comes_back_as_it_was():
     assert read(back) == read(text)
 
 
+def test_a_click_on_a_card_that_is_older_than_the_file_means_its_judge_not_its_place():
+    # The card of firstish, not asked, stood in the first place; now embedded stands there.
+    first = {"do": "unpark", "judge": 0, "name": "firstish"}
+    text, view = done(START, first, {"do": "park", "judge": 0, "name": "embedded"})
+    again, seen = apply(text, view, [{"n": 9, **first}], HERE)
+    assert [judge.name for judge in parse(again).judges] == ["firstish"]
+    assert seen.parked == view.parked and not seen.said
+    gone, seen = apply(text, view, [{"n": 9, "do": "drop", "judge": 4, "name": "embedded"}], HERE)
+    assert seen.parked == () and gone == text
+    moved = [{"n": 9, "do": "park", "judge": 1, "name": "firstish"}]
+    assert not parse(apply(text, view, moved, HERE)[0]).judges
+
+
 def test_what_the_judge_form_does_not_show_stays_in_the_judge():
     text = START.replace("model: embedded}", "model: embedded, family: smol, seed: 3}")
     made, _ = done(text, {"set": "judge.0.read", "to": "text"})
