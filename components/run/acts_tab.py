@@ -55,6 +55,13 @@ class Look:
         shown = show(self._store, self._engine, self._live, name, which)
         return [*shown, show_running(self._engine, name)]
 
+    def tick(self, name: str, which: str) -> list[Any]:
+        """A look by the clock, which alone may stop the clock."""
+        shown = self(name, which)
+        if not name or isinstance(shown[0], gr.Timer) or self._engine.running(name) is not None:
+            return shown
+        return [gr.Timer(active=False), *shown[1:]]
+
     def runs(self, name: str, scope: str, opened: str) -> list[Any]:
         if not name:
             return ["", ""]
@@ -172,13 +179,17 @@ def show_running(engine: Engine, name: str) -> str:
 def show(
     store: Store, engine: Engine, live: LiveViews, name: str, which: str = REPLIES[0]
 ) -> list[Any]:
-    """The tab for a study: its live run, its last run, or what a run would ask."""
+    """The tab for a study: its live run, its last run, or what a run would ask.
+
+    It starts the clock and never stops it: a look that began before a run did may reach the page
+    after the click that started it, and would leave the page without a clock.
+    """
     if not name:
         return [gr.skip()] * 18
     now = facts(store, engine, live.quotes, name)
     picture = live.of(name).picture()
     return [
-        gr.Timer(active=now.on),
+        gr.Timer(active=True) if now.on else gr.skip(),
         f"{now.snapshot.id} {now.snapshot.state}" if now.snapshot else "",
         show_finding(now),
         *show_buttons(now),

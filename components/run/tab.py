@@ -153,7 +153,7 @@ def bind(
         "fn": look.runs, "inputs": [header.study, tab.scope, tab.run_id],
         "outputs": [tab.runs, tab.opened], **QUIET,
     }  # fmt: skip
-    tab.timer.tick(look, inputs, outputs, trigger_mode="once", **QUIET)
+    tab.timer.tick(look.tick, inputs, outputs, trigger_mode="once", **QUIET)
     tab.which.change(look, inputs, outputs, **QUIET)
     for button, act in ((tab.start, look.start), (tab.retry, look.retry)):
         button.click(act, inputs, outputs, **QUIET).then(**past)
