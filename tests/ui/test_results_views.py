@@ -57,7 +57,9 @@ def test_two_sides_are_picked_and_a_link_shows_them_to_others(visit, study):
     page.get_by_role("option", name="first", exact=True).click()
     until(lambda: "stands on both sides" in page.locator("#eh-contrast-told").inner_text())
     page.locator("#eh-right input").click()
-    page.get_by_role("option", name="good", exact=True).click()
+    good = page.get_by_role("option", name="good", exact=True)
+    until(lambda: good.count() == 1)  # the other menu fades out
+    good.click()
     until(lambda: "steadier" in told.inner_text())
     page.get_by_test_id("Quality-radio-label").click()
     page.wait_for_url(re.compile("family=Quality"))
