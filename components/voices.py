@@ -16,6 +16,7 @@ from metrics import selection
 from studies.records import BY_DESIGN
 
 NO_PEOPLE: Final = "No votes by people yet."
+RIGHT: Final = "Right on known pairs"
 Truth = Literal["design", "people", "none"]
 
 
@@ -105,7 +106,7 @@ def truth_in(scene: Scene) -> Truth:
 
 def right_label(scene: Scene) -> str:
     """What a share of "right" verdicts is called: right by design, or what most people say."""
-    return "Right on known pairs" if truth_in(scene) == "design" else "Sides with most people"
+    return RIGHT if truth_in(scene) == "design" else "Sides with most people"
 
 
 def select_of(voices: Voices, voice: str) -> dict[str, str]:

@@ -18,6 +18,7 @@ from components.drawing.pieces import not_evidence
 from components.drawing.slots import SlotRow, slot_histogram
 from components.format import count, interval, number, share
 from components.rows import machine_rows
+from components.voices import RIGHT
 from metrics.grade import G_RANDOM
 from metrics.labels import slot_and_label
 from metrics.measures import Cell
@@ -26,7 +27,6 @@ from studies.frame import SEP
 from studies.records import Estimate
 
 MOST_SLOT_ROWS: Final = 6
-RIGHT: Final = "Right on known pairs"
 """So many rows of N bars, N above two, stand one under the other before prompts are pooled."""
 
 __all__ = [
