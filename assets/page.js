@@ -289,7 +289,9 @@
 (() => {
   const {evenhand} = window;
   if (evenhand.form) return;
-  const keys = {};                              // judge -> key: here, and in the requests of a run or a test; nowhere else
+  const keys = {};                              // judge -> {key, url}: here, and in the requests of a run or a test; nowhere else
+  const removed = {}, refused = {};             // judge -> the host of a key that was deleted; judge -> why a key was not taken
+  const LONGEST_KEY = 512;                      // as LONGEST in judges/vault.py
   const boxes = new Set(), lines = {};          // the pieces of the form; the invisible components that carry values to the server
   let waiting = [], number = 0, typed = 0, focused = "";
 
@@ -302,7 +304,35 @@
     send();
   };
   const tell = () => { lines.keys.props.value = JSON.stringify(keys); boxes.forEach(mark); };
-  const mark = (box) => box.querySelectorAll("[data-key-of]").forEach(node => { node.textContent = keys[node.dataset.keyOf] ? "key set" : node.dataset.none; });
+  const originOf = (url) => { try { return new URL(url).origin; } catch { return ""; } };
+  const keyState = ({keyOf, none}) => {
+    if (refused[keyOf]) return refused[keyOf];
+    if (keys[keyOf]) return `key set, goes to ${originOf(keys[keyOf].url) || "no valid address"} only`;
+    return removed[keyOf] ? `key removed: it was typed for ${removed[keyOf]}; type the key for this address` : none;
+  };
+  const mark = (box) => box.querySelectorAll("[data-key-of]").forEach(node => { node.textContent = keyState(node.dataset); });
+  const faultOf = (key) => {
+    if (key.length > LONGEST_KEY) return `key not taken: it has more than ${LONGEST_KEY} characters`;
+    return /\s/.test(key) ? "key not taken: it has white space inside" : "";
+  };
+  const takeKey = (input) => {
+    const name = input.dataset.key, key = input.value.trim(), fault = faultOf(key);
+    const url = input.closest(".eh-jf")?.querySelector("[data-field$='.base_url']")?.value ?? input.dataset.keyUrl;
+    delete keys[name]; delete removed[name]; delete refused[name];
+    if (fault) refused[name] = fault;
+    else if (key) keys[name] = {key, url};
+    tell();
+  };
+  // A key belongs to the origin it was typed for. Changes on their way to the server are waited for: the form may still show the address before.
+  const dropForeign = (box) => {
+    if (waiting.length || typed) return;
+    for (const {dataset: {keyOf, keyUrl}} of box.querySelectorAll(".eh-jc:not(.off) [data-key-of], .eh-jx [data-key-of]")) {
+      if (!keys[keyOf] || originOf(keys[keyOf].url) === originOf(keyUrl)) continue;
+      removed[keyOf] = originOf(keys[keyOf].url) || "another address";
+      delete keys[keyOf];
+      tell();
+    }
+  };
 
   // One errand (a test, a description) at a time: the others wait until it is back.
   let running = false;
@@ -343,7 +373,7 @@
   evenhand.form = (element, trigger, watch) => {
     boxes.add(element);
     element.addEventListener("input", ({target}) => {
-      if (target.dataset.key !== undefined) { keys[target.dataset.key] = target.value; return tell(); }
+      if (target.dataset.key !== undefined) return takeKey(target);
       if (target.type === "range") slide(target);
       if (!target.dataset.field || target.matches("select, [type=checkbox], [type=radio], [data-slow]")) return;
       clearTimeout(typed);
@@ -372,7 +402,8 @@
       const active = document.activeElement, inside = element.contains(active) && active.dataset?.field;
       if (inside && focused && active.dataset.field !== focused) [...element.querySelectorAll("[data-field]")].find(node => node.dataset.field === focused)?.focus();
       element.querySelectorAll("[data-field]").forEach(settle);
-      element.querySelectorAll("[data-key]").forEach(node => { if (node !== document.activeElement) node.value = keys[node.dataset.key] ?? ""; });
+      dropForeign(element);
+      element.querySelectorAll("[data-key]").forEach(node => { if (node !== document.activeElement) node.value = keys[node.dataset.key]?.key ?? ""; });
       element.classList.remove("eh-busy");
       if (running) rest(true);
       mark(element);

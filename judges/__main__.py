@@ -17,6 +17,8 @@ from judges.attempts import Settings
 from judges.batch_commands import add_batch_commands
 from judges.check import check
 from judges.cluster.commands import add_cluster_options, cluster_of, run_cluster
+from judges.consent_commands import add_allow_command, add_allow_option, confirm
+from judges.consents import consents_in
 from judges.describe import describe
 from judges.engine import Engine
 from judges.errors import PlanError
@@ -78,6 +80,8 @@ def _parser() -> argparse.ArgumentParser:
         sub.set_defaults(command=command)
         if name == "run":
             add_cluster_options(sub)
+        if name in ("run", "check", "retry"):
+            add_allow_option(sub)
     told = "write the prompts of MT-Bench's judge_prompts.jsonl into a folder of prompt files"
     sub = commands.add_parser("import-prompts", help=told, description=told)
     sub.add_argument("file", type=Path, help="judge_prompts.jsonl")
@@ -85,6 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     sub.set_defaults(command=import_prompts)
     _describe_parser(commands)
     add_batch_commands(commands)
+    add_allow_command(commands)
     return parser
 
 
@@ -100,6 +105,7 @@ def _describe_parser(commands: Any) -> None:
                      help="where replies are kept, so that nothing is asked twice; "
                      "default: beside the new file")  # fmt: skip
     sub.add_argument("--retry", action="store_true", help="ask again what failed before")
+    add_allow_option(sub)
     sub.set_defaults(command=describe_images)
 
 
@@ -108,6 +114,7 @@ def run(options: argparse.Namespace) -> int:
     cluster = cluster_of(options)
     made = _planned(options.study)
     store = Store(options.store)
+    confirm(made.study, store, options)
     _tell(save_plan(made, store))
     if cluster is not None:
         return run_cluster(made, store, cluster)
@@ -118,10 +125,12 @@ def retry(options: argparse.Namespace) -> int:
     """Asks again what failed; an earlier reply is replaced only by another reply."""
     if options.study is not None:
         made, store = _planned(options.study), Store(options.store)
+        confirm(made.study, store, options)
         _tell(save_plan(made, store))
     else:
         name, store = _name(options), existing(options.store)
         made = stored_plan(store, name)
+        confirm(made.study, store, options)
     return _ask(made, store, Settings(again=frozenset(RETRYABLE)))
 
 
@@ -177,7 +186,11 @@ def plan(options: argparse.Namespace) -> int:
 
 def check_judges(options: argparse.Namespace) -> int:
     made = make_plan(load(options.study))
-    results = [check(made, judge) for judge in made.study.judges]
+    store = Store(options.store)
+    confirm(made.study, store, options)
+    consents = consents_in(store.folder)
+    store.close()
+    results = [check(made, judge, consents=consents) for judge in made.study.judges]
     for result in results:
         read = result.read
         print(f"{result.judge} ({result.model or 'no reply'}), {result.seconds:.2f} s")
@@ -217,6 +230,7 @@ def describe_images(options: argparse.Namespace) -> int:
     """0 only if every image of the slice has a description."""
     study = load(options.study)
     store = Store(options.store or options.out.with_name(f"{options.out.name}.db"))
+    confirm(study, store, options)
     again = frozenset(RETRYABLE) if options.retry else Settings().again
     done = describe(
         study, options.judge, options.prompt, options.out, store,

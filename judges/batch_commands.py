@@ -6,9 +6,9 @@ import argparse
 import contextlib
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import httpx2
 import openai
@@ -17,6 +17,8 @@ from judges.accounts import spent_by
 from judges.addresses import check_url
 from judges.batch_api import Batch, collect, submit
 from judges.batch_files import PRICE_FACTOR, Imported, export_batch, files_of, import_batch
+from judges.consent_commands import add_allow_option, confirm
+from judges.consents import Consents, consents_in, origin_of
 from judges.cost import check_budget
 from judges.errors import PlanError
 from judges.faults import fault_of
@@ -24,6 +26,13 @@ from judges.plan import Plan, forecast, make_plan, save_plan
 from judges.roster import api_key
 from studies.store import Store
 from studies.study import load
+
+
+OPENAI: Final = "https://api.openai.com"
+NEEDED: Final = frozenset(
+    ("host", "authorization", "content-type", "content-length", "transfer-encoding", "accept",
+     "accept-encoding", "connection", "user-agent", "idempotency-key")
+)  # fmt: skip
 
 
 def add_batch_commands(commands: Any) -> None:
@@ -44,6 +53,8 @@ def add_batch_commands(commands: Any) -> None:
                              help="what a batch costs of the price of live calls")  # fmt: skip
         if name == "collect-batch":
             sub.add_argument("--wait", type=float, default=0.0, help="minutes to go on looking")
+        if name in ("submit-batch", "collect-batch"):
+            add_allow_option(sub)
         sub.add_argument("--store", type=Path, default=None, help="the SQLite file to use")
         sub.set_defaults(command=command)
 
@@ -69,8 +80,9 @@ def export_files(options: argparse.Namespace) -> int:
 def submit_files(options: argparse.Namespace) -> int:
     plan, store = _opened(options)
     _check_budget(plan, store)
+    confirm(plan.study, store, options)
     for judge, paths in files_of(options.folder).items():
-        with _asking(plan, judge) as client:
+        with _asking(plan, judge, consents_in(store.folder)) as client:
             _tell(submit(client, options.folder, paths))
     store.close()
     return 0
@@ -99,10 +111,11 @@ def _check_budget(plan: Plan, store: Store) -> None:
 
 def collect_files(options: argparse.Namespace) -> int:
     plan, store = _opened(options)
+    confirm(plan.study, store, options)
     found: list[Path] = []
     for judge, paths in files_of(options.folder).items():
         names = {path.name for path in paths}
-        with _asking(plan, judge) as client:
+        with _asking(plan, judge, consents_in(store.folder)) as client:
             found += collect(client, options.folder, names, wait=60 * options.wait, told=_tell)
     done = import_batch(plan, store, found, price_factor=options.price_factor)
     return _close(done, plan, store)
@@ -121,18 +134,20 @@ def _opened(options: argparse.Namespace) -> tuple[Plan, Store]:
 
 
 @contextlib.contextmanager
-def _asking(plan: Plan, name: str) -> Iterator[openai.OpenAI]:
+def _asking(plan: Plan, name: str, consents: Consents) -> Iterator[openai.OpenAI]:
     """A client of one judge's endpoint; what the endpoint refuses is said in a line."""
     judge = next((judge for judge in plan.study.judges if judge.name == name), None)
     if judge is None:
         raise PlanError(f"the files are for {name!r}, which is no judge of this study any more")
     check_url(judge.endpoint)
-    held = api_key(judge, {})  # while it is held, nothing that is printed shows it
+    held = api_key(judge, {}, consents)  # while it is held, nothing that is printed shows it
     key = held.use() or "none"
     client = openai.OpenAI(
         base_url=judge.endpoint,
         api_key=key,
-        http_client=openai.DefaultHttpxClient(follow_redirects=False),
+        http_client=openai.DefaultHttpxClient(
+            follow_redirects=False, event_hooks={"request": [_header_filter(judge.endpoint, key)]}
+        ),
     )
     try:
         yield client
@@ -142,6 +157,24 @@ def _asking(plan: Plan, name: str) -> Iterator[openai.OpenAI]:
             f"{name}, {fault.reason}: {fault.detail}; what was done is noted "
             "in the folder, the same command goes on from there"
         ) from None
+
+
+def _header_filter(endpoint: str, key: str) -> Callable[[httpx2.Request], None]:
+    """Reduce a request to the headers it needs, where the endpoint is not OpenAI's.
+
+    The client adds OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS of the environment to
+    every request, whatever its host.
+    """
+    own = origin_of(endpoint) == OPENAI
+
+    def reduce(request: httpx2.Request) -> None:
+        if own:
+            return
+        for name in [name for name in request.headers if name.lower() not in NEEDED]:
+            del request.headers[name]
+        request.headers["Authorization"] = f"Bearer {key}"
+
+    return reduce
 
 
 def _tell(notes: dict[str, Batch]) -> None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from judges.consents import NO_CONSENTS, Consents
 from judges.faults import fault_of
 from judges.models.answers import Model
 from judges.plan import Plan, asks_of
@@ -25,14 +26,21 @@ class Checked:
     model: str
 
 
-def check(plan: Plan, judge: JudgeSpec, keys: Mapping[str, str] | None = None) -> Checked:
+def check(
+    plan: Plan,
+    judge: JudgeSpec,
+    keys: Mapping[str, str] | None = None,
+    consents: Consents = NO_CONSENTS,
+) -> Checked:
     """Asks the first ask of the plan that is this judge's."""
-    return asyncio.run(_check(plan, judge, keys or {}))
+    return asyncio.run(_check(plan, judge, keys or {}, consents))
 
 
-async def _check(plan: Plan, judge: JudgeSpec, keys: Mapping[str, str]) -> Checked:
+async def _check(
+    plan: Plan, judge: JudgeSpec, keys: Mapping[str, str], consents: Consents
+) -> Checked:
     call = next(planned.call for planned in asks_of(plan) if planned.ask.judge == judge.name)
-    key = api_key(judge, keys) if judge.kind == "endpoint" else Held("")
+    key = api_key(judge, keys, consents) if judge.kind == "endpoint" else Held("")
     began = time.monotonic()
     model: Model | None = None
     try:

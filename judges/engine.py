@@ -16,6 +16,7 @@ from typing import Final
 
 from judges.accounts import note_run
 from judges.addresses import check_url
+from judges.consents import Consents, consents_in
 from judges.cost import check_budget, price_of
 from judges.desk import JudgeState, Settings
 from judges.limits import Gate
@@ -63,8 +64,8 @@ class Engine:
         """Begins a run and returns at once; a missing key is an error before anything is asked."""
         run = Run(plan, store, keys or {}, settings or Settings())
         try:
-            _check(run, keys or {})
             self._admit(run, keys or {})
+            _check(run, keys or {}, self.consents(store))
             note_run(store, run)
         except BaseException:
             run._journal.owner.close()
@@ -73,6 +74,10 @@ class Engine:
         self._runs[run.id] = run
         asyncio.run_coroutine_threadsafe(run.run(self), self._loop)
         return run
+
+    def consents(self, store: Store) -> Consents:
+        """The variables that runs into this store may send, and to which origins."""
+        return consents_in(store.folder)
 
     def run(self, run_id: str) -> Run | None:
         return self._runs.get(run_id)
@@ -101,7 +106,8 @@ class Engine:
         self, run: Run, judge: JudgeSpec, typed: Mapping[str, Held], settings: Settings
     ) -> JudgeState:
         """Called inside the loop: clients belong to the loop that uses them."""
-        key = api_key(judge, typed) if judge.kind == "endpoint" else Held("")
+        consents = self.consents(run.store)
+        key = api_key(judge, typed, consents) if judge.kind == "endpoint" else Held("")
         at = (judge.endpoint or judge.kind, hashlib.sha256(key.use().encode()).hexdigest())
         if judge.kind == "simulated":  # knows the families of its study
             model = model_for(judge, key, run.plan.study.families)
@@ -139,10 +145,10 @@ class Engine:
             await hired.model.close()
 
 
-def _check(run: Run, typed: Mapping[str, str]) -> None:
+def _check(run: Run, typed: Mapping[str, str], consents: Consents) -> None:
     """What would stop the run anyway is said before anything is asked."""
     check_budget(run.plan.study.budget_usd, run.judges)
     for judge in run.judges:
         if judge.kind == "endpoint":
             check_url(judge.endpoint)
-            api_key(judge, typed)
+            api_key(judge, typed, consents)

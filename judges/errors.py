@@ -4,7 +4,9 @@ EvenhandError (studies.errors)
 ├── PromptError     a prompt file: unknown name, variable
 │   └── UnknownFormat   a verdict format nobody knows
 ├── PlanError       a study that cannot be asked as it stands; raised before money is spent
-│   └── EndpointRefused a base URL that must not be asked from here
+│   ├── EndpointRefused a base URL that must not be asked from here
+│   ├── KeyRefused      a typed key that is malformed, or was typed for another host
+│   └── ConsentNeeded   a variable the user has not yet allowed for an endpoint
 ├── KeyExpired      a key that was typed, and forgotten after a while without use
 └── JudgeStopped    a judge that cannot go on: wrong key, no such model, no quota
 """
@@ -27,6 +29,14 @@ class PlanError(EvenhandError):
 
 
 class EndpointRefused(PlanError):
+    pass
+
+
+class KeyRefused(PlanError):
+    pass
+
+
+class ConsentNeeded(PlanError):
     pass
 
 

@@ -6,9 +6,10 @@ import asyncio
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from judges.addresses import LOCAL, Rules
+from judges.consents import Consents
 from judges.errors import PlanError
 from judges.models.answers import Answer, Call, Model
 from judges.models.embedded import EmbeddedServer, shared
@@ -57,9 +58,13 @@ class EmbeddedModel:
             return self._endpoint
 
 
-def api_key(judge: JudgeSpec, typed: Mapping[str, str | Held]) -> Held:
-    """A key typed on the page, for a limited time; else the variable the study names; loopback
-    servers need none."""
+LONGEST_VALUE: Final = 8192
+"""Characters of a variable that is sent as a key: tokens of some clouds have a few thousand."""
+
+
+def api_key(judge: JudgeSpec, typed: Mapping[str, str | Held], consents: Consents) -> Held:
+    """A key typed on the page, for a limited time; else the variable the study names, if the user
+    allowed it for the judge's endpoint; empty if the judge names none."""
     if judge.name in typed:
         value = typed[judge.name]
         return held(value.use() if isinstance(value, Held) else value)
@@ -71,6 +76,12 @@ def api_key(judge: JudgeSpec, typed: Mapping[str, str | Held]) -> Held:
             f"judge {judge.name!r}: the environment variable {judge.api_key_env} is not set; "
             f"run: export {judge.api_key_env}=…"
         )
+    if len(key) > LONGEST_VALUE:
+        raise PlanError(
+            f"judge {judge.name!r}: the environment variable {judge.api_key_env} has "
+            f"{len(key):,} characters; a key has at most {LONGEST_VALUE:,}"
+        )
+    consents.check(judge)
     return Held(key)
 
 

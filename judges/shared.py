@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from judges.allowance import House, Purse
+from judges.consents import NO_CONSENTS, Consents, Pair, origin_of
 from judges.desk import JudgeState, Settings
 from judges.engine import Engine
 from judges.errors import PlanError
@@ -73,6 +74,13 @@ class SharedEngine(Engine):
         """For who steers: whoever only looks asks for the latest."""
         self._guard.must_own(study)
         return super().running(study)
+
+    def consents(self, store: Store) -> Consents:
+        """No variable of this machine but the lent key, and that for its own endpoint alone."""
+        if self._lent is None:
+            return NO_CONSENTS
+        pair = Pair(self._lent.key_env, origin_of(self._lent.endpoint))
+        return Consents(frozenset({pair}))
 
     def hire(
         self, run: Run, judge: JudgeSpec, typed: Mapping[str, Held], settings: Settings

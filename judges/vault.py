@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from typing import Final, NoReturn
 from urllib.parse import quote
 
-from judges.errors import KeyExpired
+from judges.errors import KeyExpired, KeyRefused
 
 SETTING: Final = "EVENHAND_KEY_MINUTES"
 IDLE_MINUTES: Final = 30.0
@@ -31,6 +31,8 @@ SHORTEST: Final = 4
 """A shorter 'key' is a word that stands everywhere."""
 PIECE: Final = 8
 """So many characters in a row of a key are a part of it, and go too."""
+LONGEST: Final = 512
+"""Characters of a typed key. Every line this process prints is searched for every held key."""
 
 
 def idle_seconds() -> float:
@@ -46,7 +48,16 @@ def idle_seconds() -> float:
 class Held:
     """One key. It has no repr, no copy and no pickle that shows it."""
 
-    __slots__ = ("__weakref__", "_clock", "_idle", "_last", "_pieces", "_value", "_wholes")
+    __slots__ = (
+        "__weakref__",
+        "_clock",
+        "_idle",
+        "_last",
+        "_pieces",
+        "_sizes",
+        "_value",
+        "_wholes",
+    )
 
     def __init__(
         self, value: str, idle: float | None = None, clock: Callable[[], float] = time.monotonic
@@ -57,6 +68,7 @@ class Held:
         self._last = clock()
         self._wholes = forms_of(value)
         self._pieces = pieces_of(self._wholes)
+        self._sizes = frozenset(map(len, self._pieces))
         if self._wholes:
             with _HELD_LOCK:
                 _HELD.add(self)
@@ -92,13 +104,13 @@ class Held:
         return self._wholes
 
     def found_in(self, text: str) -> bool:
-        return any(piece in text for piece in self._pieces)
+        return bool(_present(self._pieces, self._sizes, text))
 
     def taken_out(self, text: str) -> str:
         """The text without the key, its encoded forms, and longer pieces of either."""
         for whole in self._wholes:
             text = text.replace(whole, MARK)
-        present = [piece for piece in self._pieces if piece in text]
+        present = _present(self._pieces, self._sizes, text)
         return _without(text, present) if present else text
 
     def __repr__(self) -> str:
@@ -121,7 +133,25 @@ def held_now() -> list[Held]:
 
 def held(value: str) -> Held:
     """A key that somebody typed, without the blanks that come along when one is pasted."""
-    return Held(value.strip(), idle_seconds())
+    return Held(checked_key(value), idle_seconds())
+
+
+def checked_key(value: str) -> str:
+    """A typed key without the blanks around it; raises where it cannot be one.
+
+    The message never quotes the key: it goes to the page and to the log.
+    """
+    key = value.strip()
+    if len(key) > LONGEST:
+        raise KeyRefused(
+            f"this key has {len(key):,} characters; a key has at most {LONGEST}. Paste the key alone"
+        )
+    if any(character.isspace() or not character.isprintable() for character in key):
+        raise KeyRefused(
+            "this key has white space or a control character inside. Paste the key alone, on one "
+            "line"
+        )
+    return key
 
 
 def hold_all(typed: Mapping[str, str]) -> dict[str, Held]:
@@ -164,6 +194,18 @@ def pieces_of(forms: Iterable[str]) -> frozenset[str]:
         for form in forms
         for start in range(max(1, len(form) - PIECE + 1))
     )
+
+
+def _present(pieces: frozenset[str], sizes: frozenset[int], text: str) -> list[str]:
+    """The pieces that occur in a text, in time that grows with the shorter of the two."""
+    if len(pieces) <= len(text):
+        return [piece for piece in pieces if piece in text]
+    windows = {
+        text[start : start + size]
+        for size in sizes
+        for start in range(max(0, len(text) - size + 1))
+    }
+    return list(windows & pieces)
 
 
 def _without(text: str, pieces: list[str]) -> str:

@@ -3,7 +3,7 @@ store and the engine."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
@@ -12,7 +12,7 @@ import gradio as gr
 from components.format import safe
 from components.header import show_pill
 from components.live import LiveViews
-from components.run.facts import Facts, facts
+from components.run.facts import Facts, called_judges, facts
 from components.run.notices import (
     click,
     key_notice,
@@ -31,13 +31,15 @@ from components.run.view import (
     start_words,
 )
 from judges.check import check
+from judges.consents import Pair
 from judges.desk import Settings
 from judges.engine import Engine
-from judges.errors import PlanError
+from judges.errors import KeyRefused, PlanError
 from judges.models.embedded import EmbeddedUnavailable
 from judges.models.weights import WeightsMissing
 from judges.plan import stored_plan
 from judges.runs import Run
+from judges.typed_keys import TypedKey, TypedKeys, keys_for
 from studies.errors import EvenhandError
 from studies.records import RETRYABLE
 from studies.store import Store
@@ -96,6 +98,7 @@ class Look:
         asked = click(event._data)
         do: dict[str, Callable[[], object]] = {
             "start": lambda: begin(self._store, self._engine, name),
+            "allow": lambda: self._allow(asked.get("variable"), asked.get("origin")),
             "go": lambda: self._steer(name, lambda run: run.resume()),
             "raise": lambda: self._raise(name, asked.get("budget")),
             "leave_out": lambda: self._steer(
@@ -117,26 +120,40 @@ class Look:
         if isinstance(budget, (int, float)) and budget > 0:
             begin(self._store, self._engine, name, budget=float(budget))
 
-    def with_key(self, name: str, which: str, key: str) -> list[Any]:
-        """Tests the key with one ask of each judge that needs it, then runs."""
+    def with_key(self, name: str, which: str, key: str, origin: str) -> list[Any]:
+        """Test the key with one ask of each judge that needs it, then run.
+
+        `origin`: the host the page named beside the box; the key goes to no other.
+        """
         known = facts(self._store, self._engine, self._live.quotes, name)
-        keys = dict.fromkeys(known.keyless, key)
-        if not key:
+        typed = dict.fromkeys(known.keyless, TypedKey(key, origin))
+        if not key.strip():
             gr.Warning("Paste a key first.")
-        elif not (refused := refusal_of(self._store, name, keys)):
-            begin(self._store, self._engine, name, keys)
+        elif not (refused := refusal_of(self._store, name, typed)):
+            begin(self._store, self._engine, name, typed)
         else:
             gr.Warning(safe(refused))
         return [*self(name, which), ""]
+
+    def _allow(self, variable: object, origin: object) -> None:
+        try:
+            consents = self._engine.consents(self._store)
+            consents.allow(Pair(str(variable), str(origin)))
+        except (PlanError, OSError) as error:
+            gr.Warning(safe(error))
 
 
 def _calls(value: object) -> int:
     return max(1, value) if isinstance(value, int) else 1
 
 
-def refusal_of(store: Store, name: str, keys: Mapping[str, str]) -> str:
+def refusal_of(store: Store, name: str, typed: TypedKeys) -> str:
     """Empty if every judge answers with its key, else what the first one said."""
     plan = stored_plan(store, name)
+    try:
+        keys = keys_for(called_judges(plan.study), typed)
+    except KeyRefused as error:
+        return str(error)
     for judge in plan.study.judges:
         if judge.name in keys:
             checked = check(plan, judge, keys)
@@ -149,7 +166,7 @@ def begin(
     store: Store,
     engine: Engine,
     name: str,
-    keys: Mapping[str, str] | None = None,
+    typed: TypedKeys | None = None,
     *,
     settings: Settings | None = None,
     budget: float | None = None,
@@ -165,6 +182,7 @@ def begin(
         plan = stored_plan(store, name)
         if budget is not None:
             plan = replace(plan, study=replace(plan.study, budget_usd=budget))
+        keys = keys_for(called_judges(plan.study), typed or {})
         return engine.start(plan, store, keys=keys, settings=settings)
     except (EvenhandError, EmbeddedUnavailable, WeightsMissing, PlanError) as error:
         raise gr.Error(safe(error), title="This study cannot be run", duration=None) from None
@@ -185,7 +203,7 @@ def show(
     after the click that started it, and would leave the page without a clock.
     """
     if not name:
-        return [gr.skip()] * 18
+        return [gr.skip()] * 19
     now = facts(store, engine, live.quotes, name)
     picture = live.of(name).picture()
     return [
@@ -194,8 +212,9 @@ def show(
         show_finding(now),
         *show_buttons(now),
         show_store(store) + show_notices(now),
-        gr.Column(visible=bool(now.keyless)),
+        gr.Column(visible=len(now.key_origins) == 1),
         key_notice(now) if now.keyless else "",
+        now.key_origins[0] if len(now.key_origins) == 1 else "",
         gr.Button(f"Test and {start_words(now.missing).lower()}"),
         show_progress(now),
         show_kpis(now, picture),

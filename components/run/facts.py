@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from judges.accounts import spent_by
+from judges.consents import Pair, origin_of
 from judges.engine import Engine
 from judges.pending import Quote, quote
 from judges.runs import Run, Snapshot
@@ -17,6 +18,7 @@ from studies.journal import possibly_paid_twice
 from studies.recent import Recent
 from studies.records import RETRYABLE, JudgeSpec
 from studies.store import PastRun, Store
+from studies.study import Study
 
 ERRORS: Final = frozenset({"error"})
 """An error satisfies no run: asking what is missing asks these too."""
@@ -48,6 +50,10 @@ class Facts:
     """What Retry would ask."""
     keyless: tuple[str, ...] = ()
     """Judges that need a key which is not here."""
+    key_origins: tuple[str, ...] = ()
+    """The hosts of those judges."""
+    unconfirmed: tuple[Pair, ...] = ()
+    """Variables the study would send to hosts the user has not allowed."""
     mine: bool = True
     """Whoever looks may also run and steer it."""
 
@@ -111,6 +117,8 @@ def facts(store: Store, engine: Engine, quotes: Quotes, name: str) -> Facts:
     study, mine = store.study(name), store.owns(name)
     missing, failed = quotes.of(name)
     last = next(iter(store.runs(name)), None)
+    asks = bool(missing.asks or failed.asks) and mine
+    keyless = _without_key(called_judges(study), last) if asks else []
     return Facts(
         name=name,
         counts=store.counts(name, recorded=True),
@@ -122,7 +130,9 @@ def facts(store: Store, engine: Engine, quotes: Quotes, name: str) -> Facts:
         doubtful=len(possibly_paid_twice(store, name)),
         missing=missing,
         failed=failed,
-        keyless=tuple(_without_key(study.judges, last)) if missing.asks and mine else (),
+        keyless=tuple(judge.name for judge in keyless),
+        key_origins=tuple(dict.fromkeys(origin_of(judge.endpoint) for judge in keyless)),
+        unconfirmed=engine.consents(store).missing(called_judges(study)) if asks else (),
         mine=mine,
     )
 
@@ -140,11 +150,18 @@ def _facts_of_run(run: Run, snapshot: Snapshot) -> Facts:
     )
 
 
-def _without_key(judges: tuple[JudgeSpec, ...], last: PastRun | None) -> list[str]:
+def called_judges(study: Study) -> list[JudgeSpec]:
+    """The judges a run may call: those of the study, and one that only extracts."""
+    names = {judge.name for judge in study.judges}
+    extra = study.extraction
+    return [*study.judges, *([extra] if extra and extra.name not in names else [])]
+
+
+def _without_key(judges: list[JudgeSpec], last: PastRun | None) -> list[JudgeSpec]:
     """Keys live in memory: after a restart they are gone."""
     refused = last is not None and any(words in last.reason for words in KEY_TROUBLE)
     return [
-        judge.name
+        judge
         for judge in judges
         if judge.kind == "endpoint"
         and (

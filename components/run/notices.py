@@ -42,7 +42,24 @@ def show_notices(facts: Facts) -> str:
     """The reason for waiting or stopping is always said; what to do about it, to who may."""
     if not facts.mine:
         return "" if facts.recorded else notice("calm", "You are looking.", LOOKING)
-    return "".join([*_of_run(facts), *_of_rest(facts), *_of_money(facts)])
+    return "".join([*_of_keys(facts), *_of_run(facts), *_of_rest(facts), *_of_money(facts)])
+
+
+def _of_keys(facts: Facts) -> Iterator[str]:
+    """Variables to confirm, and keys that one box cannot take because their hosts differ."""
+    for variable, origin in facts.unconfirmed:
+        allow = {"do": "allow", "variable": variable, "origin": origin}
+        yield notice(
+            "warn", f"This study wants to send ${variable} to {origin}.",
+            "Nothing is sent until you allow it. Allow it only if you trust that host with it.",
+            Action(f"Allow ${variable} for {origin}", allow),
+        )  # fmt: skip
+    if len(facts.key_origins) > 1:
+        yield notice(
+            "bad", f"Keys are needed for {len(facts.key_origins)} hosts.",
+            f"{', '.join(facts.key_origins)}: edit the study on the Study tab and type each "
+            "judge's key there.",
+        )  # fmt: skip
 
 
 def show_store(store: Store) -> str:
@@ -291,7 +308,8 @@ def key_notice(facts: Facts) -> str:
         f"Keys live in memory only. {count(facts.missing.asks)} asks wait; the "
         f"{count(facts.done)} done are safe."
     )
-    return notice("bad", f"A key is needed for {who}.", text)
+    where = " and ".join(facts.key_origins)
+    return notice("bad", f"A key is needed for {who}; it goes to {where} only.", text)
 
 
 def click(data: object) -> Mapping[str, Any]:

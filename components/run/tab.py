@@ -40,6 +40,8 @@ class RunTab:
     notices: gr.HTML
     keys: gr.Column
     key_note: gr.HTML
+    key_origin: gr.Textbox
+    """The only host that a key typed here may go to, as the page names it."""
     key: gr.Textbox
     key_go: gr.Button
     progress: gr.HTML
@@ -61,7 +63,7 @@ class RunTab:
         """What `show` fills."""
         return [
             self.timer, self.state, self.finding, self.start, self.retry, self.pause, self.stop,
-            self.notices, self.keys, self.key_note, self.key_go, self.progress, self.kpis,
+            self.notices, self.keys, self.key_note, self.key_origin, self.key_go, self.progress, self.kpis,
             self.failures, self.share, self.elo, self.wins, self.replies,
         ]  # fmt: skip
 
@@ -81,6 +83,7 @@ def build() -> RunTab:
     notices = ClickableHTML(elem_id="eh-run-notices")
     with gr.Column(elem_classes="eh-panel", visible=False) as keys:
         key_note, key, key_go = _build_key()
+    key_origin = gr.Textbox(visible="hidden", elem_id="eh-run-key-origin", label="host of the key")
     with gr.Column(elem_classes="eh-panel"):
         progress = ClickableHTML(elem_id="eh-progress")
     kpis = ClickableHTML(elem_id="eh-run-kpis")
@@ -99,7 +102,7 @@ def build() -> RunTab:
         runs = ClickableHTML(elem_id="eh-runs")
         opened = ClickableHTML(elem_id="eh-run-opened")
     return RunTab(
-        timer, state, told, start, retry, pause, stop, notices, keys, key_note, key, key_go,
+        timer, state, told, start, retry, pause, stop, notices, keys, key_note, key_origin, key, key_go,
         progress, kpis, failures, share, elo, wins, which, replies, scope, runs, opened, run_id,
     )  # fmt: skip
 
@@ -161,7 +164,8 @@ def bind(
     tab.pause.click(look.pause, inputs, outputs, queue=False, **QUIET)
     tab.stop.click(look.stop, inputs, outputs, queue=False, **QUIET).then(**past)
     tab.notices.select(look.act, inputs, outputs, **QUIET).then(**past)
-    tab.key_go.click(look.with_key, [*inputs, tab.key], [*outputs, tab.key], **QUIET).then(**past)
+    typed = [*inputs, tab.key, tab.key_origin]
+    tab.key_go.click(look.with_key, typed, [*outputs, tab.key], **QUIET).then(**past)
     _bind_past(tab, header, store, look, past, on_tab)
     header.pill.change(None, header.pill, None, js="(pill) => evenhand.title(pill)")
 

@@ -34,6 +34,8 @@ UPLOADS: Final = "uploads"
 """The folder beside the store in which uploaded files are kept, by their content."""
 
 HUB_KEY: Final = "@hub"
+HUB_URL: Final = "https://huggingface.co"
+"""The only host that a typed token is for."""
 """Under which name the browser keeps a token of the Hub."""
 
 _KEEP: Final = (
@@ -122,7 +124,7 @@ def _hub(sheet: Sheet, name: str) -> str:
         row("Dataset", control, told, to="hub")
         + row("Split", split, "test[:500] reads 500 rows and no more", to="data.split")
         + "<details class='eh-how' data-keep='hub token'><summary>A private dataset</summary>"
-        + row("Token", secret(HUB_KEY, "f-token"), "your own; its rows are kept as a new file here",
+        + row("Token", secret(HUB_KEY, "f-token", HUB_URL), "your own; its rows are kept as a new file here",
               to="token")
         + f'<div class="eh-row">{fetch}</div></details>'
     )  # fmt: skip

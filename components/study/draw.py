@@ -10,6 +10,7 @@ from components.drawing.pieces import finding, notice
 from components.study import data as study_data
 from components.study import protocol as study_protocol
 from components.study.bench import Bench
+from components.study.consent import consent_notices
 from components.study.describe import describe_form
 from components.study.fields import form, step_head
 from components.study.judges import judge_cards, judges_aside
@@ -57,6 +58,8 @@ def said(bench: Bench, view: View) -> str:
     parts = [view.said]
     if bench.fault and bench.fault != bench.data_fault:
         parts.append(notice("bad", "This study cannot be run yet.", bench.fault))
+    if bench.plan is not None:
+        parts.append(consent_notices(bench.plan.study, bench.sheet.folder))
     return "".join(parts)
 
 

@@ -17,18 +17,20 @@ from components import demo
 from components.access import mode
 from components.drawing.pieces import notice
 from components.study.bench import data_of, loaded, planned
-from components.study.data import HUB, HUB_KEY, UPLOADS, kind_of, upload_name
+from components.study.data import HUB, HUB_KEY, HUB_URL, UPLOADS, kind_of, upload_name
 from components.study.edit import dump, other_source, put
 from components.study.plan import tryout
 from components.study.public import check_room
 from components.study.sheet import read_sheet
 from judges.check import Checked, check
+from judges.consents import Consents
 from judges.describe import describe
 from judges.engine import Engine
 from judges.models.embedded import EmbeddedUnavailable
 from judges.models.weights import WeightsMissing
 from judges.plan import Plan, owned, save_plan
 from judges.reading import Read
+from judges.typed_keys import TypedKeys, key_at, keys_for
 from judges.vault import lent, redacted
 from studies.errors import EvenhandError, SourceError, StudyError
 from studies.recorded import save_recorded, study_name
@@ -44,25 +46,20 @@ REFUSED = (EvenhandError, EmbeddedUnavailable, WeightsMissing)
 """What is said on the page; anything else is a fault of ours."""
 
 
-def keys_of(told: str | None) -> dict[str, str]:
-    """The keys that the browser sent along: judge -> key."""
-    values = json.loads(told or "{}")
-    return {str(judge): str(key) for judge, key in values.items() if key}
-
-
 # -------------------------------------------------------------------------------- asking
 
 
-def test_judge(text: str, folder: Path, name: str, keys: Mapping[str, str]) -> Checked:
+def test_judge(text: str, folder: Path, name: str, typed: TypedKeys, consents: Consents) -> Checked:
     """One ask of one judge: raw reply, reading, latency. What prevents it is said in its place."""
     try:
         plan = planned(text, folder)
         judge = plan.judge(name)
+        keys = keys_for([judge], typed)
         if judge.api_key_env and name not in keys and not mode().machine:
             raise StudyError(
                 "the house's key answers runs, which are metered, and no tests; try one item"
             )
-        return check(plan, judge, keys)
+        return check(plan, judge, keys, consents)
     except StopIteration:
         told = f"no judge named {name!r} in this study"
     except REFUSED as error:
@@ -105,7 +102,7 @@ class Went:
 
 
 def describe_images(
-    text: str, store: Store, engine: Engine, errand: Mapping[str, Any], keys: Mapping[str, str]
+    text: str, store: Store, engine: Engine, errand: Mapping[str, Any], typed: TypedKeys
 ) -> Went:
     """New descriptions in a new items file, with which the study goes on."""
     folder = store.folder
@@ -114,6 +111,7 @@ def describe_images(
         judge, prompt = str(errand["judge"]), str(errand["prompt"])
         sha = hashlib.sha256(f"{text}{judge}{prompt}".encode()).hexdigest()[:8]
         out = folder / UPLOADS / f"{sha}-described.jsonl"
+        keys = keys_for(study.judges, typed)
         done = describe(study, judge, prompt, out, store, engine=engine, keys=keys)
     except REFUSED as error:
         return Went(text, notice("bad", "Nothing was described.", str(error)))
@@ -138,7 +136,7 @@ def describe_images(
     return Went(made, notice("warn" if failed else "calm", "Described.", told))
 
 
-def fetch_private(text: str, store: Store, keys: Mapping[str, str]) -> Went:
+def fetch_private(text: str, store: Store, typed: TypedKeys) -> Went:
     """A private dataset with the reader's own token: kept as a file, so that no other reader of
     this page gets it by its name."""
     folder = store.folder
@@ -146,10 +144,11 @@ def fetch_private(text: str, store: Store, keys: Mapping[str, str]) -> Went:
         spec = data_of(read_sheet(text, folder))
         if kind_of(spec.source) != HUB:
             raise StudyError("data.source: name a dataset of the Hub first")
-        if not keys.get(HUB_KEY):
+        if HUB_KEY not in typed:
             raise StudyError("a private dataset needs your token; type it in first")
-        with lent([keys[HUB_KEY]]):
-            found = _fetched(spec, folder, keys[HUB_KEY])
+        token = key_at(typed[HUB_KEY], HUB_URL, "token")
+        with lent([token]):
+            found = _fetched(spec, folder, token)
         lines = "".join(
             json.dumps(item_to(item), ensure_ascii=False) + "\n" for item in found.items
         )

@@ -140,13 +140,18 @@ def area(field: str, value: str, *, rows: int = 3, label: str = "") -> str:
     return f"<textarea{made}>\n{safe(value)}</textarea>"
 
 
-def secret(owner: str, to: str) -> str:
-    """A key: it stays in the browser until a run or a test sends it; no field of the study."""
+def secret(owner: str, to: str, url: str) -> str:
+    """A key: it stays in the browser until a run or a test sends it; no field of the study.
+
+    It belongs to the origin of `url`: the page deletes it when the origin changes, and shows where
+    it will be sent.
+    """
     made = _made(
         type="password", id=to, cls="eh-in", data_key=owner, autocomplete="off",
-        placeholder="kept in memory, never written",
+        data_key_url=url, placeholder="kept in memory, never written",
     )  # fmt: skip
-    return f"<input{made}>"
+    note = _made(cls="eh-small", data_key_of=owner, data_key_url=url, data_none="", role="status")
+    return f"<input{made}><span{note}></span>"
 
 
 def whole(

@@ -23,6 +23,7 @@ from components.study.fields import (
 )
 from components.study.public import is_public
 from judges.allowance import house
+from judges.consents import origin_of
 from judges.cost import listed_prices
 from studies.judge_fields import SIMULATION_RANGES
 
@@ -148,8 +149,9 @@ def _endpoint(judge: Mapping[str, Any], field: str, name: str) -> list[str]:
                   placeholder="https://api.openai.com/v1"),
              "any OpenAI-compatible one; a local server too"),
         _row(field, "model", "Model", _model(field, judge, name)),
-        _row(field, "key", "Key", secret(name, identity(f"{field}.key")),
-             "stays with this page and the run; in no file, link or export"),
+        _row(field, "key", "Key", secret(name, identity(f"{field}.key"), str(judge.get("base_url", ""))),
+             f"goes to {origin_of(str(judge.get('base_url', ''))) or 'this address'} only; stays "
+             "with this page and the run; in no file, link or export"),
         _lent(judge, field) if is_public() else
         _row(field, "api_key_env", "or variable",
              text(f"{field}.api_key_env", judge.get("api_key_env", ""), mono=True,

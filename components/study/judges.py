@@ -79,7 +79,11 @@ def _told(judge: Mapping[str, Any], name: str) -> str:
     model = str(judge.get("model") or "no model yet")
     sees = " · sees images" if judge.get("vision") else ""
     none = f"key from {judge['api_key_env']}" if judge.get("api_key_env") else "no key typed"
-    key = f'<span data-key-of="{safe(name)}" data-none="{safe(none)}">{safe(none)}</span>'
+    url = safe(str(judge.get("base_url") or ""))
+    key = (
+        f'<span data-key-of="{safe(name)}" data-key-url="{url}" data-none="{safe(none)}">'
+        f"{safe(none)}</span>"
+    )
     return f"{safe(model)} at {safe(host)} · {key} · {safe(_price(judge))}{sees}"
 
 

@@ -21,11 +21,11 @@ from components.run import tab as run_tab
 from components.study import draw as study_draw
 from components.study.actions import apply
 from components.study.bench import bench
+from components.study.consent import allow_key
 from components.study.errands import (
     REFUSED,
     describe_images,
     fetch_private,
-    keys_of,
     open_verdicts,
     ready,
     test_judge,
@@ -37,8 +37,10 @@ from components.study.layout_tab import build as build
 from components.study.prompts_tab import bind_prompts
 from components.study.sheet import START, View
 from components.study.show_tab import form_outputs, show_form, show_plan_of
+from judges.consents import Pair
 from judges.engine import Engine
 from judges.plan import owned, save_plan
+from judges.typed_keys import TypedKeys, read_typed
 from studies.store import Store
 
 QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "private"}
@@ -93,13 +95,22 @@ def _bind_errands(
         made: list[Any] = [gr.skip()] * len(outputs)
         if asked.get("do") == "test":
             name = str(asked["judge"])
-            made[0] = {**tested, name: test_judge(text, store.folder, name, keys_of(keys))}
+            made[0] = {
+                **tested,
+                name: test_judge(
+                    text, store.folder, name, read_typed(keys), engine.consents(store)
+                ),
+            }
         elif asked.get("do") in ("describe", "fetch"):
             if asked["do"] == "fetch":
-                went = fetch_private(text, store, keys_of(keys))
+                went = fetch_private(text, store, read_typed(keys))
             else:
-                went = describe_images(text, store, engine, asked, keys_of(keys))
+                went = describe_images(text, store, engine, asked, read_typed(keys))
             made[1:3] = [went.text, went.said]
+        elif asked.get("do") == "allow key":
+            pair = Pair(str(asked.get("variable")), str(asked.get("origin")))
+            refused = allow_key(engine.consents(store), pair)
+            made[2] = refused + study_draw.said(bench(text, store.folder), view)
         elif asked.get("do") == "open study" and str(asked["study"]) in study_names(store):
             made[3:] = results(str(asked["study"]))
         elif asked.get("do") == "recorded":
@@ -124,10 +135,10 @@ def _bind_runs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
         return [gr.Dropdown(choices=study_names(store), value=name), gr.Tabs(selected="run")]
 
     def run(text: str, keys: str) -> list[Any]:
-        return opened(start_study(store, engine, text, keys_of(keys)))
+        return opened(start_study(store, engine, text, read_typed(keys)))
 
     def attempt(text: str, keys: str) -> list[Any]:
-        return opened(start_study(store, engine, text, keys_of(keys), one_item=True))
+        return opened(start_study(store, engine, text, read_typed(keys), one_item=True))
 
     def again() -> list[Any]:
         plan = owned(demo.live_plan(store), store)
@@ -145,7 +156,7 @@ def start_study(
     store: Store,
     engine: Engine,
     text: str,
-    keys: Mapping[str, str] | None = None,
+    typed: TypedKeys | None = None,
     *,
     one_item: bool = False,
 ) -> str:
@@ -154,7 +165,7 @@ def start_study(
         plan = ready(text, store, one_item=one_item)
     except REFUSED as error:
         raise gr.Error(safe(error), title="This study cannot be run", duration=None) from None
-    run_tab.begin(store, engine, plan.study.name, dict(keys or {}))
+    run_tab.begin(store, engine, plan.study.name, typed)
     return plan.study.name
 
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from judges.consents import Pair
 from judges.desk import Settings
 from judges.errors import PlanError
 from judges.models.answers import Call
@@ -45,6 +46,8 @@ class Job:
     in_flight: int
     """Calls at once, for each judge in each worker."""
     settings: Settings
+    allowed: frozenset[Pair] = frozenset()
+    """Variables a worker may send, with their origins: the driver has checked the consents."""
 
 
 @dataclass(frozen=True, slots=True)

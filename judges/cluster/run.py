@@ -24,6 +24,7 @@ from judges.cluster.asks import Job, check_folder, write_asks
 from judges.cluster.rounds import MOST, Rounds
 from judges.cluster.vllm import Processor, answered_by, check_weights
 from judges.cluster.worker import Asker
+from judges.consents import Consents, consents_in, pair_of
 from judges.cost import check_budget
 from judges.desk import Settings
 from judges.errors import PlanError
@@ -83,7 +84,7 @@ def run_on_ray(
 ) -> tuple[Taken, dict[str, str]]:
     """Asks what is pending; what came of it, and the judges that were stopped, with reasons."""
     ray = _ray()
-    _check(plan, cluster)
+    _check(plan, cluster, consents_in(store.folder))
     root = cluster.shards or default_folder(store, plan.study.name)
     check_folder(root)
     export(store, plan.study.name, "items", root / ITEMS)
@@ -125,7 +126,7 @@ def _ray() -> Any:
     return ray
 
 
-def _check(plan: Plan, cluster: Cluster) -> None:
+def _check(plan: Plan, cluster: Cluster, consents: Consents) -> None:
     names = {judge.name for judge in plan.study.judges if judge.kind == "endpoint"}
     if not names:
         raise PlanError(
@@ -134,6 +135,8 @@ def _check(plan: Plan, cluster: Cluster) -> None:
         )
     paid = [j for j in plan.study.judges if j.name in names and j.name not in cluster.weights]
     check_budget(plan.study.budget_usd, paid)
+    for judge in paid:
+        consents.check(judge)
     for name, path in cluster.weights.items():
         check_weights(plan, name, path)
 
@@ -212,6 +215,7 @@ class _Pilot:
             str(folder.resolve()),
             in_flight,
             self.settings,
+            frozenset(pair for judge in study.judges if (pair := pair_of(judge)) is not None),
         )
 
     def _shape(self, asks: int) -> tuple[int, int]:

@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from judges.attempts import Attempts
 from judges.cluster.asks import Asked, Job, call_of, read_asked
+from judges.consents import Consents
 from judges.cost import Ledger, price_of
 from judges.desk import Desk, JudgeState
 from judges.errors import JudgeStopped
@@ -187,7 +188,8 @@ class Asker:
         """Made inside the loop: clients belong to it. Without a key nothing is asked."""
         if judge.name not in self._states:
             try:
-                model, why = model_for(judge, api_key(judge, {}), {}), ""
+                key = api_key(judge, {}, Consents(self.job.allowed))
+                model, why = model_for(judge, key, {}), ""
             except EvenhandError as error:
                 model, why = _Nobody(), f"on a worker: {error}"
             gate = Gate(self.job.in_flight)
