@@ -27,7 +27,6 @@ from judges.roster import api_key
 from studies.store import Store
 from studies.study import load
 
-
 OPENAI: Final = "https://api.openai.com"
 NEEDED: Final = frozenset(
     ("host", "authorization", "content-type", "content-length", "transfer-encoding", "accept",

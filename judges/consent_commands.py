@@ -1,4 +1,4 @@
-"""python -m judges allow, and the question a command asks before it sends a variable to a new host."""
+"""python -m judges allow, and the question asked before a variable is sent to a new host."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Permission to send an environment variable to an endpoint, asked once and remembered.
 
-A study file names a variable (`api_key_env`) and an address (`base_url`). A file from another person
-can name a variable of this machine together with an address of that person's. So a variable is read
+A study file names a variable (`api_key_env`) and an address (`base_url`). A file from another
+person can pair a variable of this machine with that person's own address. So a variable is read
 only for an origin it was allowed for: a provider listed in providers.yaml, or a pair the user
 confirmed. Confirmed pairs are stored beside the store, as names; a key is never in that file.
 """

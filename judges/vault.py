@@ -144,7 +144,8 @@ def checked_key(value: str) -> str:
     key = value.strip()
     if len(key) > LONGEST:
         raise KeyRefused(
-            f"this key has {len(key):,} characters; a key has at most {LONGEST}. Paste the key alone"
+            f"this key has {len(key):,} characters, and a key has at most {LONGEST}. Paste the key "
+            "alone"
         )
     if any(character.isspace() or not character.isprintable() for character in key):
         raise KeyRefused(

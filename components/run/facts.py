@@ -118,7 +118,7 @@ def facts(store: Store, engine: Engine, quotes: Quotes, name: str) -> Facts:
     missing, failed = quotes.of(name)
     last = next(iter(store.runs(name)), None)
     asks = bool(missing.asks or failed.asks) and mine
-    keyless = _without_key(called_judges(study), last) if asks else []
+    keyless = _without_key(called_judges(study), last) if missing.asks and mine else []
     return Facts(
         name=name,
         counts=store.counts(name, recorded=True),

@@ -63,8 +63,8 @@ class RunTab:
         """What `show` fills."""
         return [
             self.timer, self.state, self.finding, self.start, self.retry, self.pause, self.stop,
-            self.notices, self.keys, self.key_note, self.key_origin, self.key_go, self.progress, self.kpis,
-            self.failures, self.share, self.elo, self.wins, self.replies,
+            self.notices, self.keys, self.key_note, self.key_origin, self.key_go,
+            self.progress, self.kpis, self.failures, self.share, self.elo, self.wins, self.replies,
         ]  # fmt: skip
 
     @property
@@ -102,8 +102,8 @@ def build() -> RunTab:
         runs = ClickableHTML(elem_id="eh-runs")
         opened = ClickableHTML(elem_id="eh-run-opened")
     return RunTab(
-        timer, state, told, start, retry, pause, stop, notices, keys, key_note, key_origin, key, key_go,
-        progress, kpis, failures, share, elo, wins, which, replies, scope, runs, opened, run_id,
+        timer, state, told, start, retry, pause, stop, notices, keys, key_note, key_origin, key,
+        key_go, progress, kpis, failures, share, elo, wins, which, replies, scope, runs, opened, run_id,
     )  # fmt: skip
 
 

@@ -124,8 +124,8 @@ def _hub(sheet: Sheet, name: str) -> str:
         row("Dataset", control, told, to="hub")
         + row("Split", split, "test[:500] reads 500 rows and no more", to="data.split")
         + "<details class='eh-how' data-keep='hub token'><summary>A private dataset</summary>"
-        + row("Token", secret(HUB_KEY, "f-token", HUB_URL), "your own; its rows are kept as a new file here",
-              to="token")
+        + row("Token", secret(HUB_KEY, "f-token", HUB_URL),
+              "your own; its rows are kept as a new file here", to="token")
         + f'<div class="eh-row">{fetch}</div></details>'
     )  # fmt: skip
 

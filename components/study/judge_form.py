@@ -143,15 +143,15 @@ def _endpoint(judge: Mapping[str, Any], field: str, name: str) -> list[str]:
         for to, end, unit in ends
     )  # fmt: skip
     read = str(judge.get("read") or "text")
+    url = str(judge.get("base_url") or "")
     return [
         _row(field, "base_url", "Address",
              text(f"{field}.base_url", judge.get("base_url", ""), mono=True,
                   placeholder="https://api.openai.com/v1"),
              "any OpenAI-compatible one; a local server too"),
         _row(field, "model", "Model", _model(field, judge, name)),
-        _row(field, "key", "Key", secret(name, identity(f"{field}.key"), str(judge.get("base_url", ""))),
-             f"goes to {origin_of(str(judge.get('base_url', ''))) or 'this address'} only; stays "
-             "with this page and the run; in no file, link or export"),
+        _row(field, "key", "Key", secret(name, identity(f"{field}.key"), url),
+             f"goes to {origin_of(url) or 'this address'} only; stays with this page and the run; in no file, link or export"),
         _lent(judge, field) if is_public() else
         _row(field, "api_key_env", "or variable",
              text(f"{field}.api_key_env", judge.get("api_key_env", ""), mono=True,

@@ -19,6 +19,7 @@ from judges.cluster.rounds import Rounds
 from judges.cluster.run import Cluster, _check, default_folder
 from judges.cluster.vllm import FAILED, Reader, after, before_of, check_weights
 from judges.cluster.worker import Asker
+from judges.consents import NO_CONSENTS, pair_of
 from judges.errors import PlanError
 from judges.plan import Plan, save_plan
 from studies.intake import take_shards
@@ -48,7 +49,8 @@ def job_of(plan: Plan, folder: Path) -> Job:
     folder.mkdir(exist_ok=True)
     judges = {judge.name: judge for judge in plan.study.judges}
     prompts = {prompt.name: prompt for prompt in plan.prompts}
-    return Job(judges, prompts, plan.study.reading, "owner-1", str(folder), 8, QUICK)
+    allowed = frozenset(filter(None, map(pair_of, plan.study.judges)))
+    return Job(judges, prompts, plan.study.reading, "owner-1", str(folder), 8, QUICK, allowed)
 
 
 def tables(plan: Plan, store: Store, folder: Path, size: int = 5) -> list[pa.Table]:
@@ -165,7 +167,11 @@ def test_the_key_is_in_no_file(
         plan = a_plan(tmp_path / "data", server.base_url, judge={"api_key_env": "WORKERS_KEY"})
         save_plan(plan, store)
         (table,) = tables(plan, store, tmp_path, size=12)
-        Asker(job_of(plan, tmp_path / "shards"))(table)
+        job = job_of(plan, tmp_path / "shards")
+        refused = Asker(replace(job, allowed=frozenset()))(table).to_pylist()
+        assert "wants to send $WORKERS_KEY" in refused[0]["stopped"]
+        assert server.bill.totals.calls == 0
+        Asker(job)(table)
     assert len(shards_in(tmp_path / "shards")) == 1
     for path in (path for path in tmp_path.rglob("*.parquet")):
         texts = json.dumps(pq.read_table(path).to_pylist())
@@ -348,4 +354,4 @@ def test_a_budget_is_not_promised_for_a_judge_without_a_price(
 ) -> None:
     plan = a_plan(tmp_path / "data", server.base_url, judge={"price": None}, budget_usd=1)
     with pytest.raises(PlanError, match="its price is not known"):
-        _check(plan, Cluster())
+        _check(plan, Cluster(), NO_CONSENTS)

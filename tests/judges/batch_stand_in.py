@@ -29,6 +29,7 @@ class BatchServer(ThreadingHTTPServer):
         self.shuffle = False
         self.crash_after_create = False
         self.random = random.Random(7)
+        self.headers_seen: list[dict[str, str]] = []
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     @property
@@ -81,6 +82,7 @@ class Request(BaseHTTPRequestHandler):
     server: BatchServer
 
     def do_POST(self) -> None:
+        self._note_headers()
         body = self.rfile.read(int(self.headers["Content-Length"]))
         if self.path == "/v1/files":
             content = re.search(rb'name="file".*?\r\n\r\n(.*?)\r\n--', body, re.S)
@@ -97,7 +99,11 @@ class Request(BaseHTTPRequestHandler):
                 return
             self.say(batch)
 
+    def _note_headers(self) -> None:
+        self.server.headers_seen.append({k.lower(): v for k, v in self.headers.items()})
+
     def do_GET(self) -> None:
+        self._note_headers()
         parts = self.path.split("?")[0].strip("/").split("/")
         if parts[-1] == "content":
             self.send(self.server.files[parts[2]])

@@ -268,7 +268,7 @@ def test_a_key_of_ones_own_costs_the_house_nothing(guarded: VisitorsStore, tmp_p
         study(guarded, tmp_path, "one", server.base_url, price=PRICE)
         with shared(guarded, lent(server.base_url, day_usd=0.0)) as engine:
             run = engine.start(
-                stored_plan(guarded, "one"), guarded, keys={"lent": "my own key"}, settings=QUICK
+                stored_plan(guarded, "one"), guarded, keys={"lent": "my-own-key"}, settings=QUICK
             )
             assert run.wait(30)
         assert run.state == "done"
@@ -281,7 +281,7 @@ def test_what_one_visitor_paid_for_answers_nobody_else(
 ) -> None:
     """The same data, judge and prompt: B's study is as unasked as A's was."""
     with JudgeServer() as server:
-        key = {"keys": {"lent": "a key of one's own"}, "settings": QUICK}
+        key = {"keys": {"lent": "a-key-of-ones-own"}, "settings": QUICK}
         for number, who in enumerate(visitors(2)):
             with visiting(who):
                 path = write_items(tmp_path / "same.jsonl", 3)

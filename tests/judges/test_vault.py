@@ -19,8 +19,10 @@ from hypothesis import strategies as st
 
 from judges.__main__ import main
 from judges.check import check
-from judges.errors import KeyExpired
+from judges.consents import Consents, Pair
+from judges.errors import KeyExpired, KeyRefused, PlanError
 from judges.plan import save_plan
+from judges.roster import api_key
 from judges.vault import (
     EXPIRED,
     IDLE_MINUTES,
@@ -32,6 +34,7 @@ from judges.vault import (
     lent,
     redacted,
 )
+from studies.records import JudgeSpec
 from studies.store import Store
 from tests.canary_forms import CANARY, encoded
 from tests.judge_server import Fault, JudgeServer, always, say
@@ -126,6 +129,48 @@ def test_lent_keys_are_known_within_the_block_and_not_after_it():
     with lent([CANARY]):
         assert redacted(f"token {CANARY} refused") == f"token {MARK} refused"
     assert all(key.look() or CANARY not in key.whole_forms() for key in held_now())
+
+
+@pytest.mark.parametrize(
+    ("key", "why"),
+    [
+        ("k" * 513, "has 513 characters, and a key has at most 512"),
+        (f"{CANARY} {CANARY}", "white space or a control character inside"),
+        (f"{CANARY}\n{CANARY}", "white space or a control character inside"),
+        (f"{CANARY}\0", "white space or a control character inside"),
+    ],
+)
+def test_what_cannot_be_a_key_is_refused_without_being_repeated(key, why, tmp_path, store):
+    with pytest.raises(KeyRefused, match=why) as refused:
+        held(key)
+    assert key[:8] not in str(refused.value)
+    with JudgeServer() as server, engine() as asking:
+        plan = study_plan(tmp_path, [endpoint(server.base_url)], items=2)
+        save_plan(plan, store)
+        with pytest.raises(KeyRefused, match=why):
+            asking.start(plan, store, keys={"judge": key})
+        assert server.bill.totals.calls == 0
+
+
+def test_the_longest_key_is_taken():
+    assert held(f" {'k' * 512} ").use() == "k" * 512
+
+
+def test_a_line_is_cleaned_as_fast_whatever_the_length_of_a_variable(monkeypatch):
+    monkeypatch.setenv("LONG_TOKEN", "".join(f"{n:05x}" for n in range(1638)))
+    consents = Consents(frozenset({Pair("LONG_TOKEN", "http://127.0.0.1:9")}))
+    spec = JudgeSpec("j", "m", "http://127.0.0.1:9/v1", api_key_env="LONG_TOKEN")
+    key = api_key(spec, {}, consents)
+    line = "GET /queue/data HTTP/1.1 200 OK, 0.0123 s, nothing in this line is a part of it"
+    assert redacted(line) == line
+    began = time.process_time()
+    for _ in range(200):
+        redacted(line)
+    assert (time.process_time() - began) / 200 < 0.001
+    assert redacted(f"it was {key.use()[100:140]}!") == f"it was {MARK}!"
+    monkeypatch.setenv("LONG_TOKEN", "k" * 100_000)
+    with pytest.raises(PlanError, match="LONG_TOKEN has 100,000 characters"):
+        api_key(spec, {}, consents)
 
 
 # ---- with a run ----------------------------------------------------------------------------

@@ -339,10 +339,10 @@ def test_a_refused_key_is_asked_for_and_tried_before_the_run(store, tmp_path, en
         known = now(store, engine, "small")
         assert known.keyless == ("judge",)
         look = Look(store, engine, LiveViews(store))
-        look.with_key("small", "All", "wrong-key-1234")
+        look.with_key("small", "All", "wrong-key-1234", known.key_origins[0])
         assert "refused the API key" in warnings[0] and "wrong-key" not in warnings[0]
         assert store.counts("small")["pending"] == 5
-        shown = look.with_key("small", "All", "right-key-1234")
+        shown = look.with_key("small", "All", "right-key-1234", known.key_origins[0])
         assert shown[-1] == "", "the box is emptied"
         run = engine.latest("small")
         assert run is not None and run.wait(20)

@@ -9,13 +9,14 @@ import pytest
 
 from components import demo
 from components.study.bench import bench
-from components.study.draw import judges, records
+from components.study.consent import allow_key
+from components.study.data import HUB_URL
+from components.study.draw import judges, records, said
 from components.study.edit import put, read
 from components.study.errands import (
     describe_images,
     fetch_private,
     keep_upload,
-    keys_of,
     open_verdicts,
     ready,
     study_text,
@@ -23,15 +24,19 @@ from components.study.errands import (
     test_judge,
 )
 from components.study.sheet import START, View
+from judges.consents import NO_CONSENTS, Pair, consents_in, origin_of
 from judges.engine import Engine
+from judges.typed_keys import TypedKey, read_typed
 from studies.errors import EvenhandError
 from studies.store import Store
 from studies.study import parse
+from tests.canary_forms import CANARY
 from tests.judge_server import JudgeServer, say
 from tests.judges.small_studies import write_items
 from tests.judges.test_describe import write_pictures
 
 test_judge.__test__ = False  # type: ignore[attr-defined]
+TOKEN = {"@hub": TypedKey("t", HUB_URL)}
 
 
 def endpoint_study(url: str, **judge: object) -> str:
@@ -42,7 +47,8 @@ def endpoint_study(url: str, **judge: object) -> str:
 def test_a_test_shows_the_raw_reply_how_it_was_read_and_how_long_it_took():
     with JudgeServer(behaviour=say("Both are fine. Overall, Response B is better.")) as server:
         text = endpoint_study(server.base_url)
-        told = test_judge(text, Path(), "gpt", {"gpt": "canary-key"})
+        typed = {"gpt": TypedKey("canary-key", origin_of(server.base_url))}
+        told = test_judge(text, Path(), "gpt", typed, NO_CONSENTS)
     assert told.read.status == "ok" and told.read.verdict is not None
     html = judges(bench(text, Path()), View(), {"gpt": told})
     assert "Overall, Response B is better." in html and "Test again" in html
@@ -51,7 +57,7 @@ def test_a_test_shows_the_raw_reply_how_it_was_read_and_how_long_it_took():
 
 def test_a_judge_that_cannot_be_reached_says_so_in_its_place():
     text = endpoint_study("http://127.0.0.1:9/v1")
-    told = test_judge(text, Path(), "gpt", {})
+    told = test_judge(text, Path(), "gpt", {}, NO_CONSENTS)
     assert told.read.status == "error"
     assert "cannot reach http://127.0.0.1:9/v1" in judges(
         bench(text, Path()), View(), {"gpt": told}
@@ -59,14 +65,54 @@ def test_a_judge_that_cannot_be_reached_says_so_in_its_place():
 
 
 def test_a_test_of_a_study_that_cannot_be_run_says_why():
-    told = test_judge(START.replace("brief-letters", "gone"), Path(), "embedded", {})
+    told = test_judge(START.replace("brief-letters", "gone"), Path(), "embedded", {}, NO_CONSENTS)
     assert "No judge prompt named 'gone'" in told.read.detail
-    assert "no judge named 'x'" in test_judge(START, Path(), "x", {}).read.detail
+    assert "no judge named 'x'" in test_judge(START, Path(), "x", {}, NO_CONSENTS).read.detail
 
 
-def test_keys_come_from_the_browser_and_empty_ones_are_none():
-    assert keys_of('{"a": "k", "b": ""}') == {"a": "k"}
-    assert keys_of("") == keys_of(None) == {}
+def test_a_key_typed_for_another_host_is_not_sent_and_the_page_says_why():
+    with JudgeServer() as server:
+        typed = {"gpt": TypedKey(CANARY, "https://api.openai.com")}
+        told = test_judge(endpoint_study(server.base_url), Path(), "gpt", typed, NO_CONSENTS)
+        assert server.bill.totals.calls == 0
+    assert "typed for https://api.openai.com, not for http://127.0.0.1" in told.read.detail
+    assert CANARY not in told.read.detail
+
+
+def test_a_judge_cannot_take_the_token_that_was_typed_for_the_hub():
+    with JudgeServer() as server:
+        typed = read_typed(json.dumps({"@hub": {"key": CANARY, "url": HUB_URL}}))
+        text = endpoint_study(server.base_url, name="@hub")
+        told = test_judge(text, Path(), "@hub", typed, NO_CONSENTS)
+        assert server.bill.totals.calls == 0
+    assert "typed for https://huggingface.co" in told.read.detail
+
+
+def test_a_study_that_sends_a_variable_to_a_new_host_asks_with_a_button(tmp_path):
+    text = endpoint_study("http://127.0.0.1:9/v1", api_key_env="OPENAI_API_KEY")
+    asked = said(bench(text, tmp_path), View())
+    assert "This file wants to send $OPENAI_API_KEY to http://127.0.0.1:9." in asked
+    assert "allow key" in asked
+    pair = Pair("OPENAI_API_KEY", "http://127.0.0.1:9")
+    assert allow_key(consents_in(tmp_path), pair) == ""
+    assert "wants to send" not in said(bench(text, tmp_path), View())
+
+
+def test_describing_images_sends_no_variable_to_a_host_that_was_not_allowed(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", CANARY)
+    write_pictures(tmp_path)
+    store, engine = Store(tmp_path / "evenhand.db"), Engine()
+    with JudgeServer() as server:
+        text = put(put(START, ("data", "source"), "items.jsonl"), ("contestants",), None)
+        eye = {"name": "eye", "model": "judge", "base_url": server.base_url, "vision": True,
+               "price": {"input": 2.0, "output": 8.0}, "api_key_env": "OPENAI_API_KEY"}  # fmt: skip
+        text = put(text, ("judges",), [eye])
+        errand = {"judge": "eye", "prompt": "creation-describe"}
+        went = describe_images(text, store, engine, errand, {})
+        assert server.bill.totals.calls == 0
+    engine.close()
+    store.close()
+    assert "wants to send $OPENAI_API_KEY to http://127.0.0.1" in went.said
 
 
 # ----------------------------------------------------------------------------- files
@@ -195,4 +241,4 @@ def test_without_a_judge_that_sees_the_page_says_what_is_missing():
 def test_a_private_dataset_needs_a_token_of_ones_own(store):
     text = put(START, ("data", "source"), "hub:me/mine")
     assert "needs your token" in fetch_private(text, store, {}).said
-    assert "name a dataset of the Hub first" in fetch_private(START, store, {"@hub": "t"}).said
+    assert "name a dataset of the Hub first" in fetch_private(START, store, TOKEN).said
