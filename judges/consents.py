@@ -73,7 +73,8 @@ class Consents:
         """Add a pair to the file."""
         if self.path is None:
             raise PlanError("a public page sends no variable of its machine; type your key instead")
-        if not _VARIABLE.fullmatch(pair.variable) or origin_of(pair.origin) != pair.origin:
+        known = bool(pair.origin) and origin_of(pair.origin) == pair.origin
+        if not known or not _VARIABLE.fullmatch(pair.variable):
             raise PlanError(
                 f"{pair.variable[:60]!r} and {pair.origin[:120]!r} are not a variable and an "
                 "origin; write them as OPENAI_API_KEY https://host"

@@ -103,7 +103,8 @@ def build() -> RunTab:
         opened = ClickableHTML(elem_id="eh-run-opened")
     return RunTab(
         timer, state, told, start, retry, pause, stop, notices, keys, key_note, key_origin, key,
-        key_go, progress, kpis, failures, share, elo, wins, which, replies, scope, runs, opened, run_id,
+        key_go, progress, kpis, failures, share, elo, wins, which, replies, scope, runs, opened,
+        run_id,
     )  # fmt: skip
 
 

@@ -151,7 +151,8 @@ def _endpoint(judge: Mapping[str, Any], field: str, name: str) -> list[str]:
              "any OpenAI-compatible one; a local server too"),
         _row(field, "model", "Model", _model(field, judge, name)),
         _row(field, "key", "Key", secret(name, identity(f"{field}.key"), url),
-             f"goes to {origin_of(url) or 'this address'} only; stays with this page and the run; in no file, link or export"),
+             f"goes to {origin_of(url) or 'this address'} only; stays with this page and "
+             "the run; in no file, link or export"),
         _lent(judge, field) if is_public() else
         _row(field, "api_key_env", "or variable",
              text(f"{field}.api_key_env", judge.get("api_key_env", ""), mono=True,

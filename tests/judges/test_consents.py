@@ -16,7 +16,6 @@ from judges.errors import ConsentNeeded, KeyRefused, PlanError
 from judges.plan import save_plan
 from judges.typed_keys import TypedKey, keys_for, read_typed
 from studies.records import JudgeSpec
-from studies.store import Store
 from tests.canary_forms import CANARY
 from tests.judge_server import JudgeServer
 from tests.judge_server.asked import Asked

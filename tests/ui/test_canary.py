@@ -105,8 +105,15 @@ def test_a_typed_key_is_found_nowhere_whatever_the_endpoint_does_with_it(
         sent.append(asked.api_key)
         return f"Authorization was {asked.api_key}. Overall, Response A is better."
 
-    with JudgeServer(behaviour=repeat) as server:
+    foreign: list[str] = []
+
+    def keep(asked: Asked) -> str:
+        foreign.append(asked.api_key)
+        return "Overall, Response A is better."
+
+    with JudgeServer(behaviour=repeat) as server, JudgeServer(behaviour=keep) as other_host:
         page = opened(browser, app, answers)
+        _type_a_key_and_move_the_judge(page, server, other_host, foreign)
         _test_with_a_key_that_is_refused(page, server)
         _run_with_a_key_that_is_refused(page, server)
         _run_to_the_end_with_a_key_typed_again(page, server)
@@ -138,6 +145,19 @@ def test_a_typed_key_is_found_nowhere_whatever_the_endpoint_does_with_it(
     for place in ("evenhand.db", "evenhand.db-wal", "evenhand.log", "/config", "environ",
                   "queue/data", "page of another visitor", "report.html", "jsonl"):  # fmt: skip
         assert place in looked, f"{place} was not looked into:\n{looked}"
+
+
+def _type_a_key_and_move_the_judge(page, server, other_host, foreign: list[str]) -> None:
+    """The same judge at another host is tested without the key."""
+    write_study(page, "moved", server.base_url, 3)
+    page.get_by_label("Edit judge").first.click()
+    page.locator("#f-judge-0-key").fill(CANARY)
+    write_study(page, "moved on", other_host.base_url, 3)
+    wait_for(lambda: "key removed" in page.locator("#eh-judges").inner_text())
+    page.locator("""#eh-judges [data-errand*='"judge": "judge"']""").click()
+    wait_for(lambda: foreign)
+    assert foreign == ["none"]
+    page.get_by_label("Close judge").first.click()
 
 
 def _test_with_a_key_that_is_refused(page, server) -> None:

@@ -1,0 +1,97 @@
+"""Keys in the real page: to which host a typed key and a variable go, and what the page says."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.canary_forms import CANARY
+from tests.judge_server import JudgeServer
+from tests.judge_server.asked import Asked
+from tests.ui.conftest import App
+from tests.ui.test_study_page import wait_for
+
+pytestmark = pytest.mark.browser
+
+VARIABLE = "EVENHAND_TEST_KEY"
+STUDY = """name: {name}
+data: {{source: probe, count: 2, seed: 7}}
+contestants: [flawed, precise]
+judges:
+- {{name: gpt, model: judge, base_url: '{url}'{more}}}
+prompts: [brief-letters]
+orders: one
+"""
+
+
+class Listener:
+    """The behaviour of a judge server that keeps the keys it is sent."""
+
+    def __init__(self) -> None:
+        self.keys: list[str] = []
+
+    def __call__(self, asked: Asked) -> str:
+        self.keys.append(asked.api_key)
+        return "Overall, Response A is better."
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(VARIABLE, CANARY)
+        running = App(tmp_path_factory.mktemp("page") / "evenhand.db")
+    yield running
+    running.close()
+
+
+def open_file(page, path, text: str) -> None:
+    path.write_text(text)
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Open a study file").click()
+    chooser.value.set_files(path)
+    name = text.splitlines()[0]
+    wait_for(lambda: name in page.locator("#eh-yaml .cm-content").inner_text())
+    wait_for(lambda: page.locator("#eh-run").is_enabled())
+
+
+def judges(page) -> str:
+    return page.locator("#eh-judges").inner_text()
+
+
+def test_a_key_typed_for_one_host_is_not_sent_to_another_under_the_same_name(visit, tmp_path):
+    mine, theirs = Listener(), Listener()
+    with JudgeServer(behaviour=mine) as first, JudgeServer(behaviour=theirs) as second:
+        page, path = visit(), tmp_path / "study.yaml"
+        open_file(page, path, STUDY.format(name="my own", url=first.base_url, more=""))
+        page.get_by_label("Edit gpt").first.click()
+        box = page.locator("#f-judge-0-key")
+        box.fill("k" * 513)
+        wait_for(lambda: "more than 512 characters" in judges(page))
+        box.fill(CANARY)
+        at = first.base_url.removesuffix("/v1")
+        wait_for(lambda: f"key set, goes to {at} only" in judges(page))
+        page.locator("""#eh-judges [data-errand*='"judge": "gpt"']""").click()
+        wait_for(lambda: mine.keys)
+        open_file(page, path, STUDY.format(name="sent to me", url=second.base_url, more=""))
+        wait_for(lambda: f"key removed: it was typed for {at}" in judges(page))
+        page.locator("#eh-try").click()
+        wait_for(lambda: theirs.keys)
+    assert mine.keys == [CANARY]
+    assert CANARY not in theirs.keys
+
+
+def test_a_variable_goes_to_a_new_host_only_after_the_button_is_pressed(visit, tmp_path):
+    listener = Listener()
+    with JudgeServer(behaviour=listener) as server:
+        page, at = visit(), server.base_url.removesuffix("/v1")
+        text = STUDY.format(name="wants", url=server.base_url, more=f", api_key_env: {VARIABLE}")
+        open_file(page, tmp_path / "study.yaml", text)
+        asked = f"This file wants to send ${VARIABLE} to {at}."
+        wait_for(lambda: asked in page.locator("#eh-study-said").inner_text())
+        page.locator("#eh-try").click()
+        wait_for(lambda: "wants to send" in page.locator(".toast-wrap").inner_text())
+        assert listener.keys == []
+        page.get_by_role("button", name=f"Allow ${VARIABLE} for {at}").first.click()
+        wait_for(lambda: asked not in page.locator("#eh-study-said").inner_text())
+        page.locator("#eh-try").click()
+        wait_for(lambda: listener.keys)
+    assert set(listener.keys) == {CANARY}
