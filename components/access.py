@@ -106,7 +106,7 @@ ROWS: Final[tuple[tuple[str, Callable[[Access], str]], ...]] = (
     ("endpoints", lambda a: "hosts in `judges/providers.yaml` and `EVENHAND_ENDPOINTS`, https"
      if a.public else "any, this machine's too"),
     ("keys", lambda a: "typed, in memory; the house's only where `EVENHAND_HOUSE_KEY_ENV` lends it"
-     if a.public else "typed, for one host; or a variable that the study names, for hosts you allowed"),
+     if a.public else "typed, for one host; or a variable the study names, for hosts you allowed"),
     ("asks of one study", lambda a: _number(a.asks)),
     ("studies of one visitor", lambda a: _number(a.studies)),
     ("one file: size, rows, columns", lambda a: f"{_mb(a.caps.file_bytes)}, "
