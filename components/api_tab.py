@@ -1,8 +1,9 @@
 """The page's useful functions for programs: gradio_client, plain HTTP, or MCP with `--mcp`.
 
 Each has a docstring, since that is what a client and a model that calls it are shown. Keys are not
-taken here: a judge's key comes from the variable that its study names. Where strangers share the
-page each takes a token besides: a secret of the caller's own, or that of a link.
+taken here: a judge's key comes from the variable that its study names, for hosts the user allowed
+it for. Where strangers share the page each takes a token besides: a secret of the caller's own, or
+that of a link.
 """
 
 from __future__ import annotations

@@ -16,6 +16,8 @@ from components.page_tab import create_page
 from judges.engine import Engine
 from metrics.summary import measure
 from studies.store import Store
+from tests.canary_forms import CANARY
+from tests.judge_server import JudgeServer
 
 ROOT = Path(__file__).parents[2]
 NAME = "two judges"
@@ -89,3 +91,16 @@ def test_the_examples_of_the_readme_run(
         here = example.replace("http://127.0.0.1:7860", served[1].rstrip("/"))
         exec(compile(here, "README.md", "exec"), {})
         assert capsys.readouterr().out.count("\n") >= 2  # a line for each judge at least
+
+
+def test_a_program_cannot_send_a_variable_to_a_host_that_was_not_allowed(
+    served: tuple[Client, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", CANARY)
+    client, _ = served
+    with JudgeServer() as server:
+        judge = f"{{name: g, model: m, base_url: '{server.base_url}', api_key_env: OPENAI_API_KEY}}"
+        text = re.sub(r"judges: .*", f"judges: [{judge}]", STUDY).replace("asked by", "refused to")
+        with pytest.raises(AppError, match=r"wants to send \$OPENAI_API_KEY to http://127"):
+            client.predict(text, api_name="/run_study")
+        assert server.bill.totals.calls == 0

@@ -237,7 +237,7 @@ def _look_at_exports(path: Path, out: Path, searched: Searched) -> None:
     try:
         assert [j.status for j in store.judgements("canary")] == ["ok"] * 3
         for name, form in FORMATS.items():
-            if name not in ("votes", "llm-comparator"):
+            if name not in ("votes", "llm-comparator", "alpaca-eval"):
                 export(store, "canary", name, out / f"{name}{form.suffix}")
             searched.look(name, "")
         write_report(store, "canary", out / "report.html")

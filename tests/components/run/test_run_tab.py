@@ -418,3 +418,49 @@ def test_a_quote_is_computed_once_for_each_state_of_a_study(store, tmp_path, eng
     plan = study_plan(tmp_path, [{"name": "s", "model": "simulated"}], items=8)
     asked(store, engine, plan)
     assert quotes.of("small")[0] == Quote(0, 0.0)
+
+
+def test_one_key_is_not_sent_to_two_hosts_nor_to_one_the_page_did_not_name(
+    store, tmp_path, engine, monkeypatch
+):
+    warnings: list[str] = []
+    monkeypatch.setattr(gr, "Warning", warnings.append)
+    monkeypatch.delenv("UNSET_KEY", raising=False)
+    with JudgeServer() as first, JudgeServer() as second:
+        judges = [
+            endpoint(server.base_url, name=name, api_key_env="UNSET_KEY")
+            for name, server in (("a", first), ("b", second))
+        ]
+        save_plan(study_plan(tmp_path, judges, items=2), store)
+        known = now(store, engine, "small")
+        assert len(known.key_origins) == 2
+        assert "Keys are needed for 2 hosts." in words(show_notices(known))
+        look = Look(store, engine, LiveViews(store))
+        for origin in ("", known.key_origins[0], "https://api.openai.com"):
+            look.with_key("small", "All", "right-key-1234", origin)
+        assert len(warnings) == 3 and all("was typed for" in told for told in warnings)
+        assert first.bill.totals.calls == second.bill.totals.calls == 0
+
+
+def test_a_stored_study_sends_its_variable_after_the_notice_was_confirmed(
+    store, tmp_path, engine, monkeypatch
+):
+    monkeypatch.setenv("SOME_KEY", "right-key-1234")
+    with JudgeServer(api_keys={"right-key-1234"}) as server:
+        judge = endpoint(server.base_url, api_key_env="SOME_KEY")
+        save_plan(study_plan(tmp_path, [judge], items=2), store)
+        look = Look(store, engine, LiveViews(store))
+        told = words(show_notices(now(store, engine, "small")))
+        assert "This study wants to send $SOME_KEY to http://127.0.0.1" in told
+        for act in (look.start, look.retry):
+            with pytest.raises(gr.Error, match="wants to send"):
+                act("small", "All")
+        assert server.bill.totals.calls == 0
+        origin = now(store, engine, "small").unconfirmed[0].origin
+        asked_for = {"do": "allow", "variable": "SOME_KEY", "origin": origin}
+        look.act("small", "All", gr.EventData(None, asked_for))
+        assert now(store, engine, "small").unconfirmed == ()
+        look.start("small", "All")
+        run = engine.latest("small")
+        assert run is not None and run.wait(20)
+    assert store.counts("small") == {"planned": 2, "ok": 2}
