@@ -37,7 +37,7 @@ of a queue, a logout deletes a cookie."""
 _HOST: Final = re.compile(
     r"(?:\[(?P<v6>[0-9a-f:.]+)\]|(?P<name>[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?)\.?)(?::(?P<port>\d{0,5}))?"
 )
-_ORIGIN: Final = re.compile(r"(?P<scheme>https?)://(?P<host>[^/?#@]+)")
+_ORIGIN: Final = re.compile(r"(?P<scheme>https?)://(?P<host>[^/?#\\]+)(?:[/?#].*)?")
 _LONGEST: Final = 300
 _DEFAULT_PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
 _FOREIGN_SITES: Final = (b"cross-site", b"same-site")
@@ -83,7 +83,7 @@ def parse_host(text: str) -> Host | None:
 def parse_origin(text: str) -> Host | None:
     """Parse the origin at the start of an Origin or Referer header, its port always a number; None
     for `null` and for every scheme but http and https."""
-    found = _ORIGIN.match(text.lower()) if len(text) <= 10 * _LONGEST else None
+    found = _ORIGIN.fullmatch(text.lower()) if len(text) <= 10 * _LONGEST else None
     host = parse_host(found["host"]) if found else None
     if found is None or host is None:
         return None
@@ -228,8 +228,8 @@ def _find_foreign_page(
 
 def _unknown_host(host: Host) -> str:
     return (
-        f"This Evenhand does not serve {host.name}. Open it at the address it printed at its "
-        f"start, or start it with {VARIABLE}={host._replace(port=None)}"
+        f"This Evenhand does not serve {host}. Open the address printed at its start; if the name "
+        f"is yours, start it with {VARIABLE}={host._replace(port=None)}"
     )
 
 
