@@ -13,7 +13,7 @@ import pytest
 
 from studies.store import Store
 from tests.components.test_foreign_sites import STUDY
-from tests.ui.conftest import BROWSERS, QUIET, App, playwright
+from tests.ui.conftest import BROWSERS, QUIET, App, free_port, playwright
 
 pytestmark = pytest.mark.browser
 SITE = "evil.example"
@@ -45,12 +45,19 @@ ATTACK = """async ([base, study]) => {
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[object]:
-    """Chromium for which the other site's name leads to this machine."""
+    """Chromium for which the other site's name leads to this machine.
+
+    Its own check of pages that use the local network is off: it asks the user, other browsers have
+    none, and the server has to refuse by itself.
+    """
     found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    rules = f"--host-resolver-rules=MAP {SITE} 127.0.0.1"
+    open_to_attack = [
+        f"--host-resolver-rules=MAP {SITE} 127.0.0.1",
+        "--disable-features=LocalNetworkAccessChecks",
+    ]
     with playwright.sync_playwright() as driver:
         try:
-            chromium = driver.chromium.launch(executable_path=found, args=[*QUIET, rules])
+            chromium = driver.chromium.launch(executable_path=found, args=[*QUIET, *open_to_attack])
         except playwright.Error as error:
             pytest.skip(f"NO BROWSER: the page is not tested here ({str(error).splitlines()[0]})")
         yield chromium
@@ -82,7 +89,7 @@ def started(app: App) -> bool:
 
 
 def test_a_page_of_another_origin_reads_and_starts_nothing(browser, app: App) -> None:
-    for origin in (f"http://{SITE}:9", "http://127.0.0.1:9"):
+    for origin in (f"http://{SITE}:{free_port()}", f"http://127.0.0.1:{free_port()}"):
         tried, statuses = attack(browser, origin, app.url)
         assert {name: said for name, (said, _) in tried.items()} == {
             **dict.fromkeys(tried, "unreadable"), "blind": 0
@@ -105,7 +112,7 @@ def test_a_site_may_frame_the_page_as_a_space_is_framed(browser, app: App) -> No
     page = context.new_page()
     framed = f"<iframe src='{app.url}/' style='width:100%;height:800px'></iframe>"
     page.route("**/frame", lambda route: route.fulfill(body=framed, content_type="text/html"))
-    page.goto(f"http://{SITE}:9/frame")
+    page.goto(f"http://{SITE}:{free_port()}/frame")
     heading = page.frame_locator("iframe").locator("#eh-first-finding h1")
     heading.wait_for(state="attached", timeout=90_000)
     context.close()
