@@ -19,6 +19,7 @@ from starlette.middleware import Middleware
 
 from components import demo
 from components.access import Access, mode
+from components.allowed_hosts import Hosts, configured_hosts, serve_only
 from components.gate import Gate
 from components.page_tab import create_page
 from components.queue_tab import open_queue
@@ -105,9 +106,10 @@ def launch_rules(access: Access) -> dict[str, Any]:
     }
 
 
-def look(access: Access, room: Room | None) -> dict[str, Any]:
-    """How the page looks, behind a gate that measures what comes in."""
+def look(access: Access, room: Room | None, hosts: Hosts) -> dict[str, Any]:
+    """How the page looks, behind checks of the hosts, routes and sizes of requests."""
     made = launch_look()
+    made["app_kwargs"]["lifespan"] = serve_only(hosts)
     gate = Middleware(Gate, most_uploaded=access.uploads or 0, room=room)
     made["app_kwargs"]["middleware"].insert(0, gate)
     return made
@@ -131,6 +133,7 @@ def main(arguments: list[str] | None = None) -> int:
         )
         return 2
     try:
+        hosts = configured_hosts(chosen.host, public=access.public)
         store, frozen = open_store(chosen.store)
         shown, engine = (store, None) if frozen else open_doors(store, access)
     except EvenhandError as error:
@@ -150,7 +153,7 @@ def main(arguments: list[str] | None = None) -> int:
         settings["mcp_server"] = True
     signal.signal(signal.SIGTERM, _end)
     try:
-        blocks.launch(**settings, **look(access, room))
+        blocks.launch(**settings, **look(access, room, hosts))
     finally:
         if reaper:
             reaper.close()

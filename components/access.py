@@ -103,6 +103,9 @@ ROWS: Final[tuple[tuple[str, Callable[[Access], str]], ...]] = (
      if a.public else "edited like others"),
     ("files and variables of the machine in a study", lambda a: "yes" if a.machine else
      "no: uploads, the built-in set, the Hub, the records the owner opened"),
+    ("hosts it is opened at (others are refused)", lambda a:
+     "the Space's own, IP addresses, names in `EVENHAND_HOSTS`" if a.public else
+     "127.0.0.1, localhost, `--host`, names in `EVENHAND_HOSTS`"),
     ("endpoints", lambda a: "hosts in `judges/providers.yaml` and `EVENHAND_ENDPOINTS`, https"
      if a.public else "any, this machine's too"),
     ("keys", lambda a: "typed, in memory; the house's only where `EVENHAND_HOUSE_KEY_ENV` lends it"

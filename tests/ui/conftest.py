@@ -35,13 +35,15 @@ def free_port() -> int:
 
 
 class App:
-    """app.py in a process of its own; `folder`: where it lies."""
+    """app.py in a process of its own; `folder`: where it lies, `options`: more of its command."""
 
-    def __init__(self, store: Path, folder: Path = ROOT) -> None:
+    def __init__(self, store: Path, folder: Path = ROOT, options: tuple[str, ...] = ()) -> None:
         self.store, self.port = store, free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = store.with_suffix(".log").open("wb")
-        command = [sys.executable, "app.py", "--port", str(self.port), "--store", str(store)]
+        command = [
+            sys.executable, "app.py", "--port", str(self.port), "--store", str(store), *options
+        ]  # fmt: skip
         env = {**os.environ, "GRADIO_ANALYTICS_ENABLED": "False"}
         self.process = subprocess.Popen(
             command, cwd=folder, stdout=self.log, stderr=subprocess.STDOUT, env=env

@@ -1,0 +1,135 @@
+"""Raw requests to the real app: other hosts and pages of other origins reach nothing."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+from collections.abc import Iterator
+
+import pytest
+from gradio_client import Client
+
+from tests.ui.conftest import App
+
+EVIL = "http://evil.example"
+STUDY = """
+name: started elsewhere
+data: {source: probe, count: 2, seed: 1}
+contestants: [precise, flawed]
+judges: [{name: fair, model: simulated, accuracy: 1, seed: 2}]
+prompts: [brief-letters]
+"""
+READ = (
+    "/", "/config", "/gradio_api/info", "/gradio_api/openapi.json", "/gradio_api/startup-events",
+    "/gradio_api/heartbeat/abc", "/gradio_api/queue/data?session_hash=abc", "/gradio_api/mcp/sse",
+    "/gradio_api/file=/etc/hostname", "/theme.css", "/manifest.json", "/favicon.ico",
+    "/static/img/logo.svg", "/login/huggingface", "/login/callback", "/logout", "/robots.txt",
+    "/gradio_api/token", "/gradio_api/app_id", "/no/such/page",
+)  # fmt: skip
+WRITTEN = (
+    "/gradio_api/queue/join", "/gradio_api/call/run_study", "/gradio_api/run/run_study",
+    "/gradio_api/upload", "/gradio_api/cancel", "/gradio_api/reset", "/gradio_api/mcp/", "/login",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    """On all interfaces, with one more host."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("EVENHAND_HOSTS", "judge.example")
+        store = tmp_path_factory.mktemp("hosts") / "evenhand.db"
+        running = App(store, options=("--host", "0.0.0.0"))
+    yield running
+    running.close()
+
+
+def asked(
+    app: App, path: str, method: str = "GET", body: bytes = b"", **headers: str
+) -> http.client.HTTPResponse:
+    """The head of the response; `host` is sent as it is given, the machine's own where not."""
+    connection = http.client.HTTPConnection("127.0.0.1", app.port, timeout=30)
+    connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+    sent = {"host": f"127.0.0.1:{app.port}", **headers, "content-length": str(len(body))}
+    for name, value in sent.items():
+        connection.putheader(name.replace("_", "-"), value)
+    connection.endheaders(body)
+    answer = connection.getresponse()
+    connection.close()
+    return answer
+
+
+def permissions(answer: http.client.HTTPResponse) -> list[str]:
+    return [name for name in answer.headers if name.lower().startswith("access-control")]
+
+
+@pytest.mark.parametrize("path", READ)
+def test_nothing_is_read_under_another_name_or_by_another_site(app: App, path: str) -> None:
+    for headers in ({"host": "evil.example"}, {"host": f"evil.example:{app.port}", "origin": EVIL},
+                    {"origin": EVIL}, {"origin": "null"}):  # fmt: skip
+        answer = asked(app, path, **headers)
+        assert (answer.status, permissions(answer)) == (403, [])
+
+
+@pytest.mark.parametrize("path", WRITTEN)
+def test_nothing_is_sent_under_another_name_or_by_another_site(app: App, path: str) -> None:
+    body = json.dumps({"data": [STUDY], "fn_index": 0, "session_hash": "abc"}).encode()
+    for headers in ({"host": "evil.example", "origin": EVIL}, {"origin": EVIL}, {"origin": "null"},
+                    {"origin": f"http://127.0.0.1:{app.port + 1}"}, {"referer": f"{EVIL}/"},
+                    {"sec_fetch_site": "cross-site"}):  # fmt: skip
+        for kind in ("application/json", "text/plain"):
+            answer = asked(app, path, "POST", body, content_type=kind, **headers)
+            assert (answer.status, permissions(answer)) == (403, [])
+
+
+@pytest.mark.parametrize("host", ["evil.example", ""])
+def test_a_preflight_of_another_site_gets_no_permission(app: App, host: str) -> None:
+    headers = {"host": host} if host else {}
+    answer = asked(
+        app, "/gradio_api/queue/join", "OPTIONS", origin=EVIL,
+        access_control_request_method="POST", access_control_request_headers="content-type",
+        **headers,
+    )  # fmt: skip
+    assert (answer.status, permissions(answer)) == (403, [])
+
+
+def test_a_websocket_handshake_of_another_site_is_refused(app: App) -> None:
+    answer = asked(
+        app, "/gradio_api/queue/join", origin=EVIL, connection="Upgrade", upgrade="websocket",
+        sec_websocket_key="dGhlIHNhbXBsZSBub25jZQ==", sec_websocket_version="13",
+    )  # fmt: skip
+    assert answer.status == 403
+
+
+def test_a_request_without_or_with_two_hosts_is_refused(app: App) -> None:
+    own = f"Host: 127.0.0.1:{app.port}\r\n"
+    for version, hosts in (("1.1", ""), ("1.0", ""), ("1.1", own + "Host: evil.example\r\n"),
+                           ("1.0", own + "Host: evil.example\r\n")):  # fmt: skip
+        with socket.create_connection(("127.0.0.1", app.port), 30) as line:
+            line.sendall(f"GET /config HTTP/{version}\r\n{hosts}\r\n".encode())
+            line.shutdown(socket.SHUT_WR)
+            assert line.recv(64).split()[1] == b"400"
+
+
+def test_own_and_listed_hosts_are_served(app: App) -> None:
+    for name in ("127.0.0.1", "LOCALHOST", "localhost.", "[::1]", "0.0.0.0", "judge.example"):
+        host = f"{name}:{app.port}"
+        assert asked(app, "/config", host=host).status == 200
+        assert asked(app, "/config", host=host, origin=f"http://{host}").status == 200
+    assert asked(app, "/config", host="127.0.0.2").status == 403
+    proxied = asked(app, "/gradio_api/reset", "POST", b"{}", origin="https://judge.example")
+    assert proxied.status != 403
+
+
+def test_a_second_address_of_the_machine_is_served(app: App) -> None:
+    connection = http.client.HTTPConnection("127.0.0.2", app.port, timeout=30)
+    connection.request("GET", "/config")
+    assert connection.getresponse().status == 200
+    connection.close()
+
+
+def test_a_program_still_runs_a_study(app: App) -> None:
+    client = Client(app.url, verbose=False)
+    named = {study["name"] for study in client.predict(api_name="/list_studies")}
+    assert "started elsewhere" not in named  # by none of the requests above
+    assert client.predict(STUDY, api_name="/run_study")["study"] == "started elsewhere"
