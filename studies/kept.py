@@ -21,9 +21,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.feather as feather
 
+from studies.fingerprint import fingerprint
+
 LEAST: Final = 300_000
 """Rows from which a frame is worth a file: fewer are made again as fast."""
-_MADE_BY: Final = ("frame", "columns", "truth", "suspects", "suspect_rules", "records", "rows")
 _STAMP: Final = b"evenhand"
 
 
@@ -114,11 +115,7 @@ def _stamp(version: tuple[str, int]) -> bytes:
 
 @lru_cache(maxsize=1)
 def _code() -> str:
-    """Changes with the code that makes frames, so that nobody has to remember a number."""
-    folder = Path(__file__).parent
-    texts = [
-        (folder / f"{name}.py").read_bytes()
-        for name in _MADE_BY
-        if (folder / f"{name}.py").exists()
-    ]
-    return hashlib.sha256(b"\x1f".join([*texts, pd.__version__.encode()])).hexdigest()[:16]
+    """Changes with the code that selects the rows of a frame and makes it, and with pandas."""
+    from studies import store  # imports this module
+
+    return fingerprint(store, pd.__version__)

@@ -29,6 +29,7 @@ COMMON: Final = (
     " \n", "\r\n", "é", "\u0301", "\u200b", "a1", "1.", "Bearer ", "sk-", "aB3_", '{"', "---\n",
 )  # fmt: skip
 _METHODS: Final = ("search", "match", "fullmatch", "finditer", "findall", "sub", "subn", "split")
+_REPEATS: Final = (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT)
 _CLASSES: Final = {
     codes.CATEGORY_DIGIT: "0", codes.CATEGORY_NOT_DIGIT: "a",
     codes.CATEGORY_SPACE: " ", codes.CATEGORY_NOT_SPACE: "a",
@@ -109,7 +110,9 @@ def inline_patterns() -> tuple[list[Use], list[str]]:
     uses, unread = [], []
     for path in _sources():
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        top = {id(part) for node in tree.body if not _is_definition(node) for part in ast.walk(node)}
+        top = {
+            id(part) for node in tree.body if not _is_definition(node) for part in ast.walk(node)
+        }
         for node in ast.walk(tree):
             if not _is_call_of_re(node) or id(node) in top:
                 continue
@@ -160,9 +163,14 @@ class Attack:
 
 
 def attacks_on(pattern: re.Pattern[str]) -> list[Attack]:
-    """Attacks from the parse tree, each once; those every pattern gets are in `COMMON`."""
+    """Attacks from the parse tree, each once; those every pattern gets are in `COMMON`.
+
+    Without a long repeat the work at one position is bounded: the common ones are enough.
+    """
     tree = parser.parse(pattern.pattern, pattern.flags & ~re.DEBUG)
     found = dict.fromkeys(Attack("", unit) for unit in COMMON)
+    if not _has_long_repeat(tree):
+        return list(found)
     for attack in _walk(tree, ""):
         found.setdefault(attack)
     whole = _sample(tree)
@@ -172,14 +180,24 @@ def attacks_on(pattern: re.Pattern[str]) -> list[Attack]:
     return list(found)
 
 
+def _has_long_repeat(tree: Any) -> bool:
+    """Any repeat of more than `LONG` turns, at any depth of the parse tree."""
+    if isinstance(tree, (list, tuple, parser.SubPattern)):
+        parts = list(tree)
+        if len(parts) == 2 and parts[0] in _REPEATS and parts[1][1] > LONG:
+            return True
+        return any(_has_long_repeat(part) for part in parts)
+    return False
+
+
 def _walk(tree: Any, head: str) -> Iterator[Attack]:
     before = head
     for node in tree:
         kind, value = node
         if before:
             yield Attack("", before)
-        if kind in (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT):
-            low, high, body = value
+        if kind in _REPEATS:
+            _, high, body = value
             if high > LONG:
                 yield from _long_repeats(before, body)
             yield from _walk(body, before)
@@ -265,6 +283,6 @@ def _sample_of(kind: Any, value: Any) -> str:
         return _sample(value[1][0])
     if kind is codes.SUBPATTERN:
         return _sample(value[-1])
-    if kind in (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT):
+    if kind in _REPEATS:
         return _sample(value[2]) * value[0]
     return _sample(value) if kind is codes.ATOMIC_GROUP else ""
