@@ -21,25 +21,29 @@ class CodeMissing(RuntimeError):
     """The source of a module cannot be read: no fingerprint would be true."""
 
 
-def fingerprint(root: ModuleType, *more: str, read: Read = Path.read_bytes) -> str:
-    """The hash of `root` and of every module of its package that it imports, at any distance.
+def fingerprint(
+    *roots: ModuleType, versions: Iterable[str] = (), read: Read = Path.read_bytes
+) -> str:
+    """The hash of the roots and of every module of the project that they import, at any distance.
 
-    `more`: whatever else a result depends on, such as the versions of libraries.
+    `versions`: those of the libraries that a result depends on.
     """
-    parts = [name.encode() + b"\0" + text for name, text in sorted(sources(root, read).items())]
-    return hashlib.sha256(b"\x1f".join([*parts, *(one.encode() for one in more)])).hexdigest()[:16]
+    found = sources(*roots, read=read)
+    parts = [name.encode() + b"\0" + text for name, text in sorted(found.items())]
+    whole = b"\x1f".join([*parts, *(version.encode() for version in versions)])
+    return hashlib.sha256(whole).hexdigest()[:16]
 
 
-def sources(root: ModuleType, read: Read = Path.read_bytes) -> dict[str, bytes]:
-    """By module name: the source of `root` and of what it imports from its own package."""
-    package = root.__name__.partition(".")[0]
+def sources(*roots: ModuleType, read: Read = Path.read_bytes) -> dict[str, bytes]:
+    """By module name: the source of the roots and of what they import from their own packages."""
+    packages = {root.__name__.partition(".")[0] for root in roots}
     found: dict[str, bytes] = {}
-    waiting = [root.__name__]
+    waiting = [root.__name__ for root in roots]
     while waiting:
         name = waiting.pop()
         if name not in found:
             found[name] = _source(name, read)
-            waiting += [one for one in imported(found[name]) if one.partition(".")[0] == package]
+            waiting += [one for one in imported(found[name]) if one.partition(".")[0] in packages]
     return found
 
 

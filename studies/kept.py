@@ -15,13 +15,14 @@ import secrets
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.feather as feather
 
-from studies.fingerprint import fingerprint
+from studies.fingerprint import CodeMissing, fingerprint
 
 LEAST: Final = 300_000
 """Rows from which a frame is worth a file: fewer are made again as fast."""
@@ -113,9 +114,20 @@ def _stamp(version: tuple[str, int]) -> bytes:
     return json.dumps([_code(), *version]).encode()
 
 
+_MAKERS: Final[list[ModuleType]] = []
+
+
+def register_maker(module: ModuleType) -> None:
+    """Name the module whose code, with all it imports, makes what is kept. The store registers
+    itself: it imports this module, which therefore cannot import the store."""
+    if module not in _MAKERS:
+        _MAKERS.append(module)
+        _code.cache_clear()
+
+
 @lru_cache(maxsize=1)
 def _code() -> str:
     """Changes with the code that selects the rows of a frame and makes it, and with pandas."""
-    from studies import store  # imports this module
-
-    return fingerprint(store, pd.__version__)
+    if not _MAKERS:
+        raise CodeMissing("no module has registered as the maker of frames; import studies.store")
+    return fingerprint(*_MAKERS, versions=(pd.__version__,))

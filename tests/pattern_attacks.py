@@ -165,12 +165,10 @@ class Attack:
 def attacks_on(pattern: re.Pattern[str]) -> list[Attack]:
     """Attacks from the parse tree, each once; those every pattern gets are in `COMMON`.
 
-    Without a long repeat the work at one position is bounded: the common ones are enough.
+    Only a long repeat can be tried again over much text: bounded ones are a constant factor.
     """
     tree = parser.parse(pattern.pattern, pattern.flags & ~re.DEBUG)
     found = dict.fromkeys(Attack("", unit) for unit in COMMON)
-    if not _has_long_repeat(tree):
-        return list(found)
     for attack in _walk(tree, ""):
         found.setdefault(attack)
     whole = _sample(tree)
@@ -180,22 +178,10 @@ def attacks_on(pattern: re.Pattern[str]) -> list[Attack]:
     return list(found)
 
 
-def _has_long_repeat(tree: Any) -> bool:
-    """Any repeat of more than `LONG` turns, at any depth of the parse tree."""
-    if isinstance(tree, (list, tuple, parser.SubPattern)):
-        parts = list(tree)
-        if len(parts) == 2 and parts[0] in _REPEATS and parts[1][1] > LONG:
-            return True
-        return any(_has_long_repeat(part) for part in parts)
-    return False
-
-
 def _walk(tree: Any, head: str) -> Iterator[Attack]:
     before = head
     for node in tree:
         kind, value = node
-        if before:
-            yield Attack("", before)
         if kind in _REPEATS:
             _, high, body = value
             if high > LONG:
@@ -217,6 +203,7 @@ def _long_repeats(before: str, body: Any) -> Iterator[Attack]:
     for unit in _units(body):
         yield Attack("", unit)
         if before:
+            yield Attack("", before)
             yield Attack(before, unit)
             yield Attack("", before + unit)
             yield Attack("", before + unit * 20)

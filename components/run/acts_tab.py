@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import gradio as gr
@@ -81,7 +82,7 @@ class Look:
     def pause(self, name: str, which: str) -> list[Any]:
         run = self._engine.running(name)
         if run is not None:
-            (run.resume if run.state == "paused" else run.pause)()
+            (partial(resume, run) if run.state == "paused" else run.pause)()
         return self(name, which)
 
     def stop(self, name: str, which: str) -> list[Any]:
@@ -96,7 +97,7 @@ class Look:
         asked = click(event._data)
         do: dict[str, Callable[[], object]] = {
             "start": lambda: begin(self._store, self._engine, name),
-            "go": lambda: self._steer(name, lambda run: run.resume()),
+            "go": lambda: self._steer(name, resume),
             "raise": lambda: self._raise(name, asked.get("budget")),
             "leave_out": lambda: self._steer(
                 name, lambda run: run.leave_out(str(asked.get("judge")))
@@ -128,6 +129,14 @@ class Look:
         else:
             gr.Warning(safe(refused))
         return [*self(name, which), ""]
+
+
+def resume(run: Run) -> None:
+    """Ask on; while all places are taken, say so and leave the run paused."""
+    try:
+        run.resume()
+    except PlanError as error:
+        gr.Warning(safe(error), title="Still paused", duration=None)
 
 
 def _calls(value: object) -> int:

@@ -13,7 +13,7 @@ from studies.fingerprint import CodeMissing, sources
 MAKES_FRAMES = (
     "studies.frame", "studies.columns", "studies.truth", "studies.suspects",
     "studies.suspect_rules", "studies.records", "studies.rows", "studies.store", "studies.asked",
-    "studies.study", "studies.fields",
+    "studies.look_ups", "studies.study", "studies.fields",
 )  # fmt: skip
 
 
@@ -58,8 +58,8 @@ def test_frames_are_stamped_with_the_code_of_the_store() -> None:
     import pandas as pd
 
     kept._code.cache_clear()
-    assert kept._code() == fingerprint.fingerprint(store, pd.__version__)
-    assert kept._code() != fingerprint.fingerprint(store, "another pandas")
+    assert kept._code() == fingerprint.fingerprint(store, versions=[pd.__version__])
+    assert kept._code() != fingerprint.fingerprint(store, versions=["another pandas"])
 
 
 def test_a_missing_module_is_not_taken_for_a_missing_frame(
