@@ -42,6 +42,10 @@ class Access:
     """Of all visitors together."""
     concurrency: int | None
     """Calls of one run in flight."""
+    paused: int | None
+    """Paused runs of all visitors; at more, the one paused longest is stopped."""
+    pause_minutes: float | None
+    """Until a paused run is stopped; what it asked stays."""
     queue: int | None
     """Events that wait; the next one is told to come again."""
     crowd: Crowd | None
@@ -59,20 +63,21 @@ class Access:
     def run_limits(self) -> RunLimits:
         many = 10**9
         return RunLimits(
-            self.asks or many, self.runs_each or many, self.runs or many, self.concurrency or many
-        )
+            self.asks or many, self.runs_each or many, self.runs or many, self.concurrency or many,
+            self.paused or many, self.pause_minutes and 60.0 * self.pause_minutes,
+        )  # fmt: skip
 
 
 LOCAL: Final = Access(
     public=False, machine=True, asks=None, studies=None, uploads=None, passing=None,
     caps=caps.LOCAL,
-    runs_each=None, runs=None, concurrency=None, queue=None, crowd=None, sessions=200, rows=500,
-    kept_days=None, open_votes=True,
+    runs_each=None, runs=None, concurrency=None, paused=None, pause_minutes=None,
+    queue=None, crowd=None, sessions=200, rows=500, kept_days=None, open_votes=True,
 )  # fmt: skip
 PUBLIC: Final = Access(
     public=True, machine=False, asks=5_000, studies=20, uploads=200 * MEGABYTE,
     passing=2_000 * MEGABYTE, caps=caps.PUBLIC,
-    runs_each=1, runs=8, concurrency=16, queue=400,
+    runs_each=1, runs=8, concurrency=16, paused=64, pause_minutes=30.0, queue=400,
     crowd=Crowd(waiting_each=32, waiting_from=200, running_each=4, running_from=8,
                 unread_each=200, unread=2_000),
     sessions=1_000, rows=500, kept_days=7.0, open_votes=False,
@@ -120,6 +125,9 @@ ROWS: Final[tuple[tuple[str, Callable[[Access], str]], ...]] = (
     ("files on their way in or out, of all visitors", lambda a: _mb(a.passing)),
     ("runs at a time: of one visitor, of all", lambda a: "no limit" if a.runs is None
      else f"{_number(a.runs_each)}, {_number(a.runs)}"),
+    ("paused runs of all; a paused run is stopped after", lambda a: "no limit, never"
+     if a.pause_minutes is None
+     else f"{_number(a.paused)}, {_number(a.pause_minutes, 'minutes')}"),
     ("calls of one run in flight", lambda a: "as the study says" if a.concurrency is None
      else f"at most {_number(a.concurrency)}"),
     ("events that wait: of one page, of one address, of all", lambda a: _number(a.queue)

@@ -33,6 +33,8 @@ class Settings:
     """Statuses that do not satisfy this run: such an ask is made once more."""
     wall: Callable[[], float] = time.time
     """For stamps only: no wait and no lease depends on the wall clock."""
+    longest_pause: float | None = None
+    """Seconds after which a paused run is stopped; None: it may stay paused."""
 
 
 class Retry(NamedTuple):

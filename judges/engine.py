@@ -32,6 +32,9 @@ from studies.store import Store
 KEPT: Final = 32
 """Ended runs that can still be looked at by their id; older ones are in the store."""
 
+MOST_GATES: Final = 256
+"""Gates kept for endpoints that no run uses now: they hold what rate limits have shown."""
+
 At = tuple[str, str]
 """An endpoint and a hash of the key used there: clients, gates and cool-downs are per pair."""
 
@@ -131,6 +134,16 @@ class Engine:
                 del self._hired[at]
                 with contextlib.suppress(Exception):
                     await hired.model.close()
+        self._drop_gates()
+
+    def _drop_gates(self) -> None:
+        """Every typed key has a gate of its own: without a bound they would add up."""
+        unused = [
+            at for at, gate in self._gates.items()
+            if at not in self._hired and at[0] != "simulated" and gate.cooling <= 0
+        ]  # fmt: skip
+        for at in unused[: max(0, len(unused) - MOST_GATES)]:
+            del self._gates[at]
 
     def _admit(self, run: Run, typed: Mapping[str, str]) -> None:
         """Raises where a run may not be made; here whoever is at the machine may make any."""

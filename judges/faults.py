@@ -158,6 +158,7 @@ _PARAMETER: Final = re.compile(
 )
 _LOGPROBS: Final = re.compile(r"logprobs|log probabilit", re.IGNORECASE)
 DROPPABLE: Final = ("max_tokens", "temperature", "top_p", "seed", "reasoning_effort")
+_DROPPABLE: Final = re.compile(rf"\b(?:{'|'.join(DROPPABLE)})\b")
 
 
 def _bad_request(error: openai.APIStatusError, message: str) -> Fault:
@@ -181,8 +182,8 @@ def _bad_request(error: openai.APIStatusError, message: str) -> Fault:
 def _named_parameter(error: openai.APIStatusError, message: str) -> str:
     named = str(_body(error).get("param") or "")
     told = f"{named} {message}"
-    found = [name for name in DROPPABLE if re.search(rf"\b{name}\b", told)]
-    return found[0] if found else ""
+    found = set(_DROPPABLE.findall(told))
+    return next((name for name in DROPPABLE if name in found), "")
 
 
 def retry_after(headers: Mapping[str, str], wall: Callable[[], float] = time.time) -> float | None:

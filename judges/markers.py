@@ -136,18 +136,28 @@ def objects_with(text: str, key: str) -> list[list[object]]:
 
 _OBJECT: Final = re.compile(r'\{[ \n]{0,99}"')
 _LONGEST_OBJECT: Final = 65_536
+_PROSE: Final = 500
+"""A parse that fails within so many characters is repeated close by."""
 
 
 def _decoded(decoder: json.JSONDecoder, text: str, start: int) -> int:
     """How far to go on after trying to parse at a position.
 
-    Only a piece is given to the parser, since its error counts the lines before the failure.
+    Only a piece is given to the parser, since its error counts the lines before the failure. A
+    short piece goes first: a reply of braces would copy the long one at each of them.
     """
+    try:
+        return decoder.raw_decode(text[start : start + 2 * _PROSE])[1]
+    except json.JSONDecodeError as failure:
+        if failure.pos <= _PROSE and not failure.msg.startswith("Unterminated"):
+            return 1
+    except (RecursionError, ValueError):
+        pass  # the long piece decides
     try:
         return decoder.raw_decode(text[start : start + _LONGEST_OBJECT])[1]
     except json.JSONDecodeError as failure:
         # The brace may have stood in prose, so look again close by; never twice at long pieces.
-        return failure.pos if failure.pos > 500 else 1
+        return failure.pos if failure.pos > _PROSE else 1
     except RecursionError:
         return len(text)
     except ValueError:

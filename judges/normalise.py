@@ -106,10 +106,11 @@ _SPACES: Final[tuple[Step, ...]] = (
 _REASONING_TAG: Final = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE | re.ASCII)
 _REASONING: Final[Step] = (
     # A closing tag alone, first, ends a block that the chat template opened for the model.
-    # The lazy part never runs to the end in vain: the last tag is known to close.
+    # `clean` uses this only where the last tag closes. `\Z` keeps any other text linear: without
+    # it, every opening tag of a text that never closes one would be searched to the end.
     re.compile(
         r"\A[^<]*(?:<(?!/?think(?:ing)?>)[^<]*)*</think(?:ing)?>"
-        r"|<think(?:ing)?>.*?</think(?:ing)?>",
+        r"|<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)",
         re.IGNORECASE | re.ASCII | re.DOTALL,
     ),
     " ",

@@ -9,8 +9,10 @@ import asyncio
 import contextlib
 import secrets
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any, Final, Protocol
 
 from judges.accounts import note_run, spent_by
@@ -35,6 +37,7 @@ from studies.writer import Work
 
 RECOUNT: Final = 2.0
 """Seconds between counts of what another process has settled of our asks."""
+STOPPED_BY_USER: Final = "stopped by you"
 
 
 class House(Protocol):
@@ -76,7 +79,13 @@ class Run:
         self._noting: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._paused = self._stopping = False
+        self._stop_reason = STOPPED_BY_USER
+        self._pause_timer: asyncio.TimerHandle | None = None
         self._lock = threading.Lock()
+        self.paused_since: float | None = None
+        """By the monotonic clock, while the run is paused."""
+        self.resume_guard: Callable[[Run], AbstractContextManager[object]] = contextlib.nullcontext
+        """Entered before a resume; raises where the run has to stay paused for now."""
 
     @property
     def owner(self) -> str:
@@ -102,11 +111,18 @@ class Run:
         self._steer(paused=True)
 
     def resume(self) -> None:
-        self._steer(paused=False)
+        """Ask on; PlanError if the engine has no place for the run now. It stays paused then."""
+        with self.resume_guard(self):
+            self._steer(paused=False)
 
-    def stop(self) -> None:
+    def stop(self, reason: str = STOPPED_BY_USER) -> None:
         """Final: what is in flight is stored, the rest stays pending for another run."""
-        self._steer(stop=True)
+        self._steer(stop=True, reason=reason)
+
+    @property
+    def idle(self) -> bool:
+        """Paused, and the last call in flight is back: the run uses nothing but memory."""
+        return self.state == "paused" and not self._journal.calling
 
     def at_most(self, judge: str, in_flight: int) -> None:
         """From now on so many calls to this judge's endpoint at once, whatever it would take."""
@@ -155,12 +171,22 @@ class Run:
             failures=failures(desk),
             judges=tuple(judge.name for judge in self.judges),
             possibly_paid_twice=self._doubtful,
+            longest_pause=self._settings.longest_pause,
         )
 
-    def _steer(self, *, paused: bool = False, stop: bool = False) -> None:
+    def _steer(
+        self,
+        *,
+        paused: bool = False,
+        stop: bool = False,
+        reason: str = STOPPED_BY_USER,
+        only_if_paused: bool = False,
+    ) -> None:
         with self._lock:
-            if self.finished.is_set() or self._stopping:
+            if self.finished.is_set() or self._stopping or (only_if_paused and not self._paused):
                 return
+            self._stop_reason = reason
+            self._note_pause(paused)
             self._paused, self._stopping = paused, stop
             self.state = "paused" if paused else "running"
             self.reason = "stopping: answers in flight are kept" if stop else ""
@@ -169,10 +195,33 @@ class Run:
                 desk.paused, desk.stop = paused, stop  # seen by the next call, at once
                 self._loop.call_soon_threadsafe(self._steered, desk)
 
+    def _note_pause(self, paused: bool) -> None:
+        """A second pause does not begin the time anew."""
+        if not paused:
+            self.paused_since = None
+        elif self.paused_since is None:
+            self.paused_since = time.monotonic()
+
     def _steered(self, desk: Desk) -> None:
         desk.steered()
+        self._time_pause()
         if not desk.stop:  # its end is noted anyway
             self._noting = asyncio.create_task(asyncio.to_thread(self._note))
+
+    def _time_pause(self) -> None:
+        """In the loop: stop the run when its pause has lasted as long as it may."""
+        if self._pause_timer is not None:
+            self._pause_timer.cancel()
+            self._pause_timer = None
+        since, longest = self.paused_since, self._settings.longest_pause
+        if since is not None and longest is not None and self._loop is not None:
+            left = max(0.0, since + longest - time.monotonic())
+            self._pause_timer = self._loop.call_later(left, self._end_pause)
+
+    def _end_pause(self) -> None:
+        minutes = (self._settings.longest_pause or 0.0) / 60
+        reason = f"paused for {minutes:.3g} minutes without being resumed; start again to go on"
+        self._steer(stop=True, reason=reason, only_if_paused=True)
 
     def _note(self) -> None:
         """For whoever looks from another process; in a thread, for the store may be slow."""
@@ -183,7 +232,9 @@ class Run:
         """The store refuses to be written: paused until somebody resumes or stops the run."""
         with self._lock:
             if not self._stopping:
+                self._note_pause(True)
                 self._paused, self.state, self.reason = True, "paused", reason
+        self._time_pause()
 
     # ---- inside the engine's loop -----------------------------------------------------------
 
@@ -200,6 +251,8 @@ class Run:
             reason = f"{type(cause).__name__}: {cause}"
         finally:
             try:
+                if self._pause_timer is not None:
+                    self._pause_timer.cancel()
                 if self._noting is not None:
                     await self._noting
                 await asyncio.to_thread(self._end, state, scrub(reason))
@@ -229,7 +282,7 @@ class Run:
             await Panel(desk, self._seats(desk)).run()
         finally:
             recounting.cancel()
-        return _verdict(desk)
+        return _verdict(desk, self._stop_reason)
 
     def _seats(self, desk: Desk) -> list[Seat]:
         items = {item.id: item for item in self.plan.items}
@@ -328,7 +381,7 @@ def _stopped(desk: Desk | None) -> set[str]:
     return {state.name for state in desk.judges.values() if state.stopped or state.broke}
 
 
-def _verdict(desk: Desk) -> tuple[State, str]:
+def _verdict(desk: Desk, stop_reason: str) -> tuple[State, str]:
     halted = [state for state in desk.judges.values() if state.stopped]
     stopped = [f"{state.name}: {state.stopped}" for state in halted]
     ledger = desk.ledger
@@ -341,7 +394,7 @@ def _verdict(desk: Desk) -> tuple[State, str]:
     if halted:
         state: State = "stopped" if all(judge.left_out for judge in halted) else "failed"
         return state, "; ".join(stopped)
-    return ("stopped", "stopped by you") if desk.stop else ("done", "")
+    return ("stopped", stop_reason) if desk.stop else ("done", "")
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from judges.allowance import House, Purse
@@ -32,6 +33,10 @@ class RunLimits:
     """Runs of all."""
     concurrency: int
     """Calls of one run in flight."""
+    paused: int = 10**9
+    """Paused runs of all; they take no place of a running one, but memory."""
+    longest_pause: float | None = None
+    """Seconds after which a paused run is stopped; None: never."""
 
 
 class SharedEngine(Engine):
@@ -56,11 +61,12 @@ class SharedEngine(Engine):
         self._check_size(plan.study.name)
         settings = settings or Settings()
         most = min(settings.concurrency or plan.study.concurrency, self._limits.concurrency)
+        settings = replace(settings, concurrency=most, longest_pause=self._limits.longest_pause)
         with self._starting:  # two clicks at once are not two runs
-            self._check_room()
-            return super().start(
-                plan, store.bare, keys=keys, settings=replace(settings, concurrency=most)
-            )
+            self._check_own_runs()
+            self._check_places("What you have set up stays; try again in a few minutes")
+            self._stop_longest_paused()
+            return super().start(plan, store.bare, keys=keys, settings=settings)
 
     def run(self, run_id: str) -> Run | None:
         found = super().run(run_id)
@@ -102,6 +108,7 @@ class SharedEngine(Engine):
                 raise PlanError(f"judge {judge.name!r}: {why}")
         self._whose = {known: who for known, who in self._whose.items() if known in self._runs}
         self._whose[run.id] = here().owner
+        run.resume_guard = self._taking_place
 
     def _refused(self, run: Run, judge: JudgeSpec) -> str:
         """A variable of this machine is the house's key or none."""
@@ -117,16 +124,39 @@ class SharedEngine(Engine):
                 "takes for one study; take fewer items, judges, prompts or repeats"
             )
 
-    def _check_room(self) -> None:
-        live = [run for run in list(self._runs.values()) if not run.finished.is_set()]
-        mine = [run for run in live if self._whose.get(run.id) == here().owner]
+    @contextmanager
+    def _taking_place(self, run: Run) -> Iterator[None]:
+        """Around a resume: a run that gave its place back takes one again, or stays paused."""
+        with self._starting:
+            if run.idle:
+                self._check_places("Yours stays paused with its answers; resume it in some minutes")
+            yield
+
+    def _live(self) -> list[Run]:
+        return [run for run in list(self._runs.values()) if not run.finished.is_set()]
+
+    def _check_own_runs(self) -> None:
+        """A visitor's paused runs count here: each keeps its items and its typed keys in memory."""
+        mine = [run for run in self._live() if self._whose.get(run.id) == here().owner]
         if len(mine) >= self._limits.each:
+            state = "paused" if mine[-1].state == "paused" else "on"
             raise PlanError(
-                f"your run of {mine[-1].plan.study.name!r} is on, and a visitor has "
+                f"your run of {mine[-1].plan.study.name!r} is {state}, and a visitor has "
                 f"{self._limits.each} at a time here; stop it, or wait until it is done"
             )
-        if len(live) >= self._limits.at_once:
-            raise PlanError(
-                f"{len(live)} runs are on, as many as this page takes at once; try again in a few "
-                "minutes. What you have set up stays"
+
+    def _check_places(self, advice: str) -> None:
+        """A paused run has given its place back once its calls in flight are stored."""
+        busy = sum(not run.idle for run in self._live())
+        if busy >= self._limits.at_once:
+            raise PlanError(f"{busy} runs are on, as many as this page takes at once. {advice}")
+
+    def _stop_longest_paused(self) -> None:
+        """Paused runs must not add up without end: the one paused longest is stopped."""
+        paused = [run for run in self._live() if run.idle and run.paused_since is not None]
+        if len(paused) >= self._limits.paused:
+            oldest = min(paused, key=lambda run: run.paused_since or 0.0)
+            oldest.stop(
+                f"{len(paused)} runs were paused, as many as this page keeps, and this one "
+                "longest; start again to go on"
             )

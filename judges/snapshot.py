@@ -78,6 +78,8 @@ class Snapshot:
     judges: tuple[str, ...] = ()
     possibly_paid_twice: int = 0
     """Calls for this study that were in flight when their process was killed."""
+    longest_pause: float | None = None
+    """Seconds after which a paused run is stopped; None: never."""
 
     @property
     def waiting(self) -> tuple[str, ...]:

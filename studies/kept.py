@@ -15,15 +15,17 @@ import secrets
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.feather as feather
 
+from studies.fingerprint import CodeMissing, fingerprint
+
 LEAST: Final = 300_000
 """Rows from which a frame is worth a file: fewer are made again as fast."""
-_MADE_BY: Final = ("frame", "columns", "truth", "suspects", "suspect_rules", "records", "rows")
 _STAMP: Final = b"evenhand"
 
 
@@ -112,13 +114,20 @@ def _stamp(version: tuple[str, int]) -> bytes:
     return json.dumps([_code(), *version]).encode()
 
 
+_MAKERS: Final[list[ModuleType]] = []
+
+
+def register_maker(module: ModuleType) -> None:
+    """Name the module whose code, with all it imports, makes what is kept. The store registers
+    itself: it imports this module, which therefore cannot import the store."""
+    if module not in _MAKERS:
+        _MAKERS.append(module)
+        _code.cache_clear()
+
+
 @lru_cache(maxsize=1)
 def _code() -> str:
-    """Changes with the code that makes frames, so that nobody has to remember a number."""
-    folder = Path(__file__).parent
-    texts = [
-        (folder / f"{name}.py").read_bytes()
-        for name in _MADE_BY
-        if (folder / f"{name}.py").exists()
-    ]
-    return hashlib.sha256(b"\x1f".join([*texts, pd.__version__.encode()])).hexdigest()[:16]
+    """Changes with the code that selects the rows of a frame and makes it, and with pandas."""
+    if not _MAKERS:
+        raise CodeMissing("no module has registered as the maker of frames; import studies.store")
+    return fingerprint(*_MAKERS, versions=(pd.__version__,))

@@ -49,12 +49,14 @@ QUESTION: Final = _words(
     """
 )
 _POLITE: Final = re.compile(
-    r"^(?:(?:hi|hello|hey|please|kindly|now|ok|okay|then|first|next)\b[\s,!.:;-]*"
+    r"(?:(?:hi|hello|hey|please|kindly|now|ok|okay|then|first|next)\b[\s,!.:;-]*"
     r"|(?:can|could|would|will) you (?:please |kindly |maybe |just )*"
     r"|(?:i|we)(?:'d| would) like you to |(?:i|we) (?:want|need|ask) you to "
-    r"|(?:your task is|you are asked|you need|try|help me|i need help) to |let's )",
+    r"|(?:your task is|you are asked|you need|try|help me|i need help) to |let's )\s*",
     re.IGNORECASE,
 )
+_READ: Final = 400
+"""Characters after the polite words that are read."""
 _WORD: Final = re.compile(r"[^\W\d_][\w'’-]*|\d[\d.,]*|[.,;:!?()\[\]\"“”\n]")
 _STOPS: Final = _words(
     """
@@ -121,14 +123,16 @@ def _ordered(counts: Counter[str]) -> list[tuple[str, int]]:
 def opening(instruction: str) -> tuple[str, str]:
     """("write", "poem"), ("question", "") or ("", "")."""
     text = instruction.strip().lstrip("#*-•>\"'“ \t\n")
-    while match := _POLITE.match(text):
-        text = text[match.end() :].lstrip()
-    words = [word.lower().replace("’", "'") for word in _WORD.findall(text[:400])]
+    start = 0
+    while match := _POLITE.match(text, start):  # no copy of the rest: there may be thousands
+        start = match.end()
+    text = text[start : start + _READ]
+    words = [word.lower().replace("’", "'") for word in _WORD.findall(text)]
     if not words:
         return "", ""
     if words[0] in VERBS:
         return words[0], _object(words[1:])
-    sentence = text[:400].partition("\n")[0]
+    sentence = text.partition("\n")[0]
     return ("question" if words[0] in QUESTION or _asks(sentence) else ""), ""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
 import threading
 import time
 from collections import Counter
@@ -26,7 +27,7 @@ from studies.ballots import (
 )
 from studies.errors import StoreUnusable, StudyError
 from studies.frame import frame_from_rows
-from studies.kept import forget, keep, keep_value, read_kept, read_value
+from studies.kept import forget, keep, keep_value, read_kept, read_value, register_maker
 from studies.past_runs import PastRun as PastRun
 from studies.past_runs import past_runs
 from studies.recent import Recent
@@ -39,6 +40,8 @@ from studies.study import Study, parse
 from studies.versions import Value, Versions
 from studies.vote_facts import with_vote_facts
 from studies.writer import Writer
+
+register_maker(sys.modules[__name__])
 
 FRAMES: Final = 32
 """Studies whose frames stay in memory: strangers make many."""

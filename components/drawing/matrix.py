@@ -63,6 +63,9 @@ _SYLLABLE: Final = re.compile(
     r"(?<=[aeiouy][^\Waeiouy])(?=[^\Waeiouy][aeiouy]\w{2,})", re.IGNORECASE
 )
 """Between the consonants of vowel, consonant, consonant, vowel; at least four letters follow."""
+_LETTERS: Final = re.compile(r"[^\W\d_]+")
+_UNBROKEN: Final = re.compile(rf"[^\s{_SOFT}/_-]{{12}}(?=[^\s{_SOFT}/_-])")
+_BREAKS: Final = re.compile(rf"[-_/]|{_BREAK}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,9 +239,11 @@ def _named(name: str, bold: bool) -> str:
 def _wrapped(name: str) -> str:
     """Names may break after - _ / and inside long words: between syllables, else anywhere."""
     long = 10 if " " in name else 9  # where there are spaces, a line ends there first
-    out = re.sub(rf"[^\W\d_]{{{long},}}", lambda word: _SYLLABLE.sub(_SOFT, word.group()), name)
-    out = re.sub(rf"[^\s{_SOFT}/_-]{{12}}(?=[^\s{_SOFT}/_-])", rf"\g<0>{_BREAK}", out)
-    return re.sub(rf"[-_/]|{_BREAK}", lambda m: m.group().strip(_BREAK) + "<wbr>", safe(out))
+    out = _LETTERS.sub(
+        lambda word: _SYLLABLE.sub(_SOFT, word[0]) if len(word[0]) >= long else word[0], name
+    )
+    out = _UNBROKEN.sub(rf"\g<0>{_BREAK}", out)
+    return _BREAKS.sub(lambda m: m.group().strip(_BREAK) + "<wbr>", safe(out))
 
 
 def _cell(row: str, column: str, view: _View) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import gradio as gr
@@ -83,7 +84,7 @@ class Look:
     def pause(self, name: str, which: str) -> list[Any]:
         run = self._engine.running(name)
         if run is not None:
-            (run.resume if run.state == "paused" else run.pause)()
+            (partial(resume, run) if run.state == "paused" else run.pause)()
         return self(name, which)
 
     def stop(self, name: str, which: str) -> list[Any]:
@@ -99,7 +100,7 @@ class Look:
         do: dict[str, Callable[[], object]] = {
             "start": lambda: begin(self._store, self._engine, name),
             "allow": lambda: self._allow(asked.get("variable"), asked.get("origin")),
-            "go": lambda: self._steer(name, lambda run: run.resume()),
+            "go": lambda: self._steer(name, resume),
             "raise": lambda: self._raise(name, asked.get("budget")),
             "leave_out": lambda: self._steer(
                 name, lambda run: run.leave_out(str(asked.get("judge")))
@@ -141,6 +142,14 @@ class Look:
             consents.allow(Pair(str(variable), str(origin)))
         except (PlanError, OSError) as error:
             gr.Warning(safe(error))
+
+
+def resume(run: Run) -> None:
+    """Ask on; while all places are taken, say so and leave the run paused."""
+    try:
+        run.resume()
+    except PlanError as error:
+        gr.Warning(safe(error), title="Still paused", duration=None)
 
 
 def _calls(value: object) -> int:

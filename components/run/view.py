@@ -50,7 +50,7 @@ def _longest_wait(snapshot: Snapshot | None) -> float:
 
 def _lead(facts: Facts) -> str:
     if facts.paused:
-        return "Paused: no new call. Answers in flight are still stored; they are paid for."
+        return f"Paused: no new call. Answers in flight are still stored.{_pause_limit(facts)}"
     if facts.on:
         if _longest_wait(facts.snapshot):
             return "The endpoint asked us to slow down. Nothing is lost, nothing is asked twice."
@@ -58,6 +58,14 @@ def _lead(facts: Facts) -> str:
     if facts.missing.asks:
         return "Only what is missing is asked."
     return "All asked. A second run makes no call."
+
+
+def _pause_limit(facts: Facts) -> str:
+    """Where others wait for a place, a pause does not last for ever."""
+    longest = facts.snapshot.longest_pause if facts.snapshot else None
+    if longest is None:
+        return ""
+    return f" A run paused for {duration(longest)} is stopped; its answers stay."
 
 
 def show_progress(facts: Facts) -> str:

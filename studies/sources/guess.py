@@ -35,10 +35,9 @@ _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "rank": ("rank", "human_rank"),
 }  # fmt: skip
 _ANSWER: Final = r"(?:(?:response|answer|output|prediction|completion|generation|resp|ans)s?)"
-_AROUND: Final = re.compile(
-    rf"(?:{_ANSWER}[ _.:-]+(?P<after>.+)|(?P<before>.+?)[ _.:-]+{_ANSWER})",
-    re.IGNORECASE,
-)
+_BETWEEN: Final = " _.:-"
+_STARTS: Final = re.compile(rf"{_ANSWER}(?=[{_BETWEEN}].)", re.IGNORECASE)
+_ENDS: Final = re.compile(rf"(?<=.[{_BETWEEN}]){_ANSWER}\Z", re.IGNORECASE)
 _SIDES: Final = (("first", "second"), ("a", "b"))
 
 
@@ -94,8 +93,14 @@ def _is_long(guess: Mapping[str, str]) -> bool:
 
 def _answer_of(column: str) -> str:
     """`gpt4_response`, `prediction:llava`: the contestant in a column's name."""
-    match = _AROUND.fullmatch(column.strip())
-    return (match["after"] or match["before"]) if match else ""
+    name = column.strip()
+    if "\n" in name:
+        return ""
+    if start := _STARTS.match(name):
+        return name[start.end() :].lstrip(_BETWEEN) or name[-1]
+    if end := _ENDS.search(name):
+        return name[: end.start()].rstrip(_BETWEEN) or name[0]
+    return ""
 
 
 def _nested(column: str, rows: Sequence[Mapping[str, Any]]) -> bool:

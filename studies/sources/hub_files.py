@@ -48,16 +48,16 @@ def check_cards(repo: str, commit: str, token: str | bool) -> None:
                 raise _outside(repo, named)
 
 
-_FRONT: Final = re.compile(r"\s*---[\r\n]+(.*?)[\r\n]+---\s*?(?:[\r\n]|$)", re.DOTALL)
-"""The head of a card: up to a line that is three dashes, whatever stands in the lines between."""
+_FRONT_START: Final = re.compile(r"\s*---[\r\n]+")
+_FRONT_END: Final = re.compile(r"[\r\n]---\s*?(?:[\r\n]|$)")
 
 _LEADS_OUT: Final = ("..", "::", "://", ":\\")
 
 
 def data_files(card: str) -> Iterator[str]:
     """Every path that a card names as data."""
-    front = _FRONT.match(card)
-    text = front[1] if front else card
+    front = front_of(card)
+    text = card if front is None else front
     try:
         values = yaml.load(text, Bounded)
     except TooMuch as error:
@@ -69,6 +69,19 @@ def data_files(card: str) -> Iterator[str]:
         if isinstance(config, dict):
             yield from _texts(config.get("data_files"))
             yield from _texts(config.get("data_dir"))
+
+
+def front_of(card: str) -> str | None:
+    """The YAML head of a card: from a line of three dashes to the next such line, whatever is
+    between. None if there is no head. Two searches, since one pattern for both takes quadratic
+    time on a card of empty lines."""
+    start = _FRONT_START.match(card)
+    if start is None:
+        return None
+    if end := _FRONT_END.search(card, start.end()):
+        return card[start.end() : end.start()].rstrip("\r\n")
+    empty = start[0].endswith(("\n\n", "\r\r", "\r\n", "\n\r"))
+    return "" if empty and _FRONT_END.match(card, start.end() - 1) else None
 
 
 def _texts(value: Any) -> Iterator[str]:

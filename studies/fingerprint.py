@@ -1,0 +1,86 @@
+"""A hash of the project's code that a module depends on.
+
+Files made by one release must not be read by another whose code would make them otherwise. The
+modules come from the import statements, so a file that is moved, added or renamed is followed.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.machinery
+import importlib.util
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+Read = Callable[[Path], bytes]
+
+
+class CodeMissing(RuntimeError):
+    """The source of a module cannot be read: no fingerprint would be true."""
+
+
+def fingerprint(
+    *roots: ModuleType, versions: Iterable[str] = (), read: Read = Path.read_bytes
+) -> str:
+    """The hash of the roots and of every module of the project that they import, at any distance.
+
+    `versions`: those of the libraries that a result depends on.
+    """
+    found = sources(*roots, read=read)
+    parts = [name.encode() + b"\0" + text for name, text in sorted(found.items())]
+    whole = b"\x1f".join([*parts, *(version.encode() for version in versions)])
+    return hashlib.sha256(whole).hexdigest()[:16]
+
+
+def sources(*roots: ModuleType, read: Read = Path.read_bytes) -> dict[str, bytes]:
+    """By module name: the source of the roots and of what they import from their own packages."""
+    packages = {root.__name__.partition(".")[0] for root in roots}
+    found: dict[str, bytes] = {}
+    waiting = [root.__name__ for root in roots]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found[name] = _source(name, read)
+            waiting += [one for one in imported(found[name]) if one.partition(".")[0] in packages]
+    return found
+
+
+def imported(source: bytes) -> Iterator[str]:
+    """The modules that a source imports, inside functions too."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            if node.level:
+                raise CodeMissing("a relative import cannot be followed; name the module in full")
+            module = node.module or ""
+            yield module
+            yield from _submodules(module, (alias.name for alias in node.names))
+
+
+def _submodules(module: str, names: Iterable[str]) -> Iterator[str]:
+    """Of the names taken from a package, those that are modules."""
+    if (spec := _spec(module)) is None or spec.submodule_search_locations is None:
+        return
+    yield from (whole for name in names if _spec(whole := f"{module}.{name}") is not None)
+
+
+def _spec(name: str) -> importlib.machinery.ModuleSpec | None:
+    try:
+        return importlib.util.find_spec(name)
+    except (ImportError, ValueError):
+        return None
+
+
+def _source(name: str, read: Read) -> bytes:
+    spec = _spec(name)
+    if spec is None or not spec.origin:
+        raise CodeMissing(f"module {name} is imported and cannot be found; reinstall Evenhand")
+    try:
+        return read(Path(spec.origin))
+    except OSError as error:
+        raise CodeMissing(
+            f"the source of module {name} cannot be read ({error.strerror}); reinstall Evenhand"
+        ) from error

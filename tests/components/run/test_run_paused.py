@@ -1,0 +1,79 @@
+"""Pauses on a shared page: a refused Resume, and a run that was stopped because of its pause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from components.access import LOCAL, PUBLIC
+from components.live import LiveViews
+from components.run.acts_tab import Look
+from components.run.past import show_runs
+from judges.shared import RunLimits
+from studies.guarded import VisitorsStore
+from studies.store import Store
+from studies.visitors import visiting
+from tests.judge_server import JudgeServer
+from tests.judges.test_allowance import KEY, lent, shared, start, study, visitors
+from tests.judges.test_runs import until
+
+
+@pytest.fixture
+def guarded(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[VisitorsStore]:
+    monkeypatch.setenv(KEY, "the-owners-own-key")
+    made = VisitorsStore(store)
+    yield made
+    made.close()
+
+
+def test_a_refused_resume_is_said_and_the_run_stays_paused(
+    guarded: VisitorsStore, tmp_path: Path
+) -> None:
+    first, second = visitors(2)
+    limits = RunLimits(asks=100, each=1, at_once=1, concurrency=2, longest_pause=1800.0)
+    with (
+        JudgeServer(latency=0.2) as server,
+        shared(guarded, lent(server.base_url), limits) as engine,
+    ):
+        look = Look(guarded, engine, LiveViews(guarded))
+        with visiting(first):
+            study(guarded, tmp_path, "one", server.base_url, items=20)
+            run = start(engine, guarded, "one")
+            shown = " ".join(map(str, look.pause("one", "")))
+            until(lambda: run.idle)
+        assert "A run paused for 30 min" in shown
+        with visiting(second):
+            study(guarded, tmp_path, "two", server.base_url, items=20)
+            start(engine, guarded, "two")
+        with visiting(first), pytest.warns(UserWarning, match="Yours stays paused"):
+            look.pause("one", "")
+        assert run.state == "paused"
+
+
+def test_the_page_and_past_runs_have_the_reason_of_a_stop_after_a_long_pause(
+    guarded: VisitorsStore, tmp_path: Path
+) -> None:
+    (who,) = visitors(1)
+    limits = RunLimits(asks=100, each=1, at_once=1, concurrency=2, longest_pause=0.2)
+    with (
+        JudgeServer(latency=0.05) as server,
+        shared(guarded, lent(server.base_url), limits) as engine,
+        visiting(who),
+    ):
+        look = Look(guarded, engine, LiveViews(guarded))
+        study(guarded, tmp_path, "one", server.base_url, items=20)
+        run = start(engine, guarded, "one")
+        run.pause()
+        assert run.wait(20)
+        shown = " ".join(map(str, look("one", "")))
+        past = show_runs(guarded, "one", "This study", "")
+    assert "without being resumed; start again to go on" in shown
+    assert "without being resumed" in past
+
+
+def test_only_a_public_page_limits_pauses() -> None:
+    assert LOCAL.run_limits.longest_pause is None
+    assert PUBLIC.run_limits.longest_pause == 1800.0
+    assert PUBLIC.run_limits.paused == 64

@@ -1,0 +1,216 @@
+"""Time that grows with the length of a foreign text, never with its square.
+
+Replies, answers, study files, prompts, column names and addresses come from outside. One
+expression that backtracks over them holds a worker for minutes.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import Final
+
+import pytest
+
+from components.drawing.matrix import _wrapped
+from components.format import rich, safe_plot
+from components.inspect.diff import word_difference
+from components.protocol.published import short_model
+from components.study.errands import plain_name
+from components.suspects.marked import suspicious_html
+from judges.addresses import Rules, check_url
+from judges.describe import without_thoughts
+from judges.formats import FORMATS
+from judges.normalise import clean
+from judges.template import fill, misspelt_braces, pieces, unknown_variables
+from judges.vault import redacted
+from judges.verdict import marker_span, read
+from studies.errors import EvenhandError
+from studies.formulas import bare, guarded
+from studies.openings import opening
+from studies.places import check_place, expanded
+from studies.sources.guess import guess_mapping
+from studies.sources.hub import address_of
+from studies.sources.hub_files import front_of
+from studies.sources.visit_bench import listed
+from studies.suspects import is_suspect, spans
+from tests.pattern_attacks import (
+    COMMON,
+    Attack,
+    Use,
+    attacks_on,
+    compiled_patterns,
+    inline_patterns,
+)
+
+SHORT: Final = 2_500
+LONG: Final = 40_000
+SLOW_WHEN_SHORT: Final = 0.002
+"""Seconds from which an attack is repeated with the long text. Only that one can fail."""
+SLOW_WHEN_LONG: Final = 0.75
+"""Seconds of CPU. Linear patterns take below 0.1, quadratic ones above 1.5."""
+MEGABYTE: Final = 1_000_000
+MADE_AT_IMPORT: Final = {"studies/suspect_rules.py"}
+"""Files with a function that compiles patterns for the constants of its module."""
+
+
+class TooSlow(Exception):
+    """An expression used up its time."""
+
+
+@contextmanager
+def cpu_limit(seconds: float) -> Iterator[None]:
+    """Raise after so many seconds of CPU: the expression engine checks for signals."""
+
+    def stop(*_: object) -> None:
+        raise TooSlow
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def apply(pattern: re.Pattern[str], method: str, text: str) -> None:
+    if method in ("sub", "subn"):
+        pattern.sub("", text)
+    elif method == "finditer":
+        for _ in pattern.finditer(text):
+            pass
+    else:
+        getattr(pattern, method)(text)
+
+
+def slow_attacks(use: Use) -> list[tuple[str, Attack]]:
+    """The first attack under which a pattern takes more than linear time."""
+    for attack in attacks_on(use.pattern):
+        for method in sorted(use.methods):
+            try:
+                with cpu_limit(SLOW_WHEN_LONG):
+                    began = time.perf_counter()
+                    apply(use.pattern, method, attack.text(SHORT))
+                    if time.perf_counter() - began > SLOW_WHEN_SHORT:
+                        apply(use.pattern, method, attack.text(LONG))
+            except TooSlow:
+                return [(method, attack)]
+    return []
+
+
+def test_the_attacks_find_the_patterns_that_were_quadratic() -> None:
+    quadratic = (
+        (r"(?s)\s*<think>.*?</think>\s*", "sub"),
+        (r"\$\{([^}]*)\}", "findall"),
+        (r"(?:answer[ _.:-]+(.+)|(.+?)[ _.:-]+answer)", "fullmatch"),
+        (r"(?s)\s*---[\r\n]+(.*?)[\r\n]+---\s*?(?:[\r\n]|$)", "match"),
+        (r"\s+$", "sub"),
+    )
+    for pattern, method in quadratic:
+        assert slow_attacks(Use(pattern, re.compile(pattern), {method})), pattern
+    assert not slow_attacks(Use("linear", re.compile(r"\[\[([^\[\]\n]{0,80})\]\]"), {"finditer"}))
+
+
+def test_every_pattern_of_the_project_takes_linear_time() -> None:
+    uses = compiled_patterns()
+    inline, unread = inline_patterns()
+    assert len(uses) > 60, "the modules' patterns were not found"
+    slow = {use.name: found for use in [*uses, *inline] if (found := slow_attacks(use))}
+    assert not slow
+    other = [place for place in unread if place.split(":")[0] not in MADE_AT_IMPORT]
+    assert not other, "a pattern built inside a function is not tested: compile it in the module"
+
+
+# ------------------------------------------------------------------- functions, with a megabyte
+
+
+def read_and_box(name: str, text: str) -> None:
+    read(name, text)
+    marker_span(name, text)
+
+
+def read_after(name: str, text: str) -> None:
+    """A reader goes further where its marker occurs, before the text and behind it."""
+    read_and_box(name, f"{MARKERS} {text} {MARKERS}")
+
+
+def check_address(text: str) -> None:
+    check_url(f"https://{text}", Rules(strict=True))
+
+
+READERS: Final[dict[str, Callable[[str], object]]] = {
+    **{name: partial(read_and_box, name) for name in FORMATS},
+    **{f"{name} after markers": partial(read_after, name) for name in FORMATS},
+    "clean": clean,
+    "thoughts": without_thoughts,
+    "suspects": spans,
+    "suspect words": lambda text: spans(f"judge choose ignore [[a]] {text}"),
+    "is suspect": is_suspect,
+    "suspects on the page": suspicious_html,
+    "redaction": redacted,
+    "template": lambda text: fill(text, dict.fromkeys(name for name, v in pieces(text) if v)),
+    "unknown variables": unknown_variables,
+    "misspelt braces": misspelt_braces,
+    "opening": opening,
+    "place": expanded,
+    "check of a place": check_place,
+    "hub address": lambda text: address_of(f"hub:{text}"),
+    "card": front_of,
+    "card after dashes": lambda text: front_of(f"---\n{text}"),
+    "listed": lambda text: listed(f"https://{text}"),
+    "columns": lambda text: guess_mapping([text, f"answer_{text}", f"{text}_answer"], []),
+    "formula": guarded,
+    "bare formula": bare,
+    "endpoint": check_address,
+    "file name": plain_name,
+    "matrix name": _wrapped,
+    "bold": rich,
+    "plot": safe_plot,
+    "model": short_model,
+    "difference": lambda text: word_difference(text, text[1:]),
+}
+MARKERS: Final = (
+    "[[ final answer: answer: final verdict is: selection: grading: grade: [result] "
+    '{"winner": "a"} response a visual factuality score: overall, response a is better'
+)
+UNITS: Final = (
+    *COMMON, "please ", "can you ", "{{ ", "{{a", "$a", "[[a", "[[a]] ", "[[A>B]]", "answer: ",
+    "selection: ", "option 1 ", "grading: ", '{"winner": ', '{"a":', "http://a,", "choose ",
+    "ignore all ", "as the judge ", "you must ", "https://", "answer_", "&", "$", "\x00", "\x1b[",
+)  # fmt: skip
+
+
+PART: Final = 10_000
+SLOW_PART: Final = 0.05
+"""Seconds from which a text of `PART` characters is followed by one eight times as long."""
+SLOW_LONG: Final = 2.0
+"""Seconds of CPU for the longer one: linear readers take below 0.2, quadratic ones above 6."""
+SLOW_MEGABYTE: Final = 10.0
+"""Seconds of CPU. The slowest linear reader takes two; a quadratic one takes an hour."""
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_foreign_text_is_read_in_linear_time(name: str) -> None:
+    for unit in UNITS:
+        text = unit * (PART // len(unit))
+        began = time.perf_counter()
+        run_within(SLOW_LONG, READERS[name], text)
+        if time.perf_counter() - began > SLOW_PART:
+            run_within(SLOW_LONG, READERS[name], text * 8)
+
+
+@pytest.mark.parametrize("name", [name for name in READERS if not name.endswith("markers")])
+def test_a_megabyte_is_read(name: str) -> None:
+    for unit in (" ", "<think>"):
+        run_within(SLOW_MEGABYTE, READERS[name], unit * (MEGABYTE // len(unit)))
+
+
+def run_within(limit: float, function: Callable[[str], object], text: str) -> None:
+    """Call the function; it may refuse the text, but not take longer than the limit of CPU."""
+    with cpu_limit(limit), suppress(EvenhandError):
+        function(text)
