@@ -17,28 +17,28 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
 from starlette.middleware import Middleware
 
-from components import demo
-from components.access import Access, mode
-from components.allowed_hosts import Hosts, configured_hosts, serve_only
-from components.gate import Gate
+from components.layout.theme import appearance_settings
 from components.page_tab import create_page
-from components.queue_tab import open_queue
-from components.room import Room
-from components.space import FROZEN, SEED
-from components.theme import launch_look
-from judges import redaction
-from judges.allowance import house
-from judges.engine import Engine
-from judges.shared import SharedEngine
-from studies import snapshot
-from studies.database import default_path
+from components.server.access import Access, current_access
+from components.server.allowed_hosts import Hosts, configured_hosts, serve_only
+from components.server.fair_queue_tab import configure_queue
+from components.server.memory import limit_heap_retention
+from components.server.request_limits import RequestLimits
+from components.server.temp_files import TempFileQuota
+from components.share.publish import FROZEN_STORE, SEED_STORE
+from components.study.plan import demo_studies
+from judges.engine.engine import Engine
+from judges.engine.public_engine import PublicEngine
+from judges.money.host_key import load_host_key
+from judges.security import redaction
 from studies.errors import EvenhandError
-from studies.guarded import VisitorsStore
-from studies.heap import give_back_large
-from studies.reaper import Reaper
-from studies.store import Store
+from studies.sharing import hub_backup
+from studies.sharing.expiry import ExpiryThread
+from studies.sharing.visitor_store import VisitorStore
+from studies.store.database import default_store_path
+from studies.store.store import Store
 
-HERE = Path(__file__).resolve().parent
+APP_FOLDER = Path(__file__).resolve().parent
 
 
 def port_is_free(host: str, port: int) -> bool:
@@ -51,7 +51,7 @@ def port_is_free(host: str, port: int) -> bool:
     return True
 
 
-def options(arguments: list[str] | None = None) -> argparse.Namespace:
+def parse_options(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     on_space = "SPACE_ID" in os.environ
     parser.add_argument("--host", default="0.0.0.0" if on_space else "127.0.0.1")
@@ -63,39 +63,39 @@ def options(arguments: list[str] | None = None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def open_store(path: Path | None, here: Path = HERE) -> tuple[Store, bool]:
+def open_store(path: Path | None, here: Path = APP_FOLDER) -> tuple[Store, bool]:
     """The store, and whether it is only to be shown.
 
     A frozen study lies beside this file: it is shown from a copy, so that the folder stays as it
     is. A published one begins with its seed, once.
     """
-    if (here / FROZEN).is_file():
-        copy = Path(tempfile.mkdtemp(prefix="evenhand-")) / FROZEN
-        shutil.copyfile(here / FROZEN, copy)
+    if (here / FROZEN_STORE).is_file():
+        copy = Path(tempfile.mkdtemp(prefix="evenhand-")) / FROZEN_STORE
+        shutil.copyfile(here / FROZEN_STORE, copy)
         return Store(copy), True
-    target = path or default_path()
-    if kept := snapshot.settings():
-        snapshot.restore(target, *kept)
-    if (here / SEED).is_file() and not target.exists():
+    target = path or default_store_path()
+    if kept := hub_backup.snapshot_settings():
+        hub_backup.restore_snapshot(target, *kept)
+    if (here / SEED_STORE).is_file() and not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(here / SEED, target)
+        shutil.copyfile(here / SEED_STORE, target)
     store = Store(target)
-    demo.open_demo(store)
+    demo_studies.open_demo(store)
     return store, False
 
 
-def open_doors(store: Store, access: Access) -> tuple[Store, Engine]:
+def build_store_and_engine(store: Store, access: Access) -> tuple[Store, Engine]:
     """The store as the page sees it and the engine that asks: whole on one's own machine, guarded
     where strangers share them."""
     if not access.public:
         return store, Engine()
-    shown = VisitorsStore(
+    shown = VisitorStore(
         store, most_studies=access.studies or 0, open_votes=access.open_votes
     )  # fmt: skip
-    return shown, SharedEngine(shown, access.run_limits, house())
+    return shown, PublicEngine(shown, access.run_limits, load_host_key())
 
 
-def launch_rules(access: Access) -> dict[str, Any]:
+def launch_settings(access: Access) -> dict[str, Any]:
     """What never differs but in size: no trace of an error, no statistics, no file of the disk."""
     return {
         "show_error": False,
@@ -106,25 +106,25 @@ def launch_rules(access: Access) -> dict[str, Any]:
     }
 
 
-def look(access: Access, room: Room | None, hosts: Hosts) -> dict[str, Any]:
+def page_settings(access: Access, room: TempFileQuota | None, hosts: Hosts) -> dict[str, Any]:
     """How the page looks, behind checks of the hosts, routes and sizes of requests."""
-    made = launch_look()
+    made = appearance_settings()
     made["app_kwargs"]["lifespan"] = serve_only(hosts)
-    gate = Middleware(Gate, most_uploaded=access.uploads or 0, room=room)
+    gate = Middleware(RequestLimits, most_uploaded=access.upload_bytes or 0, room=room)
     made["app_kwargs"]["middleware"].insert(0, gate)
     return made
 
 
-def _end(*_: object) -> None:
+def _exit_on_signal(*_: object) -> None:
     """A Space is stopped by a signal, and so is a service: what is in flight is stored and the last
     snapshot made, as after Ctrl-C."""
     sys.exit(0)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    chosen, access = options(arguments), mode()
-    give_back_large()
-    redaction.install()
+    chosen, access = parse_options(arguments), current_access()
+    limit_heap_retention()
+    redaction.install_redaction()
     if not port_is_free(chosen.host, chosen.port):
         print(
             f"error: port {chosen.port} on {chosen.host} is taken. Is another Evenhand running? "
@@ -135,25 +135,25 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         hosts = configured_hosts(chosen.host, public=access.public)
         store, frozen = open_store(chosen.store)
-        shown, engine = (store, None) if frozen else open_doors(store, access)
+        shown, engine = (store, None) if frozen else build_store_and_engine(store, access)
     except EvenhandError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    kept = None if frozen else snapshot.settings()
-    keeper = snapshot.Keeper(store, *kept) if kept else None
-    reaper = Reaper(store, access.kept_days) if access.kept_days and not frozen else None
-    room = Room(access.passing) if access.passing else None
+    kept = None if frozen else hub_backup.snapshot_settings()
+    keeper = hub_backup.BackupThread(store, *kept) if kept else None
+    reaper = ExpiryThread(store, access.expiry_days) if access.expiry_days and not frozen else None
+    room = TempFileQuota(access.temp_bytes) if access.temp_bytes else None
     blocks = create_page(shown, engine)
-    open_queue(blocks, access)
-    settings = {"server_name": chosen.host, "server_port": chosen.port, **launch_rules(access)}
+    configure_queue(blocks, access)
+    settings = {"server_name": chosen.host, "server_port": chosen.port, **launch_settings(access)}
     if chosen.mcp:
         if find_spec("mcp") is None:
             print("error: --mcp needs: pip install -r requirements-mcp.txt", file=sys.stderr)
             return 2
         settings["mcp_server"] = True
-    signal.signal(signal.SIGTERM, _end)
+    signal.signal(signal.SIGTERM, _exit_on_signal)
     try:
-        blocks.launch(**settings, **look(access, room, hosts))
+        blocks.launch(**settings, **page_settings(access, room, hosts))
     finally:
         if reaper:
             reaper.close()

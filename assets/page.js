@@ -65,7 +65,7 @@
   const plot = (element, props, trigger, watch, path) => {
     const node = element.querySelector(".eh-plot");
     let frame = 0, busy = false, again = false, bound = false, last = "", text = null, read = null;
-    // The figure comes as text (see components/plot.py); it is read once.
+    // The figure comes as text (see components/layout/widgets.py); it is read once.
     const given = () => { if (props.value !== text) { text = props.value; read = typeof text === "string" && text ? JSON.parse(text) : text; } return read; };
     const clear = () => { if (node.data) window.Plotly.purge(node); node.replaceChildren(); node.removeAttribute("aria-label"); node.removeAttribute("role"); node.figure = null; evenhand.replay(node, null); bound = false; last = ""; };
     const draw = async () => {
@@ -291,7 +291,7 @@
   if (evenhand.form) return;
   const keys = {};                              // judge -> {key, url}: here, and in the requests of a run or a test; nowhere else
   const removed = {}, refused = {};             // judge -> the host of a key that was deleted; judge -> why a key was not taken
-  const LONGEST_KEY = 512;                      // as LONGEST in judges/vault.py
+  const LONGEST_KEY = 512;                      // as LONGEST in judges/security/key_store.py
   const boxes = new Set(), lines = {};          // the pieces of the form; the invisible components that carry values to the server
   let waiting = [], number = 0, typed = 0, focused = "";
 

@@ -8,23 +8,23 @@ import os
 import sys
 from pathlib import Path
 
-from components import access
-from components.report import write_report
-from components.space import freeze, publish, push
-from studies.store import Store, existing
-from studies.terminal import ended
+from components.server import access
+from components.share.publish import freeze, publish, push_space
+from components.share.report import write_report
+from studies.store.store import Store, open_existing_store
+from studies.terminal import run_command
 
 
 def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
-    return ended(lambda: _done(options))
+    return run_command(lambda: _run_command(options))
 
 
-def _done(options: argparse.Namespace) -> int:
+def _run_command(options: argparse.Namespace) -> int:
     if options.command is print_access:
         print_access()
         return 0
-    store = existing(options.store)
+    store = open_existing_store(options.store)
     options.command(store, options)
     store.close()
     return 0
@@ -35,7 +35,12 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True)
     for name, command, told, target in (
         ("report", make_report, "one HTML file that opens offline", "the file to write"),
-        ("freeze", make_frozen, "a read-only page with its data, no judges", "the folder to make"),
+        (
+            "freeze",
+            make_frozen_page,
+            "a read-only page with its data, no judges",
+            "the folder to make",
+        ),
         ("publish", make_space, "a Space: front matter, app, the study", "the folder to make"),
     ):
         sub = commands.add_parser(name, help=told, description=told)
@@ -51,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def print_access() -> None:
-    print(access.markdown())
+    print(access.access_table())
 
 
 def make_report(store: Store, options: argparse.Namespace) -> None:
@@ -59,21 +64,21 @@ def make_report(store: Store, options: argparse.Namespace) -> None:
     print(f"{options.target}: {size / 1e6:.1f} MB, opens in any browser without a network")
 
 
-def make_frozen(store: Store, options: argparse.Namespace) -> None:
+def make_frozen_page(store: Store, options: argparse.Namespace) -> None:
     freeze(store, options.study, options.target)
     print(f"{options.target}: pip install -r requirements.txt && python app.py")
-    _push(options)
+    _push_if_named(options)
 
 
 def make_space(store: Store, options: argparse.Namespace) -> None:
     publish(store, options.study, options.target)
     print(f"{options.target}: a Space, ready to push")
-    _push(options)
+    _push_if_named(options)
 
 
-def _push(options: argparse.Namespace) -> None:
+def _push_if_named(options: argparse.Namespace) -> None:
     if options.push:
-        print(push(options.target, options.push, token=os.environ.get("HF_TOKEN")))
+        print(push_space(options.target, options.push, token=os.environ.get("HF_TOKEN")))
 
 
 if __name__ == "__main__":

@@ -15,34 +15,34 @@ from typing import Any
 
 import gradio as gr
 
-from components.study.bench import planned
-from components.visitors_tab import entering
-from judges.engine import Engine
-from judges.errors import PlanError
+from components.server.visitor_identity_tab import visitor_context
+from components.study.plan.study_preview import plan_from_text
+from judges.engine.engine import Engine
+from judges.judge_errors import PlanError
 from judges.models.embedded import EmbeddedUnavailable
 from judges.models.weights import WeightsMissing
-from judges.plan import forecast, owned, save_plan
-from metrics.summary import measure
+from judges.planning.plan import assign_owner, make_forecast, save_plan
+from metrics.summary.summary import summarise_frame
 from studies.errors import EvenhandError
-from studies.flags import Flags
-from studies.guarded import VisitorsStore
-from studies.store import Store
-from studies.verified import checks_of
-from studies.visitors import SHORTEST
+from studies.exchange.injection_flags import InjectionFlags
+from studies.people.verifications import current_checks
+from studies.sharing.visitor_store import VisitorStore
+from studies.sharing.visitors import MIN_SECRET_CHARS
+from studies.store.store import Store
 
-_TOLD = (EvenhandError, PlanError, WeightsMissing, EmbeddedUnavailable)
+_REPORTED_ERRORS = (EvenhandError, PlanError, WeightsMissing, EmbeddedUnavailable)
 
 
 def build(store: Store, engine: Engine | None) -> None:
     """Inside the Blocks of the page. Without an engine nothing that asks is offered."""
-    offered = [*looking(store), *(asking(store, engine) if engine else ())]
+    offered = [*read_functions(store), *(run_functions(store, engine) if engine else ())]
     for function in offered:
-        told = _told(function)
-        shared = _with_token(told, store) if isinstance(store, VisitorsStore) else told
+        told = _with_readable_errors(function)
+        shared = _with_token(told, store) if isinstance(store, VisitorStore) else told
         gr.api(shared, api_name=function.__name__)
 
 
-def looking(store: Store) -> tuple[Callable[..., Any], ...]:
+def read_functions(store: Store) -> tuple[Callable[..., Any], ...]:
     """What can be asked of a page that only shows."""
 
     def list_studies() -> list[dict]:
@@ -69,10 +69,10 @@ def looking(store: Store) -> tuple[Callable[..., Any], ...]:
         unknown = set(wanted) - {"judge", "prompt", "category"}
         if unknown:
             raise gr.Error(f"by: {', '.join(sorted(unknown))} is none of judge, prompt, category")
-        return measure(
+        return summarise_frame(
             store.frame(study), wanted, planned=counts.get("planned"),
             combine=spec.combine, unreadable=spec.unreadable, quick=len(wanted) > 0,  # type: ignore[arg-type]
-            checks=checks_of(store, study),
+            checks=current_checks(store, study),
         )  # fmt: skip
 
     def judgements(study: str, first: int = 0, count: int = 20) -> list[dict]:
@@ -87,13 +87,13 @@ def looking(store: Store) -> tuple[Callable[..., Any], ...]:
         """
         store.study(study)
         rows = store.judgements(study, after=max(0, int(first)), limit=min(max(1, int(count)), 200))
-        flags = Flags(store, study)
-        return [flags.row(judgement) for judgement in rows]
+        flags = InjectionFlags(store, study)
+        return [flags.flagged_row(judgement) for judgement in rows]
 
     return list_studies, study_metrics, judgements
 
 
-def asking(store: Store, engine: Engine) -> tuple[Callable[..., Any], ...]:
+def run_functions(store: Store, engine: Engine) -> tuple[Callable[..., Any], ...]:
     """What asks judges, or says what asking would cost."""
 
     def plan_study(study_yaml: str) -> dict:
@@ -102,7 +102,7 @@ def asking(store: Store, engine: Engine) -> tuple[Callable[..., Any], ...]:
         Parameters:
             study_yaml: the text of a study file
         """
-        told = forecast(planned(study_yaml, store.folder), store=store)
+        told = make_forecast(plan_from_text(study_yaml, store.folder), store=store)
         return {
             "asks": told.asks, "noise": told.noise, "prompt_tokens": told.prompt_tokens,
             "completion_tokens": told.completion_tokens, "dollars": told.dollars,
@@ -116,9 +116,9 @@ def asking(store: Store, engine: Engine) -> tuple[Callable[..., Any], ...]:
         Parameters:
             study_yaml: the text of a study file
         """
-        plan = owned(planned(study_yaml, store.folder), store)
+        plan = assign_owner(plan_from_text(study_yaml, store.folder), store)
         save_plan(plan, store)
-        running = engine.running(plan.study.name)
+        running = engine.active_run(plan.study.name)
         run = running or engine.start(plan, store)
         return {"run": run.id, **run_status(plan.study.name)}
 
@@ -129,7 +129,7 @@ def asking(store: Store, engine: Engine) -> tuple[Callable[..., Any], ...]:
         Parameters:
             study: the study's name
         """
-        run = engine.latest(study)
+        run = engine.latest_run(study)
         if run is None:
             return {"study": study, "state": "not started", "counts": store.counts(study)}
         seen = run.snapshot()
@@ -145,7 +145,7 @@ def asking(store: Store, engine: Engine) -> tuple[Callable[..., Any], ...]:
         Parameters:
             study: the study's name
         """
-        run = engine.running(study)
+        run = engine.active_run(study)
         if run is not None:
             run.stop()
             run.wait(10)
@@ -154,27 +154,27 @@ def asking(store: Store, engine: Engine) -> tuple[Callable[..., Any], ...]:
     return plan_study, run_study, run_status, stop_run
 
 
-def _told(function: Callable[..., Any]) -> Callable[..., Any]:
+def _with_readable_errors(function: Callable[..., Any]) -> Callable[..., Any]:
     """Our own errors reach the caller in their words; others stay in the log."""
 
     @wraps(function)
     def call(*values: Any, **named: Any) -> Any:
         try:
             return function(*values, **named)
-        except _TOLD as error:
+        except _REPORTED_ERRORS as error:
             raise gr.Error(str(error)) from None
 
     return call
 
 
-_TOKEN = (
-    f"token: a secret of your own making, at least {SHORTEST} characters: what you run with it is "
+_TOKEN_HELP = (
+    f"token: a secret of your own making, at least {MIN_SECRET_CHARS} characters: what you run with it is "
     "reached with it alone. Or the token of a link that somebody shared: it reads that study. "
     "Without one, what everybody may see"
 )
 
 
-def _with_token(function: Callable[..., Any], store: VisitorsStore) -> Callable[..., Any]:
+def _with_token(function: Callable[..., Any], store: VisitorStore) -> Callable[..., Any]:
     """The same function with a token as its last parameter, called as that visitor."""
     own = signature(function)
     last = Parameter("token", Parameter.POSITIONAL_OR_KEYWORD, default="", annotation=str)
@@ -184,12 +184,12 @@ def _with_token(function: Callable[..., Any], store: VisitorsStore) -> Callable[
     def call(*values: Any, **named: Any) -> Any:
         given = whole.bind(*values, **named)
         token = given.arguments.pop("token", "")
-        with entering(token, token, store):
+        with visitor_context(token, token, store):
             return function(**given.arguments)
 
     words = (function.__doc__ or "").rstrip()
     head = "" if "Parameters:" in words else "\n\n        Parameters:"
-    call.__doc__ = f"{words}{head}\n            {_TOKEN}\n        "
+    call.__doc__ = f"{words}{head}\n            {_TOKEN_HELP}\n        "
     call.__signature__ = whole  # type: ignore[attr-defined]
     call.__annotations__ = {**function.__annotations__, "token": str}
     call.takes_token = True  # type: ignore[attr-defined]

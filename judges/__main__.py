@@ -11,43 +11,47 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from judges import redaction
-from judges.accounts import accounts
-from judges.attempts import Settings
-from judges.batch_commands import add_batch_commands
-from judges.check import check
-from judges.cluster.commands import add_cluster_options, cluster_of, run_cluster
-from judges.consent_commands import add_allow_command, add_allow_option, confirm
-from judges.consents import consents_in
-from judges.describe import describe
-from judges.engine import Engine
-from judges.errors import PlanError
+from judges.bulk.batch_commands import add_batch_commands
+from judges.bulk.ray_commands import add_cluster_options, parse_cluster_options, run_on_cluster
+from judges.engine.attempt import RunSettings
+from judges.engine.engine import Engine
+from judges.engine.run_costs import attempt_totals
+from judges.judge_errors import PlanError
 from judges.models.embedded import EmbeddedUnavailable
 from judges.models.weights import WeightsMissing
-from judges.plan import Plan, forecast, make_plan, save_plan, stored_plan
-from judges.progress import duration, follow, summary
-from judges.prompt_import import import_judge_prompts
-from judges.prompt_library import path_of, save_prompt
-from judges.reread import reread
-from judges.suits import skipped
-from studies.records import RETRYABLE, Verdict
-from studies.store import Changed, Store, existing
-from studies.study import load
-from studies.terminal import ended
+from judges.operations.check_judge import check_judge
+from judges.operations.image_descriptions import write_descriptions
+from judges.operations.reread_replies import reread
+from judges.operations.terminal_progress import follow_run, format_duration, run_summary
+from judges.planning.eligibility import count_skipped
+from judges.planning.plan import Plan, load_stored_plan, make_forecast, make_plan, save_plan
+from judges.rendering.mt_bench_prompts import import_judge_prompts
+from judges.rendering.prompt_library import prompt_path, save_prompt
+from judges.security import redaction
+from judges.security.consent_commands import add_allow_command, add_allow_option, confirm
+from judges.security.key_consents import consents_in
+from studies.domain import RETRYABLE_STATUSES, Verdict
+from studies.spec.study import load_study
+from studies.store.store import PlanChange, Store, open_existing_store
+from studies.terminal import run_command
 
 
 def main(arguments: list[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
-    restore = redaction.install()  # a library's warning, a traceback of ours: no key is in it
+    options = _build_parser().parse_args(arguments)
+    restore = (
+        redaction.install_redaction()
+    )  # a library's warning, a traceback of ours: no key is in it
     try:
-        with _signals_stop():
-            return ended(lambda: int(options.command(options)), EmbeddedUnavailable, WeightsMissing)
+        with _sigterm_as_interrupt():
+            return run_command(
+                lambda: int(options.command(options)), EmbeddedUnavailable, WeightsMissing
+            )
     finally:
         restore()
 
 
 @contextlib.contextmanager
-def _signals_stop() -> Iterator[None]:
+def _sigterm_as_interrupt() -> Iterator[None]:
     """A scheduler ends a job with SIGTERM and gives it a while: as Ctrl-C, it stops cleanly."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -59,15 +63,19 @@ def _signals_stop() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m judges", description=__doc__)
     commands = parser.add_subparsers(required=True)
     for name, command, told in (
-        ("run", run, "ask what is missing, or resume"),
-        ("plan", plan, "count asks, tokens, dollars; ask nothing"),
+        ("run", run_study, "ask what is missing, or resume"),
+        ("plan", print_plan, "count asks, tokens, dollars; ask nothing"),
         ("check", check_judges, "ask each judge once and show reply, reading and latency"),
-        ("reread", reread_replies, "parse the stored replies again, without any call"),
-        ("retry", retry, "ask again what failed: error, empty, truncated, too_long, unsupported"),
+        ("reread", reread_study, "parse the stored replies again, without any call"),
+        (
+            "retry",
+            retry_failed,
+            "ask again what failed: error, empty, truncated, too_long, unsupported",
+        ),
     ):
         sub = commands.add_parser(name, help=told, description=told)
         stored = name in ("reread", "retry")
@@ -87,13 +95,13 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("file", type=Path, help="judge_prompts.jsonl")
     sub.add_argument("folder", type=Path, help="where the .yaml files go; none is overwritten")
     sub.set_defaults(command=import_prompts)
-    _describe_parser(commands)
+    _add_describe_command(commands)
     add_batch_commands(commands)
     add_allow_command(commands)
     return parser
 
 
-def _describe_parser(commands: Any) -> None:
+def _add_describe_command(commands: Any) -> None:
     told = "let a judge that sees describe the images, and write the items with their descriptions"
     sub = commands.add_parser("describe", help=told, description=told)
     sub.add_argument("study", type=Path, help="a study file (YAML)")
@@ -109,98 +117,100 @@ def _describe_parser(commands: Any) -> None:
     sub.set_defaults(command=describe_images)
 
 
-def run(options: argparse.Namespace) -> int:
+def run_study(options: argparse.Namespace) -> int:
     """0 only if no ask is pending or ended in `error`."""
-    cluster = cluster_of(options)
-    made = _planned(options.study)
+    cluster = parse_cluster_options(options)
+    made = _load_plan(options.study)
     store = Store(options.store)
     confirm(made.study, store, options)
-    _tell(save_plan(made, store))
+    _print_plan_change(save_plan(made, store))
     if cluster is not None:
-        return run_cluster(made, store, cluster)
-    return _ask(made, store, Settings())
+        return run_on_cluster(made, store, cluster)
+    return _run_to_end(made, store, RunSettings())
 
 
-def retry(options: argparse.Namespace) -> int:
+def retry_failed(options: argparse.Namespace) -> int:
     """Asks again what failed; an earlier reply is replaced only by another reply."""
     if options.study is not None:
-        made, store = _planned(options.study), Store(options.store)
+        made, store = _load_plan(options.study), Store(options.store)
         confirm(made.study, store, options)
-        _tell(save_plan(made, store))
+        _print_plan_change(save_plan(made, store))
     else:
-        name, store = _name(options), existing(options.store)
-        made = stored_plan(store, name)
+        name, store = _study_name(options), open_existing_store(options.store)
+        made = load_stored_plan(store, name)
         confirm(made.study, store, options)
-    return _ask(made, store, Settings(again=frozenset(RETRYABLE)))
+    return _run_to_end(made, store, RunSettings(retry_statuses=frozenset(RETRYABLE_STATUSES)))
 
 
-def _ask(made: Plan, store: Store, settings: Settings) -> int:
+def _run_to_end(made: Plan, store: Store, settings: RunSettings) -> int:
     engine = Engine()
     try:
-        snapshot = follow(engine.start(made, store, settings=settings))
+        snapshot = follow_run(engine.start(made, store, settings=settings))
     finally:
         engine.close()
     name = made.study.name
-    print(summary(snapshot, store.tokens(name), accounts(store, name)))
+    print(run_summary(snapshot, store.tokens(name), attempt_totals(store, name)))
     store.close()
     left = snapshot.counts.get("pending", 0) + snapshot.counts.get("error", 0)
     return 1 if left else 0
 
 
-def reread_replies(options: argparse.Namespace) -> int:
+def reread_study(options: argparse.Namespace) -> int:
     """With a study file its reading rule holds; with a name the stored study's."""
-    given = load(options.study) if options.study is not None else None
-    name = given.name if given else _name(options)
-    store = existing(options.store)
+    given = load_study(options.study) if options.study is not None else None
+    name = given.name if given else _study_name(options)
+    store = open_existing_store(options.store)
     study = given or store.study(name)
     done = reread(store, study.name, study.reading)
     changed = sum(done.changed.values())
     print(f"{study.name}: {done.read:,} replies read again, {changed:,} changed")
     for what, count in done.changed.most_common():
         print(f"  {what} {count:,}")
-    if done.kept:
-        print(f"  {done.kept:,} left as they are: their log-probabilities were not kept then")
+    if done.unchanged_count:
+        print(
+            f"  {done.unchanged_count:,} left as they are: their log-probabilities were not kept then"
+        )
     store.close()
     return 0
 
 
-def _name(options: argparse.Namespace) -> str:
+def _study_name(options: argparse.Namespace) -> str:
     if not options.name:
         raise PlanError("name a study: give its file, or --study NAME for one in the store")
     return str(options.name)
 
 
-def plan(options: argparse.Namespace) -> int:
-    made = _planned(options.study)
-    whole = forecast(made, store=Store(options.store))
+def print_plan(options: argparse.Namespace) -> int:
+    made = _load_plan(options.study)
+    whole = make_forecast(made, store=Store(options.store))
     print(f"{made.study.name}: {len(made.items)} items, {len(made.study.judges)} judges, "
           f"{len(made.prompts)} prompts")  # fmt: skip
     print(f"  asks     {whole.asks:,}, of which noise floor {whole.noise:,}")
     print(f"  tokens   about {whole.prompt_tokens:,} in, {whole.completion_tokens:,} out")
-    for left in skipped(made.prompts, made.items):
+    for left in count_skipped(made.prompts, made.items):
         print(f"  skipped  {left.items:,} items with {left.prompt}: {left.why}")
-    print(f"  dollars  {_dollars(whole.dollars)}")
-    print(f"  time     about {duration(whole.seconds or 0)}")
+    print(f"  dollars  {_format_dollars(whole.dollars)}")
+    print(f"  time     about {format_duration(whole.seconds or 0)}")
     return 0
 
 
 def check_judges(options: argparse.Namespace) -> int:
-    made = make_plan(load(options.study))
+    made = make_plan(load_study(options.study))
     store = Store(options.store)
     confirm(made.study, store, options)
     consents = consents_in(store.folder)
     store.close()
-    results = [check(made, judge, consents=consents) for judge in made.study.judges]
+    results = [check_judge(made, judge, consents=consents) for judge in made.study.judges]
     for result in results:
         read = result.read
         print(f"{result.judge} ({result.model or 'no reply'}), {result.seconds:.2f} s")
         print(f"  reply    {result.reply!r}")
-        said = read.detail if read.verdict is None else _said(read.verdict)
+        said = read.detail if read.verdict is None else _describe_verdict(read.verdict)
         print(f"  reading  {read.status}, rule {read.rule}: {said}")
     return 0 if all(result.read.status == "ok" for result in results) else 1
 
 
-def _said(verdict: Verdict) -> str:
+def _describe_verdict(verdict: Verdict) -> str:
     """ "picks slot 2", "a tie", "scores 7, 4": what a person at a terminal wants to know."""
     parts = []
     if verdict.pick is not None:
@@ -219,22 +229,22 @@ def import_prompts(options: argparse.Namespace) -> int:
     found = import_judge_prompts(options.file)
     for prompt in found.prompts:
         saved = save_prompt(prompt.yaml, options.folder)
-        path = path_of(saved, options.folder)
+        path = prompt_path(saved, options.folder)
         print(f"{saved.name}, version {saved.version}: {saved.protocol}, {saved.verdict}, {path}")
-    for name, why in found.refused:
+    for name, why in found.rejected:
         print(f"not imported: {name}: {why}", file=sys.stderr)
     return 0 if found.prompts else 1
 
 
 def describe_images(options: argparse.Namespace) -> int:
     """0 only if every image of the slice has a description."""
-    study = load(options.study)
+    study = load_study(options.study)
     store = Store(options.store or options.out.with_name(f"{options.out.name}.db"))
     confirm(study, store, options)
-    again = frozenset(RETRYABLE) if options.retry else Settings().again
-    done = describe(
+    again = frozenset(RETRYABLE_STATUSES) if options.retry else RunSettings().retry_statuses
+    done = write_descriptions(
         study, options.judge, options.prompt, options.out, store,
-        aspects_judge=options.aspects_judge, settings=Settings(again=again), watch=follow,
+        aspects_judge=options.aspects_judge, settings=RunSettings(retry_statuses=again), watch=follow_run,
     )  # fmt: skip
     store.close()
     print(f"{done.described:,} items described, {done.without_images:,} have no images, "
@@ -245,12 +255,12 @@ def describe_images(options: argparse.Namespace) -> int:
     return 1 if done.failed else 0
 
 
-def _planned(file: Path) -> Plan:
+def _load_plan(file: Path) -> Plan:
     """The plan of a study file; what its data holds and the plan does not take is said."""
-    made = make_plan(load(file))
-    if made.elsewhere:
+    made = make_plan(load_study(file))
+    if made.ignored_verdicts:
         print(
-            f"note: the {made.elsewhere:,} verdicts in {made.study.data.source} are no part of "
+            f"note: the {made.ignored_verdicts:,} verdicts in {made.study.data.source} are no part of "
             f"{made.study.name}, whose own judges are asked about the same items; "
             "python -m studies import opens the folder as a study",
             file=sys.stderr,
@@ -258,7 +268,7 @@ def _planned(file: Path) -> Plan:
     return made
 
 
-def _tell(changed: Changed) -> None:
+def _print_plan_change(changed: PlanChange) -> None:
     if changed.dropped:
         print(
             f"the study changed: {changed.kept:,} asks are still asked for, {changed.dropped:,} no "
@@ -267,7 +277,7 @@ def _tell(changed: Changed) -> None:
         )
 
 
-def _dollars(value: float | None) -> str:
+def _format_dollars(value: float | None) -> str:
     return "unknown: give the judge a price" if value is None else f"about ${value:.2f}"
 
 

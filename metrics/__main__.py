@@ -11,30 +11,30 @@ from typing import Any, cast
 
 import pandas as pd
 
-from metrics.summary import WITHOUT_SUSPECTS, measure
-from metrics.wins import Combine, Unreadable
-from studies.formulas import OURS, bare
-from studies.frame import frame_from_battles
-from studies.terminal import ended, plain
+from metrics.summary.summary import WITHOUT_SUSPECTS, summarise_frame
+from metrics.win_rates.win_rates import CombineRule, UnreadableRule
+from studies.files.spreadsheet_guard import OWN_CSV_HEADERS, unguard_formula
+from studies.frames.frame import frame_from_battles
+from studies.terminal import escape_control, run_command
 
-SPLITS = ("judge", "prompt", "category")
-SMALLEST = 1e-4
+SPLIT_COLUMNS = ("judge", "prompt", "category")
+MIN_PRINTED_P = 1e-4
 """No p is printed as zero."""
-SQLITE = b"SQLite format 3\x00"
+SQLITE_HEADER = b"SQLite format 3\x00"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
-    return ended(lambda: _printed(options), ValueError)
+    return run_command(lambda: _print_results(options), ValueError)
 
 
-def _printed(options: argparse.Namespace) -> int:
+def _print_results(options: argparse.Namespace) -> int:
     by = [name.strip() for name in options.by.split(",") if name.strip()]
-    result = _measured(options.results, options.study, by, options.quick)
+    result = _measure_file(options.results, options.study, by, options.quick)
     if options.json:
         print(json.dumps(result, ensure_ascii=False, allow_nan=False))
     else:
-        print(plain("\n".join(tables(result))))
+        print(escape_control("\n".join(render_tables(result))))
     return 0
 
 
@@ -43,49 +43,53 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("results", type=Path, help="a store, or a CSV of battles")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of tables")
     parser.add_argument("--study", help="which study of the store")
-    parser.add_argument("--by", default="", help=f"split by any of {','.join(SPLITS)}")
+    parser.add_argument("--by", default="", help=f"split by any of {','.join(SPLIT_COLUMNS)}")
     parser.add_argument(
         "--quick", action="store_true", help="online Elo in plan order only, no band, no interval"
     )
     return parser
 
 
-def _measured(
+def _measure_file(
     results: Path, study: str | None, by: Sequence[str], quick: bool = False
 ) -> dict[str, Any]:
-    wrong = set(by) - set(SPLITS)
+    wrong = set(by) - set(SPLIT_COLUMNS)
     if wrong:
-        raise ValueError(f"cannot split by {', '.join(sorted(wrong))}; known: {', '.join(SPLITS)}")
+        raise ValueError(
+            f"cannot split by {', '.join(sorted(wrong))}; known: {', '.join(SPLIT_COLUMNS)}"
+        )
     if not results.exists():
         raise ValueError(f"no such file: {results}; name a store or a CSV of battles")
     if results.is_dir():
         raise ValueError(f"{results} is a folder; name a store or a CSV of battles")
     if _is_store(results):
-        return _from_store(results, study, by, quick)
-    return measure(_battles(results), by, quick=quick)
+        return _measure_store(results, study, by, quick)
+    return summarise_frame(_read_battles(results), by, quick=quick)
 
 
 def _is_store(path: Path) -> bool:
     with path.open("rb") as file:
-        return file.read(len(SQLITE)) == SQLITE
+        return file.read(len(SQLITE_HEADER)) == SQLITE_HEADER
 
 
-def _battles(path: Path) -> pd.DataFrame:
+def _read_battles(path: Path) -> pd.DataFrame:
     """A battles table; an empty category or item is a value, a missing winner is an error."""
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is neither a store nor a CSV of battles: {error}") from error
     try:
-        return frame_from_battles(table.map(bare) if tuple(table.columns) in OURS else table)
+        return frame_from_battles(
+            table.map(unguard_formula) if tuple(table.columns) in OWN_CSV_HEADERS else table
+        )
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
 
 
-def _from_store(path: Path, study: str | None, by: Sequence[str], quick: bool) -> dict[str, Any]:
+def _measure_store(path: Path, study: str | None, by: Sequence[str], quick: bool) -> dict[str, Any]:
     from studies.errors import EvenhandError
-    from studies.store import Store
-    from studies.verified import checks_of
+    from studies.people.verifications import current_checks
+    from studies.store.store import Store
 
     try:
         store = Store(path)
@@ -95,13 +99,13 @@ def _from_store(path: Path, study: str | None, by: Sequence[str], quick: bool) -
         frame = store.frame(study)
         name = study or str(frame["study"].iloc[0]) if len(frame) else study
         if name is None:
-            return measure(frame, by, quick=quick)
+            return summarise_frame(frame, by, quick=quick)
         spec = store.study(name)
         planned = store.counts(name)["planned"] or len(frame)
-        combine, unreadable = cast(Combine, spec.combine), cast(Unreadable, spec.unreadable)
-        return measure(
+        combine, unreadable = cast(CombineRule, spec.combine), cast(UnreadableRule, spec.unreadable)
+        return summarise_frame(
             frame, by, planned=planned, combine=combine, unreadable=unreadable, quick=quick,
-            checks=checks_of(store, name),
+            checks=current_checks(store, name),
         )  # fmt: skip
     except EvenhandError as error:
         raise ValueError(str(error)) from error
@@ -111,35 +115,35 @@ def _from_store(path: Path, study: str | None, by: Sequence[str], quick: bool) -
 
 # -- tables for people ---------------------------------------------------------------------------
 
-MINUS, SPACE = "−", "\u2009"
+MINUS, THIN_SPACE = "−", "\u2009"
 
 
-def number(got: dict[str, Any]) -> str:
+def format_estimate(got: dict[str, Any]) -> str:
     """A value with its interval and n, or the reason why there is none."""
     if got["value"] is None:
         return f"– ({got['note']})" if got["note"] else "–"
     digits = 0 if got["unit"] == "Elo" else 3
-    shown = _end(got) + _signed(got["value"], digits)
+    shown = _bound_sign(got) + _format_number(got["value"], digits)
     if got["low"] is not None and got["high"] is not None:
-        shown += f" [{_signed(got['low'], digits)}, {_signed(got['high'], digits)}]"
+        shown += f" [{_format_number(got['low'], digits)}, {_format_number(got['high'], digits)}]"
     return f"{shown}  n {got['n']:,}" + (f"  ({got['note']})" if got["note"] else "")
 
 
-def _end(got: dict[str, Any]) -> str:
+def _bound_sign(got: dict[str, Any]) -> str:
     """≥ or ≤ where the number is the one end of an interval that has no other."""
     if (got["low"] is None) == (got["high"] is None):
         return ""
     return "≥ " if got["high"] is None else "≤ "
 
 
-def _signed(value: float, digits: int) -> str:
+def _format_number(value: float, digits: int) -> str:
     return f"{value:,.{digits}f}".replace("-", MINUS)
 
 
-def _p(p: float | None) -> str:
+def _format_p(p: float | None) -> str:
     if p is None:
         return ""
-    return f"p {p:.4f}" if p >= SMALLEST else f"p < {SMALLEST:.4f}"
+    return f"p {p:.4f}" if p >= MIN_PRINTED_P else f"p < {MIN_PRINTED_P:.4f}"
 
 
 def is_estimate(value: object) -> bool:
@@ -147,41 +151,41 @@ def is_estimate(value: object) -> bool:
     return isinstance(value, dict) and {"value", "low", "high"} <= value.keys()
 
 
-def tables(result: dict[str, Any], title: str = "") -> Iterable[str]:
+def render_tables(result: dict[str, Any], title: str = "") -> Iterable[str]:
     """Each part under its heading; nested keys become one line each."""
     for name, part in result.items():
         heading = f"{title} · {name}" if title else name
         if name == "by":
-            yield from _cells(part, ())
+            yield from _render_cells(part, ())
             continue
         if name == WITHOUT_SUSPECTS:
-            yield from tables(part, "without injection suspects")
+            yield from render_tables(part, "without injection suspects")
             continue
         yield f"\n## {heading}"
-        yield from _lines(part, ())
+        yield from _render_lines(part, ())
 
 
-def _cells(nested: dict[str, Any], path: tuple[str, ...]) -> Iterable[str]:
+def _render_cells(nested: dict[str, Any], path: tuple[str, ...]) -> Iterable[str]:
     for key, value in nested.items():
         if "counts" in value and "elo" in value:
-            yield from tables(value, " / ".join((*path, key)))
+            yield from render_tables(value, " / ".join((*path, key)))
         else:
-            yield from _cells(value, (*path, key))
+            yield from _render_cells(value, (*path, key))
 
 
-def _lines(value: Any, path: tuple[str, ...]) -> Iterable[str]:
+def _render_lines(value: Any, path: tuple[str, ...]) -> Iterable[str]:
     label = "  ".join(path)
     if is_estimate(value):
-        yield f"{label:<48} {number(value)}"
+        yield f"{label:<48} {format_estimate(value)}"
     elif isinstance(value, dict):
         if "p" in value and "statistic" in value:
-            yield f"{label:<48} {_p(value['p']) or '– (' + value['note'] + ')'}"
+            yield f"{label:<48} {_format_p(value['p']) or '– (' + value['note'] + ')'}"
             return
         for key, one in value.items():
-            yield from _lines(one, (*path, str(key)))
+            yield from _render_lines(one, (*path, str(key)))
     elif isinstance(value, list) and value and is_estimate(value[0]):
         for place, one in enumerate(value, start=1):
-            yield from _lines(one, (*path, f"slot {place}"))
+            yield from _render_lines(one, (*path, f"slot {place}"))
     elif isinstance(value, list) and value and isinstance(value[0], dict):
         if "reason" in value[0]:  # a voter's flags
             told = (one["reason"].replace("\u202f", " ") for one in value)  # a terminal's space
@@ -189,10 +193,10 @@ def _lines(value: Any, path: tuple[str, ...]) -> Iterable[str]:
             return
         for one in value:
             name = f"{one['measure']}: {one['left']} {MINUS} {one['right']}"
-            yield f"{name:<48} {number(one['raw'])}"
+            yield f"{name:<48} {format_estimate(one['raw'])}"
             low, high = one["adjusted"]["low"], one["adjusted"]["high"]
             if low is not None:
-                yield f"{'':<48} adjusted [{_signed(low, 3)}, {_signed(high, 3)}]"
+                yield f"{'':<48} adjusted [{_format_number(low, 3)}, {_format_number(high, 3)}]"
     else:
         yield f"{label:<48} {value}"
 

@@ -10,24 +10,24 @@ from pathlib import Path
 from typing import Any
 
 from studies.errors import SourceError, StudyError
-from studies.exports import FORMATS as OUT
-from studies.exports import export, write_lines
-from studies.recorded import save_recorded, study_name
-from studies.sources.formats import FORMATS
-from studies.sources.load import BUILT_IN, load_source
-from studies.store import Store, existing
-from studies.study import DataSpec, dump
-from studies.terminal import ended, plain
+from studies.exchange.export import EXPORT_FORMATS as OUT
+from studies.exchange.export import write_export, write_json_lines
+from studies.exchange.recorded_studies import name_from_source, save_recorded_study
+from studies.sources.load import BUILT_IN_SOURCES, load_source
+from studies.sources.registry import SOURCE_FORMATS
+from studies.spec.study import DataSpec, dump_study
+from studies.store.store import Store, open_existing_store
+from studies.terminal import escape_control, run_command
 
 
 def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
-    return ended(lambda: _done(options))
+    return run_command(lambda: _execute(options))
 
 
-def _done(options: argparse.Namespace) -> int:
+def _execute(options: argparse.Namespace) -> int:
     making = options.command is import_file
-    store = Store(options.store) if making else existing(options.store)
+    store = Store(options.store) if making else open_existing_store(options.store)
     options.command(store, options)
     store.close()
     return 0
@@ -51,7 +51,7 @@ def _parser() -> argparse.ArgumentParser:
         if name != "list":
             sub.add_argument("study", help="the study's name")
         if name == "export":
-            known = "; ".join(f"{key}: {way.told}" for key, way in OUT.items())
+            known = "; ".join(f"{key}: {way.description}" for key, way in OUT.items())
             sub.add_argument("--format", default="jsonl", choices=list(OUT), help=known)
             sub.add_argument(
                 "--out", type=Path, help="the file to write; none: JSON lines to stdout"
@@ -66,7 +66,7 @@ def _import_parser(commands: Any) -> None:
     sub = commands.add_parser("import", help=told, description=told)
     sub.add_argument("file", help="a file, a folder, or hub:owner/name[:config]@revision")
     sub.add_argument("--name", default="", help="the study's name; default: the file's")
-    sub.add_argument("--format", default="auto", help=f"auto, {', '.join(FORMATS)}")
+    sub.add_argument("--format", default="auto", help=f"auto, {', '.join(SOURCE_FORMATS)}")
     for option, shape, help in (
         ("--mapping", "column=field", "what a column is, for tables of no known format"),
         ("--files", "name=path", "a further file: a model's answers, or questions"),
@@ -78,34 +78,37 @@ def _import_parser(commands: Any) -> None:
 
 
 def import_file(store: Store, options: argparse.Namespace) -> None:
-    files, mapping = _named(options.files, "--files"), _named(options.mapping, "--mapping")
+    files, mapping = (
+        _parse_assignments(options.files, "--files"),
+        _parse_assignments(options.mapping, "--mapping"),
+    )
     spec = DataSpec(
-        _beside(store, options.file),
+        _path_from_store(store, options.file),
         options.format,
-        {name: _beside(store, path) for name, path in files.items()},
+        {name: _path_from_store(store, path) for name, path in files.items()},
         mapping=mapping,
         split=options.split,
     )
-    name = options.name or study_name(options.file)
+    name = options.name or name_from_source(options.file)
     loaded = load_source(spec, store.path.parent)
-    print(plain("\n".join(loaded.told())))
-    save_recorded(store, name, spec, loaded)
+    print(escape_control("\n".join(loaded.summary_lines())))
+    save_recorded_study(store, name, spec, loaded)
     counts = store.counts(name, recorded=True)
     told = ", ".join(f"{counts[key]:,} {key}" for key in counts if key not in ("planned",))
     print(f"study {name!r}: {told}")
 
 
-def _beside(store: Store, path: str) -> str:
+def _path_from_store(store: Store, path: str) -> str:
     """A study's paths start at the store's folder, where the page looks for them."""
-    if path.startswith("hub:") or path in BUILT_IN:
+    if path.startswith("hub:") or path in BUILT_IN_SOURCES:
         return path
     if not Path(path).expanduser().exists():
-        known = " or ".join(BUILT_IN)
+        known = " or ".join(BUILT_IN_SOURCES)
         raise SourceError(f"no such file: {path}; name a file, a folder, hub:owner/name or {known}")
     return os.path.relpath(Path(path).expanduser().resolve(), store.path.parent.resolve())
 
 
-def _named(pairs: list[str], option: str) -> dict[str, str]:
+def _parse_assignments(pairs: list[str], option: str) -> dict[str, str]:
     for pair in pairs:
         if "=" not in pair:
             raise StudyError(f"{option} {pair!r}: expected name=value")
@@ -116,13 +119,13 @@ def list_studies(store: Store, options: argparse.Namespace) -> None:
     lines = store.studies()
     for line in lines:
         day = time.strftime("%Y-%m-%d %H:%M", time.localtime(line.updated))
-        print(f"{plain(line.name)}\t{line.judged:,} of {line.planned:,} judged\t{day}")
+        print(f"{escape_control(line.name)}\t{line.judged:,} of {line.planned:,} judged\t{day}")
     if not lines:
         print(f"no studies yet in {store.path}", file=sys.stderr)
 
 
 def show_study(store: Store, options: argparse.Namespace) -> None:
-    print(dump(store.study(options.study)))
+    print(dump_study(store.study(options.study)))
     for name, count in store.counts(options.study, recorded=True).items():
         print(f"# {name} {count:,}")
 
@@ -130,10 +133,10 @@ def show_study(store: Store, options: argparse.Namespace) -> None:
 def export_study(store: Store, options: argparse.Namespace) -> None:
     store.study(options.study)
     if options.out is not None:
-        written = export(store, options.study, options.format, options.out)
+        written = write_export(store, options.study, options.format, options.out)
         print(f"{options.out}: {written:,} records", file=sys.stderr)
     elif options.format == "jsonl":
-        write_lines(store, options.study, sys.stdout)
+        write_json_lines(store, options.study, sys.stdout)
     else:
         raise StudyError(f"--format {options.format} goes to a file: name it with --out")
 

@@ -27,7 +27,7 @@ class StudyError(EvenhandError):
     pass
 
 
-class Forbidden(EvenhandError):
+class AccessDenied(EvenhandError):
     pass
 
 
@@ -35,7 +35,7 @@ class StoreError(EvenhandError):
     pass
 
 
-class NewerStore(StoreError):
+class StoreTooNew(StoreError):
     pass
 
 
@@ -43,7 +43,7 @@ class StoreUnusable(StoreError):
     pass
 
 
-_ADVICE = {
+_FILE_ERROR_ADVICE = {
     (errno.ENOSPC, errno.EDQUOT, errno.EFBIG): "make room on the disk, then try again",
     (errno.EISDIR,): "name a file, not a folder",
     (errno.ENOENT, errno.ENOTDIR): "name a place that is there",
@@ -52,12 +52,16 @@ _ADVICE = {
 }
 
 
-def advice_on(error: OSError) -> str:
+def file_error_advice(error: OSError) -> str:
     """What to do about a file that the system refuses."""
-    return next((told for kinds, told in _ADVICE.items() if error.errno in kinds), "try again")
+    return next(
+        (told for kinds, told in _FILE_ERROR_ADVICE.items() if error.errno in kinds), "try again"
+    )
 
 
-def not_written(path: Path, error: OSError) -> StudyError:
+def write_error(path: Path, error: OSError) -> StudyError:
     """A file that could not be written, and what to do. Not where it was to lie: the page says this
     to strangers too."""
-    return StudyError(f"cannot write {path.name}: {error.strerror or error}; {advice_on(error)}")
+    return StudyError(
+        f"cannot write {path.name}: {error.strerror or error}; {file_error_advice(error)}"
+    )

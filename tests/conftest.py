@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from studies.store import Store
+from studies.store.store import Store
 
 settings.register_profile("evenhand", max_examples=40, deadline=None, derandomize=True)
 settings.load_profile("evenhand")

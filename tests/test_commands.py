@@ -20,12 +20,12 @@ from components.__main__ import main as components
 from judges.__main__ import main as judges
 from metrics.__main__ import main as metrics
 from studies.__main__ import main as studies
-from studies.exports import export
-from studies.records import Preference
-from studies.shards import Outcome, write_shard
-from studies.store import Store
-from studies.study import Study
-from studies.terminal import STOPPED, ended
+from studies.domain import Preference
+from studies.exchange.export import write_export
+from studies.files.shards import AskOutcome, write_shard
+from studies.spec.study import Study
+from studies.store.store import Store
+from studies.terminal import INTERRUPTED_CODE, run_command
 from tests.studies.small_items import ask, item, judged
 
 ROOT = Path(__file__).parents[1]
@@ -195,9 +195,9 @@ def test_the_verdicts_of_a_folder_of_shards_are_said_to_stay_there(
 ) -> None:
     rows = [judged(ask(f"k{shown}", "q1", shown)) for shown in ("xy", "yx")]
     store.save_study(Study("theirs"), [item()], (), recorded=rows, only_recorded=True)
-    made = [Outcome(j, position=k) for k, j in enumerate(store.judgements("theirs"))]
+    made = [AskOutcome(j, position=k) for k, j in enumerate(store.judgements("theirs"))]
     write_shard(place / "shards" / "0.parquet", made)
-    export(store, "theirs", "items", place / "shards" / "items.jsonl")
+    write_export(store, "theirs", "items", place / "shards" / "items.jsonl")
     (place / "live.yaml").write_text(STUDY.replace("{source: probe, count: 2}", "{source: shards}"))
     for command in ("plan", "run"):
         assert judges([command, "live.yaml", "--store", "s.db"]) == 0
@@ -219,17 +219,17 @@ def raising(error: BaseException) -> Callable[[], int]:
 
 
 def test_ctrl_c_and_a_spoilt_store_end_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert ended(raising(KeyboardInterrupt())) == STOPPED
+    assert run_command(raising(KeyboardInterrupt())) == INTERRUPTED_CODE
     assert capsys.readouterr().err == "stopped\n"
-    assert ended(raising(sqlite3.DatabaseError("disk image is malformed"))) == 2
+    assert run_command(raising(sqlite3.DatabaseError("disk image is malformed"))) == 2
     assert "the store cannot be used: disk image is malformed" in capsys.readouterr().err
-    assert ended(raising(OSError(28, "No space left on device", "x\x1b[2J"))) == 2
+    assert run_command(raising(OSError(28, "No space left on device", "x\x1b[2J"))) == 2
     assert "x\\x1b[2J: No space left on device; make room" in capsys.readouterr().err
 
 
 def test_a_fault_of_ours_is_not_dressed_up() -> None:
     with pytest.raises(KeyError):
-        ended(raising(KeyError("ours")))
+        run_command(raising(KeyError("ours")))
 
 
 def test_a_reader_that_has_enough_is_no_error() -> None:

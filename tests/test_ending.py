@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from judges.plan import save_plan
-from studies.journal import possibly_paid_twice
-from studies.snapshot import FILE
-from studies.store import Store
+from judges.planning.plan import save_plan
+from studies.sharing.hub_backup import SNAPSHOT_FILE
+from studies.store.run_journal import list_maybe_paid_twice
+from studies.store.store import Store
 from tests.hub_stand_in import Hub, hub
 from tests.judge_server import JudgeServer
 from tests.judges.small_studies import endpoint, study_plan
@@ -47,7 +47,7 @@ def test_a_signal_stores_what_is_in_flight_and_makes_the_last_snapshot(
             app.close()
         calls = server.bill.totals.calls
     assert 8 <= store.counts("small")["ok"] == calls < 400
-    assert possibly_paid_twice(store) == []
+    assert list_maybe_paid_twice(store) == []
     assert store.runs("small")[0].state == "stopped"
-    assert FILE in hub.files
+    assert SNAPSHOT_FILE in hub.files
     store.close()

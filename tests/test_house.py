@@ -83,7 +83,7 @@ def test_imports_point_down() -> None:
 
 
 def test_the_rule_itself_sees_an_arrow_that_points_up() -> None:
-    assert arrows_up("metrics/x.py", "def f():\n    import judges.plan") == ["judges"]
+    assert arrows_up("metrics/x.py", "def f():\n    import judges.planning.plan") == ["judges"]
     assert arrows_up("judges/x.py", "from metrics import elo") == ["metrics"]
     assert arrows_up("studies/x.py", "from components import plot\nimport app") == [
         "app",

@@ -16,28 +16,33 @@ from typing import Final
 
 import pytest
 
-from components.drawing.matrix import _wrapped
-from components.format import rich, safe_plot
-from components.inspect.diff import word_difference
-from components.protocol.published import short_model
-from components.study.errands import plain_name
-from components.suspects.marked import suspicious_html
-from judges.addresses import Rules, check_url
-from judges.describe import without_thoughts
-from judges.formats import FORMATS
-from judges.normalise import clean
-from judges.template import fill, misspelt_braces, pieces, unknown_variables
-from judges.vault import redacted
-from judges.verdict import marker_span, read
+from components.html.format import escape_plot, inline_markup
+from components.html.matrix import _break_name
+from components.inspect.injection_marks import mark_suspects
+from components.inspect.word_diff import word_difference
+from components.results.protocol.paper_tables import short_model
+from components.study.jobs import safe_file_name
+from judges.operations.image_descriptions import without_thoughts
+from judges.rendering.template import (
+    fill_template,
+    misspelt_braces,
+    split_template,
+    unknown_variables,
+)
+from judges.security.endpoint_rules import EndpointRules, check_url
+from judges.security.key_store import redact_keys
+from judges.verdicts.reply_cleaning import clean_reply
+from judges.verdicts.verdict import marker_span, parse_verdict
+from judges.verdicts.verdict_formats import FORMATS
 from studies.errors import EvenhandError
-from studies.formulas import bare, guarded
-from studies.openings import opening
-from studies.places import check_place, expanded
-from studies.sources.guess import guess_mapping
-from studies.sources.hub import address_of
+from studies.files.spreadsheet_guard import guard_formula, unguard_formula
+from studies.sources.formats.visit_bench import split_list
+from studies.sources.hub import parse_hub_address
 from studies.sources.hub_files import front_of
-from studies.sources.visit_bench import listed
-from studies.suspects import is_suspect, spans
+from studies.sources.mapping_guess import guess_mapping
+from studies.spec.records_folder import check_source_variable, expand_source
+from studies.texts.injection import find_spans, is_suspect
+from studies.texts.instruction_verbs import parse_opening
 from tests.pattern_attacks import (
     COMMON,
     Attack,
@@ -54,7 +59,7 @@ SLOW_WHEN_SHORT: Final = 0.002
 SLOW_WHEN_LONG: Final = 0.75
 """Seconds of CPU. Linear patterns take below 0.1, quadratic ones above 1.5."""
 MEGABYTE: Final = 1_000_000
-MADE_AT_IMPORT: Final = {"studies/suspect_rules.py"}
+MADE_AT_IMPORT: Final = {"studies/texts/injection_rules.py"}
 """Files with a function that compiles patterns for the constants of its module."""
 
 
@@ -130,7 +135,7 @@ def test_every_pattern_of_the_project_takes_linear_time() -> None:
 
 
 def read_and_box(name: str, text: str) -> None:
-    read(name, text)
+    parse_verdict(name, text)
     marker_span(name, text)
 
 
@@ -140,37 +145,39 @@ def read_after(name: str, text: str) -> None:
 
 
 def check_address(text: str) -> None:
-    check_url(f"https://{text}", Rules(strict=True))
+    check_url(f"https://{text}", EndpointRules(strict=True))
 
 
 READERS: Final[dict[str, Callable[[str], object]]] = {
     **{name: partial(read_and_box, name) for name in FORMATS},
     **{f"{name} after markers": partial(read_after, name) for name in FORMATS},
-    "clean": clean,
+    "clean": clean_reply,
     "thoughts": without_thoughts,
-    "suspects": spans,
-    "suspect words": lambda text: spans(f"judge choose ignore [[a]] {text}"),
+    "suspects": find_spans,
+    "suspect words": lambda text: find_spans(f"judge choose ignore [[a]] {text}"),
     "is suspect": is_suspect,
-    "suspects on the page": suspicious_html,
-    "redaction": redacted,
-    "template": lambda text: fill(text, dict.fromkeys(name for name, v in pieces(text) if v)),
+    "suspects on the page": mark_suspects,
+    "redaction": redact_keys,
+    "template": lambda text: fill_template(
+        text, dict.fromkeys(name for name, v in split_template(text) if v)
+    ),
     "unknown variables": unknown_variables,
     "misspelt braces": misspelt_braces,
-    "opening": opening,
-    "place": expanded,
-    "check of a place": check_place,
-    "hub address": lambda text: address_of(f"hub:{text}"),
+    "opening": parse_opening,
+    "place": expand_source,
+    "check of a place": check_source_variable,
+    "hub address": lambda text: parse_hub_address(f"hub:{text}"),
     "card": front_of,
     "card after dashes": lambda text: front_of(f"---\n{text}"),
-    "listed": lambda text: listed(f"https://{text}"),
+    "listed": lambda text: split_list(f"https://{text}"),
     "columns": lambda text: guess_mapping([text, f"answer_{text}", f"{text}_answer"], []),
-    "formula": guarded,
-    "bare formula": bare,
+    "formula": guard_formula,
+    "bare formula": unguard_formula,
     "endpoint": check_address,
-    "file name": plain_name,
-    "matrix name": _wrapped,
-    "bold": rich,
-    "plot": safe_plot,
+    "file name": safe_file_name,
+    "matrix name": _break_name,
+    "bold": inline_markup,
+    "plot": escape_plot,
     "model": short_model,
     "difference": lambda text: word_difference(text, text[1:]),
 }

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from studies.records import Ask, Item, Judgement, JudgeSpec, Preference, Usage, Verdict
-from studies.store import Store
-from studies.study import DataSpec, Study
+from studies.domain import Ask, Item, Judgement, JudgeSpec, Preference, Usage, Verdict
+from studies.spec.study import DataSpec, Study
+from studies.store.store import Store
 
 PICKS = {"x": "x", "y": "y", "=": "tie", "?": None}
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import gradio as gr
 
-from components.inspect.data import look
-from components.inspect.view import Selection, changed, filter_bar, list_html, opened_panel
-from studies.store import Store
+from components.inspect.list_html import Selection, apply_click, detail_panel, filter_bar, list_html
+from components.inspect.load_comparison import load_view
+from studies.store.store import Store
 
 _CLICKS = "evenhand.clicks(element, trigger, watch);"
 _FIELDS_SCRIPT = f"{_CLICKS} evenhand.fields(element, trigger, watch); /* triggers 'select' */"
@@ -29,42 +29,42 @@ class InspectTab:
 def build() -> InspectTab:
     """List left, one comparison right; on a phone the one comparison alone."""
     selection = gr.State(Selection())
-    filters = _html(_FIELDS_SCRIPT, "eh-inspect-filters")
+    filters = _clickable_html(_FIELDS_SCRIPT, "eh-inspect-filters")
     with gr.Row(elem_classes="eh-inspect"):
-        listed = _html(_LIST_SCRIPT, "eh-inspect-list")
-        opened = _html(_LIST_SCRIPT, "eh-inspect-open")
+        listed = _clickable_html(_LIST_SCRIPT, "eh-inspect-list")
+        opened = _clickable_html(_LIST_SCRIPT, "eh-inspect-open")
     return InspectTab(selection, filters, listed, opened)
 
 
-def _html(script: str, elem_class: str) -> gr.HTML:
-    """As components.plot.ClickableHTML, with one more line of script."""
+def _clickable_html(script: str, elem_class: str) -> gr.HTML:
+    """As components.layout.widgets.ClickableHTML, with one more line of script."""
     return gr.HTML(
         "", js_on_load=script, apply_default_css=False, elem_classes=["eh-html", elem_class]
     )
 
 
-def refresh_outputs(tab: InspectTab) -> list[Any]:
+def view_outputs(tab: InspectTab) -> list[Any]:
     """What `show` returns, in its order."""
     return [tab.selection, tab.filters, tab.list, tab.opened]
 
 
-def show(store: Store, selection: Selection) -> tuple[Selection, str, str, str]:
+def render(store: Store, selection: Selection) -> tuple[Selection, str, str, str]:
     """Everything for a selection, which comes back with the page and key that are really shown."""
-    view = look(store, selection)
-    return view.selection, filter_bar(view), list_html(view), opened_panel(view)
+    view = load_view(store, selection)
+    return view.selection, filter_bar(view), list_html(view), detail_panel(view)
 
 
 def bind(tab: InspectTab, store: Store) -> None:
     """Every click and field asks for another selection; one handler shows it."""
 
     def turn(selection: Selection, event: gr.EventData) -> tuple[Selection, str, str, str]:
-        return show(store, changed(selection, event._data))
+        return render(store, apply_click(selection, event._data))
 
     for part in (tab.filters, tab.list, tab.opened):
         part.select(
             turn,
             tab.selection,
-            refresh_outputs(tab),
+            view_outputs(tab),
             show_progress="hidden",
             trigger_mode="multiple",  # always_last would replay the first click's data
             api_visibility="private",

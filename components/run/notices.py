@@ -12,65 +12,79 @@ from typing import Any, Final
 
 import pandas as pd
 
-from components.drawing.panels import Action, button, heading, notice, status_badge, wrap
-from components.format import count, dollars, duration, safe, share
-from components.rows import machine_rows
-from components.run.facts import KEY_TROUBLE, Facts
-from components.run.view import start_words
-from judges.snapshot import Failure, Snapshot, Wait
-from metrics.position import consistency
-from metrics.wins import ANSWERED, outcomes
-from studies.records import EVIDENCE, STATUSES, Judgement, Status
-from studies.snapshot import settings as kept_elsewhere
-from studies.store import Store
+from components.filtering.filters import machine_rows
+from components.html.format import count, dollars, duration, escape, share
+from components.html.panel import (
+    Action,
+    button_html,
+    notice_html,
+    panel_heading,
+    status_badge,
+    wrap,
+)
+from components.run.run_facts import KEY_REASONS, RunFacts
+from components.run.status_html import start_button_text
+from judges.engine.snapshot import FailureSummary, JudgeWait, RunSnapshot
+from metrics.position.position_measures import consistency
+from metrics.win_rates.win_rates import NO_VERDICT_STATUSES, outcome_rows
+from studies.domain import STATUSES, USABLE_STATUSES, Judgement, Status
+from studies.sharing.hub_backup import snapshot_settings as kept_elsewhere
+from studies.store.store import Store
 
-MANY: Final = 0.05
+MAX_UNREADABLE_SHARE: Final = 0.05
 """From this share of unread replies on, the numbers get a notice."""
-STUBBORN: Final = 3
+NOTICED_ATTEMPTS: Final = 3
 """Attempts after which a retry is worth a notice."""
-HEADROOM: Final = 1.25
+BUDGET_HEADROOM: Final = 1.25
 """A raised budget holds what is left with so much to spare: a call is reserved at its worst."""
 
 
-LOOKING: Final = (
+READ_ONLY_TEXT: Final = (
     "This study is somebody else's: only they run and steer it. Edit it on the Study tab and run "
     "it, and it is a copy of your own."
 )
 
 
-def show_notices(facts: Facts) -> str:
+def show_notices(facts: RunFacts) -> str:
     """The reason for waiting or stopping is always said; what to do about it, to who may."""
-    if not facts.mine:
-        return "" if facts.recorded else notice("calm", "You are looking.", LOOKING)
-    return "".join([*_of_keys(facts), *_of_run(facts), *_of_rest(facts), *_of_money(facts)])
+    if not facts.owned:
+        return "" if facts.recorded else notice_html("calm", "You are looking.", READ_ONLY_TEXT)
+    return "".join(
+        [
+            *_key_notices(facts),
+            *_run_notices(facts),
+            *_last_run_notices(facts),
+            *_money_notices(facts),
+        ]
+    )
 
 
-def _of_keys(facts: Facts) -> Iterator[str]:
+def _key_notices(facts: RunFacts) -> Iterator[str]:
     """Variables to confirm, and keys that one box cannot take because their hosts differ."""
     for variable, origin in facts.unconfirmed:
         allow = {"do": "allow", "variable": variable, "origin": origin}
-        yield notice(
+        yield notice_html(
             "warn", f"This study wants to send ${variable} to {origin}.",
             "Nothing is sent until you allow it. Allow it only if you trust that host with it.",
             Action(f"Allow ${variable} for {origin}", allow),
         )  # fmt: skip
     if len(facts.key_origins) > 1:
-        yield notice(
+        yield notice_html(
             "bad", f"Keys are needed for {len(facts.key_origins)} hosts.",
             f"{', '.join(facts.key_origins)}: edit the study on the Study tab and type each "
             "judge's key there.",
         )  # fmt: skip
 
 
-def show_store(store: Store) -> str:
+def show_store_notices(store: Store) -> str:
     """Something happened to the file that everything is kept in, or may happen to it."""
-    if store.watch.told:
-        text = f"{_sentence(store.watch.told)} Find out what removes it."
-        return notice("warn", "The store was put back.", text) + _of_disk()
-    return _of_disk()
+    if store.file_watch.notice:
+        text = f"{_sentence(store.file_watch.notice)} Find out what removes it."
+        return notice_html("warn", "The store was put back.", text) + _disk_notice()
+    return _disk_notice()
 
 
-def _of_disk() -> str:
+def _disk_notice() -> str:
     """A Space begins anew with every restart, and nobody would guess it from the page."""
     if "SPACE_ID" not in os.environ:
         return ""
@@ -80,105 +94,113 @@ def _of_disk() -> str:
             " What is judged here is copied to a private dataset every few minutes and whenever a "
             "run pauses or ends, and fetched again at the start."
         )
-        return notice("calm", "Kept outside of this Space.", text)
+        return notice_html("calm", "Kept outside of this Space.", text)
     text += " What you make here is kept nowhere else: download what you want to keep under Share."
-    return notice("warn", "Not kept for long.", text)
+    return notice_html("warn", "Not kept for long.", text)
 
 
-def _of_run(facts: Facts) -> Iterator[str]:
+def _run_notices(facts: RunFacts) -> Iterator[str]:
     snapshot = facts.snapshot
     if snapshot is None:
         return
-    if facts.on and facts.paused and snapshot.reason:
+    if facts.running and facts.paused and snapshot.reason:
         text = f"{snapshot.reason}. What came back is held, and nothing more is asked."
-        yield notice("bad", "The store cannot be written.", text, Action("Try again", {"do": "go"}))
-    if facts.on and snapshot.state == "running":
-        yield from (_cooling(waits) for waits in _by_endpoint(snapshot.waits))
+        yield notice_html(
+            "bad", "The store cannot be written.", text, Action("Try again", {"do": "go"})
+        )
+    if facts.running and snapshot.state == "running":
+        yield from (_cooling_notice(waits) for waits in _group_by_endpoint(snapshot.waits))
         others = (wait for wait in snapshot.waits if wait.kind != "cooling")
-        yield from (_waiting(wait, snapshot) for wait in others if not in_passing(wait))
+        yield from (_wait_notice(wait, snapshot) for wait in others if not is_brief_wait(wait))
         if snapshot.reason:
-            yield notice("calm", "Stopping.", "Answers in flight are kept.")
+            yield notice_html("calm", "Stopping.", "Answers in flight are kept.")
 
 
-def in_passing(wait: Wait) -> bool:
+def is_brief_wait(wait: JudgeWait) -> bool:
     """A first retry is over in a moment, a pace comes and goes: a line under the bar, not a box
     that pushes it down."""
-    return wait.kind == "paced" or (wait.kind == "retry" and wait.tries < STUBBORN)
+    return wait.kind == "paced" or (
+        wait.kind == "retry" and wait.max_attempts_made < NOTICED_ATTEMPTS
+    )
 
 
-def _waiting(wait: Wait, snapshot: Snapshot) -> str:
+def _wait_notice(wait: JudgeWait, snapshot: RunSnapshot) -> str:
     if wait.kind == "retry":
         leave = Action(f"Go on without {wait.judge}", {"do": "leave_out", "judge": wait.judge})
         text = (
             f"{wait.judge}: {wait.why}. An ask is tried six times, each after a longer wait; "
             "nothing is lost."
         )
-        return notice("warn", "Trying again.", text, leave if len(snapshot.judges) > 1 else None)
+        return notice_html(
+            "warn", "Trying again.", text, leave if len(snapshot.judges) > 1 else None
+        )
     if wait.kind == "elsewhere":
         text = f"{wait.judge}: {wait.why}. What it gets counts here too; nothing is paid twice."
-        return notice("calm", "Waiting for another run.", text)
+        return notice_html("calm", "Waiting for another run.", text)
     kind = "Budget reached." if wait.kind == "budget" else f"{wait.judge} was stopped."
     rest = "The other judges go on; its asks stay pending."
-    return notice("bad", kind, f"{_sentence(wait.why)} {rest}")
+    return notice_html("bad", kind, f"{_sentence(wait.why)} {rest}")
 
 
-def _by_endpoint(waits: tuple[Wait, ...]) -> list[list[Wait]]:
+def _group_by_endpoint(waits: tuple[JudgeWait, ...]) -> list[list[JudgeWait]]:
     """Judges at one endpoint share its cool-down: they are told as one."""
-    found: dict[tuple[int, int], list[Wait]] = {}
+    found: dict[tuple[int, int], list[JudgeWait]] = {}
     for wait in waits:
         if wait.kind == "cooling":
-            found.setdefault((round(wait.seconds), wait.at_once), []).append(wait)
+            found.setdefault((round(wait.seconds), wait.allowed_in_flight), []).append(wait)
     return list(found.values())
 
 
-def _cooling(waits: list[Wait]) -> str:
+def _cooling_notice(waits: list[JudgeWait]) -> str:
     one = waits[0]
     who = " and ".join(wait.judge for wait in waits)
     asks = sum(wait.asks for wait in waits)
     left = duration(max(1, round(one.seconds)))
     told = f"{count(asks, 'ask')} to go again" if asks else "calls go on"
-    then = f"then at most {one.at_once} at once"
-    then += f" instead of {one.ceiling}" if one.at_once < one.ceiling else ""
+    then = f"then at most {one.allowed_in_flight} at once"
+    then += f" instead of {one.ceiling}" if one.allowed_in_flight < one.ceiling else ""
     text = f"{who}: rate limit (429); {told} in **{left}**, {then}. Spend does not change."
-    fewer = max(1, one.at_once // 2)
+    fewer = max(1, one.allowed_in_flight // 2)
     lower = {"do": "at_most", "judge": one.judge, "calls": fewer}
-    action = Action(f"Go on with {fewer} at once", lower) if fewer < one.at_once else None
-    return notice("warn", "Cooling down.", text, action)
+    action = Action(f"Go on with {fewer} at once", lower) if fewer < one.allowed_in_flight else None
+    return notice_html("warn", "Cooling down.", text, action)
 
 
-def _of_rest(facts: Facts) -> Iterator[str]:
+def _last_run_notices(facts: RunFacts) -> Iterator[str]:
     """What the last run left behind."""
     last = facts.last
-    if facts.on or last is None:
+    if facts.running or last is None:
         return
     kept = f"The {count(facts.done)} asked are safe."
-    start = Action(start_words(facts.missing), {"do": "start"}) if facts.missing.asks else None
+    start = (
+        Action(start_button_text(facts.missing), {"do": "start"}) if facts.missing.asks else None
+    )
     if last.state in ("running", "paused"):
         text = (
             f"It is {last.state} there; {count(facts.done)} of {count(facts.planned)} are asked. A "
             "run from here would share the work: nothing is asked twice. Open this tab again for "
             "newer numbers."
         )
-        yield notice("calm", "Another process asks this study.", text)
+        yield notice_html("calm", "Another process asks this study.", text)
     elif last.state == "interrupted" and facts.missing.asks:
         text = f"Its process ended. {kept} {count(facts.missing.asks)} are missing."
-        yield notice("warn", "The last run was interrupted.", text, start)
+        yield notice_html("warn", "The last run was interrupted.", text, start)
     elif "budget reached" in last.reason and facts.missing.asks:
         why = _sentence(last.reason.removeprefix("budget reached: "))
-        yield notice("bad", "Budget reached.", f"{why} {kept}", _raise(facts))
+        yield notice_html("bad", "Budget reached.", f"{why} {kept}", _raise_budget_action(facts))
     elif last.state == "failed":
-        needs_key = any(words in last.reason for words in KEY_TROUBLE)
+        needs_key = any(words in last.reason for words in KEY_REASONS)
         text = f"{_sentence(last.reason)} {kept}"
-        yield notice("bad", "The last run was stopped.", text, None if needs_key else start)
+        yield notice_html("bad", "The last run was stopped.", text, None if needs_key else start)
     elif last.state == "stopped" and facts.missing.asks:
         mine = last.reason == "stopped by you"
         title = "Stopped by you." if mine else "Stopped."
         why = "" if mine else f"{_sentence(last.reason)} "
         text = f"{why}{kept} {count(facts.missing.asks)} are missing."
-        yield notice("calm", title, text, start)
+        yield notice_html("calm", title, text, start)
 
 
-def _raise(facts: Facts) -> Action | None:
+def _raise_budget_action(facts: RunFacts) -> Action | None:
     """Somebody has to say so, at a price that is named."""
     if facts.missing.dollars is None:
         return None
@@ -187,32 +209,32 @@ def _raise(facts: Facts) -> Action | None:
     return Action(words, {"do": "raise", "budget": budget})
 
 
-def raised_budget(facts: Facts) -> float:
-    whole = facts.spent + HEADROOM * (facts.missing.dollars or 0.0)
+def raised_budget(facts: RunFacts) -> float:
+    whole = facts.spent + BUDGET_HEADROOM * (facts.missing.dollars or 0.0)
     return round(max(whole, 1.1 * (facts.budget or 0.0)) + 0.005, 2)
 
 
-def _of_money(facts: Facts) -> Iterator[str]:
-    snapshot = facts.snapshot if facts.on else None
-    if facts.doubtful:
+def _money_notices(facts: RunFacts) -> Iterator[str]:
+    snapshot = facts.snapshot if facts.running else None
+    if facts.maybe_paid_twice:
         text = (
-            f"{count(facts.doubtful, 'call')} of this study had been sent when their process was "
+            f"{count(facts.maybe_paid_twice, 'call')} of this study had been sent when their process was "
             "killed. No provider tells whether they were billed; they are asked again, and the "
             "money above does not hold the first time."
         )
-        yield notice("calm", "Possibly paid twice.", text)
-    if snapshot and snapshot.untold:
+        yield notice_html("calm", "Possibly paid twice.", text)
+    if snapshot and snapshot.unknown_usage:
         text = (
-            f"{count(snapshot.untold, 'call')} may have been billed without telling their usage. "
+            f"{count(snapshot.unknown_usage, 'call')} may have been billed without telling their usage. "
             "The budget takes their worst case; the dollars above do not hold them."
         )
-        yield notice("warn", "Untold usage.", text)
+        yield notice_html("warn", "Untold usage.", text)
     if snapshot and snapshot.unpriced:
         text = (
             f"{count(snapshot.unpriced, 'call')} went to a judge whose price is not known; the "
             "dollars above do not hold them. Give it a price in Study."
         )
-        yield notice("warn", "Unknown price.", text)
+        yield notice_html("warn", "Unknown price.", text)
 
 
 def _sentence(text: str) -> str:
@@ -223,21 +245,21 @@ def _sentence(text: str) -> str:
 # ------------------------------------------------------------------- failures by kind
 
 
-def show_failures(store: Store, facts: Facts) -> str:
+def show_failures(store: Store, facts: RunFacts) -> str:
     """By kind: how many, an example, one click to all of them; and what was retried on the way."""
-    kinds = [s for s in STATUSES if s not in EVIDENCE and facts.counts.get(s)]
+    kinds = [s for s in STATUSES if s not in USABLE_STATUSES and facts.counts.get(s)]
     retried = facts.snapshot.failures if facts.snapshot else ()
     if not kinds and not retried:
         return ""
-    parts = [heading("Not evidence", "kept and counted, never scored; the last of each kind")]
-    parts += [unread_notice(store, facts)] if not facts.on else []
-    latest = store.latest(facts.name, 200, failures_only=True) if kinds else []
+    parts = [panel_heading("Not evidence", "kept and counted, never scored; the last of each kind")]
+    parts += [unreadable_notice(store, facts)] if not facts.running else []
+    latest = store.latest_judgements(facts.name, 200, failures_only=True) if kinds else []
     rows = []
     for status in kinds:
         example = next((j for j in latest if j.status == status), None)
         rows.append(failure_row(status, facts.counts[status], example))
     parts.append(wrap(f'<div class="eh-kinds">{"".join(rows)}</div>') if rows else "")
-    parts.append(_retried(retried))
+    parts.append(_retried_attempts(retried))
     return wrap(f'<section class="eh-panel">{"".join(parts)}</section>')
 
 
@@ -255,25 +277,25 @@ def failure_row(
     told = ": ".join(filter(None, said))
     links = []
     if opens and example:
-        links.append(button(Action("Example", {"key": example.ask.key}), small=True))
+        links.append(button_html(Action("Example", {"key": example.ask.key}), small=True))
     if opens and all_too:
-        links.append(button(Action(f"Open {count(asks)}", {"status": status}), small=True))
+        links.append(button_html(Action(f"Open {count(asks)}", {"status": status}), small=True))
     return (
         f'<div class="k"><span>{status_badge(status, asks)}</span>'
-        f'<span class="who">{safe(who)}</span>'
-        f'<p title="{safe(told[:400])}">{safe(" ".join(told.split())[:260])}</p>'
+        f'<span class="who">{escape(who)}</span>'
+        f'<p title="{escape(told[:400])}">{escape(" ".join(told.split())[:260])}</p>'
         f'<span class="op">{"".join(links)}</span></div>'
     )
 
 
-def _retried(failures: tuple[Failure, ...]) -> str:
+def _retried_attempts(failures: tuple[FailureSummary, ...]) -> str:
     """Faults on the way, most of them retried with success: they cost time, not evidence."""
     if not failures:
         return ""
     rows = "".join(
-        f'<div class="k"><span><b>{count(f.times)}</b> × {safe(f.reason)}</span>'
-        f'<span class="who">{safe(f.judge)}</span>'
-        f'<p title="{safe(f.example)}">{safe(f.example[:260])}</p><span class="op"></span></div>'
+        f'<div class="k"><span><b>{count(f.times)}</b> × {escape(f.reason)}</span>'
+        f'<span class="who">{escape(f.judge)}</span>'
+        f'<p title="{escape(f.example)}">{escape(f.example[:260])}</p><span class="op"></span></div>'
         for f in failures
     )
     head = '<h3 class="eh-kinds-head">On the way, in this run</h3>'
@@ -281,37 +303,37 @@ def _retried(failures: tuple[Failure, ...]) -> str:
     return wrap(f'{head}{told}<div class="eh-kinds">{rows}</div>')
 
 
-def unread_notice(store: Store, facts: Facts) -> str:
+def unreadable_notice(store: Store, facts: RunFacts) -> str:
     """Above 5 %: how many, what leaving them out does to the numbers, one click to read them."""
-    silent = sum(facts.counts.get(status, 0) for status in ANSWERED)
-    if silent <= MANY * max(1, facts.done):
+    silent = sum(facts.counts.get(status, 0) for status in NO_VERDICT_STATUSES)
+    if silent <= MAX_UNREADABLE_SHARE * max(1, facts.done):
         return ""
     rate = share(silent / max(1, facts.done))
-    text = f"{rate} of {count(facts.done)}. They are left out{effect(store.frame(facts.name))}."
+    text = f"{rate} of {count(facts.done)}. They are left out{tie_rule_effect(store.frame(facts.name))}."
     read = Action(f"Read the {count(silent)}", {"status": "failures"})
-    return notice("warn", f"{count(silent, 'reply')} gave no verdict.", text, read)
+    return notice_html("warn", f"{count(silent, 'reply')} gave no verdict.", text, read)
 
 
-def effect(frame: pd.DataFrame) -> str:
+def tie_rule_effect(frame: pd.DataFrame) -> str:
     """What another rule would say, so that nobody has to wonder whether it matters."""
     rows = machine_rows(frame)
-    now, ties = consistency(rows), consistency(outcomes(rows, "pooled", "tie"))
+    now, ties = consistency(rows), consistency(outcome_rows(rows, "pooled", "tie"))
     if now.value is None or ties.value is None:
         return ""
     return f"; as ties, consistency would be {share(ties.value)} instead of {share(now.value)}"
 
 
-def key_notice(facts: Facts) -> str:
+def key_notice(facts: RunFacts) -> str:
     """After a restart, or after a while without use: keys are never written down."""
-    who = " and ".join(facts.keyless)
+    who = " and ".join(facts.judges_without_key)
     text = (
         f"Keys live in memory only. {count(facts.missing.asks)} asks wait; the "
         f"{count(facts.done)} done are safe."
     )
     where = " and ".join(facts.key_origins)
-    return notice("bad", f"A key is needed for {who}; it goes to {where} only.", text)
+    return notice_html("bad", f"A key is needed for {who}; it goes to {where} only.", text)
 
 
-def click(data: object) -> Mapping[str, Any]:
+def read_click(data: object) -> Mapping[str, Any]:
     """What a notice's button asks for; it came from a browser, so anything else is nothing."""
     return data if isinstance(data, Mapping) and isinstance(data.get("do"), str) else {}

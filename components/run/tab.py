@@ -1,5 +1,5 @@
 """Run: start, pause, resume, stop, ask again; progress, spend and failures; curves that move while
-it asks; runs of the past. What its buttons do: components/run/acts_tab.py."""
+it asks; runs of the past. What its buttons do: components/run/actions_tab.py."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import Any, Final
 import gradio as gr
 from gradio.context import Context
 
-from components.drawing.panels import heading
-from components.header import Header
-from components.live import LiveViews
-from components.plot import ClickableHTML, PlotlyView
-from components.run.acts_tab import Look
-from components.run.acts_tab import begin as begin
-from components.run.acts_tab import show as show
-from components.run.acts_tab import show_running as show_running
-from components.run.past import SCOPES
-from components.run.view import CHARTS, REPLIES
-from judges.engine import Engine
-from studies.store import Store
+from components.html.panel import panel_heading
+from components.layout.header import Header
+from components.layout.widgets import ClickableHTML, PlotlyView
+from components.run.actions_tab import RunActions
+from components.run.actions_tab import render as render
+from components.run.actions_tab import show_study_pill as show_study_pill
+from components.run.actions_tab import start_run as start_run
+from components.run.live_figures import LiveStudies
+from components.run.past_runs import SCOPES
+from components.run.status_html import LIVE_CHARTS, REPLY_SCOPES
+from judges.engine.engine import Engine
+from studies.store.store import Store
 
 QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "private"}
-ADDRESS: Final = "(run) => evenhand.scope('run', ['run'], [''], [run])"
+UPDATE_ADDRESS: Final = "(run) => evenhand.scope('run', ['run'], [''], [run])"
 
 
 @dataclass(frozen=True)
@@ -88,16 +88,16 @@ def build() -> RunTab:
         progress = ClickableHTML(elem_id="eh-progress")
     kpis = ClickableHTML(elem_id="eh-run-kpis")
     with gr.Row(equal_height=True, elem_classes="eh-pair"):
-        share, elo, wins = (_plot(*chart) for chart in CHARTS)
+        share, elo, wins = (_chart_panel(*chart) for chart in LIVE_CHARTS)
     failures = ClickableHTML(elem_id="eh-run-failures")
     with gr.Column(elem_classes="eh-panel"):
         with gr.Row(elem_classes="eh-panel-head"):
-            ClickableHTML(heading("Last replies", "newest first"))
-            which = _switch(REPLIES, "Which replies")
+            ClickableHTML(panel_heading("Last replies", "newest first"))
+            which = _switch(REPLY_SCOPES, "Which replies")
         replies = ClickableHTML(elem_id="eh-replies")
     with gr.Column(elem_classes="eh-panel"):
         with gr.Row(elem_classes="eh-panel-head"):
-            ClickableHTML(heading("Runs", "newest first; each can be opened"))
+            ClickableHTML(panel_heading("Runs", "newest first; each can be opened"))
             scope = _switch(SCOPES, "Runs of")
         runs = ClickableHTML(elem_id="eh-runs")
         opened = ClickableHTML(elem_id="eh-run-opened")
@@ -136,9 +136,9 @@ def _switch(choices: tuple[str, ...], label: str) -> gr.Radio:
     )  # fmt: skip
 
 
-def _plot(title: str, subtitle: str, elem_id: str) -> gr.HTML:
+def _chart_panel(title: str, subtitle: str, elem_id: str) -> gr.HTML:
     with gr.Column(elem_classes="eh-panel"):
-        ClickableHTML(heading(title, subtitle))
+        ClickableHTML(panel_heading(title, subtitle))
         return PlotlyView(height=250, elem_id=elem_id)
 
 
@@ -147,11 +147,11 @@ def bind(
     header: Header,
     store: Store,
     engine: Engine,
-    live: LiveViews,
+    live: LiveStudies,
     on_tab: gr.Tab | None = None,
 ) -> None:
     """The page holds only a study's name and a run's id: whoever opens it sees the same."""
-    look = Look(store, engine, live)
+    look = RunActions(store, engine, live)
     inputs, outputs = [header.study, tab.which], [*tab.outputs, header.pill]
     past: dict[str, Any] = {
         "fn": look.runs, "inputs": [header.study, tab.scope, tab.run_id],
@@ -164,18 +164,18 @@ def bind(
     # Outside the queue: a click reaches the engine even while figures are being drawn.
     tab.pause.click(look.pause, inputs, outputs, queue=False, **QUIET)
     tab.stop.click(look.stop, inputs, outputs, queue=False, **QUIET).then(**past)
-    tab.notices.select(look.act, inputs, outputs, **QUIET).then(**past)
+    tab.notices.select(look.run_notice_action, inputs, outputs, **QUIET).then(**past)
     typed = [*inputs, tab.key, tab.key_origin]
-    tab.key_go.click(look.with_key, typed, [*outputs, tab.key], **QUIET).then(**past)
-    _bind_past(tab, header, store, look, past, on_tab)
+    tab.key_go.click(look.test_key_and_start, typed, [*outputs, tab.key], **QUIET).then(**past)
+    _bind_past_runs(tab, header, store, look, past, on_tab)
     header.pill.change(None, header.pill, None, js="(pill) => evenhand.title(pill)")
 
 
-def _bind_past(
+def _bind_past_runs(
     tab: RunTab,
     header: Header,
     store: Store,
-    look: Look,
+    look: RunActions,
     past: dict[str, Any],
     on_tab: gr.Tab | None,
 ) -> None:
@@ -200,4 +200,4 @@ def _bind_past(
 
     if Context.root_block is not None:
         Context.root_block.load(open_link, None, tab.run_id, **QUIET).then(**past)
-    tab.run_id.change(None, tab.run_id, None, js=ADDRESS)
+    tab.run_id.change(None, tab.run_id, None, js=UPDATE_ADDRESS)

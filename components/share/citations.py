@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-ENTRIES: Final[dict[str, str]] = {
+BIBTEX_ENTRIES: Final[dict[str, str]] = {
     "visit-bench": """@inproceedings{bitton2023visitbench,
   title     = {{VisIT-Bench}: A Benchmark for Vision-Language Instruction Following
                Inspired by Real-World Use},
@@ -44,6 +44,6 @@ ENTRIES: Final[dict[str, str]] = {
 
 def bibtex(preset: str, *, pairs: bool) -> str:
     """The entries a study calls for: its protocol's paper, and the model its ratings come from."""
-    names = [preset] if preset in ENTRIES else []
+    names = [preset] if preset in BIBTEX_ENTRIES else []
     names += ["bradley-terry"] if pairs else []
-    return "\n\n".join(ENTRIES[name] for name in names)
+    return "\n\n".join(BIBTEX_ENTRIES[name] for name in names)

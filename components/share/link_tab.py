@@ -7,18 +7,18 @@ from typing import Any, Final
 
 import gradio as gr
 
-from components.drawing.panels import wrap
-from components.format import count
-from components.plot import ClickableHTML
-from studies.guarded import VisitorsStore
+from components.html.format import count
+from components.html.panel import wrap
+from components.layout.widgets import ClickableHTML
+from studies.sharing.visitor_store import VisitorStore
 
 QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "private"}
-NEW_LINK: Final = "(token) => evenhand.link(token)"
-VOTERS: Final = "(token) => evenhand.linkForVoters(token)"
+SHOW_LINK: Final = "(token) => evenhand.link(token)"
+SHOW_VOTERS_LINK: Final = "(token) => evenhand.linkForVoters(token)"
 
 
 @dataclass(frozen=True)
-class Links:
+class ShareLinks:
     note: gr.HTML
     make: gr.Button
     voters: gr.Button
@@ -27,7 +27,7 @@ class Links:
     """On its way into the link of this page; the store keeps only its hash."""
 
 
-def build() -> Links:
+def build() -> ShareLinks:
     note = ClickableHTML(elem_id="eh-link-note")
     with gr.Row(elem_classes="eh-chips"):
         make = gr.Button(
@@ -42,48 +42,48 @@ def build() -> Links:
             "Withdraw", size="sm", elem_id="eh-link-withdraw", elem_classes="eh-fit", visible=False
         )
     token = gr.Textbox("", visible="hidden", elem_id="eh-link-token", label="link")
-    return Links(note, make, voters, withdraw, token)
+    return ShareLinks(note, make, voters, withdraw, token)
 
 
-def bind(links: Links, opener: gr.Button, study: gr.Dropdown, store: VisitorsStore) -> None:
+def bind(links: ShareLinks, opener: gr.Button, study: gr.Dropdown, store: VisitorStore) -> None:
     shown = [links.note, links.make, links.voters, links.withdraw]
 
     def look(name: str) -> list[Any]:
-        return show(store, name)
+        return render(store, name)
 
     def make(name: str) -> list[Any]:
-        return [store.share(name), *show(store, name)]
+        return [store.share(name), *render(store, name)]
 
     def make_for_voters(name: str) -> list[Any]:
-        return [store.share(name, votes=True), *show(store, name)]
+        return [store.share(name, votes=True), *render(store, name)]
 
     def withdraw(name: str) -> list[Any]:
-        store.unshare(name)
-        return ["", *show(store, name)]
+        store.revoke_links(name)
+        return ["", *render(store, name)]
 
     opener.click(look, study, shown, **QUIET)
     for button, act, script in (
-        (links.make, make, NEW_LINK),
-        (links.voters, make_for_voters, VOTERS),
-        (links.withdraw, withdraw, NEW_LINK),
+        (links.make, make, SHOW_LINK),
+        (links.voters, make_for_voters, SHOW_VOTERS_LINK),
+        (links.withdraw, withdraw, SHOW_LINK),
     ):
         event = button.click(act, study, [links.token, *shown], **QUIET)
         event.success(None, links.token, None, js=script)
 
 
-def show(store: VisitorsStore, name: str) -> list[Any]:
+def render(store: VisitorStore, name: str) -> list[Any]:
     """What the link of this page does for others, and what its owner may do about it."""
     mine = bool(name) and store.owns(name)
-    made = store.links(name) if mine else 0
+    made = store.count_links(name) if mine else 0
     return [
-        wrap(f'<p class="eh-small">{words(store, name, made)}</p>') if name else "",
+        wrap(f'<p class="eh-small">{link_status_text(store, name, made)}</p>') if name else "",
         gr.Button(visible=mine),
         gr.Button(visible=mine),
         gr.Button(f"Withdraw {count(made, 'link')}", visible=made > 0),
     ]
 
 
-def words(store: VisitorsStore, name: str, made: int) -> str:
+def link_status_text(store: VisitorStore, name: str, made: int) -> str:
     if store.owns(name) and not made:
         return (
             "Only you can open this study. A read-only link shows it to whoever has the link: they "
@@ -95,6 +95,6 @@ def words(store: VisitorsStore, name: str, made: int) -> str:
             "is one for voters, and never runs or changes anything. A link is shown once: what is "
             "kept is its hash."
         )
-    if store.is_house(name):
+    if store.is_ownerless(name):
         return "This study came with the page: everybody can open its link."
     return "Somebody shared this study with you: its link works for whoever has it."

@@ -11,26 +11,26 @@ from typing import Any, Final
 
 import gradio as gr
 
-from components import room
-from components.format import safe
-from components.plot import ClickableHTML, Switch
-from components.report import write_report
-from components.scene import Scene
+from components.filtering.filtered_study import FilteredStudy
+from components.html.format import escape
+from components.layout.widgets import ClickableHTML, Switch
+from components.server import temp_files
+from components.share import drawer_html as share_view
 from components.share import link_tab as share_link_tab
-from components.share import paper
-from components.share import view as share_view
-from studies.errors import EvenhandError, not_written
-from studies.exports import FORMATS, export
-from studies.store import Store
+from components.share import paper_text
+from components.share.report import write_report
+from studies.errors import EvenhandError, write_error
+from studies.exchange.export import EXPORT_FORMATS, write_export
+from studies.store.store import Store
 
-REPORT: Final = "report.html"
-LABELS: Final = {
+REPORT_NAME: Final = "report.html"
+EXPORT_LABELS: Final = {
     "jsonl": "JSONL", "parquet": "Parquet", "csv": "CSV", "arena": "Arena battles",
     "mt-bench": "MT-Bench pairs", "llm-comparator": "LLM Comparator",
     "alpaca-eval": "AlpacaEval leaderboard", "votes": "Votes",
     "items": "Items", "yaml": "study.yaml",
 }  # fmt: skip
-_DOWNLOAD: Final = "() => evenhand.download('#eh-export-file')"
+_DOWNLOAD_SCRIPT: Final = "() => evenhand.download('#eh-export-file')"
 QUIET: Final[dict[str, Any]] = {"show_progress": "minimal", "api_visibility": "private"}
 
 
@@ -45,7 +45,7 @@ class ShareTab:
     table: gr.Radio
     printed: gr.HTML
     words: gr.HTML
-    links: share_link_tab.Links | None
+    links: share_link_tab.ShareLinks | None
     """Only where strangers share the page."""
 
 
@@ -59,28 +59,31 @@ def build(*, shared: bool = False) -> ShareTab:
         exports = ClickableHTML()
         buttons = {}
         with gr.Row(elem_classes="eh-chips"):
-            for name in FORMATS:
+            for name in EXPORT_FORMATS:
                 buttons[name] = gr.Button(
-                    LABELS.get(name, name), size="sm", elem_id=f"eh-export-{name}",
+                    EXPORT_LABELS.get(name, name), size="sm", elem_id=f"eh-export-{name}",
                     elem_classes="eh-fit",
                 )  # fmt: skip
         ClickableHTML(
             '<div class="eh"><h3>Report</h3><p class="eh-small">One page that opens without a '
             "server: findings, charts, tables, method, prompts and their hashes.</p></div>"
         )
-        buttons[REPORT] = gr.Button(
+        buttons[REPORT_NAME] = gr.Button(
             "Make report.html", elem_id="eh-export-report", elem_classes="eh-fit"
         )
         file = gr.DownloadButton("file", visible="hidden", elem_id="eh-export-file")
         ClickableHTML('<div class="eh"><h3>Table for a paper</h3></div>')
-        table = Switch(paper.NAMES, "Table", elem_id="eh-paper-which")
+        table = Switch(paper_text.TABLE_NAMES, "Table", elem_id="eh-paper-which")
         printed = ClickableHTML(elem_id="eh-paper-table")
         words = ClickableHTML()
     return ShareTab(drawer, close, exports, buttons, file, table, printed, words, links)
 
 
 def bind(
-    tab: ShareTab, opener: gr.Button, scene_inputs: list[Any], scene_of: Callable[..., Scene | None]
+    tab: ShareTab,
+    opener: gr.Button,
+    scene_inputs: list[Any],
+    scene_of: Callable[..., FilteredStudy | None],
 ) -> None:
     """`scene_of(*values of scene_inputs)` says what is in view when the drawer opens."""
 
@@ -88,13 +91,13 @@ def bind(
         scene = scene_of(*values)
         if scene is None:
             return [gr.Column(visible=True), "", gr.skip(), "", ""]
-        names = list(paper.tables(scene))
+        names = list(paper_text.paper_tables(scene))
         return [
             gr.Column(visible=True),
             share_view.show_exports(scene),
             gr.Radio(choices=names, value=names[0] if names else None),
-            share_view.show_paper(scene, names[0] if names else ""),
-            share_view.show_words(scene),
+            share_view.show_paper_table(scene, names[0] if names else ""),
+            share_view.show_methods(scene),
         ]
 
     opened = [tab.drawer, tab.exports, tab.table, tab.printed, tab.words]
@@ -105,7 +108,7 @@ def bind(
 
     def print_table(name: str, *values: Any) -> str:
         scene = scene_of(*values)
-        return "" if scene is None else share_view.show_paper(scene, name)
+        return "" if scene is None else share_view.show_paper_table(scene, name)
 
     tab.table.input(print_table, [tab.table, *scene_inputs], tab.printed, **QUIET)
     for name, button in tab.buttons.items():
@@ -117,33 +120,35 @@ def _bind_export(
     button: gr.Button,
     name: str,
     scene_inputs: list[Any],
-    scene_of: Callable[..., Scene | None],
+    scene_of: Callable[..., FilteredStudy | None],
 ) -> None:
     def make(*values: Any) -> Any:
         scene = scene_of(*values)
         if scene is None:
             raise gr.Error("Choose a study first.")
         try:
-            return gr.DownloadButton(value=str(written(scene.store, scene.name, name)))
+            return gr.DownloadButton(value=str(write_export_file(scene.store, scene.name, name)))
         except EvenhandError as error:
-            raise gr.Error(safe(error), title="This cannot be exported", duration=None) from None
+            raise gr.Error(escape(error), title="This cannot be exported", duration=None) from None
 
-    button.click(make, scene_inputs, tab.file, **QUIET).success(None, None, None, js=_DOWNLOAD)
+    button.click(make, scene_inputs, tab.file, **QUIET).success(
+        None, None, None, js=_DOWNLOAD_SCRIPT
+    )
 
 
-def written(store: Store, study: str, name: str) -> Path:
+def write_export_file(store: Store, study: str, name: str) -> Path:
     """The file of an export, in Gradio's own folder of temporary files, under a name of its own."""
-    folder = room.folder() / uuid.uuid4().hex
+    folder = temp_files.temp_folder() / uuid.uuid4().hex
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise not_written(folder, error) from None
+        raise write_error(folder, error) from None
     stem = re.sub(r"[^A-Za-z0-9]+", "-", study).strip("-").lower()[:60] or "study"
-    if name == REPORT:
+    if name == REPORT_NAME:
         path = folder / f"{stem}-report.html"
         write_report(store, study, path)
         return path
-    suffix = FORMATS[name].suffix
+    suffix = EXPORT_FORMATS[name].suffix
     path = folder / (f"{stem}{suffix}" if suffix == f".{name}" else f"{stem}-{name}{suffix}")
-    export(store, study, name, path)
+    write_export(store, study, name, path)
     return path

@@ -8,19 +8,19 @@ from typing import Any, Final
 
 import gradio as gr
 
-from components.drawing.pieces import notice
-from components.format import count
-from components.study import draw as study_draw
-from components.study.bench import bench
-from components.study.edit import put
-from components.study.errands import REFUSED
-from components.study.layout_tab import StudyTab
-from components.study.prompt_panel import saved_name
-from components.study.sheet import View, own_prompts, read_sheet
-from components.study.show_tab import form_outputs, show_form
-from judges.prompt_import import import_judge_prompts
-from judges.prompt_library import save_prompt
-from studies.store import Store
+from components.html.format import count
+from components.html.pieces import notice_html
+from components.study import form_html as study_draw
+from components.study.file.lenient_study import FormState, own_prompts_folder, read_lenient_study
+from components.study.file.yaml_edit import put_value
+from components.study.form.prompt_panel import saved_prompt_path
+from components.study.form_layout_tab import StudyTab
+from components.study.form_updates_tab import form_outputs, form_updates
+from components.study.jobs import REPORTED_ERRORS
+from components.study.plan.study_preview import build_preview
+from judges.rendering.mt_bench_prompts import import_judge_prompts
+from judges.rendering.prompt_library import save_prompt
+from studies.store.store import Store
 
 QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "private"}
 
@@ -28,55 +28,57 @@ QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "pr
 def bind_prompts(tab: StudyTab, store: Store) -> None:
     state = [tab.yaml, tab.view, tab.tested]
 
-    def check_draft(draft: str, text: str, view: View) -> Any:
+    def check_draft(draft: str, text: str, view: FormState) -> Any:
         if view.mode != "editor":
             return gr.skip()
-        return study_draw.prompt_body(bench(text, store.folder), view, draft)
+        return study_draw.render_prompt_body(build_preview(text, store.folder), view, draft)
 
     tab.draft.change(
         check_draft, [tab.draft, tab.yaml, tab.view], tab.body, trigger_mode="always_last", **QUIET
     )
 
-    def save(draft: str, text: str, view: View, tested: Any) -> list[Any]:
-        made, seen = saved(draft, text, view, store.folder)
-        return show_form(made, seen, tested, draft, store.folder, before=view)
+    def save(draft: str, text: str, view: FormState, tested: Any) -> list[Any]:
+        made, seen = save_draft(draft, text, view, store.folder)
+        return form_updates(made, seen, tested, draft, store.folder, before=view)
 
     tab.save_prompt.click(save, [tab.draft, *state], form_outputs(tab), **QUIET)
 
-    def take(path: str, draft: str, text: str, view: View, tested: Any) -> list[Any]:
-        seen = imported(Path(path), view, store.folder)
-        return show_form(text, seen, tested, draft, store.folder, before=view)
+    def take(path: str, draft: str, text: str, view: FormState, tested: Any) -> list[Any]:
+        seen = import_prompt_file(Path(path), view, store.folder)
+        return form_updates(text, seen, tested, draft, store.folder, before=view)
 
     tab.import_prompts.upload(
         take, [tab.import_prompts, tab.draft, *state], form_outputs(tab), **QUIET
     )
 
 
-def saved(draft: str, text: str, view: View, folder: Path) -> tuple[str, View]:
+def save_draft(draft: str, text: str, view: FormState, folder: Path) -> tuple[str, FormState]:
     """A new version beside the store; the study asks with it in place of the one it came from."""
     try:
-        prompt = save_prompt(draft, own_prompts(folder))
-    except REFUSED as error:
-        return text, replace(view, said=notice("bad", "Not saved.", str(error)))
-    name, names = saved_name(prompt, folder), read_sheet(text, folder).prompts
+        prompt = save_prompt(draft, own_prompts_folder(folder))
+    except REPORTED_ERRORS as error:
+        return text, replace(view, notice_html=notice_html("bad", "Not saved.", str(error)))
+    name, names = saved_prompt_path(prompt, folder), read_lenient_study(text, folder).prompts
     old = view.prompt or (names or [""])[0]
     kept = [name if one == old else one for one in names]
-    made = put(text, ("prompts",), list(dict.fromkeys([*kept, name])))
+    made = put_value(text, ("prompts",), list(dict.fromkeys([*kept, name])))
     told = f"{prompt.name}, version {prompt.version}, sha {prompt.sha[:8]}. The study asks with it."
-    return made, replace(view, prompt=name, mode="side", said=notice("calm", "Saved.", told))
+    return made, replace(
+        view, prompt=name, mode="side", notice_html=notice_html("calm", "Saved.", told)
+    )
 
 
-def imported(path: Path, view: View, folder: Path) -> View:
+def import_prompt_file(path: Path, view: FormState, folder: Path) -> FormState:
     """MT-Bench's judge_prompts.jsonl: what fits is saved, what does not is said."""
     try:
         found = import_judge_prompts(path)
-        kept = [save_prompt(prompt.yaml, own_prompts(folder)) for prompt in found.prompts]
-    except REFUSED as error:
-        return replace(view, said=notice("bad", "No prompt was imported.", str(error)))
-    refused = "; ".join(f"{name}: {why}" for name, why in found.refused[:3])
+        kept = [save_prompt(prompt.yaml, own_prompts_folder(folder)) for prompt in found.prompts]
+    except REPORTED_ERRORS as error:
+        return replace(view, notice_html=notice_html("bad", "No prompt was imported.", str(error)))
+    refused = "; ".join(f"{name}: {why}" for name, why in found.rejected[:3])
     told = f"{count(len(kept), 'prompt')}, now under Prompts."
     if refused:
-        told += f" {count(len(found.refused))} cannot be asked here: {refused}."
-    said = notice("warn" if refused else "calm", "Imported.", told)
-    first = saved_name(kept[0], folder) if kept else view.prompt
-    return replace(view, said=said, prompt=first, mode="side")
+        told += f" {count(len(found.rejected))} cannot be asked here: {refused}."
+    said = notice_html("warn" if refused else "calm", "Imported.", told)
+    first = saved_prompt_path(kept[0], folder) if kept else view.prompt
+    return replace(view, notice_html=said, prompt=first, mode="side")

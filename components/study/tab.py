@@ -12,41 +12,41 @@ from typing import Any, Final
 
 import gradio as gr
 
-from components import demo
-from components.collect.tab import bind_collect
-from components.drawing.pieces import notice
-from components.format import safe
-from components.header import Header
+from components.html.format import escape
+from components.html.pieces import notice_html
+from components.layout.header import Header
 from components.run import tab as run_tab
-from components.study import draw as study_draw
-from components.study.actions import apply
-from components.study.bench import bench
-from components.study.consent import allow_key
-from components.study.errands import (
-    REFUSED,
+from components.study import form_html as study_draw
+from components.study.collect_tab import bind_collect
+from components.study.file.lenient_study import START_YAML, FormState
+from components.study.files_tab import bind_files
+from components.study.form.key_consent import allow_key
+from components.study.form_changes import apply_changes
+from components.study.form_layout_tab import StudyTab as StudyTab
+from components.study.form_layout_tab import build as build
+from components.study.form_updates_tab import form_outputs, form_updates, plan_updates
+from components.study.jobs import (
+    REPORTED_ERRORS,
     describe_images,
     fetch_private,
-    open_verdicts,
-    ready,
+    open_recorded_verdicts,
+    prepare_run,
     test_judge,
 )
-from components.study.files_tab import bind_files
-from components.study.first import first_screen
-from components.study.layout_tab import StudyTab as StudyTab
-from components.study.layout_tab import build as build
+from components.study.plan import demo_studies
+from components.study.plan.study_preview import build_preview
 from components.study.prompts_tab import bind_prompts
-from components.study.sheet import START, View
-from components.study.show_tab import form_outputs, show_form, show_plan_of
-from judges.consents import Pair
-from judges.engine import Engine
-from judges.plan import owned, save_plan
-from judges.typed_keys import TypedKeys, read_typed
-from studies.store import Store
+from components.study.welcome import welcome_screen
+from judges.engine.engine import Engine
+from judges.planning.plan import assign_owner, save_plan
+from judges.security.key_consents import Pair
+from judges.security.typed_keys import TypedKeys, read_typed
+from studies.store.store import Store
 
 QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "private"}
-LAST: Final[dict[str, Any]] = {"trigger_mode": "always_last", **QUIET}
-TO_RUN: Final = "() => evenhand.remember({tab: 'run'})"
-IDLE: Final = "() => evenhand.idle()"
+LATEST_ONLY: Final[dict[str, Any]] = {"trigger_mode": "always_last", **QUIET}
+REMEMBER_RUN_TAB: Final = "() => evenhand.remember({tab: 'run'})"
+MARK_IDLE: Final = "() => evenhand.idle()"
 
 
 def bind(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engine: Engine) -> None:
@@ -54,34 +54,32 @@ def bind(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engine: Eng
     bind_files(tab, header, tabs, store)
     bind_prompts(tab, store)
     bind_collect(tab, store)
-    _bind_errands(tab, header, tabs, store, engine)
+    _bind_jobs(tab, header, tabs, store, engine)
     _bind_runs(tab, header, tabs, store, engine)
 
 
 def _bind_form(tab: StudyTab, store: Store) -> None:
     inputs = [tab.edits, tab.yaml, tab.view, tab.tested, tab.draft]
 
-    def change(edits: str, text: str, view: View, tested: Any, draft: str) -> list[Any]:
-        made, seen = apply(text, view, json.loads(edits or "[]"), store.folder)
-        return show_form(made, seen, tested, draft, store.folder, before=view)
+    def change(edits: str, text: str, view: FormState, tested: Any, draft: str) -> list[Any]:
+        made, seen = apply_changes(text, view, json.loads(edits or "[]"), store.folder)
+        return form_updates(made, seen, tested, draft, store.folder, before=view)
 
-    tab.edits.select(change, inputs, form_outputs(tab), **LAST)
+    tab.edits.select(change, inputs, form_outputs(tab), **LATEST_ONLY)
 
-    def replan(text: str, view: View, tested: Any, draft: str) -> list[Any]:
-        look = bench(text, store.folder)
-        plan = show_plan_of(look, view, store)
+    def replan(text: str, view: FormState, tested: Any, draft: str) -> list[Any]:
+        look = build_preview(text, store.folder)
+        plan = plan_updates(look, view, store)
         # What the form itself wrote is in the form already; drawn late it would undo typing.
         if view.shown == text:
-            return [*plan, *[gr.skip()] * len(tab.drawn)]
-        return [*plan, *study_draw.drawn(look, view, tested, draft)]
+            return [*plan, *[gr.skip()] * len(tab.form_components)]
+        return [*plan, *study_draw.render_form(look, view, tested, draft)]
 
     watched = [tab.yaml, tab.view, tab.tested, tab.draft]
-    tab.yaml.change(replan, watched, [*tab.planned, *tab.drawn], **LAST)
+    tab.yaml.change(replan, watched, [*tab.plan_components, *tab.form_components], **LATEST_ONLY)
 
 
-def _bind_errands(
-    tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engine: Engine
-) -> None:
+def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engine: Engine) -> None:
     state = [tab.yaml, tab.view, tab.tested]
     outputs = [tab.tested, tab.yaml, tab.said, header.study, tabs]
 
@@ -89,7 +87,9 @@ def _bind_errands(
         names = gr.Dropdown(choices=study_names(store), value=name)
         return [names, gr.Tabs(selected="results")]
 
-    def run(errand: str, keys: str, text: str, view: View, tested: Mapping[str, Any]) -> list[Any]:
+    def run(
+        errand: str, keys: str, text: str, view: FormState, tested: Mapping[str, Any]
+    ) -> list[Any]:
         """What takes time. It draws no piece of the form, so that nobody's typing is undone."""
         asked = json.loads(errand or "{}")
         made: list[Any] = [gr.skip()] * len(outputs)
@@ -106,26 +106,26 @@ def _bind_errands(
                 went = fetch_private(text, store, read_typed(keys))
             else:
                 went = describe_images(text, store, engine, asked, read_typed(keys))
-            made[1:3] = [went.text, went.said]
+            made[1:3] = [went.text, went.notice_html]
         elif asked.get("do") == "allow key":
             pair = Pair(str(asked.get("variable")), str(asked.get("origin")))
             refused = allow_key(engine.consents(store), pair)
-            made[2] = refused + study_draw.said(bench(text, store.folder), view)
+            made[2] = refused + study_draw.render_notices(build_preview(text, store.folder), view)
         elif asked.get("do") == "open study" and str(asked["study"]) in study_names(store):
             made[3:] = results(str(asked["study"]))
         elif asked.get("do") == "recorded":
             try:
-                made[3:] = results(open_verdicts(text, store))
-            except REFUSED as error:
-                made[2] = notice("bad", "These verdicts cannot be opened.", str(error))
+                made[3:] = results(open_recorded_verdicts(text, store))
+            except REPORTED_ERRORS as error:
+                made[2] = notice_html("bad", "These verdicts cannot be opened.", str(error))
         return made
 
-    def redraw(text: str, view: View, tested: Any) -> str:
-        return study_draw.judges(bench(text, store.folder), view, tested)
+    def redraw(text: str, view: FormState, tested: Any) -> str:
+        return study_draw.render_judges(build_preview(text, store.folder), view, tested)
 
     tab.errand.select(
         run, [tab.errand, tab.keys, *state], outputs, trigger_mode="once", **QUIET
-    ).then(redraw, state, tab.judges, **QUIET).then(None, None, None, js=IDLE)
+    ).then(redraw, state, tab.judges, **QUIET).then(None, None, None, js=MARK_IDLE)
 
 
 def _bind_runs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engine: Engine) -> None:
@@ -141,15 +141,15 @@ def _bind_runs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
         return opened(start_study(store, engine, text, read_typed(keys), one_item=True))
 
     def again() -> list[Any]:
-        plan = owned(demo.live_plan(store), store)
+        plan = assign_owner(demo_studies.live_plan(store), store)
         save_plan(plan, store)
-        run_tab.begin(store, engine, plan.study.name)
+        run_tab.start_run(store, engine, plan.study.name)
         return opened(plan.study.name)
 
     for button, start in ((tab.run, run), (tab.attempt, attempt)):
         event = button.click(start, [tab.yaml, tab.keys], outputs, **QUIET)
-        event.success(None, None, None, js=TO_RUN)
-    tab.again.click(again, None, outputs, **QUIET).success(None, None, None, js=TO_RUN)
+        event.success(None, None, None, js=REMEMBER_RUN_TAB)
+    tab.again.click(again, None, outputs, **QUIET).success(None, None, None, js=REMEMBER_RUN_TAB)
 
 
 def start_study(
@@ -162,27 +162,27 @@ def start_study(
 ) -> str:
     """Saves the study and begins its run; a run of it that is on is joined."""
     try:
-        plan = ready(text, store, one_item=one_item)
-    except REFUSED as error:
-        raise gr.Error(safe(error), title="This study cannot be run", duration=None) from None
-    run_tab.begin(store, engine, plan.study.name, typed)
+        plan = prepare_run(text, store, one_item=one_item)
+    except REPORTED_ERRORS as error:
+        raise gr.Error(escape(error), title="This study cannot be run", duration=None) from None
+    run_tab.start_run(store, engine, plan.study.name, typed)
     return plan.study.name
 
 
 def opening_outputs(tab: StudyTab) -> list[Any]:
     """What a freshly opened page fills: `show_first`, then `show_start`."""
-    return [tab.finding, tab.table, tab.ways, tab.data, *tab.planned, *tab.drawn]
+    return [tab.finding, tab.table, tab.ways, tab.data, *tab.plan_components, *tab.form_components]
 
 
-def show_first(store: Store) -> list[Any]:
+def show_welcome(store: Store) -> list[Any]:
     """The finding of the recorded demo, a line a prompt, and three ways on."""
-    return list(first_screen(store))
+    return list(welcome_screen(store))
 
 
-def show_start(store: Store) -> list[Any]:
+def show_initial_form(store: Store) -> list[Any]:
     """The form as it starts, and its plan."""
-    look = bench(START, store.folder)
-    return [*show_plan_of(look, View(), store), *study_draw.drawn(look, View(), {})]
+    look = build_preview(START_YAML, store.folder)
+    return [*plan_updates(look, FormState(), store), *study_draw.render_form(look, FormState(), {})]
 
 
 def study_names(store: Store) -> list[str]:

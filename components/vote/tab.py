@@ -9,44 +9,50 @@ from typing import Any, Final
 
 import gradio as gr
 
-from components import header
-from components.drawing.panels import heading, notice
-from components.plot import ClickableHTML, Switch
-from components.vote import desk as vote_desk
-from components.vote.acts import act
-from components.vote.desk import AS_PROTOCOL, CHOOSE, WHOM, Rules, rules_of
-from components.vote.form import NAMES
-from components.vote.login import ACCOUNT, TOLD, can_log_in
+from components.html.panel import notice_html, panel_heading
+from components.layout import header
+from components.layout.widgets import ClickableHTML, Switch
+from components.server.hf_login import ACCOUNT_PREFIX, LOGIN_MESSAGES, can_log_in
+from components.vote import organiser as vote_desk
+from components.vote.ballot_actions import handle_action
+from components.vote.ballot_form import FORM_NAMES
+from components.vote.organiser import (
+    AS_PROTOCOL,
+    SAMPLING_CHOICES,
+    VERIFY_TARGETS,
+    VotingControls,
+    controls_from,
+)
 from studies.errors import EvenhandError
-from studies.store import Store
+from studies.store.store import Store
 
 QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "private"}
-_BALLOT: Final = "evenhand.ballot(element, trigger, watch); /* triggers 'select' */"
-_LINK: Final = "evenhand.votersLink(element, watch);"
-ASK: Final = "(...inputs) => [...inputs.slice(0, -1), evenhand.voterHere()]"
+_BALLOT_SCRIPT: Final = "evenhand.ballot(element, trigger, watch); /* triggers 'select' */"
+_LINK_SCRIPT: Final = "evenhand.votersLink(element, watch);"
+READ_BROWSER_STATE: Final = "(...inputs) => [...inputs.slice(0, -1), evenhand.voterHere()]"
 """Who sits here and what the address shows, as the browser knows it: the last of the inputs,
 whatever a page for strangers puts before them."""
-OPENED: Final = ASK.replace("voterHere()", "voterHere(true)")
+READ_STATE_AND_FOCUS: Final = READ_BROWSER_STATE.replace("voterHere()", "voterHere(true)")
 """The same, and keys go to the ballot: the tab that was clicked has a use for arrows of its own."""
 
 
 @dataclass(frozen=True)
 class VoteTab:
     card: gr.HTML
-    here: gr.Textbox
+    browser_state: gr.Textbox
     """Carries what only the browser knows: the voter's name, whether the page is a voter's."""
-    desk: gr.Column
+    organiser: gr.Column
     controls: list[Any]
     """In the order of vote_desk.Rules' fields."""
     save: gr.Button
-    valid: gr.HTML
+    validity: gr.HTML
     link: gr.HTML
     people: gr.HTML
 
     @property
     def outputs(self) -> list[Any]:
         """What `show` fills."""
-        return [self.card, self.desk, *self.controls, self.valid, self.link, self.people]
+        return [self.card, self.organiser, *self.controls, self.validity, self.link, self.people]
 
 
 def build() -> VoteTab:
@@ -54,15 +60,15 @@ def build() -> VoteTab:
     if can_log_in():
         gr.LoginButton(visible=False)  # brings the routes; the ballot has the links to them
     card = gr.HTML(
-        "", js_on_load=_BALLOT, apply_default_css=False, elem_id="eh-ballot",
+        "", js_on_load=_BALLOT_SCRIPT, apply_default_css=False, elem_id="eh-ballot",
         elem_classes=["eh-html", "eh-ballot"],
     )  # fmt: skip
     with gr.Column(elem_classes="eh-panel eh-vote-desk", elem_id="eh-vote-desk") as desk:
-        ClickableHTML(heading("Rules of voting", "for everybody who votes on this study"))
+        ClickableHTML(panel_heading("Rules of voting", "for everybody who votes on this study"))
         controls, save = _build_rules()
         valid = ClickableHTML(elem_id="eh-vote-valid")
         link = gr.HTML(
-            "", js_on_load=_LINK, apply_default_css=False, elem_classes=["eh-html"],
+            "", js_on_load=_LINK_SCRIPT, apply_default_css=False, elem_classes=["eh-html"],
             elem_id="eh-vote-link",
         )  # fmt: skip
         people = ClickableHTML(elem_id="eh-vote-people")
@@ -72,7 +78,7 @@ def build() -> VoteTab:
 def _build_rules() -> tuple[list[Any], gr.Button]:
     with gr.Row(elem_classes="eh-vote-rules"):
         mode = gr.Dropdown(
-            [AS_PROTOCOL, *NAMES.values()], value=AS_PROTOCOL, label="Form", interactive=True
+            [AS_PROTOCOL, *FORM_NAMES.values()], value=AS_PROTOCOL, label="Form", interactive=True
         )
         votes = gr.Number(3, label="Votes on each", minimum=1, precision=0, interactive=True)
         each = gr.Number(0, label="Most per person, 0: all", minimum=0, precision=0,
@@ -80,10 +86,13 @@ def _build_rules() -> tuple[list[Any], gr.Button]:
         repeats = gr.Slider(0, 50, 10, step=5, label="Repeats, %",
                             interactive=True)  # fmt: skip
         whom = gr.Dropdown(
-            list(WHOM), value=next(iter(WHOM)), label="Verification of", interactive=True
+            list(VERIFY_TARGETS),
+            value=next(iter(VERIFY_TARGETS)),
+            label="Verification of",
+            interactive=True,
         )
     with gr.Row(elem_classes="eh-vote-rules"):
-        choose = Switch(list(CHOOSE), "What to vote on", elem_id="eh-vote-choose")
+        choose = Switch(list(SAMPLING_CHOICES), "What to vote on", elem_id="eh-vote-choose")
         timed = gr.Checkbox(True, label="Record the time of each vote", interactive=True)
         reveal = gr.Checkbox(False, label="Say who it was after each vote", interactive=True)
         save = gr.Button("Save rules", elem_classes="eh-fit", elem_id="eh-vote-save")
@@ -100,70 +109,78 @@ def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None
         asked = event._data if isinstance(event._data, Mapping) else {}
         if not study:
             return [gr.skip(), gr.skip()]
-        shown = act(store, study, asked, account_of(request, profile))
-        return [shown, header.show_note(store, study)]
+        shown = handle_action(store, study, asked, logged_in_account(request, profile))
+        return [shown, header.show_study_size(store, study)]
 
     def open_tab(
         study: str, here: str, request: gr.Request, profile: gr.OAuthProfile | None
     ) -> list[Any]:
-        known = _read(here)
+        known = _parse_browser_state(here)
         if not study or known.get("tab") != "vote":
             return [gr.skip()] * len(tab.outputs)
-        return show(store, study, known, account_of(request, profile))
+        return render(store, study, known, logged_in_account(request, profile))
 
     def people(study: str, here: str) -> Any:
-        hidden = _read(here).get("blind") or not study or not store.owns(study)
-        return gr.skip() if hidden else vote_desk.show_people(store, study)
+        hidden = _parse_browser_state(here).get("blind") or not study or not store.owns(study)
+        return gr.skip() if hidden else vote_desk.show_voters(store, study)
 
     def keep(study: str, *values: Any) -> list[Any]:
         try:
-            store.set_voting(study, Rules(*values).voting())
+            store.set_voting_rules(study, VotingControls(*values).to_voting())
         except EvenhandError as error:
-            return [notice("bad", "Not saved.", str(error))]
+            return [notice_html("bad", "Not saved.", str(error))]
         gr.Info("The rules are saved; they hold from the next ballot on.")
-        return [vote_desk.show_valid(store, study, values[1])]
+        return [vote_desk.show_validity(store, study, values[1])]
 
     def valid(study: str, choose: str) -> Any:
-        return vote_desk.show_valid(store, study, choose) if study else gr.skip()
+        return vote_desk.show_validity(store, study, choose) if study else gr.skip()
 
     tab.card.select(do, top.study, [tab.card, top.note], trigger_mode="multiple", **QUIET).then(
-        people, [top.study, tab.here], tab.people, js=ASK, **QUIET
+        people, [top.study, tab.browser_state], tab.people, js=READ_BROWSER_STATE, **QUIET
     )
     opening: dict[str, Any] = {
-        "fn": open_tab, "inputs": [top.study, tab.here], "outputs": tab.outputs, **QUIET,
+        "fn": open_tab, "inputs": [top.study, tab.browser_state], "outputs": tab.outputs, **QUIET,
     }  # fmt: skip
-    on_tab.select(**opening, js=OPENED)
-    top.study.change(**opening, js=ASK)
-    tab.save.click(keep, [top.study, *tab.controls], tab.valid, **QUIET).then(**opening, js=ASK)
-    tab.controls[1].input(valid, [top.study, tab.controls[1]], tab.valid, **QUIET)
+    on_tab.select(**opening, js=READ_STATE_AND_FOCUS)
+    top.study.change(**opening, js=READ_BROWSER_STATE)
+    tab.save.click(keep, [top.study, *tab.controls], tab.validity, **QUIET).then(
+        **opening, js=READ_BROWSER_STATE
+    )
+    tab.controls[1].input(valid, [top.study, tab.controls[1]], tab.validity, **QUIET)
 
 
-def show(store: Store, study: str, here: Mapping[str, Any], account: str = "") -> list[Any]:
+def render(store: Store, study: str, here: Mapping[str, Any], account: str = "") -> list[Any]:
     """Everything on the tab; on a voter's page, and on somebody else's study, the ballot alone."""
-    told = "" if account else TOLD.get(str(here.get("login", "")), "")
-    ballot = act(store, study, {"act": "show", "voter": here.get("voter", "")}, account, told)
+    told = "" if account else LOGIN_MESSAGES.get(str(here.get("login", "")), "")
+    ballot = handle_action(
+        store, study, {"act": "show", "voter": here.get("voter", "")}, account, told
+    )
     if here.get("blind") or not store.owns(study):
-        return [ballot, gr.Column(visible=False), *[gr.skip()] * (len(Rules.__slots__) + 3)]
-    rules = rules_of(store.voting(study))
-    values = [getattr(rules, name) for name in Rules.__slots__]
+        return [
+            ballot,
+            gr.Column(visible=False),
+            *[gr.skip()] * (len(VotingControls.__slots__) + 3),
+        ]
+    rules = controls_from(store.voting_rules(study))
+    values = [getattr(rules, name) for name in VotingControls.__slots__]
     return [
         ballot,
         gr.Column(visible=True),
         *values,
-        vote_desk.show_valid(store, study, rules.choose),
+        vote_desk.show_validity(store, study, rules.choose),
         vote_desk.show_link(store),
-        vote_desk.show_people(store, study),
+        vote_desk.show_voters(store, study),
     ]
 
 
-def account_of(request: gr.Request, profile: gr.OAuthProfile | None) -> str:
+def logged_in_account(request: gr.Request, profile: gr.OAuthProfile | None) -> str:
     """Who is logged in, on a Space or where the page has a password; else nobody."""
     if profile is not None:
-        return f"{ACCOUNT}{profile.username}"
+        return f"{ACCOUNT_PREFIX}{profile.username}"
     return str(getattr(request, "username", None) or "")
 
 
-def _read(here: str) -> dict[str, Any]:
+def _parse_browser_state(here: str) -> dict[str, Any]:
     try:
         said = json.loads(here or "{}")
     except ValueError:

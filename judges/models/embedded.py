@@ -22,10 +22,10 @@ import threading
 from pathlib import Path
 from typing import IO, Self
 
-from judges.models.weights import WeightsMissing, find, model_name, sha256_of
+from judges.models.weights import WeightsMissing, find_weights, model_name, sha256_of
 
-ROOT = Path(__file__).resolve().parents[2]
-UNREADABLE_WEIGHTS = 3  # the child's exit code, see embedded_server.py
+PROJECT_FOLDER = Path(__file__).resolve().parents[2]
+UNREADABLE_WEIGHTS_EXIT = 3  # the child's exit code, see embedded_server.py
 STOP_SECONDS = 2.0
 
 
@@ -45,15 +45,15 @@ class EmbeddedServer:
     @classmethod
     def start(cls, weights: Path | None = None, timeout: float = 60) -> Self:
         """Start a child and wait until it answers."""
-        _require_wheel()
+        _require_xllamacpp()
         weights = weights or _find_weights()
         with tempfile.TemporaryFile() as log:
-            process = _spawn(weights, log)
+            process = _start_process(weights, log)
             try:
                 address = _wait_for_address(process, timeout, weights, log)
                 return cls(process, address, weights)
             except BaseException:
-                _stop(process)
+                _stop_process(process)
                 raise
 
     @property
@@ -66,7 +66,7 @@ class EmbeddedServer:
 
     def close(self) -> None:
         """End the child. Closing twice is harmless."""
-        _stop(self._process)
+        _stop_process(self._process)
 
     def __enter__(self) -> Self:
         return self
@@ -75,32 +75,32 @@ class EmbeddedServer:
         self.close()
 
 
-_lock = threading.Lock()
-_shared: EmbeddedServer | None = None
+_shared_lock = threading.Lock()
+_shared_server: EmbeddedServer | None = None
 
 
-def shared() -> EmbeddedServer:
+def shared_server() -> EmbeddedServer:
     """This process's server: started when first asked for, and again if the child has died."""
-    global _shared
-    with _lock:
-        if _shared is None or not _shared.alive():
-            if _shared is not None:
-                _shared.close()
-            _shared = EmbeddedServer.start()
-        return _shared
+    global _shared_server
+    with _shared_lock:
+        if _shared_server is None or not _shared_server.alive():
+            if _shared_server is not None:
+                _shared_server.close()
+            _shared_server = EmbeddedServer.start()
+        return _shared_server
 
 
 @atexit.register
-def close_shared() -> None:
+def close_shared_server() -> None:
     """End the shared server, if one was started."""
-    global _shared
-    with _lock:
-        if _shared is not None:
-            _shared.close()
-            _shared = None
+    global _shared_server
+    with _shared_lock:
+        if _shared_server is not None:
+            _shared_server.close()
+            _shared_server = None
 
 
-def threads() -> int:
+def thread_count() -> int:
     """EVENHAND_THREADS, else two, or one on a machine with one core."""
     chosen = os.environ.get("EVENHAND_THREADS")
     if not chosen:
@@ -112,7 +112,7 @@ def threads() -> int:
     return int(chosen)
 
 
-def _require_wheel() -> None:
+def _require_xllamacpp() -> None:
     if importlib.util.find_spec("xllamacpp") is None:
         raise EmbeddedUnavailable(
             f"The embedded judge needs xllamacpp, which is not installed on this "
@@ -123,20 +123,20 @@ def _require_wheel() -> None:
 
 def _find_weights() -> Path:
     try:
-        return find()
+        return find_weights()
     except WeightsMissing as error:
         raise EmbeddedUnavailable(str(error)) from error
 
 
-def _spawn(weights: Path, log: IO[bytes]) -> subprocess.Popen[bytes]:
+def _start_process(weights: Path, log: IO[bytes]) -> subprocess.Popen[bytes]:
     """The child reads a pipe that only we hold open, so it ends with us. Its log goes to a file:
     a pipe that nobody reads would fill up and stop it. Its threads sleep while they wait for each
     other: spinning ones nearly halve its speed on a busy machine."""
     module = [sys.executable, "-m", "judges.models.embedded_server"]
-    options = ["--weights", str(weights.absolute()), "--threads", str(threads())]
+    options = ["--weights", str(weights.absolute()), "--threads", str(thread_count())]
     return subprocess.Popen(
         [*module, *options],
-        cwd=ROOT,
+        cwd=PROJECT_FOLDER,
         env={"OMP_WAIT_POLICY": "passive", **os.environ},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -154,7 +154,7 @@ def _wait_for_address(
             "is less busy, or with EVENHAND_THREADS=1."
         )
     if not line:
-        raise EmbeddedUnavailable(_why_it_died(process.wait(), weights, log))
+        raise EmbeddedUnavailable(_exit_reason(process.wait(), weights, log))
     return str(json.loads(line)["address"])
 
 
@@ -173,8 +173,8 @@ def _first_line(process: subprocess.Popen[bytes], timeout: float) -> bytes | Non
     return lines[0] if lines else None
 
 
-def _why_it_died(code: int, weights: Path, log: IO[bytes]) -> str:
-    if code == UNREADABLE_WEIGHTS:
+def _exit_reason(code: int, weights: Path, log: IO[bytes]) -> str:
+    if code == UNREADABLE_WEIGHTS_EXIT:
         return (
             f"The embedded judge cannot load {weights.name}: not a GGUF model, or cut short. "
             "Delete it and run `python -m judges.models.weights prepare`, or set EVENHAND_GGUF."
@@ -188,7 +188,7 @@ def _why_it_died(code: int, weights: Path, log: IO[bytes]) -> str:
     )
 
 
-def _stop(process: subprocess.Popen[bytes]) -> None:
+def _stop_process(process: subprocess.Popen[bytes]) -> None:
     """Close the child's standard input, which ends it; insist if it does not."""
     if process.stdin is not None:
         with contextlib.suppress(OSError):  # the child is gone already

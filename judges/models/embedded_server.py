@@ -21,29 +21,29 @@ import xllamacpp
 
 from judges.models.weights import model_name
 
-CONTEXT = 4096
-UNREADABLE_WEIGHTS = 3  # exit code: the library could not load the file
+CONTEXT_TOKENS = 4096
+UNREADABLE_WEIGHTS_EXIT = 3  # exit code: the library could not load the file
 
 # Long enough for the kernels that read many tokens at once (some start at 32), with two endings
 # short enough for those that read a few.
-_PROBE = (
+_PROBE_PREFIX = (
     "The kettle sings, the window is open, and a cat sleeps on the warm stones of the old garden "
     "wall, while far below the boats come home with"
 )
-_PROBES = (f"{_PROBE} nets full of silver", f"{_PROBE} the tide, slowly")
+_PROBE_PROMPTS = (f"{_PROBE_PREFIX} nets full of silver", f"{_PROBE_PREFIX} the tide, slowly")
 
 
 def main() -> int:
     """Serve until standard input closes."""
-    options = _options()
+    options = _parse_options()
     # Ctrl-C reaches the whole terminal group, but the parent still wants the answers in flight.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    answer = _take_standard_output()
+    answer = _redirect_standard_output()
     try:
-        server = serve(options.weights, options.threads, options.context)
+        server = start_server(options.weights, options.threads, options.context)
     except RuntimeError as error:  # what the library raises for a file that it cannot load
         print(error, file=sys.stderr)
-        return UNREADABLE_WEIGHTS
+        return UNREADABLE_WEIGHTS_EXIT
     ready = {"address": server.listening_address, "model": model_name(options.weights)}
     print(json.dumps(ready), file=answer, flush=True)
     while sys.stdin.buffer.read(4096):
@@ -52,15 +52,15 @@ def main() -> int:
     os._exit(0)
 
 
-def _options() -> argparse.Namespace:
+def _parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Serve a GGUF model on a loopback port.")
     parser.add_argument("--weights", type=Path, required=True)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--context", type=int, default=CONTEXT)
+    parser.add_argument("--context", type=int, default=CONTEXT_TOKENS)
     return parser.parse_args()
 
 
-def _take_standard_output() -> TextIO:
+def _redirect_standard_output() -> TextIO:
     """Keep the real standard output for our one line, and send what native code prints there to
     standard error."""
     ours = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -68,21 +68,21 @@ def _take_standard_output() -> TextIO:
     return ours
 
 
-def serve(weights: Path, threads: int, context: int) -> Any:
+def start_server(weights: Path, threads: int, context: int) -> Any:
     """A listening server whose answers do not depend on what it was asked before.
 
     It keeps the last prompt's computed prefix, which makes a swapped pair and worked examples much
     cheaper. On some processors the kernels that continue a prefix round differently from those that
     read a whole prompt; there the prefix is thrown away, because a repeat has to repeat.
     """
-    server = xllamacpp.Server(_parameters(weights, threads, context, keep_prefix=True))
-    if not _prefix_changes_nothing(server):
+    server = xllamacpp.Server(_server_parameters(weights, threads, context, keep_prefix=True))
+    if not _is_prefix_reuse_exact(server):
         del server  # ends it
-        server = xllamacpp.Server(_parameters(weights, threads, context, keep_prefix=False))
+        server = xllamacpp.Server(_server_parameters(weights, threads, context, keep_prefix=False))
     return server
 
 
-def _parameters(weights: Path, threads: int, context: int, *, keep_prefix: bool) -> Any:
+def _server_parameters(weights: Path, threads: int, context: int, *, keep_prefix: bool) -> Any:
     parameters = xllamacpp.CommonParams()
     parameters.model.path = str(weights)
     parameters.model_alias = {model_name(weights)}  # else every reply carries the path
@@ -107,19 +107,19 @@ def _parameters(weights: Path, threads: int, context: int, *, keep_prefix: bool)
     return parameters
 
 
-def _prefix_changes_nothing(server: Any) -> bool:
+def _is_prefix_reuse_exact(server: Any) -> bool:
     """Whether a prompt gets the same digits read whole and after a similar one.
 
     An exact repeat leaves one token to read, for which many processors have a kernel of its own
     that rounds differently: the caller sends `cache_prompt: false` with a repeat.
     """
-    whole = _next_token(server, _PROBES[0], keep_prefix=False)
-    _next_token(server, _PROBES[1], keep_prefix=True)
-    continued = _next_token(server, _PROBES[0], keep_prefix=True)
+    whole = _next_token_logprobs(server, _PROBE_PROMPTS[0], keep_prefix=False)
+    _next_token_logprobs(server, _PROBE_PROMPTS[1], keep_prefix=True)
+    continued = _next_token_logprobs(server, _PROBE_PROMPTS[0], keep_prefix=True)
     return bool(whole == continued)
 
 
-def _next_token(server: Any, prompt: str, *, keep_prefix: bool) -> Any:
+def _next_token_logprobs(server: Any, prompt: str, *, keep_prefix: bool) -> Any:
     request = {"prompt": prompt, "max_tokens": 1, "logprobs": 5, "temperature": 0}
     reply = server.handle_completions({**request, "cache_prompt": keep_prefix})
     return reply["choices"][0]["logprobs"]

@@ -2,7 +2,7 @@
 
 The request is put together here once per client instead of per call by the SDK, and the reply is
 read as it came: a third of the CPU of `chat.completions.create`. This is the one way out: whether
-an endpoint may be asked at all (judges/addresses.py), how much of a reply is read, and that no key
+an endpoint may be asked at all (judges/security/endpoint_rules.py), how much of a reply is read, and that no key
 comes back in it, is decided here for runs, tests and descriptions alike.
 """
 
@@ -21,27 +21,32 @@ import httpx2
 from openai import DefaultAioHttpClient
 from openai._vendor.httpx_aiohttp import AiohttpTransport
 
-from judges.addresses import Pinned, Rules, check_url, rules_now
-from judges.faults import CONNECT, BadReply
-from judges.models.answers import Answer, Call
-from judges.models.completion import read_answer, status_error
-from judges.vault import MARK, Held
+from judges.models.chat_completion import build_status_error, parse_completion
+from judges.models.failures import CONNECT_TIMEOUT, BadReply
+from judges.models.interface import JudgeCall, JudgeReply
+from judges.security.endpoint_rules import (
+    EndpointRules,
+    PinnedResolver,
+    check_url,
+    current_endpoint_rules,
+)
+from judges.security.key_store import KEY_MASK, SecretKey
 
-LARGEST_REPLY: Final = 8 * 1024 * 1024
-LIMITS: Final = httpx2.Limits(max_connections=4096, max_keepalive_connections=4096)
-UNPACKED: Final = ("", "identity", "gzip", "deflate")
+MAX_REPLY_BYTES: Final = 8 * 1024 * 1024
+CONNECTION_LIMITS: Final = httpx2.Limits(max_connections=4096, max_keepalive_connections=4096)
+ACCEPTED_ENCODINGS: Final = ("", "identity", "gzip", "deflate")
 """Encodings in which a chunk cannot grow more than a thousandfold: the cap sees it in time."""
 
-LONG_KEY: Final = 16
+MIN_ECHOED_KEY: Final = 16
 """A shorter one ('not-needed') may well stand in a reply by chance, and replies are evidence."""
 
-HEADERS: Final = (
+REQUEST_HEADERS: Final = (
     (b"Content-Type", b"application/json"),
     (b"Accept", b"application/json"),
     (b"Accept-Encoding", b"identity"),
     (b"User-Agent", b"evenhand"),
 )
-PATIENCE: Final = {"timeout": httpx2.Timeout(None, connect=CONNECT).as_dict()}
+REQUEST_EXTENSIONS: Final = {"timeout": httpx2.Timeout(None, connect=CONNECT_TIMEOUT).as_dict()}
 """The engine's deadline covers the whole attempt."""
 
 
@@ -51,99 +56,101 @@ class EndpointModel:
     def __init__(
         self,
         base_url: str,
-        api_key: Held | str,
+        api_key: SecretKey | str,
         *,
         ceiling: int = 4096,
         gate: str = "",
-        rules: Rules | None = None,
+        rules: EndpointRules | None = None,
     ) -> None:
         self.ceiling = ceiling
         self.gate = gate or base_url
-        self._rules = rules or rules_now()
+        self._rules = rules or current_endpoint_rules()
         check_url(base_url, self._rules)
-        self._key = api_key if isinstance(api_key, Held) else Held(api_key)
-        self._http = _client(self._rules)
+        self._key = api_key if isinstance(api_key, SecretKey) else SecretKey(api_key)
+        self._http = _build_client(self._rules)
         self._url = httpx2.URL(f"{base_url.rstrip('/')}/chat/completions")
-        self._expiry: asyncio.TimerHandle | None = None
-        self._watch_key()
+        self._expiry_timer: asyncio.TimerHandle | None = None
+        self._schedule_key_expiry()
 
-    async def complete(self, call: Call) -> Answer:
+    async def complete(self, call: JudgeCall) -> JudgeReply:
         body = {"model": call.judge.model, "messages": call.messages, **call.parameters}
-        response = await self._http.send(self._request(_json(body)), stream=True)
+        response = await self._http.send(self._request(_encode_json(body)), stream=True)
         try:
-            content = await _content(response)
+            content = await _read_content(response)
         finally:
             await response.aclose()
         if response.status_code >= 300:
-            raise status_error(_without_request(response), content, echo=not self._rules.strict)
-        return _without_key(read_answer(content, echo=not self._rules.strict), self._key)
+            raise build_status_error(_strip_request(response), content, echo=not self._rules.strict)
+        return _redact_reply(parse_completion(content, echo=not self._rules.strict), self._key)
 
     def _request(self, content: bytes) -> httpx2.Request:
         """The key is put in for one call, so that nothing else of a client holds it."""
         bearer = f"Bearer {self._key.use() or 'none'}".encode("utf-8", "replace")
-        headers = [(b"Authorization", bearer), *HEADERS]
+        headers = [(b"Authorization", bearer), *REQUEST_HEADERS]
         return httpx2.Request(
-            "POST", self._url, headers=headers, content=content, extensions=PATIENCE
+            "POST", self._url, headers=headers, content=content, extensions=REQUEST_EXTENSIONS
         )
 
     async def close(self) -> None:
-        if self._expiry is not None:
-            self._expiry.cancel()
-        self._key.forget()
+        if self._expiry_timer is not None:
+            self._expiry_timer.cancel()
+        self._key.discard()
         await self._http.aclose()
 
-    def take(self, key: Held) -> None:
+    def replace_expired_key(self, key: SecretKey) -> None:
         """The key typed again, where the one that was held is gone."""
-        if self._key.look():
+        if self._key.is_expired():
             self._key = key
-            self._watch_key()
+            self._schedule_key_expiry()
 
-    def _watch_key(self) -> None:
+    def _schedule_key_expiry(self) -> None:
         """Forgotten when its time is over, not when somebody next asks for it."""
-        if not self._key.look() and math.isfinite(left := self._key.left()):
-            self._expiry = asyncio.get_running_loop().call_later(left + 0.01, self._watch_key)
+        if not self._key.is_expired() and math.isfinite(left := self._key.seconds_left()):
+            self._expiry_timer = asyncio.get_running_loop().call_later(
+                left + 0.01, self._schedule_key_expiry
+            )
 
 
-def _client(rules: Rules) -> httpx2.AsyncClient:
+def _build_client(rules: EndpointRules) -> httpx2.AsyncClient:
     """Redirects are never followed. Under strict rules names mean what was checked, and no proxy
     looks them up in our place."""
     if not rules.strict:
-        return DefaultAioHttpClient(follow_redirects=False, limits=LIMITS)
+        return DefaultAioHttpClient(follow_redirects=False, limits=CONNECTION_LIMITS)
     secure = httpx2.create_ssl_context()
-    transport = AiohttpTransport(verify=secure, client=lambda: _session(rules, secure))
+    transport = AiohttpTransport(verify=secure, client=lambda: _build_session(rules, secure))
     return DefaultAioHttpClient(
-        follow_redirects=False, limits=LIMITS, transport=transport, trust_env=False
+        follow_redirects=False, limits=CONNECTION_LIMITS, transport=transport, trust_env=False
     )
 
 
-def _session(rules: Rules, secure: ssl.SSLContext) -> aiohttp.ClientSession:
+def _build_session(rules: EndpointRules, secure: ssl.SSLContext) -> aiohttp.ClientSession:
     """Connections that go only to addresses that were checked; the name stays in the handshake."""
     connector = aiohttp.TCPConnector(
-        resolver=Pinned(rules.refuses, rules.lookup),
+        resolver=PinnedResolver(rules.refusal_reason, rules.lookup),
         ssl=secure,
-        limit=LIMITS.max_connections or 0,
+        limit=CONNECTION_LIMITS.max_connections or 0,
         use_dns_cache=False,
     )
     return aiohttp.ClientSession(connector=connector)
 
 
-async def _content(response: httpx2.Response) -> bytes:
+async def _read_content(response: httpx2.Response) -> bytes:
     """The body, unpacked, and no more of it than any verdict needs: whatever its length says, a
     huge one must not fill our memory."""
     packed = response.headers.get("Content-Encoding", "").strip().lower()
-    if packed not in UNPACKED:
+    if packed not in ACCEPTED_ENCODINGS:
         raise BadReply(f"the reply is packed as {packed[:20]!r}, which was not asked for")
     chunks: list[bytes] = []
     size = 0
     async for chunk in response.aiter_bytes():
         size += len(chunk)
-        if size > LARGEST_REPLY:
-            raise BadReply(f"the reply exceeds {LARGEST_REPLY // 2**20} MB; no verdict does")
+        if size > MAX_REPLY_BYTES:
+            raise BadReply(f"the reply exceeds {MAX_REPLY_BYTES // 2**20} MB; no verdict does")
         chunks.append(chunk)
     return b"".join(chunks)
 
 
-def _without_request(response: httpx2.Response) -> httpx2.Response:
+def _strip_request(response: httpx2.Response) -> httpx2.Response:
     """An error travels far, and the request that it would take along holds the key."""
     bare = httpx2.Request("POST", response.request.url)
     kept = {
@@ -154,24 +161,24 @@ def _without_request(response: httpx2.Response) -> httpx2.Response:
     return httpx2.Response(response.status_code, headers=kept, request=bare)
 
 
-def _without_key(answer: Answer, key: Held) -> Answer:
+def _redact_reply(answer: JudgeReply, key: SecretKey) -> JudgeReply:
     """Some servers echo what they were sent; what is stored must not hold the key."""
     tokens = "".join(token for token, _ in answer.top_logprobs)
     told = f"{answer.text}{answer.reasoning}{answer.refusal}{answer.finish}{answer.model}{tokens}"
-    forms = [form for form in key.whole_forms() if len(form) >= LONG_KEY and form in told]
+    forms = [form for form in key.whole_forms() if len(form) >= MIN_ECHOED_KEY and form in told]
     if not forms:
         return answer
     texts = ("text", "reasoning", "refusal", "finish", "model")
-    changed: dict[str, Any] = {name: _marked(getattr(answer, name), forms) for name in texts}
+    changed: dict[str, Any] = {name: _mask_forms(getattr(answer, name), forms) for name in texts}
     spelt = any(form in tokens for form in forms)  # token by token, or as one
     return replace(answer, **changed, top_logprobs=() if spelt else answer.top_logprobs)
 
 
-def _marked(text: str, forms: list[str]) -> str:
+def _mask_forms(text: str, forms: list[str]) -> str:
     for form in forms:
-        text = text.replace(form, MARK)
+        text = text.replace(form, KEY_MASK)
     return text
 
 
-def _json(body: Mapping[str, Any]) -> bytes:
+def _encode_json(body: Mapping[str, Any]) -> bytes:
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()

@@ -17,12 +17,17 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
-from judges.errors import PromptError
-from judges.models.answers import Answer, Call
-from judges.models.simulated_scores import SCORES, graded, number, scored
-from judges.prompt import Scene
-from studies.records import BY_DESIGN, Usage
-from studies.truth import best, better
+from judges.judge_errors import PromptError
+from judges.models.interface import JudgeCall, JudgeReply
+from judges.models.simulated_scores import (
+    SCORING_FORMATS,
+    float_setting,
+    write_grades,
+    write_scores,
+)
+from judges.rendering.prompt import PromptInputs
+from studies.domain import BY_DESIGN, Usage
+from studies.frames.truth import best_answer, better_answer
 
 
 class SimulatedModel:
@@ -34,110 +39,115 @@ class SimulatedModel:
     def __init__(self, families: Mapping[str, str] | None = None) -> None:
         self._families = families or {}
 
-    async def complete(self, call: Call) -> Answer:
+    async def complete(self, call: JudgeCall) -> JudgeReply:
         settings = call.judge.simulation
         rng = random.Random(f"{settings.get('seed', 0)}\x1f{call.key}")
         prompt_tokens = sum(len(str(m["content"])) for m in call.messages) // 4
         usage = Usage(prompt_tokens, 8)
-        if rng.random() < number(settings, "unreadable_rate"):
+        if rng.random() < float_setting(settings, "unreadable_rate"):
             text = "Both answers have their merits, and I would rather not choose."
-            return Answer(text, finish="stop", usage=usage, model="simulated")
-        if call.prompt.verdict in SCORES:
-            text = scored(call, settings, rng)
-            return Answer(text, finish="stop", usage=usage, model="simulated")
+            return JudgeReply(text, finish="stop", usage=usage, model="simulated")
+        if call.prompt.verdict in SCORING_FORMATS:
+            text = write_scores(call, settings, rng)
+            return JudgeReply(text, finish="stop", usage=usage, model="simulated")
         pick = self._pick(call, settings, rng)
-        return _written(call, pick, usage, rng)
+        return _write_reply(call, pick, usage, rng)
 
     async def close(self) -> None:
         return None
 
     def _pick(
-        self, call: Call, settings: Mapping[str, Any], rng: random.Random
+        self, call: JudgeCall, settings: Mapping[str, Any], rng: random.Random
     ) -> int | Literal["tie"]:
-        scene, slots = call.scene, range(len(call.scene.shown))
-        if rng.random() < number(settings, "first_bias"):
-            return _by_slot(len(slots), settings.get("slot_weights"), rng)
+        scene, slots = call.inputs, range(len(call.inputs.shown))
+        if rng.random() < float_setting(settings, "first_bias"):
+            return _pick_by_slot(len(slots), settings.get("slot_weights"), rng)
         own = [
             s for s in slots if call.judge.family and self._family(scene, s) == call.judge.family
         ]
-        if len(own) == 1 and rng.random() < number(settings, "self_preference"):
+        if len(own) == 1 and rng.random() < float_setting(settings, "self_preference"):
             return own[0]
-        taste = number(settings, "length_preference")
-        if rng.random() < abs(taste) and (pick := _by_length(scene, longer=taste > 0)) is not None:
+        taste = float_setting(settings, "length_preference")
+        if (
+            rng.random() < abs(taste)
+            and (pick := _pick_by_length(scene, longer=taste > 0)) is not None
+        ):
             return pick
-        if rng.random() < number(settings, "tie_rate"):
+        if rng.random() < float_setting(settings, "tie_rate"):
             return "tie"
-        return _by_quality(scene, settings, rng)
+        return _pick_by_quality(scene, settings, rng)
 
-    def _family(self, scene: Scene, slot: int) -> str:
+    def _family(self, scene: PromptInputs, slot: int) -> str:
         return self._families.get(scene.shown[slot], "")
 
 
-def _by_slot(slots: int, weights: Sequence[float] | None, rng: random.Random) -> int:
+def _pick_by_slot(slots: int, weights: Sequence[float] | None, rng: random.Random) -> int:
     """The first slot, or a draw; a slot without a weight is never drawn."""
     if not weights:
         return 0
     return rng.choices(range(slots), [*weights, *[0.0] * slots][:slots])[0]
 
 
-def _by_length(scene: Scene, *, longer: bool) -> int | None:
+def _pick_by_length(scene: PromptInputs, *, longer: bool) -> int | None:
     """None if several are as long: length then says nothing, least of all the first slot."""
     lengths = [len(text) for text in scene.answers]
     wanted = max(lengths) if longer else min(lengths)
     return lengths.index(wanted) if lengths.count(wanted) == 1 else None
 
 
-def _by_quality(scene: Scene, settings: Mapping[str, Any], rng: random.Random) -> int:
+def _pick_by_quality(scene: PromptInputs, settings: Mapping[str, Any], rng: random.Random) -> int:
     slots = range(len(scene.shown))
-    truth = best(scene.item.human, scene.shown)
+    truth = best_answer(scene.item.human, scene.shown)
     if truth is None:
-        truth = _strongest(scene.shown, str(settings.get("seed", 0)))
+        truth = _strongest_contestant(scene.shown, str(settings.get("seed", 0)))
     if truth == "tie":
         return rng.choice(slots)
     right = scene.shown.index(truth)
-    if rng.random() < number(settings, "accuracy", 1.0):
+    if rng.random() < float_setting(settings, "accuracy", 1.0):
         return right
     return rng.choice([slot for slot in slots if slot != right])
 
 
-def _strongest(shown: Sequence[str], seed: str) -> str:
+def _strongest_contestant(shown: Sequence[str], seed: str) -> str:
     """Where nobody knows the truth, each contestant has a seeded strength."""
     return max(shown, key=lambda name: random.Random(f"strength\x1f{seed}\x1f{name}").random())
 
 
-def _written(call: Call, pick: int | Literal["tie"], usage: Usage, rng: random.Random) -> Answer:
-    format, labels = call.prompt.format, call.scene.labels
+def _write_reply(
+    call: JudgeCall, pick: int | Literal["tie"], usage: Usage, rng: random.Random
+) -> JudgeReply:
+    format, labels = call.prompt.format, call.inputs.labels
     label = format.ties if pick == "tie" else labels[pick]
     if call.judge.read == "probabilities":
         text = f"{format.prefill_for(len(labels)) or ''} {label}"
-        return Answer(
+        return JudgeReply(
             text, finish="length", usage=usage, model="simulated",
-            top_logprobs=_leaning(label or "", labels, rng),
+            top_logprobs=_draw_logprobs(label or "", labels, rng),
         )  # fmt: skip
-    margin = 0 if pick == "tie" else _margin(call, pick, rng)
-    text = sentence(format.name, label or "", labels, margin)
+    margin = 0 if pick == "tie" else _draw_margin(call, pick, rng)
+    text = verdict_sentence(format.name, label or "", labels, margin)
     if pick != "tie" and call.prompt.asks_for_grades:
-        text = f"{graded(call, pick, rng)}\n{text}"
-    return Answer(text, finish="stop", usage=usage, model="simulated")
+        text = f"{write_grades(call, pick, rng)}\n{text}"
+    return JudgeReply(text, finish="stop", usage=usage, model="simulated")
 
 
-def _margin(call: Call, pick: int, rng: random.Random) -> int:
+def _draw_margin(call: JudgeCall, pick: int, rng: random.Random) -> int:
     """How much better the picked answer is called."""
-    if call.prompt.verdict not in _FIVE_LEVELS:
+    if call.prompt.verdict not in _FIVE_LEVEL_FORMATS:
         return 1
-    settings, shown = call.judge.simulation, call.scene.shown
+    settings, shown = call.judge.simulation, call.inputs.shown
     if "much_rate" in settings:
-        return 2 if rng.random() < number(settings, "much_rate") else 1
+        return 2 if rng.random() < float_setting(settings, "much_rate") else 1
     won, lost = shown[pick], shown[1 - pick]
-    if better(call.scene.item.human, won, lost) != won:
+    if better_answer(call.inputs.item.human, won, lost) != won:
         return 1
     pair = {won, lost}
-    votes = [p for p in call.scene.item.human if p.picked == won and pair <= {*(p.shown or ())}]
+    votes = [p for p in call.inputs.item.human if p.picked == won and pair <= {*(p.shown or ())}]
     margins = [p.margin for p in votes if p.judge == BY_DESIGN] or [p.margin for p in votes]
     return 2 if 2 * sum(margins) > 3 * len(margins) else 1
 
 
-def _leaning(
+def _draw_logprobs(
     label: str, labels: Sequence[str], rng: random.Random
 ) -> tuple[tuple[str, float], ...]:
     sure = 0.5 + rng.random() / 2
@@ -146,18 +156,18 @@ def _leaning(
     return (*((name, rest) for name in others), (label, math.log(sure)))
 
 
-def sentence(format: str, label: str, labels: Sequence[str], margin: int = 1) -> str:
+def verdict_sentence(format: str, label: str, labels: Sequence[str], margin: int = 1) -> str:
     """A verdict in the words of its format."""
-    if format in _FIVE_LEVELS:
+    if format in _FIVE_LEVEL_FORMATS:
         other = next(name for name in sorted(labels) if name != label)
         level = f"{label}{'>' * margin}{other}" if margin else "A=B"
         return f"Final Verdict is: [[{level}]]"
-    if format not in _SENTENCES:
+    if format not in _VERDICT_SENTENCES:
         raise PromptError(f"a simulated judge cannot answer in the format {format!r}")
-    return _SENTENCES[format].format(label)
+    return _VERDICT_SENTENCES[format].format(label)
 
 
-_SENTENCES: Final = {
+_VERDICT_SENTENCES: Final = {
     "overall-response": "Overall, Response {} is better.",
     "final-answer": "Final Answer: {}",
     "selection-option": "Selection: Option {}\nExplanation: simulated.",
@@ -165,6 +175,6 @@ _SENTENCES: Final = {
     "json-winner": '{{"winner": "{}"}}',
     "label": "{}",
 }
-_FIVE_LEVELS: Final = ("five-level", "arena-hard")
-SPEAKS: Final = (*_FIVE_LEVELS, *_SENTENCES, *SCORES)
+_FIVE_LEVEL_FORMATS: Final = ("five-level", "arena-hard")
+SIMULATED_FORMATS: Final = (*_FIVE_LEVEL_FORMATS, *_VERDICT_SENTENCES, *SCORING_FORMATS)
 """The verdict formats a simulated judge can answer in."""

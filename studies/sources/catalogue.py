@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from studies.fields import Fields, load_yaml
+from studies.spec.field_reader import FieldReader, load_yaml
 
-FILE: Final = Path(__file__).with_name("catalogue.yaml")
+CATALOGUE_FILE: Final = Path(__file__).with_name("catalogue.yaml")
 
 
 @dataclass(frozen=True, slots=True)
-class KnownSet:
+class CatalogueEntry:
     """A set by its name: where it is, how it is read, and what may be done with it."""
 
     name: str
@@ -32,19 +32,19 @@ class KnownSet:
     """The only columns to fetch, where the others are large; all if empty."""
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """One line: what it holds, how large it is, its licence."""
         size = f"{self.rows:,} rows, about {self.megabytes:,} MB"
         return f"{self.name}: {self.holds} ({size}; {self.licence})"
 
 
-def _read(path: Path) -> tuple[KnownSet, ...]:
+def _read_catalogue(path: Path) -> tuple[CatalogueEntry, ...]:
     entries = load_yaml(path.read_text(encoding="utf-8"))
-    return tuple(_entry(Fields(entry, path.name)) for entry in entries)  # type: ignore[attr-defined]
+    return tuple(_parse_entry(FieldReader(entry, path.name)) for entry in entries)  # type: ignore[attr-defined]
 
 
-def _entry(read: Fields) -> KnownSet:
-    found = KnownSet(
+def _parse_entry(read: FieldReader) -> CatalogueEntry:
+    found = CatalogueEntry(
         name=read.text("name"),
         format=read.text("format"),
         licence=read.text("licence"),
@@ -58,20 +58,20 @@ def _entry(read: Fields) -> KnownSet:
         mapping=read.text_map("mapping"),
         columns=read.texts("columns"),
     )
-    read.done()
+    read.refuse_unknown_keys()
     return found
 
 
-KNOWN: Final = _read(FILE)
-CATALOGUE: Final = tuple(entry for entry in KNOWN if entry.hub)
+ALL_SETS: Final = _read_catalogue(CATALOGUE_FILE)
+HUB_SETS: Final = tuple(entry for entry in ALL_SETS if entry.hub)
 """Those that can be named as `hub:…`."""
 
 
-def known_set(repo: str, config: str = "") -> KnownSet | None:
+def find_hub_set(repo: str, config: str = "") -> CatalogueEntry | None:
     """The entry of a Hub dataset, by its repository and, where that tells them apart, its file."""
     wanted = (f"{repo}:{config}", repo) if config else (repo,)
     for hub in wanted:
-        for entry in CATALOGUE:
+        for entry in HUB_SETS:
             if entry.hub.casefold() == hub.casefold():
                 return entry
     return None

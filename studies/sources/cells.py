@@ -8,12 +8,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from studies.domain import HUMAN_PREFIX
 from studies.errors import SourceError
-from studies.records import HUMAN_PREFIX
-from studies.sources.gather import Gathering, Pick
-from studies.sources.tables import Row, text_of
+from studies.files.tables import Row, text_of
+from studies.sources.builder import Pick, SourceBuilder
 
-PEOPLE: Final = re.compile(
+PERSON_NAME: Final = re.compile(
     r"(human|arena[_ -]?user|expert|author|annotator|worker|voter|crowd|rater|user)"
     r"([_: ]?\d|[_:]|s?$)",
     re.IGNORECASE,
@@ -32,14 +32,14 @@ BATTLE_WINNERS: Final[dict[str, Pick]] = {
 }
 
 
-def required(row: Row, column: str, where: str) -> str:
+def required_text(row: Row, column: str, where: str) -> str:
     text = text_of(row.get(column))
     if not text.strip():
         raise SourceError(f"{where}: column {column!r} is empty")
     return text
 
 
-def first_of(row: Row, *columns: str) -> str:
+def first_text(row: Row, *columns: str) -> str:
     """The first of some columns that has something in it."""
     for column in columns:
         if text := text_of(row.get(column)):
@@ -47,7 +47,7 @@ def first_of(row: Row, *columns: str) -> str:
     return ""
 
 
-def picked(row: Row, column: str, words: Mapping[str, Pick], where: str) -> Pick:
+def parse_winner(row: Row, column: str, words: Mapping[str, Pick], where: str) -> Pick:
     """A winner by the words of its format. An unknown word is an error: a guess would be
     evidence. An empty cell is no verdict."""
     text = text_of(row.get(column)).strip()
@@ -60,7 +60,7 @@ def picked(row: Row, column: str, words: Mapping[str, Pick], where: str) -> Pick
     return words[word]
 
 
-def number_of(row: Row, column: str, where: str) -> float | None:
+def parse_number(row: Row, column: str, where: str) -> float | None:
     """A number, or None where the cell is empty."""
     value = row.get(column)
     if value is None or value != value or value == "":
@@ -73,7 +73,7 @@ def number_of(row: Row, column: str, where: str) -> float | None:
         ) from None
 
 
-def time_of(row: Row, column: str = "tstamp") -> float:
+def parse_time(row: Row, column: str = "tstamp") -> float:
     value = row.get(column)
     try:
         return max(float(value), 0.0) if value is not None else 0.0
@@ -81,29 +81,29 @@ def time_of(row: Row, column: str = "tstamp") -> float:
         return 0.0
 
 
-def text_id(prefix: str, *texts: str) -> str:
+def id_from_text(prefix: str, *texts: str) -> str:
     """An id for a question that has none: the same question has the same everywhere."""
     return f"{prefix}-{hashlib.sha256(chr(31).join(texts).encode()).hexdigest()[:10]}"
 
 
 def is_person(judge: str) -> bool:
-    return bool(PEOPLE.match(judge))
+    return bool(PERSON_NAME.match(judge))
 
 
-def judged(
-    gathered: Gathering, item: str, judge: str, prompt: str, shown: Sequence[str], pick: Pick,
+def add_verdict(
+    gathered: SourceBuilder, item: str, judge: str, prompt: str, shown: Sequence[str], pick: Pick,
     **more: Any,
 ) -> None:  # fmt: skip
     """A verdict by whoever the file names: a person's is a vote too."""
     name = judge.removeprefix(HUMAN_PREFIX)
     if judge.startswith(HUMAN_PREFIX) or is_person(judge):
         kept = {key: more[key] for key in ("known", "margin", "reply", "time") if key in more}
-        gathered.person(item, name, shown, pick, **kept)
+        gathered.add_person_verdict(item, name, shown, pick, **kept)
     else:
-        gathered.verdict(item, judge, prompt, shown, pick, **more)
+        gathered.add_verdict(item, judge, prompt, shown, pick, **more)
 
 
-def talk(value: Any) -> list[dict[str, str]]:
+def parse_conversation(value: Any) -> list[dict[str, str]]:
     """A conversation as a list of {role, content}: a list, or the JSON text of one."""
     if isinstance(value, str) and value.lstrip().startswith("["):
         try:
@@ -119,7 +119,7 @@ def talk(value: Any) -> list[dict[str, str]]:
     ]
 
 
-def texts_of(value: Any) -> list[str]:
+def parse_texts(value: Any) -> list[str]:
     """A list of texts, or the JSON text of one (Kaggle's cells); nulls are empty."""
     if isinstance(value, str) and value.lstrip().startswith("["):
         try:
@@ -131,7 +131,7 @@ def texts_of(value: Any) -> list[str]:
     return [text_of(value)]
 
 
-def exchanges(questions: Sequence[str], answers: Sequence[str]) -> tuple[str, str]:
+def join_turns(questions: Sequence[str], answers: Sequence[str]) -> tuple[str, str]:
     """Several turns as one question and one answer: each later answer follows its question."""
     if len(questions) <= 1:
         return "".join(questions), "".join(answers[:1])
@@ -140,7 +140,7 @@ def exchanges(questions: Sequence[str], answers: Sequence[str]) -> tuple[str, st
     return asked, told
 
 
-def split_talk(turns: Sequence[Mapping[str, str]]) -> tuple[list[str], list[str]]:
+def split_conversation(turns: Sequence[Mapping[str, str]]) -> tuple[list[str], list[str]]:
     """What was asked and what was answered, in turn."""
     asked = [turn["content"] for turn in turns if turn["role"] in ("user", "human", "prompter")]
     told = [turn["content"] for turn in turns if turn["role"] in ("assistant", "gpt", "model")]

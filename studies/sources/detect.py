@@ -6,18 +6,18 @@ import difflib
 from pathlib import Path
 
 from studies.errors import SourceError, StudyError
-from studies.sources.formats import FORMATS, Format
-from studies.sources.guess import guess_mapping
-from studies.sources.tables import Table
+from studies.files.tables import SourceTable
+from studies.sources.mapping_guess import guess_mapping
+from studies.sources.registry import SOURCE_FORMATS, SourceFormat
 
-AUTO = "auto"
+AUTO_FORMAT = "auto"
 
 
-def chosen(name: str, table: Table | None, path: Path) -> tuple[Format, str]:
+def choose_format(name: str, table: SourceTable | None, path: Path) -> tuple[SourceFormat, str]:
     """The format that a study names, or the one its file looks like, and why."""
-    if name != AUTO:
-        return named(name), f"the study says format: {name}"
-    found = looks_like(table, path)
+    if name != AUTO_FORMAT:
+        return format_by_name(name), f"the study says format: {name}"
+    found = matching_formats(table, path)
     if len(found) == 1:
         return found[0]
     if found:
@@ -25,27 +25,29 @@ def chosen(name: str, table: Table | None, path: Path) -> tuple[Format, str]:
         raise SourceError(
             f"{path.name}: could be several formats: {listed}. Name one in data.format"
         )
-    raise SourceError(f"{path.name}: {_nothing(table, path)}")
+    raise SourceError(f"{path.name}: {_no_format_message(table, path)}")
 
 
-def named(name: str) -> Format:
-    if name not in FORMATS:
-        known = [AUTO, *FORMATS]
+def format_by_name(name: str) -> SourceFormat:
+    if name not in SOURCE_FORMATS:
+        known = [AUTO_FORMAT, *SOURCE_FORMATS]
         near = difflib.get_close_matches(name, known, n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
         raise StudyError(f"data.format: {name!r} is not one of {', '.join(known)}{hint}")
-    return FORMATS[name]
+    return SOURCE_FORMATS[name]
 
 
-def looks_like(table: Table | None, path: Path) -> list[tuple[Format, str]]:
+def matching_formats(table: SourceTable | None, path: Path) -> list[tuple[SourceFormat, str]]:
     """Every format that fits, with what was seen of it."""
     if table is None:
-        return [(form, why) for form in FORMATS.values() if (why := form.holds(path))]
-    return [(form, why) for form in FORMATS.values() if (why := form.sees(table))]
+        return [
+            (form, why) for form in SOURCE_FORMATS.values() if (why := form.matches_folder(path))
+        ]
+    return [(form, why) for form in SOURCE_FORMATS.values() if (why := form.matches_table(table))]
 
 
-def _nothing(table: Table | None, path: Path) -> str:
-    known = ", ".join(FORMATS)
+def _no_format_message(table: SourceTable | None, path: Path) -> str:
+    known = ", ".join(SOURCE_FORMATS)
     if table is None:
         files = sorted(entry.name for entry in path.iterdir())[:8]
         return (

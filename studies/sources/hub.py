@@ -17,25 +17,25 @@ from pathlib import Path
 from typing import Any, Final
 
 from studies.errors import SourceError, StudyError
-from studies.mode import is_public
-from studies.sources.caps import caps_now
-from studies.sources.catalogue import KnownSet, known_set
-from studies.sources.hub_files import check_cards, check_files, parquet_stream
-from studies.sources.tables import Row, Table, is_table, read_table
-from studies.study import DataSpec
+from studies.files.read_limits import current_limits
+from studies.files.tables import Row, SourceTable, is_table_file, read_table
+from studies.public_mode import is_public
+from studies.sources.catalogue import CatalogueEntry, find_hub_set
+from studies.sources.hub_files import check_cards, check_files, stream_parquet
+from studies.spec.study import DataSpec
 
-HUB: Final = "hub:"
-MOST_ROWS: Final = 20_000
+HUB_PREFIX: Final = "hub:"
+MAX_DEFAULT_ROWS: Final = 20_000
 """Read where the study names no slice; `split: test[:50000]` asks for more."""
 
-_SOURCE: Final = re.compile(
+_SOURCE_PATTERN: Final = re.compile(
     r"hub:(?P<repo>[\w.-]+/[\w.-]+)(?::(?P<config>[^@]+))?(?:@(?P<revision>[^@]+))?"
 )
-_SPLIT: Final = re.compile(r"(?P<name>[\w.-]*)(?:\[(?P<start>\d*):(?P<stop>\d*)\])?")
+_SPLIT_PATTERN: Final = re.compile(r"(?P<name>[\w.-]*)(?:\[(?P<start>\d*):(?P<stop>\d*)\])?")
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class HubAddress:
     """Where on the Hub a dataset is."""
 
     repo: str
@@ -45,32 +45,32 @@ class Address:
     @property
     def file(self) -> str:
         """The file that the config names, or nothing."""
-        return self.config if self.config and is_table(Path(self.config)) else ""
+        return self.config if self.config and is_table_file(Path(self.config)) else ""
 
 
-def address_of(source: str) -> Address:
-    match = _SOURCE.fullmatch(source.strip())
+def parse_hub_address(source: str) -> HubAddress:
+    match = _SOURCE_PATTERN.fullmatch(source.strip())
     if match is None:
         raise StudyError(
             f"data.source: {source!r}: expected hub:owner/name, hub:owner/name:config or "
             "hub:owner/name@revision"
         )
-    return Address(match["repo"], match["config"] or "", match["revision"] or "")
+    return HubAddress(match["repo"], match["config"] or "", match["revision"] or "")
 
 
-def read_hub(spec: DataSpec, token: str | None = None) -> tuple[DataSpec, Table, str]:
+def read_hub(spec: DataSpec, token: str | None = None) -> tuple[DataSpec, SourceTable, str]:
     """The rows of the slice, the commit they are of, and the spec with what is known of the set."""
-    address = address_of(spec.source)
-    known = known_set(address.repo, address.config)
-    spec = _with_catalogue(spec, known)
+    address = parse_hub_address(spec.source)
+    known = find_hub_set(address.repo, address.config)
+    spec = _apply_catalogue(spec, known)
     allowed = token or _own_token() or False
-    with _in_words(address):
-        commit = _commit(address, allowed)
+    with _explain_hub_errors(address):
+        commit = _resolve_commit(address, allowed)
         if address.file:
-            table = _file(address, commit, allowed)
+            table = _read_repo_file(address, commit, allowed)
         else:
             columns = known.columns if known else ()
-            table = _rows(address, spec, columns, commit, allowed)
+            table = _read_rows(address, spec, columns, commit, allowed)
     return spec, table, commit
 
 
@@ -79,7 +79,7 @@ def _own_token() -> str:
     return "" if is_public() else os.environ.get("HF_TOKEN", "")
 
 
-def _with_catalogue(spec: DataSpec, known: KnownSet | None) -> DataSpec:
+def _apply_catalogue(spec: DataSpec, known: CatalogueEntry | None) -> DataSpec:
     if known is None:
         return spec
     return replace(
@@ -90,7 +90,7 @@ def _with_catalogue(spec: DataSpec, known: KnownSet | None) -> DataSpec:
     )
 
 
-def _commit(address: Address, token: str | bool) -> str:
+def _resolve_commit(address: HubAddress, token: str | bool) -> str:
     from huggingface_hub import HfApi
 
     info = HfApi(token=token).dataset_info(
@@ -99,12 +99,12 @@ def _commit(address: Address, token: str | bool) -> str:
     return str(info.sha)
 
 
-def _rows(
-    address: Address, spec: DataSpec, columns: tuple[str, ...], commit: str, token: str | bool
-) -> Table:
+def _read_rows(
+    address: HubAddress, spec: DataSpec, columns: tuple[str, ...], commit: str, token: str | bool
+) -> SourceTable:
     import datasets
 
-    name, start, stop = _slice(spec.split)
+    name, start, stop = _parse_split(spec.split)
     check_cards(address.repo, commit, token)
     builder = datasets.load_dataset_builder(
         address.repo, address.config or None, revision=commit, token=token
@@ -113,25 +113,27 @@ def _rows(
     check_files((str(file) for split in files.values() for file in split), address.repo)
     name = name or _only_split([str(split) for split in files])
     if name in files and all(str(file).endswith(".parquet") for file in files[name]):
-        stream = parquet_stream([str(file) for file in files[name]], columns, token)
+        stream = stream_parquet([str(file) for file in files[name]], columns, token)
     else:
         stream = iter(builder.as_streaming_dataset(split=name).decode(False))
-    rows = _bounded(itertools.islice(stream, start, stop + 1), address.repo, name)
+    rows = _collect_bounded(itertools.islice(stream, start, stop + 1), address.repo, name)
     notes = []
     if len(rows) > stop - start and "[" not in spec.split:
-        more = f"{name}[:{2 * MOST_ROWS}]"
-        notes.append(f"only the first {MOST_ROWS:,} rows were read; split: {more} reads more")
+        more = f"{name}[:{2 * MAX_DEFAULT_ROWS}]"
+        notes.append(
+            f"only the first {MAX_DEFAULT_ROWS:,} rows were read; split: {more} reads more"
+        )
     kept = rows[: stop - start]
     found = tuple(dict.fromkeys(column for row in kept for column in row))
-    return Table(f"{address.repo} ({name})", "parquet", found, kept, notes=tuple(notes))
+    return SourceTable(f"{address.repo} ({name})", "parquet", found, kept, notes=tuple(notes))
 
 
-def _bounded(rows: Iterator[Row], repo: str, split: str) -> list[Row]:
+def _collect_bounded(rows: Iterator[Row], repo: str, split: str) -> list[Row]:
     out: list[Row] = []
-    size, most = 0, caps_now().unpacked_bytes
+    size, most = 0, current_limits().unpacked_bytes
     for row in rows:
-        out.append({column: _plain(value) for column, value in row.items()})
-        size += _size(out[-1])
+        out.append({column: _images_as_urls(value) for column, value in row.items()})
+        size += _row_size(out[-1])
         if size > most:
             raise SourceError(
                 f"{repo}: the slice is larger than can be read; ask for fewer rows, as "
@@ -140,13 +142,13 @@ def _bounded(rows: Iterator[Row], repo: str, split: str) -> list[Row]:
     return out
 
 
-def _slice(split: str) -> tuple[str, int, int]:
+def _parse_split(split: str) -> tuple[str, int, int]:
     """The split's name, and the rows of it that are wanted."""
-    match = _SPLIT.fullmatch(split.strip())
+    match = _SPLIT_PATTERN.fullmatch(split.strip())
     if match is None:
         raise StudyError(f"data.split: {split!r}: expected a name, as test, or test[:200]")
     start = int(match["start"] or 0)
-    stop = int(match["stop"]) if match["stop"] else start + MOST_ROWS
+    stop = int(match["stop"]) if match["stop"] else start + MAX_DEFAULT_ROWS
     if stop <= start:
         raise StudyError(f"data.split: {split!r} names no rows")
     return match["name"], start, stop
@@ -158,7 +160,7 @@ def _only_split(names: list[str]) -> str:
     return names[0]
 
 
-def _file(address: Address, commit: str, token: str | bool) -> Table:
+def _read_repo_file(address: HubAddress, commit: str, token: str | bool) -> SourceTable:
     """One file of the repository, refused before it is fetched if it is too large."""
     from huggingface_hub import HfApi, hf_hub_download
 
@@ -166,36 +168,36 @@ def _file(address: Address, commit: str, token: str | bool) -> Table:
     found = api.get_paths_info(address.repo, [address.file], revision=commit, repo_type="dataset")
     if not found:
         raise SourceError(f"{address.repo}: no file {address.file!r} at {commit[:12]}")
-    caps_now().check_bytes(getattr(found[0], "size", 0), f"{address.repo}: {address.file}")
+    current_limits().check_bytes(getattr(found[0], "size", 0), f"{address.repo}: {address.file}")
     path = hf_hub_download(
         address.repo, address.file, repo_type="dataset", revision=commit, token=token
     )
     return replace(read_table(Path(path)), name=f"{address.repo}: {address.file}")
 
 
-def _plain(value: Any) -> Any:
+def _images_as_urls(value: Any) -> Any:
     """An undecoded image is a data URL; everything else stays."""
     if isinstance(value, dict) and set(value) == {"bytes", "path"}:
         return _data_url(value["bytes"]) if value["bytes"] else value["path"]
     if isinstance(value, list):
-        return [_plain(part) for part in value]
+        return [_images_as_urls(part) for part in value]
     return value
 
 
-_KINDS: Final = {b"\xff\xd8": "jpeg", b"\x89P": "png", b"GI": "gif", b"RI": "webp"}
+_IMAGE_KINDS: Final = {b"\xff\xd8": "jpeg", b"\x89P": "png", b"GI": "gif", b"RI": "webp"}
 
 
 def _data_url(content: bytes) -> str:
-    kind = _KINDS.get(content[:2], "png")
+    kind = _IMAGE_KINDS.get(content[:2], "png")
     return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
 
 
-def _size(row: Row) -> int:
+def _row_size(row: Row) -> int:
     return sum(len(value) if isinstance(value, str) else 64 for value in row.values())
 
 
 @contextmanager
-def _in_words(address: Address) -> Iterator[None]:
+def _explain_hub_errors(address: HubAddress) -> Iterator[None]:
     """The Hub's errors as sentences that say what to do."""
     from huggingface_hub import errors
 
@@ -219,20 +221,22 @@ def _in_words(address: Address) -> Iterator[None]:
     except errors.HfHubHTTPError as error:
         raise SourceError(f"the Hub refused {address.repo}{at}: {_first_line(error)}") from None
     except (ConnectionError, OSError) as error:
-        raise SourceError(f"the Hub cannot be reached ({_first_line(error)}): {OFFLINE}") from None
+        raise SourceError(
+            f"the Hub cannot be reached ({_first_line(error)}): {OFFLINE_ADVICE}"
+        ) from None
     except Exception as error:  # what a dataset library raises is not ours to list
-        raise SourceError(f"{address.repo}{at}: {_explained(error)}") from None
+        raise SourceError(f"{address.repo}{at}: {_explain_error(error)}") from None
 
 
-OFFLINE: Final = (
+OFFLINE_ADVICE: Final = (
     "no network? Download the dataset's files elsewhere and name one of them as the source"
 )
 
 
-def _explained(error: Exception) -> str:
+def _explain_error(error: Exception) -> str:
     name = type(error).__name__
     if "Connect" in name or "Timeout" in name or "Offline" in name:
-        return f"the Hub cannot be reached ({_first_line(error)}): {OFFLINE}"
+        return f"the Hub cannot be reached ({_first_line(error)}): {OFFLINE_ADVICE}"
     if "scripts are no longer supported" in str(error):
         return (
             "this dataset is a script, which is never run; name a file of it instead, as "

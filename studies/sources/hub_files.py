@@ -15,20 +15,20 @@ from typing import Any, Final
 import yaml
 
 from studies.errors import SourceError
-from studies.fields import Bounded, TooMuch
-from studies.sources.caps import caps_now
-from studies.sources.parquet_rows import batches, check_groups, paths_of
+from studies.files.parquet import check_row_groups, column_paths, read_bounded_batches
+from studies.files.read_limits import current_limits
+from studies.spec.field_reader import BoundedYamlLoader, YamlTooLarge
 
-CARDS: Final = ("README.md", ".huggingface.yaml")
+CARD_FILES: Final = ("README.md", ".huggingface.yaml")
 """Where a dataset may say which files it consists of."""
 
-LARGEST_CARD: Final = 1 << 20
-ARCHIVES: Final = frozenset(
+MAX_CARD_BYTES: Final = 1 << 20
+ARCHIVE_SUFFIXES: Final = frozenset(
     {".zip", ".tar", ".tgz", ".7z", ".rar", ".npz", ".npy", ".pkl", ".pickle", ".h5", ".pt"}
 )
 """Neither unpacked nor run."""
 
-BLOCK: Final = 1 << 20
+BLOCK_BYTES: Final = 1 << 20
 """Bytes fetched at once."""
 
 
@@ -37,38 +37,38 @@ def check_cards(repo: str, commit: str, token: str | bool) -> None:
     from huggingface_hub import HfApi, hf_hub_download
 
     found = HfApi(token=token).get_paths_info(
-        repo, list(CARDS), revision=commit, repo_type="dataset"
+        repo, list(CARD_FILES), revision=commit, repo_type="dataset"
     )
     for entry in found:
-        if getattr(entry, "size", 0) > LARGEST_CARD:
+        if getattr(entry, "size", 0) > MAX_CARD_BYTES:
             raise SourceError(f"{repo}: its {entry.path} is larger than a card can be")
         path = hf_hub_download(repo, entry.path, repo_type="dataset", revision=commit, token=token)
-        for named in data_files(Path(path).read_text(encoding="utf-8", errors="replace")):
-            if named.startswith(("/", "~", "\\")) or any(part in named for part in _LEADS_OUT):
-                raise _outside(repo, named)
+        for named in card_data_files(Path(path).read_text(encoding="utf-8", errors="replace")):
+            if named.startswith(("/", "~", "\\")) or any(part in named for part in _OUTSIDE_MARKS):
+                raise _outside_error(repo, named)
 
 
 _FRONT_START: Final = re.compile(r"\s*---[\r\n]+")
 _FRONT_END: Final = re.compile(r"[\r\n]---\s*?(?:[\r\n]|$)")
 
-_LEADS_OUT: Final = ("..", "::", "://", ":\\")
+_OUTSIDE_MARKS: Final = ("..", "::", "://", ":\\")
 
 
-def data_files(card: str) -> Iterator[str]:
+def card_data_files(card: str) -> Iterator[str]:
     """Every path that a card names as data."""
     front = front_of(card)
     text = card if front is None else front
     try:
-        values = yaml.load(text, Bounded)
-    except TooMuch as error:
+        values = yaml.load(text, BoundedYamlLoader)
+    except YamlTooLarge as error:
         raise SourceError(f"the card of this dataset is not read: {error.problem}") from None
     except (yaml.YAMLError, RecursionError):
         return  # then the library cannot read it either
     configs = values.get("configs") if isinstance(values, dict) else None
     for config in configs if isinstance(configs, list) else ():
         if isinstance(config, dict):
-            yield from _texts(config.get("data_files"))
-            yield from _texts(config.get("data_dir"))
+            yield from _flatten_texts(config.get("data_files"))
+            yield from _flatten_texts(config.get("data_dir"))
 
 
 def front_of(card: str) -> str | None:
@@ -84,23 +84,23 @@ def front_of(card: str) -> str | None:
     return "" if empty and _FRONT_END.match(card, start.end() - 1) else None
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _flatten_texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):
         for part in value:
-            yield from _texts(part)
+            yield from _flatten_texts(part)
     elif isinstance(value, dict):
         for part in value.values():
-            yield from _texts(part)
+            yield from _flatten_texts(part)
 
 
 def check_files(files: Iterable[str], repo: str) -> None:
     """Raises where a dataset would read what is not its own, or what has to be unpacked."""
     for file in files:
         if not file.startswith(f"hf://datasets/{repo}@") or "/../" in file or "::" in file:
-            raise _outside(repo, file)
-        if ARCHIVES & set(PurePosixPath(file.lower()).suffixes):
+            raise _outside_error(repo, file)
+        if ARCHIVE_SUFFIXES & set(PurePosixPath(file.lower()).suffixes):
             name = PurePosixPath(file).name
             raise SourceError(
                 f"{repo}: {name} is an archive, which is not unpacked; name a file of it that is "
@@ -108,11 +108,11 @@ def check_files(files: Iterable[str], repo: str) -> None:
             )
 
 
-def _outside(repo: str, named: str) -> SourceError:
+def _outside_error(repo: str, named: str) -> SourceError:
     return SourceError(f"{repo}: it names data outside of itself ({named[:80]!r}); it is not read")
 
 
-def parquet_stream(
+def stream_parquet(
     files: list[str], columns: tuple[str, ...], token: str | bool
 ) -> Iterator[dict[str, Any]]:
     """Row group by row group, and no further than the rows that are taken: the library's own
@@ -120,13 +120,13 @@ def parquet_stream(
     import pyarrow.parquet as parquet
     from huggingface_hub import HfFileSystem
 
-    system, caps = HfFileSystem(token=token), caps_now()
+    system, caps = HfFileSystem(token=token), current_limits()
     for file in files:
         name = PurePosixPath(file).name
-        with system.open(file, "rb", block_size=BLOCK) as held:
+        with system.open(file, "rb", block_size=BLOCK_BYTES) as held:
             metadata = parquet.read_metadata(held)
-            check_groups(metadata, name, caps)
-            known = {path.split(".")[0] for path in paths_of(metadata)}
+            check_row_groups(metadata, name, caps)
+            known = {path.split(".")[0] for path in column_paths(metadata)}
             wanted = [column for column in columns if column in known] or None
-            for batch in batches(held, metadata, name, caps, wanted, 64):
+            for batch in read_bounded_batches(held, metadata, name, caps, wanted, 64):
                 yield from batch.to_pylist()

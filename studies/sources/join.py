@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from studies.errors import SourceError
-from studies.sources.tables import Row, Table, text_of
+from studies.files.tables import Row, SourceTable, text_of
 
-MOST_EXAMPLES: Final = 5
+MAX_EXAMPLES: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,51 +85,51 @@ class JoinReport:
         return out
 
 
-Key = tuple[str, ...]
+JoinKey = tuple[str, ...]
 
 
 def join_answers(
-    questions: Sequence[Key],
+    questions: Sequence[JoinKey],
     on: tuple[str, ...],
-    files: Mapping[str, Table],
-    column_of: Callable[[Table, str], str] | None = None,
+    files: Mapping[str, SourceTable],
+    column_of: Callable[[SourceTable, str], str] | None = None,
 ) -> tuple[list[dict[str, str]], JoinReport]:
     """The answers to each question by contestant, and how the files met.
 
     Where several questions have the same key, the k-th takes the k-th row of a file; a file with
     one row for them answers all of them with it. Empty answers are left out and counted.
     """
-    places: dict[Key, list[int]] = defaultdict(list)
+    places: dict[JoinKey, list[int]] = defaultdict(list)
     for place, key in enumerate(questions):
         places[key].append(place)
     answers: list[dict[str, str]] = [{} for _ in questions]
     reports = []
     for contestant, table in files.items():
-        _check_columns(table, on)
+        _check_join_columns(table, on)
         column = (column_of or answer_column)(table, contestant)
-        reports.append(_join_one(answers, places, on, contestant, table, column))
+        reports.append(_join_file(answers, places, on, contestant, table, column))
     twice = sum(len(found) - 1 for found in places.values())
     return answers, JoinReport(on, len(questions), tuple(reports), twice)
 
 
-def _join_one(
+def _join_file(
     answers: list[dict[str, str]],
-    places: Mapping[Key, list[int]],
+    places: Mapping[JoinKey, list[int]],
     on: tuple[str, ...],
     contestant: str,
-    table: Table,
+    table: SourceTable,
     column: str,
 ) -> FileJoin:
-    found: dict[Key, list[str]] = defaultdict(list)
+    found: dict[JoinKey, list[str]] = defaultdict(list)
     for row in table.rows:
-        found[key_of(row, on)].append(text_of(row.get(column)))
+        found[join_key(row, on)].append(text_of(row.get(column)))
     count: dict[str, int] = defaultdict(int)
     examples: dict[str, list[str]] = defaultdict(list)
 
-    def met(kind: str, key: Key) -> None:
+    def met(kind: str, key: JoinKey) -> None:
         count[kind] += 1
-        if kind != "matched" and len(examples[kind]) < MOST_EXAMPLES:
-            examples[kind].append(_short(key))
+        if kind != "matched" and len(examples[kind]) < MAX_EXAMPLES:
+            examples[kind].append(_shorten_key(key))
 
     for key, texts in found.items():
         if key not in places:
@@ -156,15 +156,15 @@ def _join_one(
     return FileJoin(contestant, table.name, column, **count, examples=kept)
 
 
-def key_of(row: Row, on: Iterable[str]) -> Key:
+def join_key(row: Row, on: Iterable[str]) -> JoinKey:
     return tuple(text_of(row.get(name)).strip() for name in on)
 
 
-def _short(key: Key) -> str:
+def _shorten_key(key: JoinKey) -> str:
     return " · ".join(part if len(part) <= 60 else f"…{part[-59:]}" for part in key)
 
 
-def _check_columns(table: Table, on: tuple[str, ...]) -> None:
+def _check_join_columns(table: SourceTable, on: tuple[str, ...]) -> None:
     for name in on:
         if name not in table.columns:
             raise SourceError(
@@ -176,10 +176,10 @@ def _check_columns(table: Table, on: tuple[str, ...]) -> None:
 ANSWER_WORDS: Final = ("prediction", "response", "output", "answer", "completion", "text")
 
 
-def answer_column(table: Table, contestant: str, taken: Iterable[str] = ()) -> str:
+def answer_column(table: SourceTable, contestant: str, taken: Iterable[str] = ()) -> str:
     """The column that holds the answers of a file: the only one whose name says so, else the only
     one that is no key. Two that could be it are an error: a guess would be somebody's answer."""
-    others = [name for name in table.columns if name not in _KEYS and name not in set(taken)]
+    others = [name for name in table.columns if name not in _KEY_COLUMNS and name not in set(taken)]
     exact = [name for name in others if name.casefold() in (contestant.casefold(), *ANSWER_WORDS)]
     worded = [name for name in others if any(word in name.casefold() for word in ANSWER_WORDS)]
     for candidates in (exact, worded, others):
@@ -192,7 +192,7 @@ def answer_column(table: Table, contestant: str, taken: Iterable[str] = ()) -> s
     )
 
 
-_KEYS: Final = {
+_KEY_COLUMNS: Final = {
     "image", "images", "image_url", "instruction", "question", "prompt", "index", "id", "category",
     "instruction_category", "question_id", "prompt_id", "criteria", "ground_truth", "task_name",
     "reference_answer_by_gpt4o", "role", "background", "requirement", "requirements", "image_path",

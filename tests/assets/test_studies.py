@@ -11,17 +11,17 @@ import pytest
 import yaml
 
 from judges.__main__ import main
-from judges.plan import asks_of, make_plan
+from judges.planning.plan import asks_of, make_plan
 from metrics.__main__ import main as metrics_main
 from studies.errors import SourceError
-from studies.examples import Example, examples
-from studies.presets import PRESETS
 from studies.sources.load import load_source
-from studies.store import Store
-from studies.study import DataSpec, dump, load, parse
+from studies.spec.examples import ExampleStudy, load_examples
+from studies.spec.presets import PRESETS
+from studies.spec.study import DataSpec, dump_study, load_study, parse_study
+from studies.store.store import Store
 
-ALL = {example.path.stem: example for example in examples()}
-SIMULATED = [name for name, example in ALL.items() if not example.embedded]
+ALL = {example.path.stem: example for example in load_examples()}
+SIMULATED = [name for name, example in ALL.items() if not example.uses_embedded_judge]
 FEW = 3
 """Items of a shortened run: enough to show that the file works."""
 
@@ -34,7 +34,7 @@ MEASURED = {
 """What the command for numbers must find in a study of each paper; it takes seconds."""
 
 
-def shortened(example: Example, folder: Path) -> Path:
+def shortened(example: ExampleStudy, folder: Path) -> Path:
     """The same study on a few items, as a file of its own."""
     values: dict[str, Any] = yaml.safe_load(example.path.read_text("utf-8"))
     values["data"] = {**values.get("data", {}), "count": FEW}
@@ -52,17 +52,23 @@ def attempts(store: Path) -> int:
 
 def test_there_is_a_study_of_every_protocol_for_both_kinds_of_judges_and_for_real_records() -> None:
     for preset in PRESETS:
-        kinds = {example.embedded for example in ALL.values() if example.study.preset == preset}
+        kinds = {
+            example.uses_embedded_judge
+            for example in ALL.values()
+            if example.study.preset == preset
+        }
         assert kinds == {False, True}, preset
     for name in ("visit-bench", "grade-score", "mt-bench", "arena-hard"):
         real = [e for e in ALL.values() if e.study.preset == name and e.needs_records]
-        assert {example.embedded for example in real} == {False, True}, name
+        assert {example.uses_embedded_judge for example in real} == {False, True}, name
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_a_study_we_ship_says_no_more_than_it_must_and_is_read_back(name: str) -> None:
     example = ALL[name]
-    assert load(example.path) == parse(dump(example.study), folder=example.path.parent)
+    assert load_study(example.path) == parse_study(
+        dump_study(example.study), folder=example.path.parent
+    )
     written = yaml.safe_load(example.path.read_text("utf-8"))
     assert set(written) <= {"name", "preset", "data", "contestants", "judges", "prompts",
                             "labels", "unrelated", "pairing", "new", "baseline",
@@ -82,7 +88,7 @@ def test_a_study_we_ship_runs_and_its_second_run_makes_no_call(
         monkeypatch.setenv("EVENHAND_RECORDS", str(request.getfixturevalue("records")))
     file, store = shortened(ALL[name], tmp_path), tmp_path / "store.db"
     assert main(["run", str(file), "--store", str(store)]) == 0
-    planned = len(list(asks_of(make_plan(load(file)))))
+    planned = len(list(asks_of(make_plan(load_study(file)))))
     assert planned > 0 and attempts(store) == planned
     assert main(["run", str(file), "--store", str(store)]) == 0
     assert attempts(store) == planned
@@ -98,7 +104,7 @@ def test_an_embedded_study_is_small_enough_to_wait_for(
 ) -> None:
     monkeypatch.setenv("EVENHAND_RECORDS", str(records))
     for name, example in ALL.items():
-        if example.embedded:
+        if example.uses_embedded_judge:
             plan = make_plan(example.study)
             most = 12 if example.needs_records else 2
             assert len(plan.items) <= most, name

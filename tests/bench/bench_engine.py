@@ -25,10 +25,10 @@ from typing import Any
 
 from openai import AsyncOpenAI, DefaultAioHttpClient
 
-from judges.attempts import Settings
-from judges.engine import Engine
-from judges.plan import Plan, asks_of, save_plan
-from studies.store import Store
+from judges.engine.attempt import RunSettings
+from judges.engine.engine import Engine
+from judges.planning.plan import Plan, asks_of, save_plan
+from studies.store.store import Store
 from tests.judge_server import JudgeProcess
 from tests.judges.small_studies import endpoint, study_plan
 
@@ -93,7 +93,7 @@ def engine_round(engine: Engine, url: str, asks: int, in_flight: int) -> Effort:
         save_plan(plan, store)
 
         def act() -> None:
-            run = engine.start(plan, store, settings=Settings())
+            run = engine.start(plan, store, settings=RunSettings())
             while not run.wait(0.25):
                 run.snapshot()
             assert run.state == "done", run.reason
@@ -159,7 +159,7 @@ def latency_bound(in_flight: int) -> Line:
         plan = plan_for(Path(folder), server.base_url, in_flight * 14, in_flight)
         save_plan(plan, store)
         engine = Engine()
-        run = engine.start(plan, store, settings=Settings())
+        run = engine.start(plan, store, settings=RunSettings())
         while server.bill()["peak_in_flight"] < in_flight and not run.finished.is_set():
             time.sleep(0.1)
         ours = in_hand(server) / in_flight

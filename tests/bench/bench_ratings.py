@@ -27,11 +27,11 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
-from metrics import bt_fit
-from metrics.battles import Battles, battles_from_table, pair_counts
-from metrics.bradley_terry import ELO_PER_LOGIT
-from metrics.elo import EloSettings
-from metrics.elo_orders import item_orders, play
+from metrics.ratings import bradley_terry_fit
+from metrics.ratings.battles import Battles, battles_from_table, count_pairs
+from metrics.ratings.bradley_terry import ELO_PER_LOGIT
+from metrics.ratings.elo_orders import build_item_orders, play_orders
+from metrics.ratings.online_elo import EloSettings
 
 ROUNDS = 1000
 BATTLES = 1_000_000
@@ -169,10 +169,12 @@ def peer_elo(
 # -- our side ------------------------------------------------------------------------------------
 
 
-def ours(data: Battles) -> bt_fit.Resampled:
-    counts = pair_counts(data)
-    bt_fit.fit(counts)
-    return bt_fit.bootstrap(counts, rng=np.random.default_rng(0), rounds=ROUNDS)
+def ours(data: Battles) -> bradley_terry_fit.BootstrapStrengths:
+    counts = count_pairs(data)
+    bradley_terry_fit.fit_strengths(counts)
+    return bradley_terry_fit.bootstrap_strengths(
+        counts, rng=np.random.default_rng(0), rounds=ROUNDS
+    )
 
 
 def seconds(work: Callable[[], Any], times: int = 3) -> tuple[float, Any]:
@@ -255,11 +257,13 @@ def ratings_against_history() -> list[bool]:
 
 def ratings_against_size() -> list[bool]:
     def fit_and_draw(battles: int) -> float:
-        counts = pair_counts(arena(20, battles).coded())
+        counts = count_pairs(arena(20, battles).coded())
 
         def work() -> None:
-            bt_fit.fit(counts)
-            bt_fit.bootstrap(counts, rng=np.random.default_rng(0), rounds=ROUNDS)
+            bradley_terry_fit.fit_strengths(counts)
+            bradley_terry_fit.bootstrap_strengths(
+                counts, rng=np.random.default_rng(0), rounds=ROUNDS
+            )
 
         return seconds(work, 7)[0]
 
@@ -279,9 +283,9 @@ def elo_against_vectorised() -> list[bool]:
     coded = data.coded()
 
     def own_work() -> np.ndarray:
-        every = item_orders(coded, lineups)[1:]
+        every = build_item_orders(coded, lineups)[1:]
         none = np.zeros(1, np.int64)
-        return play(coded, every, k=4.0, slope=settings.slope, at=none, watched=1)[0]
+        return play_orders(coded, every, k=4.0, slope=settings.slope, at=none, watched=1)[0]
 
     columns = np.ascontiguousarray(np.array(lineups).T)
     own, mine = seconds(own_work)
@@ -294,11 +298,13 @@ def items_against_plain() -> list[bool]:
     data = arena(20, BATTLES)
 
     def prepared(items: int | None) -> Any:
-        return pair_counts(data.coded(items))
+        return count_pairs(data.coded(items))
 
-    def draw(counts: Any) -> bt_fit.Resampled:
-        bt_fit.fit(counts)
-        return bt_fit.bootstrap(counts, rng=np.random.default_rng(0), rounds=ROUNDS)
+    def draw(counts: Any) -> bradley_terry_fit.BootstrapStrengths:
+        bradley_terry_fit.fit_strengths(counts)
+        return bradley_terry_fit.bootstrap_strengths(
+            counts, rng=np.random.default_rng(0), rounds=ROUNDS
+        )
 
     plain_counts, item_counts = prepared(None), prepared(1000)
     plain, _ = seconds(lambda: draw(plain_counts), 5)
@@ -325,9 +331,11 @@ def items_against_plain() -> list[bool]:
             most=True,
         )
     )
-    theta = bt_fit.fit(item_counts)
-    error = np.sqrt(np.diag(bt_fit.sandwich(item_counts, theta)))
-    drawn = bt_fit.bootstrap(item_counts, rng=np.random.default_rng(0), rounds=10_000)
+    theta = bradley_terry_fit.fit_strengths(item_counts)
+    error = np.sqrt(np.diag(bradley_terry_fit.item_sandwich(item_counts, theta)))
+    drawn = bradley_terry_fit.bootstrap_strengths(
+        item_counts, rng=np.random.default_rng(0), rounds=10_000
+    )
     ratio = drawn.theta.std(axis=0, ddof=1) / error
     print(
         f"item bootstrap SE / item sandwich SE, 10k rounds: "
@@ -345,17 +353,19 @@ def agreement_with_evalica() -> list[bool]:
     peer, theirs = seconds(
         lambda: evalica.bradley_terry(firsts, seconds_, words, tolerance=1e-14, limit=10_000), 1
     )
-    own, mine = seconds(lambda: bt_fit.fit(pair_counts(battles_from_table(data.table))))
+    own, mine = seconds(
+        lambda: bradley_terry_fit.fit_strengths(count_pairs(battles_from_table(data.table)))
+    )
     log = np.log(theirs.scores[data.names].to_numpy())
     gap = float(np.abs((log - log.mean()) - mine).max()) * ELO_PER_LOGIT
     print(f"evalica, 100k battles: fit {peer:.3f}s, ours {own:.3f}s, from strings")
     print(f"Bradley–Terry: largest difference {gap:.1e} Elo, bar <= 1e-6")
     their_elo = evalica.elo(firsts, seconds_, words).scores[data.names].to_numpy()
     coded = data.coded()
-    at, plan = np.zeros(1, np.int64), item_orders(coded, [])
+    at, plan = np.zeros(1, np.int64), build_item_orders(coded, [])
     slope = EloSettings().slope
     elo_time, (final, _) = seconds(
-        lambda: play(coded, plan, k=4.0, slope=slope, at=at, watched=1), 1
+        lambda: play_orders(coded, plan, k=4.0, slope=slope, at=at, watched=1), 1
     )
     difference = float(np.abs(final[:, 0] + 1000 - their_elo).max())
     print(

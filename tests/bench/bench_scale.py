@@ -82,11 +82,11 @@ def _bare_inserts(folder: Path) -> float:
 
 
 def first_frame(folder: Path) -> tuple[str, float, float, str]:
-    from studies.store import Store
+    from studies.store.store import Store
 
     store = Store(folder / "big.db")
     seconds, frame = timed(lambda: store.frame("big"))
-    cursor = store._narrow_cursor("big")
+    cursor = store._frame_row_cursor("big")
 
     def scan() -> None:
         while cursor.fetchmany(10_000):
@@ -99,7 +99,7 @@ def first_frame(folder: Path) -> tuple[str, float, float, str]:
 def opened(folder: Path) -> tuple[str, float, float, str]:
     import pyarrow.feather as feather
 
-    from studies.store import Store
+    from studies.store.store import Store
 
     (path,) = (folder / "big.db-frames").glob("*.arrow")
     limit = timed(lambda: feather.read_table(path, memory_map=False), 3)[0]
@@ -108,8 +108,8 @@ def opened(folder: Path) -> tuple[str, float, float, str]:
 
 
 def filtered(folder: Path) -> tuple[str, float, float, str]:
-    from components.rows import Filter
-    from studies.store import Store
+    from components.filtering.filters import Filter
+    from studies.store.store import Store
 
     frame = Store(folder / "big.db").frame("big")
     chosen = Filter(judge="judge-3", category="maths")
@@ -120,24 +120,26 @@ def filtered(folder: Path) -> tuple[str, float, float, str]:
 
 
 def positions(folder: Path) -> tuple[str, float, float, str]:
-    from components.bias.counts import Counts
-    from studies.store import Store
+    from components.results.bias.computed import BiasCounts
+    from studies.store.store import Store
 
     frame = Store(folder / "big.db").frame("big")
-    seconds = timed(lambda: Counts(frame))[0]
+    seconds = timed(lambda: BiasCounts(frame))[0]
     return "bias panels: every cell", seconds, _bincount(frame), "one bincount of the picks"
 
 
 def fitted(folder: Path) -> tuple[str, float, float, str]:
-    from metrics import bt_fit
-    from metrics.bradley_terry import leaderboards
-    from studies.store import Store
+    from metrics.ratings import bradley_terry_fit
+    from metrics.ratings.bradley_terry import fit_leaderboards
+    from studies.store.store import Store
 
     frame = Store(folder / "big.db").frame("big")
 
     def fit() -> Any:
-        board = leaderboards(frame)[0]
-        drawn = bt_fit.bootstrap(board.counts, rng=np.random.default_rng(7), rounds=200)
+        board = fit_leaderboards(frame)[0]
+        drawn = bradley_terry_fit.bootstrap_strengths(
+            board.counts, rng=np.random.default_rng(7), rounds=200
+        )
         return board.ratings, drawn
 
     seconds = timed(fit)[0]
@@ -145,14 +147,14 @@ def fitted(folder: Path) -> tuple[str, float, float, str]:
 
 
 def ranked(folder: Path) -> tuple[str, float, float, str]:
-    from components.ranking.counts import ranking_in
-    from components.scene import Scene
-    from studies.store import Store
+    from components.filtering.filtered_study import FilteredStudy
+    from components.results.ranking.computed import load_ranking
+    from studies.store.store import Store
 
     store = Store(folder / "big.db")
     frame = store.frame("big")
-    seconds = timed(lambda: ranking_in(Scene(store, "big")))[0]
-    again = timed(lambda: ranking_in(Scene(store, "big")))[0]
+    seconds = timed(lambda: load_ranking(FilteredStudy(store, "big")))[0]
+    again = timed(lambda: load_ranking(FilteredStudy(store, "big")))[0]
     told = f"ranking panel: boards, rates, Elo (again {1000 * again:.0f} ms)"
     return told, seconds, _bincount(frame), "one bincount of the picks"
 
@@ -169,14 +171,14 @@ def _bincount(frame: Any) -> float:
 
 def views(folder: Path) -> Iterator[Line]:
     """Every view of Results as the dashboard opens it, one after the other in one process."""
-    from studies.heap import give_back_large
+    from components.server.memory import limit_heap_retention
 
-    give_back_large()  # as the app does
+    limit_heap_retention()  # as the app does
     import gradio as gr
 
-    from components import results_tab
-    from components.scene import Scene
-    from studies.store import Store
+    from components.filtering.filtered_study import FilteredStudy
+    from components.results import results_tab
+    from studies.store.store import Store
 
     with gr.Blocks():
         tab = results_tab.build()
@@ -187,7 +189,9 @@ def views(folder: Path) -> Iterator[Line]:
             name: None if isinstance(part, gr.State) else part.value
             for name, part in tab.parts[view].controls.items()
         }
-        seconds = timed(partial(results_tab.draw, Scene(store, "big"), view, controls))[0]
+        seconds = timed(
+            partial(results_tab.render_panels, FilteredStudy(store, "big"), view, controls)
+        )[0]
         yield f"Results, {view}: drawn", seconds, limit, "one bincount of the picks"
 
 

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from judges.plan import asks_of, make_plan, save_plan
-from studies.frame import SEP, frame_from_rows
-from studies.store import Store
-from studies.study import parse
+from judges.planning.plan import asks_of, make_plan, save_plan
+from studies.frames.frame import SEP, frame_from_rows
+from studies.spec.study import parse_study
+from studies.store.store import Store
 
 STUDY = """
 name: bench
@@ -41,7 +41,7 @@ def cpu(work: Callable[[], object], rounds: int = 3) -> float:
 
 
 def planning() -> None:
-    plan = make_plan(parse(STUDY))
+    plan = make_plan(parse_study(STUDY))
     asks = list(asks_of(plan))
 
     def hashed() -> None:
@@ -65,7 +65,7 @@ def again() -> None:
     """A finished study run again: nothing is asked, all is looked up."""
     with tempfile.TemporaryDirectory() as folder:
         store = Store(Path(folder) / "bench.db")
-        plan = make_plan(parse(STUDY))
+        plan = make_plan(parse_study(STUDY))
         save_plan(plan, store)
         n = store.counts("bench")["planned"]
         seconds = cpu(lambda: save_plan(replace(plan), store))

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from studies.shards import ITEMS, SHARD, put_table
+from studies.files.shards import ITEMS_FILE, SHARD_SCHEMA, write_table
 from tests.bench.big_store import A_ITEM, CATEGORIES, JUDGES, MODELS, PROMPTS
 
 ITEMS_A_SHARD = 500
@@ -19,7 +19,7 @@ def write(folder: Path, judgements: int) -> int:
     """About that many rows, every item judged as tests/bench/big_store.py has it."""
     items = max(1, round(judgements / A_ITEM))
     folder.mkdir(parents=True)
-    with (folder / ITEMS).open("w", encoding="utf-8") as out:
+    with (folder / ITEMS_FILE).open("w", encoding="utf-8") as out:
         for n in range(items):
             item = {"id": f"q{n}", "instruction": f"Question {n}?", "category": CATEGORIES[n % 8],
                     "responses": dict.fromkeys(MODELS, "x" * 40)}  # fmt: skip
@@ -27,7 +27,7 @@ def write(folder: Path, judgements: int) -> int:
     rng = np.random.default_rng(7)
     for number, start in enumerate(range(0, items, ITEMS_A_SHARD)):
         some = range(start, min(items, start + ITEMS_A_SHARD))
-        put_table(folder / f"{number:05d}.parquet", _table(some, rng))
+        write_table(folder / f"{number:05d}.parquet", _table(some, rng))
     return items * A_ITEM
 
 
@@ -43,7 +43,8 @@ def _table(items: range, rng: np.random.Generator) -> pa.Table:
     second = rng.random(n) > 1 / (1 + np.exp(-gap))
     failed = rng.random(n) < 0.01
     shown = pa.array(
-        [[MODELS[a], MODELS[b]] for a, b in pairs], SHARD.field("ask").type.field("shown").type
+        [[MODELS[a], MODELS[b]] for a, b in pairs],
+        SHARD_SCHEMA.field("ask").type.field("shown").type,
     )
     ask = _struct(
         "ask", n,
@@ -71,12 +72,12 @@ def _table(items: range, rng: np.random.Generator) -> pa.Table:
         "position": pa.array(position),
         "settled": pa.array(np.ones(n, bool)),
     }  # fmt: skip
-    columns = [known.get(field.name, pa.nulls(n, field.type)) for field in SHARD]
-    return pa.Table.from_arrays(columns, schema=SHARD)
+    columns = [known.get(field.name, pa.nulls(n, field.type)) for field in SHARD_SCHEMA]
+    return pa.Table.from_arrays(columns, schema=SHARD_SCHEMA)
 
 
 def _struct(name: str, n: int, mask: np.ndarray | None = None, **known: pa.Array) -> pa.StructArray:
-    fields = list(SHARD.field(name).type)
+    fields = list(SHARD_SCHEMA.field(name).type)
     arrays = [known.get(field.name, pa.nulls(n, field.type)) for field in fields]
     masked = None if mask is None else pa.array(mask)
     return pa.StructArray.from_arrays(arrays, fields=fields, mask=masked)

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from studies import database
-from studies.frame import SEP
-from studies.study import dump, parse
+from studies.frames.frame import SEP
+from studies.spec.study import dump_study, parse_study
+from studies.store import database
 
 NAME = "big"
 MODELS = [f"model-{n}" for n in range(5)]
@@ -29,7 +29,7 @@ A_ITEM = len(MODELS) * (len(MODELS) - 1) * len(JUDGES) * len(PROMPTS)
 def write(path: Path, judgements: int, *, texts: bool = True) -> int:
     """About that many judgements; returns how many. Replies are of an ordinary length."""
     items = max(1, round(judgements / A_ITEM))
-    database.prepare(path)
+    database.prepare_store(path)
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA synchronous=OFF")
     with connection:
@@ -63,7 +63,7 @@ def write(path: Path, judgements: int, *, texts: bool = True) -> int:
 def _study() -> str:
     judges = "".join(f"  - {{name: {name}, model: simulated}}\n" for name in JUDGES)
     text = f"name: {NAME}\ndata: {{source: probe}}\njudges:\n{judges}prompts: {PROMPTS}\n"
-    return dump(parse(text))
+    return dump_study(parse_study(text))
 
 
 def _item(n: int) -> tuple[str, str, str]:

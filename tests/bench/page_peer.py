@@ -20,18 +20,18 @@ import gradio as gr
 import numpy as np
 import plotly.graph_objects as go
 
-from components.bias import position_tab
-from components.bias.counts import bias_in
-from components.bias.pair_tests import pair_tests
-from components.bias.view import slots_of
-from components.bias.words import finding_of, leans_of
-from components.charts import elo_curve
-from components.page_tab import say_no_status
-from components.plot import PlotlyView
-from components.rows import ALL, Filter, choices
-from components.scene import Scene
-from components.theme import launch_look
-from studies.store import Store
+from components.charts.figures import elo_curve_figure
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import ALL_CHOICE, Filter, filter_choices
+from components.layout.theme import appearance_settings
+from components.layout.widgets import PlotlyView
+from components.page_tab import disable_status_updates
+from components.results.bias import tab
+from components.results.bias.computed import load_bias
+from components.results.bias.pair_tests import pair_test_rows
+from components.results.bias.panels import slot_figure
+from components.results.bias.sentences import bias_finding, flip_leans
+from studies.store.store import Store
 from tests.bench.big_store import NAME
 
 EVERY = 0.5
@@ -48,7 +48,7 @@ def live_figure(began: float, plot: int) -> dict[str, Any]:
     rng = np.random.default_rng(plot)
     walks = 1000 + rng.normal(0, 4, (len(NAMES), battles)).cumsum(axis=1)
     curves = {name: walk.tolist() for name, walk in zip(NAMES, walks, strict=True)}
-    figure = elo_curve(list(range(battles)), curves, height=250)
+    figure = elo_curve_figure(list(range(battles)), curves, height=250)
     stamp = {"text": f"{time.time() * 1000:.0f}", "showarrow": False, "xref": "paper", "x": 0.1}
     figure["layout"]["annotations"].append({**stamp, "yref": "paper", "y": 0.9, "name": "stamp"})
     return figure
@@ -90,7 +90,7 @@ def live_page(kind: str) -> gr.Blocks:
         else:
             gr.Timer(EVERY).tick(now, None, plots, trigger_mode="once", **quiet)
         if kind == "ours":
-            say_no_status(page)
+            disable_status_updates(page)
     return page
 
 
@@ -102,8 +102,8 @@ def filter_page(store: Store) -> gr.Blocks:
 
     def show(judge: str) -> list[Any]:
         began = time.perf_counter()
-        scene = Scene(store, NAME, Filter(judge=judge))
-        bias = bias_in(scene)
+        scene = FilteredStudy(store, NAME, Filter(judge=judge))
+        bias = load_bias(scene)
         rows = list(bias.names.values())
         columns = ["All", *bias.categories]
         cells = {
@@ -113,16 +113,18 @@ def filter_page(store: Store) -> gr.Blocks:
         }  # fmt: skip
         z = [[cells.get((row, column)) for column in columns] for row in rows]
         heat = go.Figure(go.Heatmap(z=z, x=columns, y=rows, texttemplate="%{z:.2f}"))
-        flips = [[r.name, r.first, r.second, r.flips] for r in leans_of(bias)]
-        tests = [[r.name, *(t.p for t in r.tests.values())] for r in pair_tests(bias)]
-        made = [finding_of(bias)[0], heat, as_plotly(slots_of(bias)), flips, tests]
+        flips = [[r.name, r.first, r.second, r.flips] for r in flip_leans(bias)]
+        tests = [[r.name, *(t.p for t in r.tests.values())] for r in pair_test_rows(bias)]
+        made = [bias_finding(bias)[0], heat, as_plotly(slot_figure(bias)), flips, tests]
         print(f"python {1000 * (time.perf_counter() - began):.1f}", flush=True)
         return [*made, judge]
 
     frame = store.frame(NAME)
-    position_tab.tell(Scene(store, NAME))
+    tab.finding(FilteredStudy(store, NAME))
     with gr.Blocks(analytics_enabled=False) as page:
-        judge = gr.Dropdown(choices(frame, "judge"), value=ALL, label="Judge", elem_id="judge")
+        judge = gr.Dropdown(
+            filter_choices(frame, "judge"), value=ALL_CHOICE, label="Judge", elem_id="judge"
+        )
         told = gr.Markdown()
         with gr.Row():
             matrix, slots = gr.Plot(elem_id="matrix"), gr.Plot(elem_id="slots")
@@ -139,7 +141,7 @@ def main() -> None:
     what, kind, port, *rest = sys.argv[1:]
     page = live_page(kind) if what == "live" else filter_page(Store(Path(rest[0])))
     page.queue(default_concurrency_limit=16)
-    page.launch(server_port=int(port), quiet=True, **launch_look())
+    page.launch(server_port=int(port), quiet=True, **appearance_settings())
 
 
 if __name__ == "__main__":

@@ -10,15 +10,15 @@ from typing import Any
 
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
-from components import results_tab
+from components.layout.theme import appearance_settings
 from components.page_tab import create_page
-from components.theme import launch_look
-from judges.engine import Engine
-from studies.store import Store
+from components.results import results_tab
+from judges.engine.engine import Engine
+from studies.store.store import Store
 
 
 def main() -> None:
-    plain = results_tab.show
+    plain = results_tab.render_view
 
     def timed(*arguments: Any) -> list[Any]:
         began = time.perf_counter()
@@ -26,11 +26,11 @@ def main() -> None:
         print(f"python {1000 * (time.perf_counter() - began):.1f}", flush=True)
         return made
 
-    results_tab.show = timed
+    results_tab.render_view = timed
     port, store = sys.argv[1:]
     page = create_page(Store(Path(store)), Engine())
     page.queue(default_concurrency_limit=16)
-    page.launch(server_port=int(port), quiet=True, **launch_look())
+    page.launch(server_port=int(port), quiet=True, **appearance_settings())
 
 
 if __name__ == "__main__":

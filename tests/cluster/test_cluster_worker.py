@@ -13,20 +13,26 @@ import pyarrow.parquet as pq
 import pytest
 
 from judges.__main__ import main
-from judges.accounts import accounts
-from judges.cluster.asks import ASKS, Job, read_asked, write_asks
-from judges.cluster.rounds import Rounds
-from judges.cluster.run import Cluster, _check, default_folder
-from judges.cluster.vllm import FAILED, Reader, after, before_of, check_weights
-from judges.cluster.worker import Asker
-from judges.consents import NO_CONSENTS, pair_of
-from judges.errors import PlanError
-from judges.plan import Plan, save_plan
-from studies.intake import take_shards
-from studies.journal import Journal
-from studies.records import Judgement
-from studies.shards import shards_in
-from studies.store import Store
+from judges.bulk.ray_asks import ASK_SCHEMA, RayJob, parse_ask_row, write_asks
+from judges.bulk.ray_rounds import AskRounds
+from judges.bulk.ray_run import RayCluster, _check_cluster_plan, default_shard_folder
+from judges.bulk.ray_vllm import (
+    ERROR_COLUMN,
+    VllmReplyReader,
+    check_weights,
+    make_preprocess,
+    postprocess_row,
+)
+from judges.bulk.ray_worker import EndpointWorker
+from judges.engine.run_costs import attempt_totals
+from judges.judge_errors import PlanError
+from judges.planning.plan import Plan, save_plan
+from judges.security.key_consents import NO_CONSENTS, pair_of
+from studies.domain import Judgement
+from studies.exchange.shard_import import import_shards
+from studies.files.shards import find_shards
+from studies.store.run_journal import RunJournal
+from studies.store.store import Store
 from tests.judge_server import Fault, JudgeServer, NoCache, containing, first_attempt, judge
 from tests.judges.small_studies import PRICE, QUICK, endpoint, engine, run_through, study_plan
 
@@ -45,18 +51,18 @@ def a_plan(folder: Path, url: str, asks: int = 12, **more: Any) -> Plan:
     return study_plan(folder, [endpoint(url, **judge_more)], items=asks, **more)
 
 
-def job_of(plan: Plan, folder: Path) -> Job:
+def job_of(plan: Plan, folder: Path) -> RayJob:
     folder.mkdir(exist_ok=True)
     judges = {judge.name: judge for judge in plan.study.judges}
     prompts = {prompt.name: prompt for prompt in plan.prompts}
     allowed = frozenset(filter(None, map(pair_of, plan.study.judges)))
-    return Job(judges, prompts, plan.study.reading, "owner-1", str(folder), 8, QUICK, allowed)
+    return RayJob(judges, prompts, plan.study.reading, "owner-1", str(folder), 8, QUICK, allowed)
 
 
 def tables(plan: Plan, store: Store, folder: Path, size: int = 5) -> list[pa.Table]:
     """The files of asks that a round would write."""
-    rounds = Rounds(plan, store, "owner-1")
-    files = write_asks(rounds.next(), folder / "asks", size)
+    rounds = AskRounds(plan, store, "owner-1")
+    files = write_asks(rounds.lease_next(), folder / "asks", size)
     return [pq.read_table(path) for path in files]
 
 
@@ -82,14 +88,14 @@ def test_workers_give_the_store_that_a_live_run_gives(
         containing("question 3\n", Fault("context_overflow")),
         containing("question 5\n", Fault("empty_content")),
     )
-    asker = Asker(job_of(plan, tmp_path / "shards"))
+    asker = EndpointWorker(job_of(plan, tmp_path / "shards"))
     for table in tables(plan, store, tmp_path):
         asker(table)
-    taken = take_shards(store, shards_in(tmp_path / "shards"))
+    taken = import_shards(store, find_shards(tmp_path / "shards"))
     assert rows(store) == rows(live)
     assert taken.by_status == {"ok": 10, "too_long": 1, "empty": 1}
-    assert sum(line.cost for line in accounts(store, "small")) == pytest.approx(
-        sum(line.cost for line in accounts(live, "small"))
+    assert sum(line.cost for line in attempt_totals(store, "small")) == pytest.approx(
+        sum(line.cost for line in attempt_totals(live, "small"))
     )
     live.close()
 
@@ -100,13 +106,13 @@ def test_the_ledger_equals_the_bill_with_retries(
     server.schedule(first_attempt(Fault("server_error")))
     plan = a_plan(tmp_path / "data", server.base_url)
     save_plan(plan, store)
-    asker = Asker(job_of(plan, tmp_path / "shards"))
+    asker = EndpointWorker(job_of(plan, tmp_path / "shards"))
     for table in tables(plan, store, tmp_path):
         asker(table)
-    take_shards(store, shards_in(tmp_path / "shards"))
-    found = {line.outcome: line.calls for line in accounts(store, "small")}
+    import_shards(store, find_shards(tmp_path / "shards"))
+    found = {line.outcome: line.calls for line in attempt_totals(store, "small")}
     assert found == {"HTTP 500": 12, "ok": 12}
-    spent = sum(line.cost for line in accounts(store, "small"))
+    spent = sum(line.cost for line in attempt_totals(store, "small"))
     assert spent == pytest.approx(float(server.bill.totals.dollars))
 
 
@@ -118,12 +124,12 @@ def test_a_batch_that_is_done_again_asks_only_what_its_shards_do_not_hold(
     save_plan(plan, store)
     (table,) = tables(plan, store, tmp_path, size=12)
     job = job_of(plan, tmp_path / "shards")
-    Asker(job)(table.slice(0, 7))
+    EndpointWorker(job)(table.slice(0, 7))
     assert server.bill.totals.calls == 7
-    report = Asker(job)(table)
+    report = EndpointWorker(job)(table)
     assert server.bill.totals.calls == 12
     assert report.column("asks").to_pylist() == [5]
-    assert take_shards(store, shards_in(tmp_path / "shards")).stored == 12
+    assert import_shards(store, find_shards(tmp_path / "shards")).stored == 12
 
 
 def test_a_wrong_key_stops_the_judge_and_its_asks_stay_pending(
@@ -133,7 +139,7 @@ def test_a_wrong_key_stops_the_judge_and_its_asks_stay_pending(
         plan = a_plan(tmp_path / "data", server.base_url)
         save_plan(plan, store)
         (table,) = tables(plan, store, tmp_path, size=12)
-        asker = Asker(job_of(plan, tmp_path / "shards"))
+        asker = EndpointWorker(job_of(plan, tmp_path / "shards"))
         report = asker(table).to_pylist()
         said = [row["stopped"] for row in report if row["stopped"]]
         assert len(said) == 1
@@ -141,7 +147,7 @@ def test_a_wrong_key_stops_the_judge_and_its_asks_stay_pending(
         calls = server.bill.totals.calls
         assert asker(table).num_rows >= 1  # a worker that knows does not ask again
         assert server.bill.totals.calls == calls
-    taken = take_shards(store, shards_in(tmp_path / "shards"))
+    taken = import_shards(store, find_shards(tmp_path / "shards"))
     assert (taken.stored, taken.attempts) == (0, calls)
     assert store.counts("small")["pending"] == 12
 
@@ -153,7 +159,7 @@ def test_a_worker_without_the_variable_says_so_and_asks_nothing(
     plan = a_plan(tmp_path / "data", server.base_url, judge={"api_key_env": "NOBODY_SET_THIS"})
     save_plan(plan, store)
     (table,) = tables(plan, store, tmp_path, size=12)
-    (row,) = Asker(job_of(plan, tmp_path / "shards"))(table).to_pylist()
+    (row,) = EndpointWorker(job_of(plan, tmp_path / "shards"))(table).to_pylist()
     assert "NOBODY_SET_THIS is not set" in row["stopped"]
     assert server.bill.totals.calls == 0
 
@@ -168,11 +174,11 @@ def test_the_key_is_in_no_file(
         save_plan(plan, store)
         (table,) = tables(plan, store, tmp_path, size=12)
         job = job_of(plan, tmp_path / "shards")
-        refused = Asker(replace(job, allowed=frozenset()))(table).to_pylist()
+        refused = EndpointWorker(replace(job, allowed=frozenset()))(table).to_pylist()
         assert "wants to send $WORKERS_KEY" in refused[0]["stopped"]
         assert server.bill.totals.calls == 0
-        Asker(job)(table)
-    assert len(shards_in(tmp_path / "shards")) == 1
+        EndpointWorker(job)(table)
+    assert len(find_shards(tmp_path / "shards")) == 1
     for path in (path for path in tmp_path.rglob("*.parquet")):
         texts = json.dumps(pq.read_table(path).to_pylist())
         assert SECRET not in texts
@@ -183,15 +189,15 @@ def test_asks_are_leased_and_another_process_gets_none_of_them(
 ) -> None:
     plan = a_plan(tmp_path / "data", server.base_url)
     save_plan(plan, store)
-    somebody, nobody = Journal(store), "9-dead"  # one that is alive, one that is not
+    somebody, nobody = RunJournal(store), "9-dead"  # one that is alive, one that is not
     try:
-        alive = Rounds(plan, store, somebody.owner.id)
-        dead = Rounds(plan, store, nobody)
-        assert len(alive.next(5)) == 5
-        mine = Rounds(plan, store, "me")
-        assert len(mine.next()) == 7
+        alive = AskRounds(plan, store, somebody.owner.id)
+        dead = AskRounds(plan, store, nobody)
+        assert len(alive.lease_next(5)) == 5
+        mine = AskRounds(plan, store, "me")
+        assert len(mine.lease_next()) == 7
         alive.release()
-        assert len(dead.next()) == 12  # what "me" and the dead hold is nobody's
+        assert len(dead.lease_next()) == 12  # what "me" and the dead hold is nobody's
     finally:
         somebody.close()
 
@@ -204,7 +210,7 @@ def test_a_round_holds_what_fits_into_the_budget_at_worst(
     assert PRICE["output"] == 8.0
     plan = a_plan(tmp_path / "data", server.base_url, budget_usd=0.1)
     save_plan(plan, store)
-    assert len(Rounds(plan, store, "me").next()) == 2
+    assert len(AskRounds(plan, store, "me").lease_next()) == 2
 
 
 def test_what_another_run_answers_between_look_and_lease_is_not_asked_again(
@@ -212,8 +218,8 @@ def test_what_another_run_answers_between_look_and_lease_is_not_asked_again(
 ) -> None:
     plan = a_plan(tmp_path / "data", server.base_url, 6)
     save_plan(plan, store)
-    rounds = Rounds(plan, store, "me")
-    keys = [ask.key for _, ask in store.pending("small", "judge", -1, 10)]
+    rounds = AskRounds(plan, store, "me")
+    keys = [ask.key for _, ask in store.pending_asks("small", "judge", -1, 10)]
     with engine() as made:  # meanwhile
         assert made.start(plan, store, settings=QUICK).wait(30)
     assert rounds._lease(keys) == set()
@@ -225,35 +231,37 @@ def test_what_failed_in_this_run_is_not_asked_again_by_it(
 ) -> None:
     plan = a_plan(tmp_path / "data", server.base_url, 3)
     save_plan(plan, store)
-    rounds = Rounds(plan, store, "me")
+    rounds = AskRounds(plan, store, "me")
     (table,) = tables(plan, store, tmp_path, size=12)
     server.schedule(containing("question 1\n", Fault("server_error")))
-    Asker(job_of(plan, tmp_path / "shards"))(table)
-    taken = take_shards(store, shards_in(tmp_path / "shards"))
+    EndpointWorker(job_of(plan, tmp_path / "shards"))(table)
+    taken = import_shards(store, find_shards(tmp_path / "shards"))
     assert taken.by_status == {"ok": 2, "error": 1}
-    assert rounds.next() == []
-    assert len(Rounds(plan, store, "me").next()) == 1  # the next run's business
+    assert rounds.lease_next() == []
+    assert len(AskRounds(plan, store, "me").lease_next()) == 1  # the next run's business
 
 
 # ----------------------------------------------------------------------------------- own weights
 
 
-def replied(plan: Plan, job: Job, table: pa.Table, texts: list[str]) -> pa.Table:
+def replied(plan: Plan, job: RayJob, table: pa.Table, texts: list[str]) -> pa.Table:
     """What Ray's vLLM processor makes of asks, by its documented columns."""
     rows = []
     for row, text in zip(table.to_pylist(), texts, strict=True):
-        sent = {**row, **before_of(job)(row)}
+        sent = {**row, **make_preprocess(job)(row)}
         cap = sent["sampling_params"]["max_tokens"]
         if text.startswith("!"):
-            rows.append({**sent, FAILED: text[1:], "generated_text": "", "num_input_tokens": 0})
+            rows.append(
+                {**sent, ERROR_COLUMN: text[1:], "generated_text": "", "num_input_tokens": 0}
+            )
             continue
-        made = {"generated_text": text.rstrip("…"), "num_input_tokens": 100, FAILED: "",
+        made = {"generated_text": text.rstrip("…"), "num_input_tokens": 100, ERROR_COLUMN: "",
                 "num_generated_tokens": cap if text.endswith("…") else 7,
                 "time_taken_llm": 0.5, "logprobs": None}  # fmt: skip
         rows.append({**sent, **made})
-    good = [row if row[FAILED] else after(row) for row in rows]
+    good = [row if row[ERROR_COLUMN] else postprocess_row(row) for row in rows]
     columns = ["key", "batch", "position", "ask", "generated_text", "num_input_tokens",
-               "num_generated_tokens", "logprobs", "seconds", FAILED]  # fmt: skip
+               "num_generated_tokens", "logprobs", "seconds", ERROR_COLUMN]  # fmt: skip
     return pa.Table.from_pylist([{name: row.get(name) for name in columns} for row in good])
 
 
@@ -271,8 +279,8 @@ def test_replies_of_own_weights_are_read_by_the_same_rules(
         "Let me think…",
         "!ValueError: The decoder prompt is longer than the maximum context length of 4096",
     ]
-    Reader(job)(replied(plan, job, table, texts))
-    take_shards(store, shards_in(tmp_path / "shards"))
+    VllmReplyReader(job)(replied(plan, job, table, texts))
+    import_shards(store, find_shards(tmp_path / "shards"))
     found = [judgement.status for judgement in store.judgements("small")]
     assert found == ["ok", "unreadable", "empty", "truncated", "too_long"]
     first = next(store.judgements("small"))
@@ -292,15 +300,15 @@ def test_label_probabilities_of_own_weights_are_read(store: Store, tmp_path: Pat
     (table,) = tables(plan, store, tmp_path)
     job = job_of(plan, tmp_path / "shards")
     row = table.to_pylist()[0]
-    sent = before_of(job)(row)
+    sent = make_preprocess(job)(row)
     assert sent["sampling_params"] == {"max_tokens": 1, "temperature": 0.0, "logprobs": 20}
     assert sent["messages"][-1]["role"] == "assistant"  # the prefill, which vLLM goes on with
     last = {7: {"logprob": -1.5, "rank": 2, "decoded_token": " B"},
             5: {"logprob": -0.25, "rank": 1, "decoded_token": " A"}}  # fmt: skip
     made = {"generated_text": " A", "num_input_tokens": 9, "num_generated_tokens": 1,
             "logprobs": [last]}  # fmt: skip
-    Reader(job)(pa.Table.from_pylist([after({**row, **sent, **made})]))
-    take_shards(store, shards_in(tmp_path / "shards"))
+    VllmReplyReader(job)(pa.Table.from_pylist([postprocess_row({**row, **sent, **made})]))
+    import_shards(store, find_shards(tmp_path / "shards"))
     (judgement,) = store.judgements("small")
     assert judgement.status == "ok"
     assert judgement.verdict is not None
@@ -325,11 +333,11 @@ def test_rows_of_asks_come_back_as_they_were(
 ) -> None:
     plan = a_plan(tmp_path / "data", server.base_url, 3, labels="crossed")
     save_plan(plan, store)
-    sent = Rounds(plan, store, "me").next()
+    sent = AskRounds(plan, store, "me").lease_next()
     (path,) = write_asks(sent, tmp_path / "asks", 10)
     table = pq.read_table(path)
-    assert table.schema.equals(ASKS)
-    back = [read_asked(row) for row in table.to_pylist()]
+    assert table.schema.equals(ASK_SCHEMA)
+    back = [parse_ask_row(row) for row in table.to_pylist()]
     assert [(row.position, row.ask) for row in back] == [(p, ask) for p, ask, _ in sent]
     assert [row.messages for row in back] == [call.messages for _, _, call in sent]
 
@@ -344,7 +352,7 @@ def test_options_of_a_cluster_go_with_the_engine(
 
 
 def test_shards_lie_beside_the_store_under_a_tame_name(store: Store) -> None:
-    folder = default_folder(store, "../My study: 1/2")
+    folder = default_shard_folder(store, "../My study: 1/2")
     assert folder.parent == store.path.with_name("evenhand.db-shards")
     assert folder.name == "My-study-1-2"
 
@@ -354,4 +362,4 @@ def test_a_budget_is_not_promised_for_a_judge_without_a_price(
 ) -> None:
     plan = a_plan(tmp_path / "data", server.base_url, judge={"price": None}, budget_usd=1)
     with pytest.raises(PlanError, match="its price is not known"):
-        _check(plan, Cluster(), NO_CONSENTS)
+        _check_cluster_plan(plan, RayCluster(), NO_CONSENTS)

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from studies.shards import settled_keys, shards_in
-from studies.store import Store
+from studies.files.shards import find_shards, settled_keys
+from studies.store.store import Store
 from tests.conftest import ROOT
 from tests.judge_server import JudgeServer, NoCache, judge
 from tests.judges.small_studies import write_items
@@ -116,7 +116,7 @@ def test_a_worker_and_then_the_driver_die_and_the_store_is_complete(
     folder = study.with_name("e.db-shards") / "small"
     try:
         wait_for("both workers", lambda: len(askers_of(driver)) == 2 or driver.poll() is not None)
-        wait_for("a shard", lambda: shards_in(folder) or driver.poll() is not None)
+        wait_for("a shard", lambda: find_shards(folder) or driver.poll() is not None)
         assert driver.poll() is None, driver.communicate()[0]
         os.kill(askers_of(driver)[0], signal.SIGKILL)
         before = answered(server)
@@ -124,7 +124,7 @@ def test_a_worker_and_then_the_driver_die_and_the_store_is_complete(
     finally:
         end(driver)
 
-    kept = settled_keys(shards_in(folder))
+    kept = settled_keys(find_shards(folder))
     assert kept  # what was asked before is not lost with the driver
     calls = answered(server)
     assert calls < ASKS + 16
@@ -155,15 +155,15 @@ def test_own_weights_go_through_a_processor(
 ) -> None:
     """A stand-in with the columns of Ray's vLLM processor: weights, a chat template and a GPU are
     what it stands for."""
-    from judges.cluster.run import Cluster, run_on_ray
-    from judges.plan import make_plan, save_plan
-    from studies.study import load
+    from judges.bulk.ray_run import RayCluster, run_on_ray
+    from judges.planning.plan import make_plan, save_plan
+    from studies.spec.study import load_study
     from tests.cluster.vllm_stand_in import processor
 
-    plan = make_plan(load(study))
+    plan = make_plan(load_study(study))
     store = Store(tmp_path / "w.db")
     save_plan(plan, store)
-    cluster = Cluster(weights={"judge": "/models/x"}, processor=processor)
+    cluster = RayCluster(weights={"judge": "/models/x"}, processor=processor)
     taken, stopped = run_on_ray(plan, store, cluster, most=300)
     assert (taken.stored, stopped) == (ASKS, {})
     assert store.counts("small")["ok"] == ASKS - 1

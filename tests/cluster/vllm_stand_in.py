@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from judges.cluster.vllm import FAILED
+from judges.bulk.ray_vllm import ERROR_COLUMN
 
 Row = dict[str, Any]
 
@@ -32,12 +32,12 @@ def processor(
             "num_generated_tokens": 0 if failed else 6,
             "logprobs": None,
             "time_taken_llm": -1 if failed else 0.01,
-            FAILED: failed,
+            ERROR_COLUMN: failed,
         }
         whole = {**row, **made}
         if failed:
             whole.pop("sampling_params")
             return {**whole, "messages": str(whole["messages"])}
-        return {**after(whole), FAILED: ""}
+        return {**after(whole), ERROR_COLUMN: ""}
 
     return lambda data: data.map(infer, num_cpus=0.5)

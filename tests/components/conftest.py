@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from judges.engine import Engine
-from judges.plan import make_plan, save_plan
-from studies.store import Store
-from studies.study import parse
+from judges.engine.engine import Engine
+from judges.planning.plan import make_plan, save_plan
+from studies.spec.study import parse_study
+from studies.store.store import Store
 
 STUDY = """
 name: two judges
@@ -28,7 +28,7 @@ noise_floor: 0.5
 def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     store = Store(tmp_path_factory.mktemp("judged") / "evenhand.db")
     engine = Engine()
-    plan = make_plan(parse(STUDY, "test", Path()))
+    plan = make_plan(parse_study(STUDY, "test", Path()))
     save_plan(plan, store)
     run = engine.start(plan, store)
     assert run.wait(60)

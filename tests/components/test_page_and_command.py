@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from components.study.tab import start_study
-from judges.engine import Engine
-from studies.store import Store
+from judges.engine.engine import Engine
+from studies.store.store import Store
 
 ROOT = Path(__file__).parents[2]
 STUDY = """
@@ -30,7 +30,7 @@ def test_the_page_and_the_command_line_give_the_same_judgements(tmp_path):
     text = STUDY
     page, engine = Store(tmp_path / "page.db"), Engine()
     name = start_study(page, engine, text)
-    assert engine.latest(name).wait(60)
+    assert engine.latest_run(name).wait(60)
     engine.close()
     file = tmp_path / "study.yaml"
     file.write_text(text, encoding="utf-8")

@@ -13,15 +13,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from judges.models.answers import Answer
-from judges.plan import Planned, asks_of, make_plan, save_plan
-from judges.reading import read_answer
-from studies.records import Ask, Judgement, Usage, Verdict
-from studies.rows import put_judgement
-from studies.store import Store
-from studies.study import Study, from_mapping
+from judges.engine.outcome import read_outcome
+from judges.models.interface import JudgeReply
+from judges.planning.plan import PlannedAsk, asks_of, make_plan, save_plan
+from studies.domain import Ask, Judgement, Usage, Verdict
+from studies.spec.study import Study, study_from_mapping
+from studies.store.rows import put_judgement
+from studies.store.store import Store
 
-Writer = Callable[[Planned, random.Random], str]
+Writer = Callable[[PlannedAsk, random.Random], str]
 
 
 def endpoint(name: str, **more: Any) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def answered(
     store: Store, values: Mapping[str, Any], write: Writer, folder: Path = Path()
 ) -> Study:
     """The study, planned and answered: 800 tokens in and 250 out a call, priced by its judge."""
-    study = from_mapping(values, folder=folder)
+    study = study_from_mapping(values, folder=folder)
     plan = make_plan(study)
     save_plan(plan, store)
     made = [_judgement(planned, write, study.reading) for planned in asks_of(plan)]
@@ -56,11 +56,11 @@ def put(store: Store, judgements: Sequence[Judgement]) -> None:
     store.writer.run(work)
 
 
-def _judgement(planned: Planned, write: Writer, rule: str) -> Judgement:
+def _judgement(planned: PlannedAsk, write: Writer, rule: str) -> Judgement:
     text = write(planned, random.Random(planned.ask.key))
     usage = Usage(800, 250)
-    answer = Answer(text, finish="stop", usage=usage, model="gpt-x")
-    made = read_answer(planned.call, answer, rule).judgement(planned.ask, answer)
+    answer = JudgeReply(text, finish="stop", usage=usage, model="gpt-x")
+    made = read_outcome(planned.call, answer, rule).judgement(planned.ask, answer)
     price = planned.call.judge.price
     cost = None if price is None else (800 * price.input + 250 * price.output) / 1e6
     return replace(made, cost=cost, seconds=1.0, time=1.0)

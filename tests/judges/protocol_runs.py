@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from judges.plan import Plan, make_plan
-from studies.store import Store
-from studies.study import from_mapping
+from judges.planning.plan import Plan, make_plan
+from studies.spec.study import study_from_mapping
+from studies.store.store import Store
 from tests.judges.small_studies import run_through
 
 
@@ -23,7 +23,7 @@ def planned(folder: Path, items: list[dict[str, Any]], preset: str, **more: Any)
     write(folder, items)
     data = {"source": "items.jsonl", **more.pop("data", {})}
     values = {"name": "s", "preset": preset, "data": data, "judges": [simulated()], **more}
-    return make_plan(from_mapping(values, folder=folder))
+    return make_plan(study_from_mapping(values, folder=folder))
 
 
 def simulated(name: str = "sim", **settings: Any) -> dict[str, Any]:

@@ -8,15 +8,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from judges.attempts import Settings
-from judges.engine import Engine
-from judges.plan import Plan, make_plan, save_plan
-from judges.runs import Run
-from studies.records import Judgement
-from studies.store import Store
-from studies.study import from_mapping
+from judges.engine.attempt import RunSettings
+from judges.engine.engine import Engine
+from judges.engine.run import Run
+from judges.planning.plan import Plan, make_plan, save_plan
+from studies.domain import Judgement
+from studies.spec.study import study_from_mapping
+from studies.store.store import Store
 
-QUICK = Settings(first_backoff=0.01, deadline=5.0)
+QUICK = RunSettings(first_backoff=0.01, deadline=5.0)
 PRICE = {"input": 2.0, "output": 8.0, "cache_read": 1.0, "cache_write": 3.0}
 """The judge server's own default prices, in dollars per million tokens."""
 
@@ -46,7 +46,7 @@ def study_plan(folder: Path, judges: list[dict[str, Any]], items: int = 3, **mor
         "orders": "one",
         **more,
     }
-    return make_plan(from_mapping(values, folder=folder))
+    return make_plan(study_from_mapping(values, folder=folder))
 
 
 @contextmanager
@@ -62,7 +62,7 @@ def run_through(
     plan: Plan,
     store: Store,
     *,
-    settings: Settings = QUICK,
+    settings: RunSettings = QUICK,
     keys: Mapping[str, str] | None = None,
     seconds: float = 60.0,
 ) -> Run:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from frames import records
 from hypothesis import strategies as st
 
-from studies.frame import NO_PICK, SEP, TIE, frame_from_battles
-from studies.records import STATUSES
+from studies.domain import STATUSES
+from studies.frames.frame import NO_PICK, SEP, TIE, frame_from_battles
+from tests.metrics.frames import records
 
 Counts = tuple[Any, ...]
 """(first, second, first wins, second wins[, ties])"""

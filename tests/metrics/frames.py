@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from studies.frame import NO_PICK, SEP, TIE
-from studies.records import STATUSES
+from studies.domain import STATUSES
+from studies.frames.frame import NO_PICK, SEP, TIE
 
 RECORDS = Path(os.environ.get("EVENHAND_RECORDS", Path(__file__).parents[3] / "shared" / "data"))
 

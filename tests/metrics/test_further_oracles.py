@@ -8,16 +8,18 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from battle_frames import duels
-from frames import RECORDS, build, pair, rotated
 
-from metrics import entropy as e
-from metrics import grade, power, wins
-from metrics.__main__ import tables
-from metrics.bradley_terry import ELO_PER_LOGIT, leaderboards
-from metrics.position import slot_counts
-from metrics.summary import measure
-from studies.records import UNRELATED
+from metrics.__main__ import render_tables
+from metrics.estimation import entropy as e
+from metrics.estimation import power
+from metrics.position.position_measures import slot_counts
+from metrics.protocols import grade_score
+from metrics.ratings.bradley_terry import ELO_PER_LOGIT, fit_leaderboards
+from metrics.summary.summary import summarise_frame
+from metrics.win_rates import win_rates
+from studies.domain import UNRELATED
+from tests.metrics.battle_frames import duels
+from tests.metrics.frames import RECORDS, build, pair, rotated
 
 
 def test_a_conditional_gap_of_one_with_item_sd_one_converges_to_832():
@@ -25,7 +27,7 @@ def test_a_conditional_gap_of_one_with_item_sd_one_converges_to_832():
     nodes, weights = np.polynomial.hermite_e.hermegauss(60)
     share = float((weights / weights.sum()) @ (1 / (1 + np.exp(-1 - nodes))))
     won = round(100_000 * share)
-    (board,) = leaderboards(duels([("A", "B", won, 100_000 - won)]))
+    (board,) = fit_leaderboards(duels([("A", "B", won, 100_000 - won)]))
     assert board.gap("A", "B").value / ELO_PER_LOGIT == pytest.approx(0.832, abs=5e-4)
 
 
@@ -40,15 +42,15 @@ def expected(estimator, n: int, draws: int) -> float:
 
 def test_corrections_of_four_draws_among_four_fall_short_or_overshoot():
     # Section 7: Miller–Madow .818381, clipped at 1 .793021; Grassberger 1.0748.
-    assert expected(e.miller_madow, 4, 4) == pytest.approx(0.818381, abs=1e-6)
-    clipped = expected(lambda counts: min(e.miller_madow(counts), math.log(4)), 4, 4)
+    assert expected(e.miller_madow_entropy, 4, 4) == pytest.approx(0.818381, abs=1e-6)
+    clipped = expected(lambda counts: min(e.miller_madow_entropy(counts), math.log(4)), 4, 4)
     assert clipped == pytest.approx(0.793021, abs=1e-6)
-    assert expected(e.grassberger, 4, 4) == pytest.approx(1.0748, abs=5e-5)
+    assert expected(e.grassberger_entropy, 4, 4) == pytest.approx(1.0748, abs=5e-5)
 
 
 def test_miller_madow_would_lift_the_perfect_judge_above_one():
     # Section 7: n = 4, N = 40, ten in each slot: (ln 4 + 3/80)/ln 4 = 1.027.
-    assert e.miller_madow([10] * 4) / math.log(4) == pytest.approx(1.027, abs=5e-4)
+    assert e.miller_madow_entropy([10] * 4) / math.log(4) == pytest.approx(1.027, abs=5e-4)
     assert float(e.normalised_entropy([10] * 4)) == pytest.approx(1)
 
 
@@ -61,7 +63,7 @@ def test_an_e_value_looked_at_from_the_first_battle_alarms_in_3_percent():
     wins_so_far = np.cumsum(np.random.default_rng(1).random((4000, 200)) < 0.5, axis=1)
     n = np.arange(1, 201)
     value = np.array([[power.e_value(k, m) if k <= m else 0.0 for k in range(201)] for m in n])
-    alarm = value[n - 1, wins_so_far] >= power.STOP_AT
+    alarm = value[n - 1, wins_so_far] >= power.E_VALUE_THRESHOLD
     assert alarm.any(axis=1).mean() == pytest.approx(0.035, abs=0.01)
     assert alarm[:, 9:].any(axis=1).mean() == pytest.approx(0.023, abs=0.008)
 
@@ -75,7 +77,7 @@ def test_fifteen_of_eighty_published_grades_exceed_what_their_parts_allow():
         index=["prompt", "unrelated_option", "model"], columns="metric", values="value"
     )
     assert len(table) == 80
-    most = grade.harmonic(table["entropy"].to_numpy(), table["choice"].to_numpy())
+    most = grade_score.harmonic_mean(table["entropy"].to_numpy(), table["choice"].to_numpy())
     excess = table["grade"].to_numpy() - most
     both = table["grade"] > table[["entropy", "choice"]].max(axis=1)
     assert ((excess > 0).sum(), (excess > 0.003).sum(), int(both.sum())) == (15, 12, 7)
@@ -92,10 +94,10 @@ def test_an_unrelated_option_counts_in_the_choice_score_and_has_its_share_apart(
         for row in [*rotated("q1", [1, 2, 0]), *rotated("q2", [0, 1, 0])]
     ]
     frame = build(rows)
-    got = wins.win_rate(frame)
+    got = win_rates.win_rate(frame)
     assert got[UNRELATED].value == pytest.approx(2 / 6)
     # q2 chose unrelated, unrelated, x: its mode's share is 2/3, unrelated or not.
-    assert grade.grade(frame)["choice"].value == pytest.approx((1 + 2 / 3) / 2)
+    assert grade_score.grade_estimates(frame)["choice"].value == pytest.approx((1 + 2 / 3) / 2)
 
 
 # -- what the summary prints of ratings and options ----------------------------------------------
@@ -107,7 +109,7 @@ def printed():
     rows = [row for k in range(16) for row in pair(f"q{k}", 0, 1)]
     rows += [row for k in range(16, 18) for row in pair(f"q{k}", "tie", "tie")]
     rows += [row for k in range(18, 20) for row in pair(f"q{k}", 1, 0)]
-    return measure(build(rows), quick=True)
+    return summarise_frame(build(rows), quick=True)
 
 
 def test_ranks_and_gaps_stand_beside_the_ratings(printed):
@@ -143,7 +145,7 @@ def test_options_come_with_their_permutation_test_slots_and_places():
     # Three rotations of six items, always the first: 6 · 3 = 18 picks of slot 0.
     rows = [row for k in range(6) for row in rotated(f"q{k}", [0, 0, 0])]
     frame = build(rows)
-    got = measure(frame, quick=True)
+    got = summarise_frame(frame, quick=True)
     cell = got["position"]["j"]["choice"]
     assert cell["slots"]["3"] == slot_counts(frame, 3) == {"slots": [18, 0, 0], "ties": 0}
     assert cell["tests"]["permutation_3"]["note"] == "exact"
@@ -152,12 +154,12 @@ def test_options_come_with_their_permutation_test_slots_and_places():
     assert cell["tests"]["permutation_3"]["p"] == pytest.approx(3 / 6**6)
     assert len(got["places"]["3"]) == 3
     json.dumps(got, allow_nan=False)
-    assert any("slot 1" in line for line in tables(got))
+    assert any("slot 1" in line for line in render_tables(got))
 
 
 def test_repeats_split_the_entropy_of_a_verdict():
     # First slot in every repeat of both orders: one bit, all of it the order's.
     rows = [row for k in range(4) for r in range(2) for row in pair(f"q{k}", 0, 0, repeat=r)]
-    cell = measure(build(rows), quick=True)["position"]["j"]["p"]
+    cell = summarise_frame(build(rows), quick=True)["position"]["j"]["p"]
     assert (cell["entropy_total"]["value"], cell["entropy_order"]["value"]) == (1, 1)
     assert cell["entropy_noise"]["value"] == 0

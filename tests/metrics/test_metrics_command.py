@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from judges.engine import Engine
-from judges.plan import make_plan, save_plan
-from metrics.__main__ import main, tables
-from metrics.summary import measure
-from studies.store import Store
-from studies.study import parse
+from judges.engine.engine import Engine
+from judges.planning.plan import make_plan, save_plan
+from metrics.__main__ import main, render_tables
+from metrics.summary.summary import summarise_frame
+from studies.spec.study import parse_study
+from studies.store.store import Store
 
 STUDY = """
 name: {name}
@@ -38,7 +38,7 @@ ALWAYS = {"elo", "bradley_terry", "win_rate", "head_to_head", "position", "count
 def run_into(store: Store, name: str, more: str = "") -> None:
     engine = Engine()
     try:
-        plan = make_plan(parse(STUDY.format(name=name, more=more), "test", Path()))
+        plan = make_plan(parse_study(STUDY.format(name=name, more=more), "test", Path()))
         save_plan(plan, store)
         run = engine.start(plan, store)
         assert run.wait(60) and run.snapshot().state == "done"
@@ -91,7 +91,7 @@ def test_the_store_says_what_its_frame_says(store_path, capsys):
     frame = store.frame("one")
     store.close()
     got = printed(capsys, str(store_path), "--study", "one", "--quick")
-    wanted = measure(frame, quick=True)
+    wanted = summarise_frame(frame, quick=True)
     assert got["position"] == json.loads(json.dumps(wanted["position"]))
     assert got["bradley_terry"] == json.loads(json.dumps(wanted["bradley_terry"]))
 
@@ -184,7 +184,7 @@ def test_it_runs_as_a_command(store_path):
 
 
 def test_no_p_is_printed_as_zero(capsys):
-    told = list(tables({"tests": {
+    told = list(render_tables({"tests": {
         "sign": {"p": 3e-9, "statistic": 1, "note": ""},
         "mcnemar": {"p": 0.0278, "statistic": 1, "note": ""},
         "bowker": {"p": None, "statistic": None, "note": "no pair"},
@@ -205,6 +205,6 @@ def test_a_store_of_a_newer_version_is_one_line(store_path, tmp_path, capsys):
 
 def test_a_voter_who_stands_out_is_a_line_with_the_reason():
     flags = [{"rule": "apart", "reason": "sides with the others on 30\u202f% of 264", "p": 0.0004}]
-    (_, line) = tables({"agreement": {"voters": {"ann": {"flags": flags}}}})
+    (_, line) = render_tables({"agreement": {"voters": {"ann": {"flags": flags}}}})
     assert line.split("  ", 1)[0] == "voters"
     assert line.endswith("sides with the others on 30 % of 264")

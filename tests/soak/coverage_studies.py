@@ -19,15 +19,15 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from metrics.position import ACCURACY, CONSISTENCY, FIRST_SHARE, KAPPA
-from metrics.wins import win_rate_of
-from studies.frame import SEP, TIE
-from studies.records import STATUSES, Estimate
+from metrics.position.position_measures import ACCURACY, CONSISTENCY, CONSISTENCY_KAPPA, FIRST_SHARE
+from metrics.win_rates.win_rates import win_rate_measure
+from studies.domain import STATUSES, Estimate
+from studies.frames.frame import SEP, TIE
 
 SEEDS = int(os.environ.get("EVENHAND_SEEDS", "1000"))
 ITEMS = (8, 20, 64)
 LOW, HIGH = 0.93, 0.97
-WIN_RATE = win_rate_of("a")
+WIN_RATE = win_rate_measure("a")
 
 
 def tolerance(seeds: int) -> float:
@@ -228,7 +228,7 @@ def limits(setting: Setting, judge: Judge) -> dict[str, float]:
         FIRST_SHARE.name: float(first / (first + second)),
         CONSISTENCY.name: consistent,
         ACCURACY.name: accuracy,
-        KAPPA.name: (consistent - chance) / (1 - chance),
+        CONSISTENCY_KAPPA.name: (consistent - chance) / (1 - chance),
     }
 
 

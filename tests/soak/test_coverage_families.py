@@ -12,9 +12,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from metrics.contrasts import families
-from metrics.summary import CONTRASTED
-from studies.records import Estimate
+from metrics.estimation.contrasts import contrast_families
+from metrics.summary.summary import CONTRASTED_MEASURES
+from studies.domain import Estimate
 from tests.soak.coverage_studies import (
     GRID,
     ITEMS,
@@ -34,7 +34,7 @@ def truths(setting: Setting) -> dict[tuple[str, str, str], float]:
     each = {side: limits(setting, judge) for side, judge in zip("LRX", setting.judges, strict=True)}
     return {
         (measure.name, a, b): each[a][measure.name] - each[b][measure.name]
-        for measure in CONTRASTED
+        for measure in CONTRASTED_MEASURES
         for a, b in combinations("LRX", 2)
     }
 
@@ -49,7 +49,7 @@ def coverage(setting: Setting, items: int, seeds: int) -> tuple[float, float]:
         rng = np.random.default_rng([items, start])
         frame = simulate(setting, items, part, rng, judges=3)
         groups = [[((f"{s}{a}",), (f"{s}{b}",)) for a, b in combinations("LRX", 2)] for s in part]
-        for family in families(frame, ["judge"], CONTRASTED, rng, groups):
+        for family in contrast_families(frame, ["judge"], CONTRASTED_MEASURES, rng, groups):
             if any(one.adjusted.low is None for one in family):
                 continue
             wanted = [truth[(one.measure, one.left[0][-1], one.right[0][-1])] for one in family]

@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metrics.contrasts import contrasts
-from metrics.measures import Evidence
-from metrics.position import ACCURACY, CONSISTENCY, FIRST_SHARE, KAPPA
-from studies.records import Estimate
+from metrics.estimation.contrasts import paired_contrasts
+from metrics.estimation.measures import GroupedFrame
+from metrics.position.position_measures import ACCURACY, CONSISTENCY, CONSISTENCY_KAPPA, FIRST_SHARE
+from studies.domain import Estimate
 from tests.soak.coverage_studies import (
     GRID,
     ITEMS,
@@ -34,7 +34,7 @@ STUDIES = 4 * SEEDS
 """Simulating is cheap, and 390 coverages from 1,000 seeds each (standard error .007) would cross
 .93 or .97 by luck alone."""
 
-MEASURES = (WIN_RATE, FIRST_SHARE, CONSISTENCY, ACCURACY, KAPPA)
+MEASURES = (WIN_RATE, FIRST_SHARE, CONSISTENCY, ACCURACY, CONSISTENCY_KAPPA)
 LINES = (*(m.name for m in MEASURES), *(f"Δ {m.name}" for m in MEASURES))
 
 
@@ -46,13 +46,15 @@ def truths(setting: Setting) -> dict[str, float]:
 
 def estimates(frame: pd.DataFrame, seeds: range) -> Iterator[tuple[str, Estimate]]:
     """Every interval of every study in the frame, with the name of its line."""
-    evidence = Evidence(frame, ["judge"])
+    evidence = GroupedFrame(frame, ["judge"])
     for measure in MEASURES:
-        each = measure.each(evidence)
+        each = measure.by_cell(evidence)
         yield from ((measure.name, each[(f"{s}L",)]) for s in seeds)
     pairs = [((f"{s}L",), (f"{s}R",)) for s in seeds]
     # Two rounds: families have a soak of their own, and the family here is not one.
-    for one in contrasts(frame, ["judge"], MEASURES, np.random.default_rng(0), pairs, rounds=2):
+    for one in paired_contrasts(
+        frame, ["judge"], MEASURES, np.random.default_rng(0), pairs, rounds=2
+    ):
         yield f"Δ {one.measure}", one.raw
 
 
@@ -72,8 +74,8 @@ def coverage(setting: Setting, items: int, seeds: int) -> dict[str, Tally]:
 
 EXCEPTIONS: dict[tuple[str, int], set[str]] = {
     # Near chance the delete-one interval of κ is wide.
-    ("strong bias", 8): {KAPPA.name},
-    ("strong bias", 20): {KAPPA.name},
+    ("strong bias", 8): {CONSISTENCY_KAPPA.name},
+    ("strong bias", 20): {CONSISTENCY_KAPPA.name},
     # Eight yes-or-no outcomes: Wilson's own coverage at these two limits is .973 and .971.
     ("two contestants", 8): {CONSISTENCY.name},
     ("two contestants, no item effects", 8): {CONSISTENCY.name},
@@ -119,7 +121,7 @@ SHORT = {
     FIRST_SHARE.name: "first share",
     CONSISTENCY.name: "consistency",
     ACCURACY.name: "accuracy",
-    KAPPA.name: "κ",
+    CONSISTENCY_KAPPA.name: "κ",
 }
 
 

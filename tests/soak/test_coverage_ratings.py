@@ -19,10 +19,10 @@ import pytest
 from scipy.stats import norm
 from threadpoolctl import threadpool_limits
 
-from metrics import logit
-from metrics.battles import Battles
-from metrics.bradley_terry import ELO_PER_LOGIT, leaderboards_of
-from metrics.position_term import identified
+from metrics.ratings import conditional_logit
+from metrics.ratings.battles import Battles
+from metrics.ratings.bradley_terry import ELO_PER_LOGIT, fit_leaderboards_from_battles
+from metrics.ratings.position_term import identified_design
 from tests.soak.coverage_studies import ITEMS, SEEDS, Tally, shown, within
 
 
@@ -104,10 +104,10 @@ def limits(setting: Setting) -> tuple[float, float]:
     sign = np.zeros((len(orders), setting.contestants))
     for row, (a, b) in enumerate(orders):
         sign[row, a], sign[row, b] = 1.0, -1.0
-    design = sign @ logit.contrasts(setting.contestants)
+    design = sign @ conditional_logit.contrast_basis(setting.contestants)
     placed = np.column_stack([design, np.ones(len(orders))])
     gap = np.array([1.0, -1.0] + [0.0] * (setting.contestants - 2))
-    theta = logit.contrasts(setting.contestants) @ _newton(design, share)
+    theta = conditional_logit.contrast_basis(setting.contestants) @ _newton(design, share)
     return float(gap @ theta) * ELO_PER_LOGIT, float(_newton(placed, share)[-1])
 
 
@@ -126,12 +126,18 @@ def coverage(setting: Setting, items: int) -> tuple[Tally, Tally]:
     gaps, terms = Tally(), Tally()
     for seed in range(SEEDS):
         data = simulate(setting, items, np.random.default_rng([items, seed]))
-        board = next((b for b in leaderboards_of(data) if {"a", "b"} <= set(b.names)), None)
+        board = next(
+            (b for b in fit_leaderboards_from_battles(data) if {"a", "b"} <= set(b.names)), None
+        )
         if board is not None:
             gaps.add(board.gap("a", "b"), gap_limit)
-        layout = identified(data, "half")  # the γ of position_model, without its other results
+        layout = identified_design(
+            data, "half"
+        )  # the γ of position_model, without its other results
         if layout is not None:
-            terms.add(layout.gamma(logit.fit(layout.problem), 0), term_limit)
+            terms.add(
+                layout.gamma(conditional_logit.fit_conditional_logit(layout.problem), 0), term_limit
+            )
     return gaps, terms
 
 

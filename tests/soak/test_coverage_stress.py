@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from metrics.intervals import proportions
+from metrics.estimation.intervals import proportions
 from tests.soak.coverage_studies import SEEDS, shown, tolerance
 
 STUDIES = 8 * SEEDS

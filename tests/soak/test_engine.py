@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from judges.plan import save_plan
-from studies.store import Store
+from judges.planning.plan import save_plan
+from studies.store.store import Store
 from tests.judge_server import JudgeProcess
+from tests.judges.engine.test_endpoint_failures import check_kills
+from tests.judges.engine.test_run import until
 from tests.judges.small_studies import endpoint, engine, study_plan
-from tests.judges.test_runs import until
-from tests.judges.test_trouble import check_kills
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -24,11 +24,11 @@ import httpx
 import numpy as np
 import pytest
 
-from components.results_tab import VIEWS
-from judges.plan import make_plan, save_plan
-from studies.recorded import open_file
-from studies.store import Store
-from studies.study import parse
+from components.results.results_tab import VIEWS
+from judges.planning.plan import make_plan, save_plan
+from studies.exchange.recorded_studies import import_verdicts
+from studies.spec.study import parse_study
+from studies.store.store import Store
 from tests.ui.conftest import App
 
 SECONDS = float(os.environ.get("EVENHAND_LOAD_SECONDS", "600"))
@@ -176,7 +176,7 @@ def over(told: object) -> bool:
 
 def planned(path: Path, name: str, seed: int) -> None:
     store = Store(path)
-    save_plan(make_plan(parse(RUN.format(name=name, seed=seed))), store)
+    save_plan(make_plan(parse_study(RUN.format(name=name, seed=seed))), store)
     store.close()
 
 
@@ -227,7 +227,7 @@ async def busy(app: App) -> tuple[Books, list[tuple[float, float]]]:
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads /proc")
 def test_fifty_readers_and_five_runners_for_ten_minutes(records, tmp_path):
     store = Store(tmp_path / "evenhand.db")
-    open_file(store, records / "prd", STUDY)
+    import_verdicts(store, records / "prd", STUDY)
     store.close()
     app = App(tmp_path / "evenhand.db")
     try:

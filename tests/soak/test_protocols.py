@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from judges.__main__ import main
-from studies.examples import Example, examples
-from studies.records import EVIDENCE
-from studies.store import Store
+from studies.domain import USABLE_STATUSES
+from studies.spec.examples import ExampleStudy, load_examples
+from studies.store.store import Store
 
-ALL = {example.path.stem: example for example in examples()}
+ALL = {example.path.stem: example for example in load_examples()}
 ASKS = {
     # VisIT-Bench: 570 items with five answers, 8 with four; pairs x 2 orders.
     "visit-bench": 570 * 10 * 2 + 8 * 6 * 2,
@@ -34,7 +34,7 @@ ASKS = {
 }
 
 
-def run_twice(example: Example, folder: Path) -> dict[str, int]:
+def run_twice(example: ExampleStudy, folder: Path) -> dict[str, int]:
     """The counts of a whole run; the second makes no call."""
     path = folder / "store.db"
     calls = []
@@ -48,7 +48,9 @@ def run_twice(example: Example, folder: Path) -> dict[str, int]:
     return counts
 
 
-@pytest.mark.parametrize("name", [n for n, example in ALL.items() if not example.embedded])
+@pytest.mark.parametrize(
+    "name", [n for n, example in ALL.items() if not example.uses_embedded_judge]
+)
 def test_a_protocol_runs_whole_with_simulated_judges(
     name: str, tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -59,13 +61,13 @@ def test_a_protocol_runs_whole_with_simulated_judges(
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize("name", [n for n, example in ALL.items() if example.embedded])
+@pytest.mark.parametrize("name", [n for n, example in ALL.items() if example.uses_embedded_judge])
 def test_a_protocol_runs_on_a_slice_with_the_embedded_judge(
     name: str, tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EVENHAND_RECORDS", str(records))
     counts = run_twice(ALL[name], tmp_path)
-    read = sum(count for status, count in counts.items() if status in EVIDENCE)
+    read = sum(count for status, count in counts.items() if status in USABLE_STATUSES)
     # It is too small to find its labels every time; a prompt beyond its context is too_long.
     assert read >= counts["planned"] / 2, counts
     assert counts.get("error", 0) == 0

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from studies.records import Ask, Item, Judgement, Preference, Verdict
-from studies.rows import Request
-from studies.study import Study
+from studies.domain import Ask, Item, Judgement, Preference, Verdict
+from studies.spec.study import Study
+from studies.store.rows import RequestRecord
 
 
 def item(id: str = "q1", contestants: str | Iterable[str] = "xy", **more: Any) -> Item:
@@ -44,8 +44,8 @@ def ask(key: str, item: str = "q1", shown: str = "xy", **more: Any) -> Ask:
     return Ask(key=key, item=item, shown=names, labels=labels, **values)
 
 
-def planned(*asks: Ask) -> list[tuple[Ask, Request]]:
-    return [(a, Request(a.key, "http://127.0.0.1/v1", "model", "sha", "{}")) for a in asks]
+def planned(*asks: Ask) -> list[tuple[Ask, RequestRecord]]:
+    return [(a, RequestRecord(a.key, "http://127.0.0.1/v1", "model", "sha", "{}")) for a in asks]
 
 
 def judged(of: Ask, pick: int | str | None = 0, **more: Any) -> Judgement:

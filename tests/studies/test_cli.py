@@ -8,12 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from small_items import ask, item, judged, planned
 
 from studies.__main__ import main
-from studies.rows import put_judgement
-from studies.store import Store
-from studies.study import Study, parse
+from studies.spec.study import Study, parse_study
+from studies.store.rows import put_judgement
+from studies.store.store import Store
+from tests.studies.small_items import ask, item, judged, planned
 
 ROOT = Path(__file__).parents[2]
 
@@ -44,7 +44,7 @@ def test_show_prints_a_study_file_that_can_be_run_again(
 ) -> None:
     assert main(["show", "my study", "--store", str(filled)]) == 0
     out = capsys.readouterr().out
-    assert parse(out) == Study(name="my study", repeats=2)
+    assert parse_study(out) == Study(name="my study", repeats=2)
     assert "# planned 2" in out and "# ok 1" in out and "# pending 1" in out
 
 

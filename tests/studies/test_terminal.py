@@ -7,22 +7,22 @@ from hypothesis import strategies as st
 
 from metrics.__main__ import main as metrics_main
 from studies.__main__ import main
-from studies.records import Item
-from studies.study import Study
-from studies.terminal import plain
+from studies.domain import Item
+from studies.spec.study import Study
+from studies.terminal import escape_control
 from tests.studies.small_items import ask, judged
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp"
 
 
 def test_escapes_are_shown_and_not_sent():
-    assert plain(EVIL) == r"\x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp"
-    assert plain("so\tand\nso, 日本語 é") == "so\tand\nso, 日本語 é"
+    assert escape_control(EVIL) == r"\x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp"
+    assert escape_control("so\tand\nso, 日本語 é") == "so\tand\nso, 日本語 é"
 
 
 @given(st.text())
 def test_nothing_that_is_not_printed_is_left(text):
-    assert all(c.isprintable() or c in "\n\t" for c in plain(text))
+    assert all(c.isprintable() or c in "\n\t" for c in escape_control(text))
 
 
 def test_the_commands_print_names_so(store, capsys):

@@ -8,9 +8,9 @@ from typing import Any
 
 import yaml
 
-from judges.plan import make_plan
-from studies.store import Store
-from studies.study import parse
+from judges.planning.plan import make_plan
+from studies.spec.study import parse_study
+from studies.store.store import Store
 from tests.judge_server import JudgeServer
 from tests.judge_server.behaviour import say
 from tests.judges.small_studies import endpoint, run_through
@@ -131,6 +131,6 @@ def fill(path: Path, folder: Path) -> None:
             "families": {NAMES[0]: PAYLOADS[5] + CONTROLS},
         }
         store = Store(path)
-        plan = make_plan(parse(yaml.safe_dump(study), "study", folder))
+        plan = make_plan(parse_study(yaml.safe_dump(study), "study", folder))
         run_through(plan, store)
         store.close()

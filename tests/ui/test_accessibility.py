@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from components.results_tab import VIEWS
+from components.results.results_tab import VIEWS
 
 axe_playwright = pytest.importorskip("axe_playwright_python.sync_playwright")
 pytestmark = [pytest.mark.browser, pytest.mark.long]

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from components.report import write_report
-from studies.exports import FORMATS, export
-from studies.store import Store
+from components.share.report import write_report
+from studies.exchange.export import EXPORT_FORMATS, write_export
+from studies.store.store import Store
 from tests.canary_forms import CANARY, found_in
 from tests.judge_server import Fault, JudgeServer, always
 from tests.judge_server.asked import Asked
@@ -236,9 +236,9 @@ def _look_at_exports(path: Path, out: Path, searched: Searched) -> None:
     store = Store(path)
     try:
         assert [j.status for j in store.judgements("canary")] == ["ok"] * 3
-        for name, form in FORMATS.items():
+        for name, form in EXPORT_FORMATS.items():
             if name not in ("votes", "llm-comparator", "alpaca-eval"):
-                export(store, "canary", name, out / f"{name}{form.suffix}")
+                write_export(store, "canary", name, out / f"{name}{form.suffix}")
             searched.look(name, "")
         write_report(store, "canary", out / "report.html")
     finally:

@@ -15,10 +15,10 @@ from urllib.parse import quote
 
 import pytest
 
-from judges.models.weights import WeightsMissing, find
-from judges.plan import make_plan, save_plan
-from studies.store import Store
-from studies.study import parse
+from judges.models.weights import WeightsMissing, find_weights
+from judges.planning.plan import make_plan, save_plan
+from studies.spec.study import parse_study
+from studies.store.store import Store
 from tests.judge_server import JudgeServer
 from tests.judges.small_studies import endpoint, study_plan
 from tests.ui.conftest import free_port
@@ -157,11 +157,11 @@ prompts: [brief-letters]
 @pytest.mark.embedded
 def test_an_embedded_judge_that_is_killed_is_started_again(visit, app):
     try:
-        find()
+        find_weights()
     except WeightsMissing as error:
         pytest.skip(f"NO WEIGHTS: {error}")
     store = Store(app.store)
-    save_plan(make_plan(parse(STUDY)), store)
+    save_plan(make_plan(parse_study(STUDY)), store)
     store.close()
     page = visit("tab=run&study=killed")
     page.locator("#eh-start").click()

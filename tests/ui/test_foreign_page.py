@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from studies.store import Store
-from tests.components.test_foreign_sites import STUDY
+from studies.store.store import Store
+from tests.components.server.test_foreign_sites import STUDY
 from tests.ui.conftest import BROWSERS, QUIET, App, free_port, playwright
 
 pytestmark = pytest.mark.browser

@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 import pytest
 
-from components.results_tab import VIEWS
-from studies.store import Store
+from components.results.results_tab import VIEWS
+from studies.store.store import Store
 from tests.ui.conftest import App, outside
 from tests.ui.hostile import ALL, CONTROLS, HARM, NAMES, PAYLOADS, STUDY, VOTER, fill
 from tests.ui.test_page import tab, wait_for

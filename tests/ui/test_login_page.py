@@ -11,12 +11,12 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import httpx
 import pytest
 
-from components.vote.login import TARGET
-from studies.exports import export
-from studies.guarded import VisitorsStore
-from studies.store import Store
-from studies.visitors import visiting, visitor_of
-from tests.judges.tls_judge import make_certificate
+from components.server.hf_login import TARGET_PARAMETER
+from studies.exchange.export import write_export
+from studies.sharing.visitor_store import VisitorStore
+from studies.sharing.visitors import as_visitor, visitor_from_secret
+from studies.store.store import Store
+from tests.judges.security.tls_judge import make_certificate
 from tests.login_provider import CLIENT, SECRET, Provider
 from tests.ui.conftest import App
 from tests.ui.test_vote_page import enter, press, study_of, votes
@@ -46,8 +46,8 @@ class Space:
 
     def _share(self) -> str:
         bare = Store(self.path)
-        store = VisitorsStore(bare)
-        with visiting(visitor_of(OWNER)):
+        store = VisitorStore(bare)
+        with as_visitor(visitor_from_secret(OWNER)):
             study_of(store, STUDY)
             token = store.share(STUDY, votes=True)
         store.close()
@@ -141,7 +141,7 @@ def test_an_account_votes_comes_back_and_logs_out(page, space: Space, store: Sto
 def _look_for_secrets(page, space: Space, store: Store) -> None:
     """Nothing that the provider gave, nor what it is asked with, is kept, shown or told."""
     for name in ("jsonl", "csv", "votes"):
-        export(store, STUDY, name, space.path.parent / f"export-{name}")
+        write_export(store, STUDY, name, space.path.parent / f"export-{name}")
     kept = str(page.context.cookies()) + page.evaluate("JSON.stringify({...localStorage})")
     places = {path.name: path.read_bytes() for path in space.path.parent.glob("e*")}
     places |= {"page": page.content().encode(), "browser": kept.encode()}
@@ -159,7 +159,7 @@ def _look_for_secrets(page, space: Space, store: Store) -> None:
 
 def begin(client: httpx.Client, back: str = "/?study=s&tab=vote") -> dict[str, str]:
     """To the provider; what it was asked."""
-    sent = client.get("/login/huggingface", params={TARGET: back})
+    sent = client.get("/login/huggingface", params={TARGET_PARAMETER: back})
     assert sent.status_code == 302
     return {k: v[0] for k, v in parse_qs(urlsplit(sent.headers["location"]).query).items()}
 
@@ -179,10 +179,13 @@ def test_a_login_ends_where_it_began_and_nowhere_else(client: httpx.Client, spac
         assert come_back(client, space, begin(client, elsewhere)) == "/?tab=vote&login=done"
     long = begin(client, "/?study=" + "x" * 5_000)
     assert come_back(client, space, long) == "/?tab=vote&login=done"
-    assert client.get("/logout", params={TARGET: "/?study=s"}).headers["location"] == "/?study=s"
-    assert client.get("/logout", params={TARGET: "//evil.example"}).headers["location"] == (
-        "/?tab=vote"
+    assert (
+        client.get("/logout", params={TARGET_PARAMETER: "/?study=s"}).headers["location"]
+        == "/?study=s"
     )
+    assert client.get("/logout", params={TARGET_PARAMETER: "//evil.example"}).headers[
+        "location"
+    ] == ("/?tab=vote")
 
 
 def test_a_refused_login_and_one_begun_elsewhere_log_nobody_in(

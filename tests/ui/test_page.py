@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from judges.models.weights import WeightsMissing, find
-from studies.store import Store
+from judges.models.weights import WeightsMissing, find_weights
+from studies.store.store import Store
 
 pytestmark = pytest.mark.browser
 
@@ -156,7 +156,7 @@ def test_a_study_that_cannot_be_run_says_what_is_wrong(visit):
 @pytest.mark.embedded
 def test_the_embedded_judge_runs_live_and_survives_a_reload(visit, app):
     try:
-        find()
+        find_weights()
     except WeightsMissing as error:
         pytest.skip(f"NO WEIGHTS: {error}")
     page = visit()

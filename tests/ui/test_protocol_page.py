@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from studies.store import Store
+from studies.store.store import Store
 from tests.components.written_replies import answered, endpoint, write_items
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]

@@ -7,9 +7,9 @@ import time
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from voted_studies import six_items
 
-from studies.store import Store
+from studies.store.store import Store
+from tests.voted_studies import six_items
 
 pytestmark = pytest.mark.browser
 SHOWN = {"Agreement": "#eh-agree td button", "Contrasts": "#eh-contrasts tbody tr",

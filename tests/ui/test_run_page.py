@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 import pytest
 
-from judges.plan import save_plan
-from studies.store import Store
+from judges.planning.plan import save_plan
+from studies.store.store import Store
 from tests.judge_server import Fault, JudgeServer, always, at, containing
 from tests.judges.small_studies import endpoint, study_plan
 from tests.ui.test_page import asked, wait_for

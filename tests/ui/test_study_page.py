@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from judges.engine import Engine
-from judges.plan import make_plan, save_plan
-from studies.shards import Outcome, write_shard
-from studies.store import Store
-from studies.study import parse
+from judges.engine.engine import Engine
+from judges.planning.plan import make_plan, save_plan
+from studies.files.shards import AskOutcome, write_shard
+from studies.spec.study import parse_study
+from studies.store.store import Store
 from tests.judge_server import JudgeServer, say
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
@@ -146,13 +146,13 @@ def test_recorded_verdicts_open_in_results_without_a_key(visit, tmp_path):
 def test_a_folder_of_shards_opens_from_its_path(visit, tmp_path):
     done = Store(tmp_path / "done.db")
     text = "name: s\ndata: {source: probe, count: 4}\nprompts: [brief-letters]\njudges: "
-    plan = make_plan(parse(text + "[{name: a, model: simulated, accuracy: 0.8, seed: 1}]"))
+    plan = make_plan(parse_study(text + "[{name: a, model: simulated, accuracy: 0.8, seed: 1}]"))
     save_plan(plan, done)
     engine = Engine()
     assert engine.start(plan, done).wait(30)
     engine.close()
     folder = tmp_path / "many-shards"
-    write_shard(folder / "0.parquet", [Outcome(j) for j in done.judgements("s")])
+    write_shard(folder / "0.parquet", [AskOutcome(j) for j in done.judgements("s")])
     done.close()
     page = visit()
     page.locator("#eh-ways-box").get_by_text("Choose a file").click()

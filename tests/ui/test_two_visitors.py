@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from components.visitors_tab import STORED
+from components.server.visitor_identity_tab import STORAGE_KEY
 from tests.ui.conftest import ROOT, App
 
 STUDY = """
@@ -88,7 +88,7 @@ def address(page) -> dict[str, list[str]]:
 
 
 def kept(page) -> str:
-    return page.evaluate(f"localStorage.getItem({STORED!r})") or ""
+    return page.evaluate(f"localStorage.getItem({STORAGE_KEY!r})") or ""
 
 
 @pytest.fixture(scope="module")

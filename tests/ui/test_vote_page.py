@@ -7,10 +7,10 @@ from urllib.parse import urlencode
 
 import pytest
 
-from studies.ballots import Voting
-from studies.records import Ask, Item, Judgement, Verdict
-from studies.store import Store
-from studies.study import Study
+from studies.domain import Ask, Item, Judgement, Verdict
+from studies.spec.study import Study
+from studies.store.ballots import VotingRules
+from studies.store.store import Store
 from tests.ui.conftest import App, outside
 from tests.ui.wiretap import Wiretap
 
@@ -41,7 +41,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     store = Store(path)
     for name in (STUDY, "two at once", "phone", "rules"):
         study_of(store, name)
-    store.set_voting("two at once", Voting(votes=1, repeats=0.0))
+    store.set_voting_rules("two at once", VotingRules(votes=1, repeats=0.0))
     store.close()
     running = App(path)
     yield running
@@ -231,10 +231,10 @@ def test_the_whole_page_shows_rules_people_and_results(sit, store: Store) -> Non
     page.click("#eh-vote-save")
     page.wait_for_function("() => document.querySelector('.eh-vote')")
     for _ in range(50):
-        if store.voting("rules").choose == "flipped":
+        if store.voting_rules("rules").choose == "flipped":
             break
         page.wait_for_timeout(100)
-    assert store.voting("rules").choose == "flipped"
+    assert store.voting_rules("rules").choose == "flipped"
     page.get_by_role("tab", name="Results", exact=True).click()
     page.get_by_test_id("Agreement-radio-label").click()
     page.wait_for_function(

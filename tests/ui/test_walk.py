@@ -9,13 +9,13 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 
-from components.bias.counts import bias_in
-from components.bias.words import finding_of
-from components.rows import Filter
-from components.scene import Scene
-from judges.plan import make_plan, save_plan
-from studies.store import Store
-from studies.study import parse
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import Filter
+from components.results.bias.computed import load_bias
+from components.results.bias.sentences import bias_finding
+from judges.planning.plan import make_plan, save_plan
+from studies.spec.study import parse_study
+from studies.store.store import Store
 from tests.judge_server import JudgeServer
 from tests.judges.small_studies import endpoint, study_plan
 from tests.ui.test_page import asked, tab, wait_for
@@ -258,7 +258,9 @@ def walk_through_a_run(app, number: int) -> tuple[int, int]:
     """Own study, own run: what this visitor is told, and what was planned."""
     name = f"visitor {number}"
     store = Store(app.store)
-    save_plan(make_plan(parse(STUDY.format(name=name, count=6 + number, bias=number + 1))), store)
+    save_plan(
+        make_plan(parse_study(STUDY.format(name=name, count=6 + number, bias=number + 1))), store
+    )
     planned = store.counts(name)["planned"]
     store.close()
     visitor = Visitor(app.url)
@@ -284,7 +286,7 @@ def look_at_results(app, prompt: str) -> tuple[str, str]:
     seen = visitor.fire("eh-draw-0", "click", values)
     told = next(str(text) for text in seen.values() if "eh-finding" in str(text))
     store = Store(app.store)
-    title, _ = finding_of(bias_in(Scene(store, DEMO, Filter(prompt=prompt))))
+    title, _ = bias_finding(load_bias(FilteredStudy(store, DEMO, Filter(prompt=prompt))))
     store.close()
     return told, title
 

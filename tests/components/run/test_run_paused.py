@@ -7,62 +7,64 @@ from pathlib import Path
 
 import pytest
 
-from components.access import LOCAL, PUBLIC
-from components.live import LiveViews
-from components.run.acts_tab import Look
-from components.run.past import show_runs
-from judges.shared import RunLimits
-from studies.guarded import VisitorsStore
-from studies.store import Store
-from studies.visitors import visiting
+from components.run.actions_tab import RunActions
+from components.run.live_figures import LiveStudies
+from components.run.past_runs import show_runs
+from components.server.access import LOCAL, PUBLIC
+from judges.engine.public_engine import RunLimits
+from studies.sharing.visitor_store import VisitorStore
+from studies.sharing.visitors import as_visitor
+from studies.store.store import Store
 from tests.judge_server import JudgeServer
-from tests.judges.test_allowance import KEY, lent, shared, start, study, visitors
-from tests.judges.test_runs import until
+from tests.judges.engine.test_run import until
+from tests.judges.money.test_host_key import KEY, lent, shared, start, study, visitors
 
 
 @pytest.fixture
-def guarded(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[VisitorsStore]:
+def guarded(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[VisitorStore]:
     monkeypatch.setenv(KEY, "the-owners-own-key")
-    made = VisitorsStore(store)
+    made = VisitorStore(store)
     yield made
     made.close()
 
 
 def test_a_refused_resume_is_said_and_the_run_stays_paused(
-    guarded: VisitorsStore, tmp_path: Path
+    guarded: VisitorStore, tmp_path: Path
 ) -> None:
     first, second = visitors(2)
-    limits = RunLimits(asks=100, each=1, at_once=1, concurrency=2, longest_pause=1800.0)
+    limits = RunLimits(
+        asks=100, runs_per_visitor=1, total_runs=1, concurrency=2, longest_pause=1800.0
+    )
     with (
         JudgeServer(latency=0.2) as server,
         shared(guarded, lent(server.base_url), limits) as engine,
     ):
-        look = Look(guarded, engine, LiveViews(guarded))
-        with visiting(first):
+        look = RunActions(guarded, engine, LiveStudies(guarded))
+        with as_visitor(first):
             study(guarded, tmp_path, "one", server.base_url, items=20)
             run = start(engine, guarded, "one")
             shown = " ".join(map(str, look.pause("one", "")))
             until(lambda: run.idle)
         assert "A run paused for 30 min" in shown
-        with visiting(second):
+        with as_visitor(second):
             study(guarded, tmp_path, "two", server.base_url, items=20)
             start(engine, guarded, "two")
-        with visiting(first), pytest.warns(UserWarning, match="Yours stays paused"):
+        with as_visitor(first), pytest.warns(UserWarning, match="Yours stays paused"):
             look.pause("one", "")
         assert run.state == "paused"
 
 
 def test_the_page_and_past_runs_have_the_reason_of_a_stop_after_a_long_pause(
-    guarded: VisitorsStore, tmp_path: Path
+    guarded: VisitorStore, tmp_path: Path
 ) -> None:
     (who,) = visitors(1)
-    limits = RunLimits(asks=100, each=1, at_once=1, concurrency=2, longest_pause=0.2)
+    limits = RunLimits(asks=100, runs_per_visitor=1, total_runs=1, concurrency=2, longest_pause=0.2)
     with (
         JudgeServer(latency=0.05) as server,
         shared(guarded, lent(server.base_url), limits) as engine,
-        visiting(who),
+        as_visitor(who),
     ):
-        look = Look(guarded, engine, LiveViews(guarded))
+        look = RunActions(guarded, engine, LiveStudies(guarded))
         study(guarded, tmp_path, "one", server.base_url, items=20)
         run = start(engine, guarded, "one")
         run.pause()

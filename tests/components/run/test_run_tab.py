@@ -13,25 +13,25 @@ from typing import Any
 import gradio as gr
 import pytest
 
-from components.live import LiveViews, Picture
 from components.run import tab as run_tab
-from components.run.acts_tab import Look, show_buttons
-from components.run.facts import Facts, Quotes, facts
-from components.run.notices import effect, raised_budget, show_failures, show_notices
-from components.run.past import SCOPES, show_run, show_runs
-from components.run.view import show_finding, show_kpis, show_progress
-from judges.engine import Engine
-from judges.pending import Quote
-from judges.plan import Plan, make_plan, save_plan
-from judges.snapshot import Failure, Snapshot, Wait
-from metrics.position import consistency
-from studies.owner import Owner
-from studies.records import Estimate
-from studies.store import PastRun, Store
-from studies.study import parse
+from components.run.actions_tab import RunActions, show_buttons
+from components.run.live_figures import LiveFigures, LiveStudies
+from components.run.notices import raised_budget, show_failures, show_notices, tie_rule_effect
+from components.run.past_runs import SCOPES, show_run, show_runs
+from components.run.run_facts import QuoteCache, RunFacts, load_run_facts
+from components.run.status_html import show_finding, show_kpis, show_progress
+from judges.engine.engine import Engine
+from judges.engine.pending_asks import CostQuote
+from judges.engine.snapshot import FailureSummary, JudgeWait, RunSnapshot
+from judges.planning.plan import Plan, make_plan, save_plan
+from metrics.position.position_measures import consistency
+from studies.domain import Estimate
+from studies.spec.study import parse_study
+from studies.store.run_owners import LeaseOwner
+from studies.store.store import PastRun, Store
 from tests.judge_server import Fault, JudgeServer, Reply, always, containing
+from tests.judges.engine.test_run import until
 from tests.judges.small_studies import QUICK, endpoint, study_plan
-from tests.judges.test_runs import until
 
 NAME = "two judges"
 MUMBLING = """
@@ -63,24 +63,24 @@ def asked(store: Store, engine: Engine, plan: Plan, **more: Any) -> PastRun:
 
 
 def mumbling(rate: float) -> Plan:
-    return make_plan(parse(MUMBLING.replace("RATE", str(rate)), "test", Path()))
+    return make_plan(parse_study(MUMBLING.replace("RATE", str(rate)), "test", Path()))
 
 
-def now(store: Store, engine: Engine, name: str) -> Facts:
-    return facts(store, engine, Quotes(store), name)
+def now(store: Store, engine: Engine, name: str) -> RunFacts:
+    return load_run_facts(store, engine, QuoteCache(store), name)
 
 
-def running(**values: Any) -> Facts:
+def running(**values: Any) -> RunFacts:
     """A study with a run on, as a snapshot tells it."""
-    plain = Snapshot(
+    plain = RunSnapshot(
         id="r", study="s", state="running", reason="", counts={"planned": 1600, "pending": 562},
         rate=7.4, eta=76.0, in_flight=64, waits=(), spent=0.83, unpriced=0, budget=5.0,
-        started=0.0, ended=None, expected=1.28, judges=("gpt", "other"),
+        started=0.0, ended=None, expected_dollars=1.28, judges=("gpt", "other"),
     )  # fmt: skip
     snapshot = replace(plain, **values)
-    return Facts(
-        name="s", counts=snapshot.counts, snapshot=snapshot, on=True, last=None,
-        spent=snapshot.spent_before + snapshot.spent, budget=snapshot.budget, doubtful=0,
+    return RunFacts(
+        name="s", counts=snapshot.counts, snapshot=snapshot, running=True, last=None,
+        spent=snapshot.spent_before + snapshot.spent, budget=snapshot.budget, maybe_paid_twice=0,
     )  # fmt: skip
 
 
@@ -88,7 +88,7 @@ def running(**values: Any) -> Facts:
 
 
 def test_a_finished_study_offers_no_run_and_says_so(judged, engine):
-    shown = run_tab.show(judged, engine, LiveViews(judged), NAME)
+    shown = run_tab.render(judged, engine, LiveStudies(judged), NAME)
     told = dict(zip(("timer", "state", "finding", "start", "retry"), shown, strict=False))
     assert "All asked. A second run makes no call." in told["finding"]
     assert told["start"].visible is told["retry"].visible is False
@@ -98,7 +98,7 @@ def test_a_finished_study_offers_no_run_and_says_so(judged, engine):
 def test_only_the_clock_stops_the_clock(judged, engine):
     # A look from before a run may arrive after the click that started it: it must not stop the
     # clock that the click started, or the page stands still while the run goes on.
-    look = Look(judged, engine, LiveViews(judged))
+    look = RunActions(judged, engine, LiveStudies(judged))
     assert look(NAME, "")[0] == gr.skip()
     assert look.tick(NAME, "")[0].active is False
     assert look.tick("", "")[0] == gr.skip()
@@ -107,14 +107,14 @@ def test_only_the_clock_stops_the_clock(judged, engine):
 def test_as_many_values_are_shown_as_there_are_places_for_them(judged, engine):
     with gr.Blocks():
         tab = run_tab.build()
-    live = LiveViews(judged)
-    assert len(run_tab.show(judged, engine, live, NAME)) == len(tab.outputs)
-    assert len(run_tab.show(judged, engine, live, "")) == len(tab.outputs)
+    live = LiveStudies(judged)
+    assert len(run_tab.render(judged, engine, live, NAME)) == len(tab.outputs)
+    assert len(run_tab.render(judged, engine, live, "")) == len(tab.outputs)
 
 
 def test_a_study_that_cannot_run_is_an_error_on_the_page(judged, engine):
     with pytest.raises(gr.Error, match=r"no study named .*gone"):
-        run_tab.begin(judged, engine, "gone")
+        run_tab.start_run(judged, engine, "gone")
 
 
 def test_run_and_retry_name_their_price(store, tmp_path, engine):
@@ -139,7 +139,7 @@ def test_run_and_retry_name_their_price(store, tmp_path, engine):
         assert not start.visible
         assert retry.visible and retry.value == "Ask the 7 that failed again, under $0.01"
         server.schedule()
-        Look(store, engine, LiveViews(store)).retry("small", "All")
+        RunActions(store, engine, LiveStudies(store)).retry("small", "All")
         again = engine.latest("small")
         assert again is not None and again.wait(20)
         assert server.bill.totals.calls == 12 + 7
@@ -167,7 +167,7 @@ def test_failures_are_shown_by_kind_with_an_example_and_are_no_evidence(store, e
     key = store.latest("mumbling", 1)[0].ask.key
     assert html.escape(f'{{"key": "{key}"}}') in text, "an example opens Inspect"
     assert html.escape('{"status": "unreadable"}') in text, "and so do all of them"
-    picture = LiveViews(store).of("mumbling").picture()
+    picture = LiveStudies(store).for_study("mumbling").figures()
     assert picture.share.value is None
     assert picture.wins_figure and picture.wins_figure["summary"] == "No readable verdict yet."
     assert "12 unreadable" in words(show_kpis(known, picture))
@@ -176,8 +176,10 @@ def test_failures_are_shown_by_kind_with_an_example_and_are_no_evidence(store, e
 def test_the_notice_tells_what_another_rule_would_say(store, engine):
     asked(store, engine, mumbling(0.25))
     frame = store.frame("mumbling")
-    told = re.search(r"would be (\S+) %? ?instead of", words(effect(frame)).replace("\u202f", " "))
-    assert told, effect(frame)
+    told = re.search(
+        r"would be (\S+) %? ?instead of", words(tie_rule_effect(frame)).replace("\u202f", " ")
+    )
+    assert told, tie_rule_effect(frame)
     # Counted by hand: an unread reply becomes a tie, so a pair with one is kept only if both are.
     orders = frame.groupby("item", observed=True)["pick"].agg(list)
     same = 0
@@ -195,7 +197,7 @@ def test_the_notice_tells_what_another_rule_would_say(store, engine):
 
 
 def test_what_was_retried_on_the_way_is_counted_with_an_example(store, engine):
-    known = running(failures=(Failure("gpt", "HTTP 500", 14, "<b>sorry</b>"),))
+    known = running(failures=(FailureSummary("gpt", "HTTP 500", 14, "<b>sorry</b>"),))
     text = show_failures(store, known)
     assert "14 × HTTP 500" in words(text)
     assert "&lt;b&gt;sorry&lt;/b&gt;" in text
@@ -205,7 +207,7 @@ def test_what_was_retried_on_the_way_is_counted_with_an_example(store, engine):
 
 
 def test_spend_stands_against_the_budget_with_the_forecast_behind(judged):
-    text = show_kpis(running(), LiveViews(judged).of(NAME).picture())
+    text = show_kpis(running(), LiveStudies(judged).for_study(NAME).figures())
     # 0.83 of 5 dollars is 16.6 %; 1.28 at the end is 25.6 %.
     assert 'class="f" style="width:25.6%"' in text
     assert 'style="width:16.6%"' in text
@@ -215,14 +217,14 @@ def test_spend_stands_against_the_budget_with_the_forecast_behind(judged):
 
 
 def test_what_earlier_runs_spent_counts_against_the_budget(judged):
-    text = show_kpis(running(spent_before=2.0), LiveViews(judged).of(NAME).picture())
+    text = show_kpis(running(spent_before=2.0), LiveStudies(judged).for_study(NAME).figures())
     assert "$2.83 of $5.00" in words(text)
     assert "about $3.28 at the end" in words(text)
 
 
 def test_a_study_too_large_to_be_followed_says_what_its_charts_leave_out(judged):
     counts = {"planned": 1_200_000, "pending": 200_000}
-    nothing = Picture(0, Estimate(None, note="nothing asked yet"), 2, None, None, None)
+    nothing = LiveFigures(0, Estimate(None, note="nothing asked yet"), 2, None, None, None)
     text = words(show_kpis(replace(running(), counts=counts), nothing))
     assert "A study of 1,200,000 asks" in text
     assert "only what has come since this tab was first opened on it" in text
@@ -230,7 +232,7 @@ def test_a_study_too_large_to_be_followed_says_what_its_charts_leave_out(judged)
     recorded = {"planned": 600_000, "recorded": 600_000}
     text = words(show_kpis(replace(running(), counts=recorded), nothing))
     assert "A study of 600,000 verdicts, too many to draw here: see Results." in text
-    small = words(show_kpis(running(), LiveViews(judged).of(NAME).picture()))
+    small = words(show_kpis(running(), LiveStudies(judged).for_study(NAME).figures()))
     assert "was first opened" not in small
 
 
@@ -238,17 +240,17 @@ def test_a_study_too_large_to_be_followed_says_what_its_charts_leave_out(judged)
     ("wait", "told"),
     [
         (
-            Wait("gpt", "cooling", "cooling down 38 s: rate limit", 14, 0, 38.2, 16, 64),
+            JudgeWait("gpt", "cooling", "cooling down 38 s: rate limit", 14, 0, 38.2, 16, 64),
             "Cooling down. gpt: rate limit (429); 14 asks to go again in 38 s, then at most 16 at "
             "once instead of 64. Spend does not change. Go on with 8 at once",
         ),
         (
-            Wait("gpt", "retry", "retry 4 of 5: HTTP 500 (3 asks)", 3, 4),
+            JudgeWait("gpt", "retry", "retry 4 of 5: HTTP 500 (3 asks)", 3, 4),
             "Trying again. gpt: retry 4 of 5: HTTP 500 (3 asks).",
         ),
-        (Wait("gpt", "budget", "budget reached"), "Budget reached."),
-        (Wait("gpt", "stopped", "stopped: no such model"), "gpt was stopped."),
-        (Wait("gpt", "elsewhere", "3 being asked by another run"), "nothing is paid twice"),
+        (JudgeWait("gpt", "budget", "budget reached"), "Budget reached."),
+        (JudgeWait("gpt", "stopped", "stopped: no such model"), "gpt was stopped."),
+        (JudgeWait("gpt", "elsewhere", "3 being asked by another run"), "nothing is paid twice"),
     ],
 )
 def test_the_reason_for_waiting_is_always_said(wait, told):
@@ -258,7 +260,7 @@ def test_the_reason_for_waiting_is_always_said(wait, told):
 
 
 def test_judges_that_share_a_cool_down_are_told_as_one():
-    cool = Wait("gpt", "cooling", "cooling down 38 s: rate limit", 2, 0, 38.2, 16, 64)
+    cool = JudgeWait("gpt", "cooling", "cooling down 38 s: rate limit", 2, 0, 38.2, 16, 64)
     known = running(waits=(cool, cool._replace(judge="other", asks=1)))
     text = words(show_notices(known))
     assert text.count("Cooling down.") == 1
@@ -267,14 +269,14 @@ def test_judges_that_share_a_cool_down_are_told_as_one():
 
 
 def test_a_first_retry_is_a_line_and_no_box():
-    known = running(waits=(Wait("gpt", "retry", "retry 1 of 5: HTTP 500", 1, 1),))
+    known = running(waits=(JudgeWait("gpt", "retry", "retry 1 of 5: HTTP 500", 1, 1),))
     assert show_notices(known) == ""
     assert "retry 1 of 5: HTTP 500" in words(show_progress(known))
     assert "1 waiting" in words(show_progress(known))
 
 
 def test_untold_and_unpriced_calls_and_doubtful_ones_are_counted():
-    known = replace(running(untold=3, unpriced=2), doubtful=4)
+    known = replace(running(untold=3, unpriced=2), maybe_paid_twice=4)
     text = words(show_notices(known))
     assert "3 calls may have been billed" in text
     assert "2 calls went to a judge whose price is not known" in text
@@ -303,7 +305,7 @@ def test_a_reached_budget_offers_to_go_on_at_a_price_that_is_named(store, tmp_pa
         assert budget > known.spent + (known.missing.dollars or 0)
         assert f"Raise it to ${budget:.2f} for this run" in words(show_notices(known))
         event = SimpleNamespace(_data={"do": "raise", "budget": budget})
-        Look(store, engine, LiveViews(store)).act("small", "All", event)  # type: ignore[arg-type]
+        RunActions(store, engine, LiveStudies(store)).run_notice_action("small", "All", event)  # type: ignore[arg-type]
         run = engine.latest("small")
         assert run is not None and run.wait(20)
     assert store.counts("small") == {"planned": 30, "ok": 30}
@@ -321,7 +323,7 @@ def test_an_interrupted_run_says_what_is_missing(store, tmp_path, engine):
 
 def test_a_run_of_another_process_is_told_of(store, tmp_path, engine):
     save_plan(study_plan(tmp_path, [{"name": "s", "model": "simulated"}], items=8), store)
-    alive = Owner(store.owners)
+    alive = LeaseOwner(store.owners)
     there = ("id", "small", alive.id, "running", "", 1.0, None)
     store.writer.run(lambda c: c.execute("INSERT INTO runs VALUES (?,?,?,?,?,?,?)", there))
     text = words(show_notices(now(store, engine, "small")))
@@ -337,12 +339,12 @@ def test_a_refused_key_is_asked_for_and_tried_before_the_run(store, tmp_path, en
         plan = study_plan(tmp_path, [endpoint(server.base_url)], items=5)
         asked(store, engine, plan, settings=QUICK)
         known = now(store, engine, "small")
-        assert known.keyless == ("judge",)
-        look = Look(store, engine, LiveViews(store))
-        look.with_key("small", "All", "wrong-key-1234", known.key_origins[0])
+        assert known.judges_without_key == ("judge",)
+        look = RunActions(store, engine, LiveStudies(store))
+        look.test_key_and_start("small", "All", "wrong-key-1234", known.key_origins[0])
         assert "refused the API key" in warnings[0] and "wrong-key" not in warnings[0]
         assert store.counts("small")["pending"] == 5
-        shown = look.with_key("small", "All", "right-key-1234", known.key_origins[0])
+        shown = look.test_key_and_start("small", "All", "right-key-1234", known.key_origins[0])
         assert shown[-1] == "", "the box is emptied"
         run = engine.latest("small")
         assert run is not None and run.wait(20)
@@ -411,13 +413,13 @@ def test_leaving_a_judge_out_lets_the_others_go_on(store, tmp_path, engine):
 
 def test_a_quote_is_computed_once_for_each_state_of_a_study(store, tmp_path, engine):
     save_plan(study_plan(tmp_path, [{"name": "s", "model": "simulated"}], items=8), store)
-    quotes = Quotes(store)
-    first = quotes.of("small")
-    assert first[0] == Quote(8, 0.0)
-    assert quotes.of("small")[0] is first[0]
+    quotes = QuoteCache(store)
+    first = quotes.for_study("small")
+    assert first[0] == CostQuote(8, 0.0)
+    assert quotes.for_study("small")[0] is first[0]
     plan = study_plan(tmp_path, [{"name": "s", "model": "simulated"}], items=8)
     asked(store, engine, plan)
-    assert quotes.of("small")[0] == Quote(0, 0.0)
+    assert quotes.for_study("small")[0] == CostQuote(0, 0.0)
 
 
 def test_one_key_is_not_sent_to_two_hosts_nor_to_one_the_page_did_not_name(
@@ -435,9 +437,9 @@ def test_one_key_is_not_sent_to_two_hosts_nor_to_one_the_page_did_not_name(
         known = now(store, engine, "small")
         assert len(known.key_origins) == 2
         assert "Keys are needed for 2 hosts." in words(show_notices(known))
-        look = Look(store, engine, LiveViews(store))
+        look = RunActions(store, engine, LiveStudies(store))
         for origin in ("", known.key_origins[0], "https://api.openai.com"):
-            look.with_key("small", "All", "right-key-1234", origin)
+            look.test_key_and_start("small", "All", "right-key-1234", origin)
         assert len(warnings) == 3 and all("was typed for" in told for told in warnings)
         assert first.bill.totals.calls == second.bill.totals.calls == 0
 
@@ -449,7 +451,7 @@ def test_a_stored_study_sends_its_variable_after_the_notice_was_confirmed(
     with JudgeServer(api_keys={"right-key-1234"}) as server:
         judge = endpoint(server.base_url, api_key_env="SOME_KEY")
         save_plan(study_plan(tmp_path, [judge], items=2), store)
-        look = Look(store, engine, LiveViews(store))
+        look = RunActions(store, engine, LiveStudies(store))
         told = words(show_notices(now(store, engine, "small")))
         assert "This study wants to send $SOME_KEY to http://127.0.0.1" in told
         for act in (look.start, look.retry):
@@ -458,7 +460,7 @@ def test_a_stored_study_sends_its_variable_after_the_notice_was_confirmed(
         assert server.bill.totals.calls == 0
         origin = now(store, engine, "small").unconfirmed[0].origin
         asked_for = {"do": "allow", "variable": "SOME_KEY", "origin": origin}
-        look.act("small", "All", gr.EventData(None, asked_for))
+        look.run_notice_action("small", "All", gr.EventData(None, asked_for))
         assert now(store, engine, "small").unconfirmed == ()
         look.start("small", "All")
         run = engine.latest("small")

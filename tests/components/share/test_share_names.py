@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from components.share.tab import LABELS, REPORT, written
-from studies.records import Item
-from studies.study import Study
+from components.share.tab import EXPORT_LABELS, REPORT_NAME, write_export_file
+from studies.domain import Item
+from studies.spec.study import Study
 from tests.studies.small_items import ask, judged
 
 NAMES = [
@@ -23,8 +23,8 @@ def test_a_file_that_is_fetched_has_a_plain_name(name, store, tmp_path, monkeypa
     study = Study(name, baseline="x")  # AlpacaEval's leaderboard needs one
     made = [judged(ask("k", "q1"))]
     store.save_study(study, [item], (), recorded=made, plan_sha="1", only_recorded=True)
-    for form in (*LABELS, *([REPORT] if name == NAMES[0] else [])):
-        path = written(store, study.name, form)
+    for form in (*EXPORT_LABELS, *([REPORT_NAME] if name == NAMES[0] else [])):
+        path = write_export_file(store, study.name, form)
         assert path.parent.parent == tmp_path and path.is_file()
         assert len(path.name) <= 100 and path.name.count(".") == 1 and path.name[0] not in "-."
         assert set(path.name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-."), path.name

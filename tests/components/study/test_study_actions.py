@@ -7,47 +7,49 @@ from pathlib import Path
 
 import pytest
 
-from components.study import draw as study_draw
-from components.study.actions import apply
-from components.study.bench import bench
-from components.study.edit import read
-from components.study.sheet import START, View
-from studies.study import DataSpec, Study, parse
+from components.study import form_html as study_draw
+from components.study.file.lenient_study import START_YAML, FormState
+from components.study.file.yaml_edit import read_mapping
+from components.study.form_changes import apply_changes
+from components.study.plan.study_preview import build_preview
+from studies.spec.study import DataSpec, Study, parse_study
 
 HERE = Path()
 
 
-def done(text: str, *entries: dict) -> tuple[str, View]:
-    return apply(text, View(), [{"n": n, **entry} for n, entry in enumerate(entries, 1)], HERE)
+def done(text: str, *entries: dict) -> tuple[str, FormState]:
+    return apply_changes(
+        text, FormState(), [{"n": n, **entry} for n, entry in enumerate(entries, 1)], HERE
+    )
 
 
 def test_what_the_page_starts_with_is_a_study_that_can_be_run():
-    study = parse(START)
+    study = parse_study(START_YAML)
     assert (study.noise_floor, study.data.count, study.data.seed) == (0.2, 12, 7)
-    assert bench(START, HERE).plan is not None
+    assert build_preview(START_YAML, HERE).plan is not None
 
 
 def test_a_change_that_was_taken_in_is_not_done_again():
-    text, view = done(START, {"do": "add judge"})
-    again, seen = apply(text, view, [{"n": 1, "do": "add judge"}], HERE)
-    assert (again, seen.seen) == (text, 1)
-    assert len(read(again)["judges"]) == 2
+    text, view = done(START_YAML, {"do": "add judge"})
+    again, seen = apply_changes(text, view, [{"n": 1, "do": "add judge"}], HERE)
+    assert (again, seen.last_change) == (text, 1)
+    assert len(read_mapping(again)["judges"]) == 2
 
 
 def test_a_burst_of_changes_is_done_whole_and_in_order():
     text, view = done(
-        START, {"set": "data.count", "to": "40"}, {"set": "repeats", "to": "3"},
+        START_YAML, {"set": "data.count", "to": "40"}, {"set": "repeats", "to": "3"},
         {"set": "labels", "to": "crossed"}, {"set": "contestants", "to": ["precise", "padded"]},
         {"set": "data.count", "to": "41"},
     )  # fmt: skip
-    values = read(text)
+    values = read_mapping(text)
     assert (values["data"]["count"], values["repeats"], values["labels"]) == (41, 3, "crossed")
     assert values["contestants"] == ["precise", "padded"]
-    assert view.seen == 5 and not view.said
+    assert view.last_change == 5 and not view.notice_html
 
 
 def test_what_is_as_it_would_be_anyway_is_not_written():
-    text, _ = done(START, {"set": "repeats", "to": "3"}, {"set": "repeats", "to": "1"})
+    text, _ = done(START_YAML, {"set": "repeats", "to": "3"}, {"set": "repeats", "to": "1"})
     assert "repeats" not in text
 
 
@@ -63,20 +65,20 @@ def test_what_is_as_it_would_be_anyway_is_not_written():
     ],
 )
 def test_a_wrong_value_says_where_and_what_and_changes_nothing(field, value, said):
-    text, view = done(START, {"set": field, "to": value})
-    assert text == START
-    assert said in view.said
+    text, view = done(START_YAML, {"set": field, "to": value})
+    assert text == START_YAML
+    assert said in view.notice_html
 
 
 def test_a_file_that_cannot_be_read_is_not_rewritten():
     broken = "name: [\n"
     text, view = done(broken, {"set": "repeats", "to": "2"})
     assert text == broken
-    assert "cannot be changed" in view.said
+    assert "cannot be changed" in view.notice_html
 
 
 def test_a_comment_and_an_unknown_key_survive_every_click():
-    text = START + "# mine\nsponsor: us\n"
+    text = START_YAML + "# mine\nsponsor: us\n"
     made, _ = done(
         text, {"do": "preset", "preset": "visit-bench"}, {"set": "unreadable", "to": "exclude"},
         {"do": "unpark", "judge": 0}, {"do": "prompt", "prompt": "mt-bench-pair", "on": True},
@@ -93,7 +95,7 @@ def test_a_comment_and_an_unknown_key_survive_every_click():
 )
 def test_what_the_form_cannot_show_is_not_rewritten(text, entry, said):
     made, view = done(text, entry)
-    assert made == text and said in view.said
+    assert made == text and said in view.notice_html
 
 
 # --------------------------------------------------------------------------- presets
@@ -101,37 +103,41 @@ def test_what_the_form_cannot_show_is_not_rewritten(text, entry, said):
 
 def test_a_preset_is_one_word_and_what_it_sets_leaves_the_file():
     text, _ = done(
-        START, {"set": "combine", "to": "majority"}, {"do": "preset", "preset": "mt-bench"}
+        START_YAML, {"set": "combine", "to": "majority"}, {"do": "preset", "preset": "mt-bench"}
     )
-    values = read(text)
+    values = read_mapping(text)
     assert values["preset"] == "mt-bench"
     assert not {"prompts", "combine", "noise_floor"} & set(values)
-    assert parse(text).combine == "strict"
+    assert parse_study(text).combine == "strict"
 
 
 def test_a_setting_that_differs_has_a_dot_and_says_what_the_preset_has():
-    text, view = done(START, {"do": "preset", "preset": "visit-bench"})
-    assert "as published" in study_draw.protocol(bench(text, HERE), view)
-    text, view = apply(text, view, [{"n": 9, "set": "unreadable", "to": "exclude"}], HERE)
-    html = study_draw.protocol(bench(text, HERE), view)
+    text, view = done(START_YAML, {"do": "preset", "preset": "visit-bench"})
+    assert "as published" in study_draw.render_protocol(build_preview(text, HERE), view)
+    text, view = apply_changes(text, view, [{"n": 9, "set": "unreadable", "to": "exclude"}], HERE)
+    html = study_draw.render_protocol(build_preview(text, HERE), view)
     assert "1 change from the preset" in html
     assert '<span class="l changed" id="f-unreadable-l">Unreadable</span>' in html
     assert "preset: tie" in html
-    back, _ = apply(text, view, [{"n": 10, "do": "preset", "preset": "visit-bench"}], HERE)
+    back, _ = apply_changes(text, view, [{"n": 10, "do": "preset", "preset": "visit-bench"}], HERE)
     assert "unreadable" not in back
 
 
 def test_without_a_preset_the_prompts_it_brought_stay():
-    text, _ = done(START, {"do": "preset", "preset": "mt-bench"}, {"do": "preset", "preset": ""})
-    values = read(text)
+    text, _ = done(
+        START_YAML, {"do": "preset", "preset": "mt-bench"}, {"do": "preset", "preset": ""}
+    )
+    values = read_mapping(text)
     assert "preset" not in values
     assert values["prompts"] == ["mt-bench-pair", "mt-bench-single"]
 
 
 def test_a_filter_of_the_preset_can_be_taken_off():
-    text, _ = done(START, {"do": "preset", "preset": "visit-bench"}, {"set": "where", "to": ""})
-    assert read(text)["data"]["where"] == {}
-    assert parse(text).data.where == {}
+    text, _ = done(
+        START_YAML, {"do": "preset", "preset": "visit-bench"}, {"set": "where", "to": ""}
+    )
+    assert read_mapping(text)["data"]["where"] == {}
+    assert parse_study(text).data.where == {}
 
 
 # ---------------------------------------------------------------------------- judges
@@ -139,7 +145,7 @@ def test_a_filter_of_the_preset_can_be_taken_off():
 
 def test_several_judges_of_several_kinds_are_asked_at_once():
     text, view = done(
-        START, {"do": "unpark", "judge": 0}, {"do": "add judge"},
+        START_YAML, {"do": "unpark", "judge": 0}, {"do": "add judge"},
         {"set": "judge.2.base_url", "to": "http://127.0.0.1:9/v1"},
         {"set": "judge.2.model", "to": "gpt-4o"}, {"set": "judge.2.price.input", "to": "2.5"},
         {"set": "judge.2.price.output", "to": "10"}, {"set": "judge.2.vision", "to": True},
@@ -149,60 +155,64 @@ def test_several_judges_of_several_kinds_are_asked_at_once():
         {"set": "judge.2.extra_body", "to": '{"top_k": 4}'},
         {"set": "judge.1.tie_rate", "to": "0.1"},
     )  # fmt: skip
-    embedded, simulated, endpoint = parse(text).judges
+    embedded, simulated, endpoint = parse_study(text).judges
     assert (embedded.kind, simulated.kind, endpoint.kind) == ("embedded", "simulated", "endpoint")
     assert simulated.simulation["tie_rate"] == 0.1
     assert (endpoint.name, endpoint.model) == ("gpt-4o", "gpt-4o")  # called after its model
     assert endpoint.price is not None and endpoint.price.output == 10
     assert endpoint.vision and endpoint.temperature is None and endpoint.top_p == 0.9
     assert endpoint.read == "probabilities" and endpoint.extra_body == {"top_k": 4}
-    assert not view.said
+    assert not view.notice_html
 
 
 def test_a_judge_that_is_unticked_waits_and_comes_back_as_it_was():
-    text, view = done(START, {"do": "unpark", "judge": 0})
-    out, view = apply(text, view, [{"n": 2, "do": "park", "judge": 1}], HERE)
-    assert read(out) == read(START)
-    back, _ = apply(out, view, [{"n": 3, "do": "unpark", "judge": 0}], HERE)
-    assert read(back) == read(text)
+    text, view = done(START_YAML, {"do": "unpark", "judge": 0})
+    out, view = apply_changes(text, view, [{"n": 2, "do": "park", "judge": 1}], HERE)
+    assert read_mapping(out) == read_mapping(START_YAML)
+    back, _ = apply_changes(out, view, [{"n": 3, "do": "unpark", "judge": 0}], HERE)
+    assert read_mapping(back) == read_mapping(text)
 
 
 def test_a_click_on_a_card_that_is_older_than_the_file_means_its_judge_not_its_place():
     # The card of firstish, not asked, stood in the first place; now embedded stands there.
     first = {"do": "unpark", "judge": 0, "name": "firstish"}
-    text, view = done(START, first, {"do": "park", "judge": 0, "name": "embedded"})
-    again, seen = apply(text, view, [{"n": 9, **first}], HERE)
-    assert [judge.name for judge in parse(again).judges] == ["firstish"]
-    assert seen.parked == view.parked and not seen.said
-    gone, seen = apply(text, view, [{"n": 9, "do": "drop", "judge": 4, "name": "embedded"}], HERE)
-    assert seen.parked == () and gone == text
+    text, view = done(START_YAML, first, {"do": "park", "judge": 0, "name": "embedded"})
+    again, seen = apply_changes(text, view, [{"n": 9, **first}], HERE)
+    assert [judge.name for judge in parse_study(again).judges] == ["firstish"]
+    assert seen.deselected_judges == view.deselected_judges and not seen.notice_html
+    gone, seen = apply_changes(
+        text, view, [{"n": 9, "do": "drop", "judge": 4, "name": "embedded"}], HERE
+    )
+    assert seen.deselected_judges == () and gone == text
     moved = [{"n": 9, "do": "park", "judge": 1, "name": "firstish"}]
-    assert not parse(apply(text, view, moved, HERE)[0]).judges
+    assert not parse_study(apply_changes(text, view, moved, HERE)[0]).judges
 
 
 def test_what_the_judge_form_does_not_show_stays_in_the_judge():
-    text = START.replace("model: embedded}", "model: embedded, family: smol, seed: 3}")
+    text = START_YAML.replace("model: embedded}", "model: embedded, family: smol, seed: 3}")
     made, _ = done(text, {"set": "judge.0.read", "to": "text"})
-    assert read(made)["judges"] == [
+    assert read_mapping(made)["judges"] == [
         {"name": "embedded", "model": "embedded", "family": "smol", "seed": 3, "read": "text"}
     ]
 
 
 def test_another_kind_keeps_the_name():
     text, _ = done(
-        START, {"set": "judge.0.name", "to": "mine"}, {"set": "judge.0.kind", "to": "simulated"}
+        START_YAML,
+        {"set": "judge.0.name", "to": "mine"},
+        {"set": "judge.0.kind", "to": "simulated"},
     )
-    (judge,) = parse(text).judges
+    (judge,) = parse_study(text).judges
     assert (judge.name, judge.kind) == ("mine", "simulated")
 
 
 def test_the_extraction_judge_is_one_of_them_or_one_of_its_own():
-    text, _ = done(START, {"set": "extraction.judge", "to": "embedded"})
-    assert parse(text).extraction == parse(text).judges[0]
+    text, _ = done(START_YAML, {"set": "extraction.judge", "to": "embedded"})
+    assert parse_study(text).extraction == parse_study(text).judges[0]
     text, _ = done(
         text, {"set": "extraction.judge", "to": "@own"}, {"set": "extraction.model", "to": "m"}
     )
-    own = parse(text).extraction
+    own = parse_study(text).extraction
     assert own is not None and own.model == "m" and own.name == "extractor"
     text, _ = done(text, {"set": "extraction.judge", "to": ""})
     assert "extraction" not in text
@@ -213,10 +223,10 @@ def test_the_extraction_judge_is_one_of_them_or_one_of_its_own():
 
 def test_every_setting_of_a_study_file_has_a_control():
     text, view = done(
-        START, {"do": "preset", "preset": "visit-bench"}, {"set": "pairing", "to": "new"},
+        START_YAML, {"do": "preset", "preset": "visit-bench"}, {"set": "pairing", "to": "new"},
         {"do": "prompt", "prompt": "brief-options", "on": True}, {"do": "open judge", "judge": "0"},
     )  # fmt: skip
-    html = "".join(study_draw.drawn(bench(text, HERE), view, {}))
+    html = "".join(study_draw.render_form(build_preview(text, HERE), view, {}))
     elsewhere = {"judges": "add judge", "prompts": "prompt", "preset": "preset", "folder": ""}
     for name in (spec.name for spec in fields(Study)):
         if name in ("data", "extraction", "families"):
@@ -232,8 +242,8 @@ def test_every_setting_of_a_study_file_has_a_control():
 
 
 def test_every_setting_of_an_endpoint_has_a_control():
-    text, view = done(START, {"do": "add judge"})
-    html = study_draw.judges(bench(text, HERE), view, {})
+    text, view = done(START_YAML, {"do": "add judge"})
+    html = study_draw.render_judges(build_preview(text, HERE), view, {})
     for key in ("name", "kind", "base_url", "model", "api_key_env", "family", "temperature",
                 "top_p", "seed", "max_tokens", "reasoning_effort", "read", "vision", "price.input",
                 "price.output", "extra_body"):  # fmt: skip
@@ -243,9 +253,9 @@ def test_every_setting_of_an_endpoint_has_a_control():
 
 def test_every_parameter_of_a_simulated_judge_has_a_control():
     text, view = done(
-        START, {"set": "judge.0.kind", "to": "simulated"}, {"do": "open judge", "judge": "0"}
+        START_YAML, {"set": "judge.0.kind", "to": "simulated"}, {"do": "open judge", "judge": "0"}
     )
-    html = study_draw.judges(bench(text, HERE), view, {})
+    html = study_draw.render_judges(build_preview(text, HERE), view, {})
     for key in ("first_bias", "accuracy", "tie_rate", "length_preference", "self_preference",
                 "unreadable_rate", "slot_weights", "seed", "family"):  # fmt: skip
         assert f'data-field="judge.0.{key}"' in html, key

@@ -14,10 +14,10 @@ from html import unescape
 
 import pytest
 
-from components.vote.acts import act
-from studies.ballots import Voting
-from studies.store import Store
-from tests.components.vote.test_vote_acts import begin, press, state_of, study_of
+from components.vote.ballot_actions import handle_action
+from studies.store.ballots import VotingRules
+from studies.store.store import Store
+from tests.components.vote.test_vote_actions import begin, press, state_of, study_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="NOT LINUX: no limit on files")
 
@@ -63,7 +63,7 @@ def test_the_same_ballot_stays_with_what_was_typed_and_says_that_nothing_is_save
 
 def test_a_verification_a_skip_and_a_step_back_stay_too(store: Store) -> None:
     study_of(store)
-    store.set_voting("s", Voting("verify", whom="answers"))
+    store.set_voting_rules("s", VotingRules("verify", whom="answers"))
     first = begin(store)
     for asked in ({"act": "check", "follows": True}, {"act": "next"}, {"act": "undo"}):
         with full_disk():
@@ -82,7 +82,7 @@ def test_whoever_comes_while_it_is_full_can_try_again(store: Store) -> None:
     told = words_of(html)
     assert "Voting cannot go on" in told and "Try again" in told and "Voting as bob" in told
     assert "data-tried=" in html and "&quot;act&quot;: &quot;show&quot;" in html
-    assert state_of(act(store, "s", {"act": "show", "voter": "bob"}))["voter"] == "bob"
+    assert state_of(handle_action(store, "s", {"act": "show", "voter": "bob"}))["voter"] == "bob"
 
 
 def test_a_vote_that_was_saved_before_the_disk_was_full_is_said_to_be_saved(

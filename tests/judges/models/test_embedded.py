@@ -25,7 +25,7 @@ from openai import AsyncOpenAI, BadRequestError
 from openai.types.chat import ChatCompletion
 
 from judges.models import embedded, weights
-from judges.models.embedded import EmbeddedServer, EmbeddedUnavailable, shared
+from judges.models.embedded import EmbeddedServer, EmbeddedUnavailable, shared_server
 
 ROOT = Path(__file__).resolve().parents[3]
 PAIR = """Question: What do bees make?
@@ -43,7 +43,7 @@ def _absent() -> str:
     if importlib.util.find_spec("xllamacpp") is None:
         return "EMBEDDED JUDGE NOT TESTED: xllamacpp is not installed; pip install xllamacpp"
     try:
-        weights.find()
+        weights.find_weights()
     except weights.WeightsMissing as error:
         return f"EMBEDDED JUDGE NOT TESTED: {error}"
     return ""
@@ -130,8 +130,8 @@ def test_a_restart_gives_the_same_digits_and_the_same_identity(server: EmbeddedS
 
 
 def test_eight_bits_say_nearly_what_four_bits_said(server: EmbeddedServer) -> None:
-    four_bits = weights.shipped()
-    if four_bits is None or weights.find() != weights.prepared():
+    four_bits = weights.packaged_weights()
+    if four_bits is None or weights.find_weights() != weights.prepared_weights():
         pytest.skip("EMBEDDED JUDGE: needs both copies of the weights; run make weights")
     with EmbeddedServer.start(four_bits) as other:
         assert other.identity != server.identity
@@ -142,7 +142,7 @@ def test_eight_bits_say_nearly_what_four_bits_said(server: EmbeddedServer) -> No
 
 
 def test_the_identity_is_the_weights_and_no_reply_holds_a_path(server: EmbeddedServer) -> None:
-    path = weights.find()
+    path = weights.find_weights()
     assert server.identity == f"embedded:{weights.sha256_of(path)}"
     assert server.model == weights.model_name(path)
     reply = ask(server, PAIR)
@@ -184,20 +184,20 @@ def test_a_killed_parent_takes_the_child_with_it() -> None:
 
 
 def test_one_server_is_shared_ends_when_closed_and_is_then_replaced() -> None:
-    first = shared()
-    assert shared() is first
+    first = shared_server()
+    assert shared_server() is first
     assert first.alive() and answers(first.base_url)
     started = time.monotonic()
     first.close()  # closes its standard input, no more
     assert time.monotonic() - started < embedded.STOP_SECONDS  # so it was not killed
     assert not first.alive() and not answers(first.base_url)
     first.close()  # twice is harmless
-    second = shared()
+    second = shared_server()
     try:
         assert second is not first and second.alive()
         assert second.identity == first.identity
     finally:
-        embedded.close_shared()
+        embedded.close_shared_server()
     assert not second.alive()
 
 
@@ -235,7 +235,7 @@ def test_a_child_that_dies_at_the_start_gives_its_last_words(
 ) -> None:
     put_in_place_of_the_library("raise ImportError('no libgomp')", tmp_path, monkeypatch)
     with pytest.raises(EmbeddedUnavailable, match=r"code 1 .*: ImportError: no libgomp\. Run"):
-        EmbeddedServer.start(weights.find())
+        EmbeddedServer.start(weights.find_weights())
 
 
 def test_a_start_that_takes_too_long_is_given_up(
@@ -243,7 +243,7 @@ def test_a_start_that_takes_too_long_is_given_up(
 ) -> None:
     put_in_place_of_the_library("import time; time.sleep(60)", tmp_path, monkeypatch)
     with pytest.raises(EmbeddedUnavailable, match=r"did not start within 0\.2 s"):
-        EmbeddedServer.start(weights.find(), timeout=0.2)
+        EmbeddedServer.start(weights.find_weights(), timeout=0.2)
 
 
 @pytest.mark.parametrize(("chosen", "expected"), [("1", 1), ("6", 6)])
@@ -251,7 +251,7 @@ def test_the_number_of_threads_can_be_chosen(
     chosen: str, expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EVENHAND_THREADS", chosen)
-    assert embedded.threads() == expected
+    assert embedded.thread_count() == expected
 
 
 @pytest.mark.parametrize("chosen", ["0", "two", "-1"])
@@ -260,4 +260,4 @@ def test_a_senseless_number_of_threads_is_refused(
 ) -> None:
     monkeypatch.setenv("EVENHAND_THREADS", chosen)
     with pytest.raises(EmbeddedUnavailable, match="Set EVENHAND_THREADS=2"):
-        embedded.threads()
+        embedded.thread_count()

@@ -48,26 +48,28 @@ def test_a_chosen_file_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     mine = tmp_path / "mine.gguf"
     mine.touch()
     monkeypatch.setenv("EVENHAND_GGUF", str(mine))
-    assert weights.find() == mine
+    assert weights.find_weights() == mine
 
 
 def test_a_chosen_file_that_is_not_there_is_never_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EVENHAND_GGUF", "/nowhere/model.gguf")
     with pytest.raises(weights.WeightsMissing, match="unset EVENHAND_GGUF and run `make weights`"):
-        weights.find()
+        weights.find_weights()
 
 
 def test_the_prepared_copy_comes_before_the_shipped_one(own_cache: Path) -> None:
     own_cache.mkdir()
     (own_cache / weights.PREPARED_FILE).touch()
-    assert weights.find() == own_cache / weights.PREPARED_FILE
+    assert weights.find_weights() == own_cache / weights.PREPARED_FILE
 
 
 def test_the_shipped_copy_is_found_without_importing_its_package() -> None:
-    found = weights.shipped()
+    found = weights.packaged_weights()
     if found is None:
-        pytest.skip(f"WEIGHTS NOT TESTED: {weights.PACKAGE} is not installed; run make weights")
-    assert weights.find() == found
+        pytest.skip(
+            f"WEIGHTS NOT TESTED: {weights.WEIGHTS_PACKAGE} is not installed; run make weights"
+        )
+    assert weights.find_weights() == found
     assert found.suffix == ".gguf"
 
 
@@ -79,12 +81,12 @@ def test_a_copy_preloaded_from_the_hub_is_the_last_resort(
     snapshot = hub / "models--nobody--no-such-model" / "snapshots" / weights.HUB_REVISION
     snapshot.mkdir(parents=True)
     (snapshot / weights.HUB_FILE).touch()
-    assert weights.find() == snapshot / weights.HUB_FILE
+    assert weights.find_weights() == snapshot / weights.HUB_FILE
 
 
 def test_no_weights_at_all_is_one_line_with_the_command(nothing_installed: None) -> None:
     with pytest.raises(weights.WeightsMissing) as raised:
-        weights.find()
+        weights.find_weights()
     assert str(raised.value) == (
         "The embedded judge has no weights. Run `make weights`, "
         "or set EVENHAND_GGUF=/path/to/model.gguf."
@@ -174,7 +176,7 @@ def test_a_failed_preparation_leaves_nothing_behind(
     broken.write_bytes(b"GGUF but not really")
     monkeypatch.setattr(weights, "shipped", lambda: broken)
     with pytest.raises(ValueError):
-        weights.prepare()
+        weights.prepare_weights()
     assert list(own_cache.iterdir()) == []
 
 
@@ -186,7 +188,7 @@ def test_preparing_writes_once(
 ) -> None:
     a_small_gguf(tmp_path / "q4.gguf")
     monkeypatch.setattr(weights, "shipped", lambda: tmp_path / "q4.gguf")
-    target = weights.prepare()
+    target = weights.prepare_weights()
     assert target == own_cache / weights.PREPARED_FILE
     assert "is not the recorded demo's" in capsys.readouterr().out
     before = target.stat()
@@ -197,7 +199,7 @@ def test_preparing_writes_once(
 
 def test_the_prepared_weights_are_the_recorded_demos(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("EVENHAND_CACHE")
-    path = weights.prepared()
+    path = weights.prepared_weights()
     if path is None:
         pytest.skip("WEIGHTS NOT TESTED: no prepared copy; run make weights")
     assert weights.sha256_of(path) == weights.PREPARED_SHA256

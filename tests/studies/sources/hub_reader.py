@@ -13,7 +13,7 @@ from pathlib import Path
 
 from studies.errors import EvenhandError
 from studies.sources.load import load_source
-from studies.study import DataSpec
+from studies.spec.study import DataSpec
 
 
 def became(ask: dict[str, str]) -> dict[str, object]:
@@ -26,9 +26,9 @@ def became(ask: dict[str, str]) -> dict[str, object]:
     except EvenhandError as error:
         return {"error": str(error)}
     return {
-        "items": [item.id for item in found.items], "format": found.format, "why": found.why,
+        "items": [item.id for item in found.items], "format": found.format, "why": found.format_reason,
         "verdicts": len(found.judgements), "revision": found.revision, "notes": found.notes,
-        "pinned": found.pinned(spec).source, "images": [len(i.images) for i in found.items],
+        "pinned": found.pin_revision(spec).source, "images": [len(i.images) for i in found.items],
     }  # fmt: skip
 
 

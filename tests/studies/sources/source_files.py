@@ -12,9 +12,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from studies.records import Judgement
-from studies.sources.load import Loaded, load_source
-from studies.study import DataSpec
+from studies.domain import Judgement
+from studies.sources.load import LoadedSource, load_source
+from studies.spec.study import DataSpec
 
 
 def jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
@@ -38,7 +38,7 @@ def parquet(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
     return path
 
 
-def loaded(path: Path, **spec: Any) -> Loaded:
+def loaded(path: Path, **spec: Any) -> LoadedSource:
     return load_source(DataSpec(path.name, **spec), path.parent)
 
 
@@ -50,7 +50,7 @@ def said(judgement: Judgement) -> str:
     return "tie" if verdict.pick == "tie" else judgement.ask.shown[verdict.pick]
 
 
-def verdicts(of: Loaded) -> list[tuple[str, str, str]]:
+def verdicts(of: LoadedSource) -> list[tuple[str, str, str]]:
     """(judge, first shown > second shown, what was said) of every verdict, in file order."""
     return [(j.ask.judge, " > ".join(j.ask.shown), said(j)) for j in of.judgements]
 

@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hub_server import Hub, serving
 from test_source_hub import LINES, read
 
 from studies.errors import SourceError
-from studies.sources.hub_files import check_files, data_files
+from studies.sources.hub_files import card_data_files, check_files
+from tests.studies.sources.hub_server import Hub, serving
 
 SECRET = "hub-canary-77aa"
 ROWS = "".join(
@@ -108,9 +108,9 @@ def test_only_tables_of_the_dataset_itself_are_read(file):
 
 
 def test_every_path_that_a_card_names_is_seen():
-    assert list(data_files(card("data/*.jsonl").decode())) == ["data/*.jsonl"]
+    assert list(card_data_files(card("data/*.jsonl").decode())) == ["data/*.jsonl"]
     dashes = card("/y").decode().replace("configs", "license: x  # --- not the end\nconfigs", 1)
-    assert list(data_files(dashes)) == ["/y"]
+    assert list(card_data_files(dashes)) == ["/y"]
     split = "configs:\n- data_dir: d\n  data_files:\n  - {split: a, path: [x, /y]}\n"
-    assert list(data_files(split)) == ["a", "x", "/y", "d"]
-    assert list(data_files("---\n[[[\n---\n")) == list(data_files("no card")) == []
+    assert list(card_data_files(split)) == ["a", "x", "/y", "d"]
+    assert list(card_data_files("---\n[[[\n---\n")) == list(card_data_files("no card")) == []

@@ -14,12 +14,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hub_server import COMMIT, Hub, serving
 
 from studies.errors import StudyError
-from studies.sources.catalogue import CATALOGUE, KNOWN, known_set
-from studies.sources.formats import FORMATS
-from studies.sources.hub import _slice, address_of
+from studies.sources.catalogue import ALL_SETS, HUB_SETS, find_hub_set
+from studies.sources.hub import _parse_split, parse_hub_address
+from studies.sources.registry import SOURCE_FORMATS
+from tests.studies.sources.hub_server import COMMIT, Hub, serving
 
 ROOT = Path(__file__).parents[3]
 HERE = Path(__file__).parent
@@ -187,31 +187,35 @@ def test_no_network_is_a_sentence_and_quick(tmp_path: Path) -> None:
 
 
 def test_addresses_are_read_part_by_part() -> None:
-    one = address_of("hub:a/b.c:conf-1@refs/pr/3")
+    one = parse_hub_address("hub:a/b.c:conf-1@refs/pr/3")
     assert (one.repo, one.config, one.revision, one.file) == ("a/b.c", "conf-1", "refs/pr/3", "")
-    assert address_of("hub:a/b:data/x.jsonl.gz").file == "data/x.jsonl.gz"
+    assert parse_hub_address("hub:a/b:data/x.jsonl.gz").file == "data/x.jsonl.gz"
     for wrong in ("hub:a", "hub:", "hub:a/b/c", "hub:a b/c", "hub:../../etc"):
         with pytest.raises(StudyError, match="expected hub:owner/name"):
-            address_of(wrong)
+            parse_hub_address(wrong)
 
 
 def test_a_split_names_rows() -> None:
-    assert _slice("test[10:20]") == ("test", 10, 20) and _slice("test[:5]") == ("test", 0, 5)
-    assert _slice("") == ("", 0, 20_000) and _slice("dev") == ("dev", 0, 20_000)
+    assert _parse_split("test[10:20]") == ("test", 10, 20) and _parse_split("test[:5]") == (
+        "test",
+        0,
+        5,
+    )
+    assert _parse_split("") == ("", 0, 20_000) and _parse_split("dev") == ("dev", 0, 20_000)
     for wrong in ("test[5:5]", "test[", "test[a:b]"):
         with pytest.raises(StudyError, match=r"data\.split"):
-            _slice(wrong)
+            _parse_split(wrong)
 
 
 def test_the_catalogue_names_formats_licences_and_sizes() -> None:
-    assert {entry.format for entry in KNOWN} <= set(FORMATS)
-    assert all(e.licence and e.holds and e.rows and e.megabytes and e.told for e in KNOWN)
-    assert all(e.split in e.splits or not e.splits for e in KNOWN)
-    assert len({e.hub for e in CATALOGUE}) == len(CATALOGUE) == 11
-    assert {e.name for e in KNOWN} >= {
+    assert {entry.format for entry in ALL_SETS} <= set(SOURCE_FORMATS)
+    assert all(e.licence and e.holds and e.rows and e.megabytes and e.summary for e in ALL_SETS)
+    assert all(e.split in e.splits or not e.splits for e in ALL_SETS)
+    assert len({e.hub for e in HUB_SETS}) == len(HUB_SETS) == 11
+    assert {e.name for e in ALL_SETS} >= {
         "MT-Bench human judgements", "Chatbot Arena conversations", "OpenAssistant", "VisIT-Bench",
         "Creation-MMBench", "JudgeBench", "RewardBench", "LLMBar", "PRD",
     }  # fmt: skip
-    found = known_set("tatsu-lab/alpaca_eval", "alpaca_eval_gpt4_baseline.json")
+    found = find_hub_set("tatsu-lab/alpaca_eval", "alpaca_eval_gpt4_baseline.json")
     assert found is not None and found.name == "AlpacaEval baseline outputs"
-    assert known_set("nobody/nothing") is None
+    assert find_hub_set("nobody/nothing") is None

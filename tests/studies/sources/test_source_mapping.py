@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from source_files import jsonl, loaded, said, table, verdicts
 
 from studies.errors import SourceError, StudyError
-from studies.sources.detect import looks_like
-from studies.sources.formats import FORMATS
-from studies.sources.guess import guess_mapping
+from studies.files.tables import read_table
+from studies.sources.detect import matching_formats
 from studies.sources.load import load_source
-from studies.sources.tables import read_table
-from studies.study import DataSpec
+from studies.sources.mapping_guess import guess_mapping
+from studies.sources.registry import SOURCE_FORMATS
+from studies.spec.study import DataSpec
+from tests.studies.sources.source_files import jsonl, loaded, said, table, verdicts
 
 WIDE = [
     {"nr": "1", "frage": "why?", "gpt": "so", "llama": "thus", "thema": "logic"},
@@ -27,7 +27,7 @@ WIDE_MAPPING = {
 
 def test_answers_in_columns_of_their_own(tmp_path: Path) -> None:
     found = loaded(table(tmp_path / "t.csv", WIDE), mapping=WIDE_MAPPING)
-    assert found.format == "table" and "mapping of 5 columns" in found.why
+    assert found.format == "table" and "mapping of 5 columns" in found.format_reason
     assert dict(found.items[0].responses) == {"gpt": "so", "llama": "thus"}
     assert dict(found.items[1].responses) == {"gpt": "by hand"}  # an empty answer is none
     assert found.items[0].meta == {"topic": "logic"}
@@ -176,7 +176,7 @@ def test_two_formats_that_fit_are_listed_and_not_guessed(tmp_path: Path) -> None
     ) as e:
         loaded(path)
     assert str(e.value).endswith("Name one in data.format")
-    assert loaded(path, format="arena").why == "t.csv: the study says format: arena"
+    assert loaded(path, format="arena").format_reason == "t.csv: the study says format: arena"
 
 
 def test_a_format_nobody_knows_offers_the_nearest(tmp_path: Path) -> None:
@@ -192,8 +192,8 @@ def test_a_folder_of_nothing_known_lists_what_is_in_it(tmp_path: Path) -> None:
 
 def test_every_format_says_why_and_none_claims_an_empty_table(tmp_path: Path) -> None:
     path = jsonl(tmp_path / "t.jsonl", [{"nothing": 1}])
-    assert looks_like(read_table(path), path) == []
-    assert len(FORMATS) == 21 and all(form.told for form in FORMATS.values())
+    assert matching_formats(read_table(path), path) == []
+    assert len(SOURCE_FORMATS) == 21 and all(form.description for form in SOURCE_FORMATS.values())
 
 
 def test_a_split_is_for_the_hub(tmp_path: Path) -> None:

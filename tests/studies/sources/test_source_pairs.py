@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from source_files import jsonl, loaded, said, table, verdicts
 
-from metrics.wins import win_rate
+from metrics.win_rates.win_rates import win_rate
+from studies.domain import Preference
 from studies.errors import SourceError
-from studies.recorded import open_file
-from studies.records import Preference
-from studies.sources.gather import NO_ORDER
+from studies.exchange.recorded_studies import import_verdicts
+from studies.sources.builder import ORDER_NOT_RECORDED
 from studies.sources.load import load_source
-from studies.store import Store
-from studies.study import DataSpec
+from studies.spec.study import DataSpec
+from studies.store.store import Store
+from tests.studies.sources.source_files import jsonl, loaded, said, table, verdicts
 
 
 def talk(*texts: str) -> list[dict[str, str]]:
@@ -53,7 +53,7 @@ def test_arena_battles_keep_their_order_and_know_people_from_machines(tmp_path: 
     assert one.human == (Preference("expert_3", ("x", "y"), "x"),)
     assert two.id == "81-turn-2" and two.instruction == "Turn 1: q1\n\nTurn 2: q2"
     assert two.responses["y"] == "Turn 1: y1\n\nTurn 2: y2"
-    assert found.order_known and not found.off
+    assert found.order_known and not found.disabled_metrics
 
 
 def test_battles_without_texts_are_verdicts_only(tmp_path: Path) -> None:
@@ -95,8 +95,8 @@ def test_autoarena_does_not_record_its_shuffle(tmp_path: Path) -> None:
         ("recorded", "x > y", "x"),
     ]
     assert {j.ask.orders for j in found.judgements} == {0}
-    assert not found.order_known and found.off["first_share"] == NO_ORDER
-    assert "win_rate" not in found.off and len(found.items) == 1
+    assert not found.order_known and found.disabled_metrics["first_share"] == ORDER_NOT_RECORDED
+    assert "win_rate" not in found.disabled_metrics and len(found.items) == 1
 
 
 def test_autoarena_s_answers_join_on_the_prompt(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_a_fastchat_folder_has_questions_answers_and_verdicts(tmp_path: Path) ->
         jsonl(tmp_path / "model_answer" / f"{model}.jsonl", [row])
     jsonl(tmp_path / "model_judgment" / "gpt-4_pair.jsonl", [pair(("model_1", "tie"))])
     found = load_source(DataSpec("."), tmp_path)
-    assert found.format == "mt-bench" and "files of answers (2)" in found.why
+    assert found.format == "mt-bench" and "files of answers (2)" in found.format_reason
     one, two = found.items
     assert (one.id, one.category, one.reference) == ("081", "writing", "r1")
     assert dict(one.responses) == {"x": "x1", "y": "y1"}
@@ -216,7 +216,7 @@ def test_alpaca_eval_s_weighted_preferences_keep_their_probabilities(
     tmp_path: Path, store: Store
 ) -> None:
     path = whole(tmp_path / "a.json", [annotation(value) for value in (1.2, 1.9, 2)])
-    found = open_file(store, path, "mine")
+    found = import_verdicts(store, path, "mine")
     # b is output_2 and stands first in the alphabet: its probabilities are preference - 1.
     likely = [j.verdict.label_probabilities for j in found.judgements if j.verdict]
     assert likely == [pytest.approx(p) for p in ((0.2, 0.8), (0.9, 0.1), (1.0, 0.0))]
@@ -288,8 +288,8 @@ def test_llm_comparator_s_scores_are_positive_for_a_and_un_flipped(tmp_path: Pat
     ]
     assert [j.ask.orders for j in found.judgements] == [2, 2, 1, 0]
     assert [j.verdict.margin for j in found.judgements if j.verdict] == [2, 1, 0, 1]
-    assert not found.order_known and not found.off
-    assert f"1 of 4 verdicts: {NO_ORDER}" in found.notes
+    assert not found.order_known and not found.disabled_metrics
+    assert f"1 of 4 verdicts: {ORDER_NOT_RECORDED}" in found.notes
 
 
 def test_judgebench_s_second_decision_is_in_the_labels_it_was_shown(tmp_path: Path) -> None:

@@ -7,15 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from source_files import jsonl, loaded, table
 
-from judges.prompt import context_text
+from judges.rendering.prompt import context_text
+from studies.domain import AnswerCheck
 from studies.errors import SourceError
-from studies.records import Check
-from studies.sources import creation_mmbench
-from studies.sources.creation_mmbench import CATEGORY_OF, TASKS, criteria_of, query
-from studies.sources.load import cut, load_source
-from studies.study import DataSpec
+from studies.sources.formats import creation_mmbench
+from studies.sources.formats.creation_mmbench import (
+    CATEGORY_BY_TASK,
+    TASKS_BY_CATEGORY,
+    build_query,
+    parse_criteria,
+)
+from studies.sources.load import load_source, select_slice
+from studies.spec.study import DataSpec
+from tests.studies.sources.source_files import jsonl, loaded, table
 
 SITE = "https://pictures.example/"
 
@@ -88,9 +93,9 @@ def test_a_folder_joins_its_answer_files_and_says_how(visit: Path) -> None:
 def test_the_reference_is_what_people_verified(visit: Path) -> None:
     items = load_source(DataSpec("single_image.csv"), visit).items
     assert [item.reference for item in items[:2]] == ["right: one", ""]
-    assert items[0].checks == (Check("visit-bench", "@reference", True, None),)
-    assert items[1].checks == (Check("visit-bench", "@reference", False, "caption"),)
-    kept = cut(items, DataSpec(where={"checks.follows": ("true",)}))
+    assert items[0].checks == (AnswerCheck("visit-bench", "@reference", True, None),)
+    assert items[1].checks == (AnswerCheck("visit-bench", "@reference", False, "caption"),)
+    kept = select_slice(items, DataSpec(where={"checks.follows": ("true",)}))
     assert [item.id for item in kept] == ["visit-0001", "visit-0003", "visit-0004"]
     assert items[0].meta == {"images": "single", "skill": "Recipes"}
 
@@ -145,8 +150,10 @@ def test_replies_are_named_by_their_rank_and_stay_in_file_order(tmp_path: Path) 
     assert first.human[0].ranks == {"rank-1": 1, "rank-2": 2, "rank-3": 3}
     assert first.human[0].shown is None and first.instruction == "turn 0"
     assert second.instruction == "User: turn 0\n\nAssistant: turn 1\n\nUser: turn 2"
-    assert [i.id for i in cut(found.items, DataSpec(options=3))] == ["p1"]
-    assert [i.id for i in cut(found.items, DataSpec(where={"meta.turns": ("1",)}))] == ["p1"]
+    assert [i.id for i in select_slice(found.items, DataSpec(options=3))] == ["p1"]
+    assert [i.id for i in select_slice(found.items, DataSpec(where={"meta.turns": ("1",)}))] == [
+        "p1"
+    ]
 
 
 def test_trees_and_flat_messages_give_the_same_items(tmp_path: Path) -> None:
@@ -225,7 +232,7 @@ def test_the_query_template_is_built_from_its_parts(tmp_path: Path) -> None:
     (blind,) = loaded(path, split="text-only").items
     assert blind.instruction.startswith(asked) and blind.instruction.endswith("A kitchen.")
     assert blind.images == () and blind.context == ""
-    assert query("", "", "Say it.", "") == "Say it."
+    assert build_query("", "", "Say it.", "") == "Say it."
 
 
 def test_the_text_only_variant_needs_a_description(tmp_path: Path) -> None:
@@ -236,13 +243,13 @@ def test_the_text_only_variant_needs_a_description(tmp_path: Path) -> None:
 
 def test_the_51_tasks_are_in_four_categories() -> None:
     # The paper: 8, 18, 19 and 6 tasks.
-    assert {name: len(tasks) for name, tasks in TASKS.items()} == {
+    assert {name: len(tasks) for name, tasks in TASKS_BY_CATEGORY.items()} == {
         "Literary Writing": 8,
         "Common Functional Writing": 18,
         "Professional Functional Writing": 19,
         "Creative Multimodal Understanding": 6,
     }
-    assert len(CATEGORY_OF) == 51
+    assert len(CATEGORY_BY_TASK) == 51
 
 
 @pytest.mark.parametrize(
@@ -256,11 +263,11 @@ def test_the_51_tasks_are_in_four_categories() -> None:
 )
 def test_criteria_that_are_no_plain_dict_are_refused_and_never_run(cell: str) -> None:
     with pytest.raises(SourceError, match=r"row 1: column 'criteria'"):
-        criteria_of(cell, "row 1")
+        parse_criteria(cell, "row 1")
 
 
 def test_criteria_without_words_are_none_and_plain_text_is_subjective() -> None:
-    assert criteria_of("{'subjective': 'x', 'visual': '\\\\'}", "") == {"subjective": "x"}
-    assert criteria_of("be kind", "") == {"subjective": "be kind"}
-    assert criteria_of(None, "") == {}
-    assert creation_mmbench.MOST_LITERAL == 200_000
+    assert parse_criteria("{'subjective': 'x', 'visual': '\\\\'}", "") == {"subjective": "x"}
+    assert parse_criteria("be kind", "") == {"subjective": "be kind"}
+    assert parse_criteria(None, "") == {}
+    assert creation_mmbench.MAX_LITERAL_CHARS == 200_000

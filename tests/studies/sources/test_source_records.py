@@ -8,27 +8,27 @@ from pathlib import Path
 from time import process_time
 
 import pytest
-from source_files import picks
 
-from metrics import position
-from metrics.summary import measure
-from studies.recorded import open_file
-from studies.records import Judgement
-from studies.sources.load import Loaded, cut, load_source
-from studies.store import Store
-from studies.study import DataSpec
+from metrics.position import position_measures
+from metrics.summary.summary import summarise_frame
+from studies.domain import Judgement
+from studies.exchange.recorded_studies import import_verdicts
+from studies.sources.load import LoadedSource, load_source, select_slice
+from studies.spec.study import DataSpec
+from studies.store.store import Store
+from tests.studies.sources.source_files import picks
 
 pytestmark = pytest.mark.records
 
 
-def real(records: Path, source: str, **spec: object) -> Loaded:
+def real(records: Path, source: str, **spec: object) -> LoadedSource:
     return load_source(DataSpec(source, **spec), records)  # type: ignore[arg-type]
 
 
 def test_visit_bench_has_578_items_of_which_529_are_verified(records: Path) -> None:
     found = real(records, "visit")
     assert len(found.items) == 578 and found.format == "visit-bench"
-    assert len(cut(found.items, DataSpec(where={"checks.follows": ("true",)}))) == 529
+    assert len(select_slice(found.items, DataSpec(where={"checks.follows": ("true",)}))) == 529
     assert found.join is not None
     missing = {f.contestant: (f.column, f.missing, f.empty) for f in found.join.files}
     assert missing == {
@@ -46,7 +46,7 @@ def test_visit_bench_has_578_items_of_which_529_are_verified(records: Path) -> N
 def test_oasst_has_117_items_with_three_options_and_27_with_four(records: Path) -> None:
     items = real(records, "oasst/ranked.jsonl").items
     assert len(items) == 155
-    assert [len(cut(items, DataSpec(options=n))) for n in (3, 4)] == [117, 27]
+    assert [len(select_slice(items, DataSpec(options=n))) for n in (3, 4)] == [117, 27]
     assert all(len(set(item.human[0].ranks.values())) == len(item.responses) for item in items)
 
 
@@ -61,7 +61,7 @@ PRD = {  # flips, toward first, toward second, first : tie : second, as data/REA
 
 def test_prd_opens_in_seconds_with_the_published_counts(records: Path, store: Store) -> None:
     began = process_time()
-    found = open_file(store, "prd", folder=records)
+    found = import_verdicts(store, "prd", folder=records)
     frame = store.frame("prd")
     assert process_time() - began < 10  # some 3 s of one core
     counts = Counter(j.ask.judge.split(":")[0] for j in found.judgements)
@@ -69,12 +69,12 @@ def test_prd_opens_in_seconds_with_the_published_counts(records: Path, store: St
     assert "18 verdicts come with an empty reply; they count as recorded" in found.notes
     for judge, (flips, first, second, slots) in PRD.items():
         rows = frame[frame["judge"] == judge]
-        lean = position.flip_counts(rows)
+        lean = position_measures.flip_counts(rows)
         assert (lean["pairs"], lean["flips"]) == (800, flips), judge
         assert (lean["toward_first"], lean["toward_second"]) == (first, second), judge
         said = picks(j for j in found.judgements if j.ask.judge == judge)
         assert (said[0], said["tie"], said[1]) == slots, judge
-    agreed = measure(frame[frame["judge"].isin(["gpt-4", "human:vote1", "human:vote2",
+    agreed = summarise_frame(frame[frame["judge"].isin(["gpt-4", "human:vote1", "human:vote2",
                                                 "human:vote3"])], quick=True)  # fmt: skip
     assert agreed["agreement"]["people"]["gpt-4"]["agreement"]["value"] == 0.643125
 
@@ -135,8 +135,8 @@ def test_evalica_s_battles_come_in_file_order(records: Path) -> None:
 
 
 def test_elo_of_the_opened_battles_is_the_golden_one(records: Path, store: Store) -> None:
-    open_file(store, "evalica/food.csv", "food", folder=records)
-    elo = measure(store.frame("food"), quick=True)["elo"]
+    import_verdicts(store, "evalica/food.csv", "food", folder=records)
+    elo = summarise_frame(store.frame("food"), quick=True)["elo"]
     golden = dict(
         line.split(",")[1:]
         for line in (records / "evalica" / "food-golden.csv").read_text().splitlines()

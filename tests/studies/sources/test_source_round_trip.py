@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from source_files import loaded, parquet
 
-from studies.exports import export
-from studies.keys import keyed
-from studies.recorded import open_file, read_judgements
-from studies.records import STATUSES, Ask, Item, Judgement, Preference, Usage, Verdict
-from studies.sources.native import item_to
-from studies.store import Store
-from studies.study import DataSpec, Study
+from studies.domain import STATUSES, Ask, Item, Judgement, Preference, Usage, Verdict
+from studies.exchange.export import write_export
+from studies.exchange.recorded_studies import import_verdicts, read_exported_judgements
+from studies.files.items import dump_item
+from studies.recorded_keys import assign_recorded_keys
+from studies.spec.study import DataSpec, Study
+from studies.store.store import Store
+from tests.studies.sources.source_files import loaded, parquet
 
 NAMES = ("model-x", "modèle y", "z|z", "@reference")
 words = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x1f\0"), max_size=20)
@@ -49,7 +49,7 @@ def judgements(draw: Callable[..., Any]) -> Judgement:
 
 def distinct(made: list[Judgement]) -> list[Judgement]:
     """One judgement a key: a store holds each once."""
-    return list({j.ask.key: j for j in keyed("out", made)}.values())
+    return list({j.ask.key: j for j in assign_recorded_keys("out", made)}.values())
 
 
 @pytest.mark.parametrize("format", ["jsonl", "parquet"])
@@ -64,11 +64,11 @@ def test_what_is_exported_is_imported_as_it_was(
     items = [Item(id, "why?", {"model-x": "so"}) for id in ("q1", "q2")]
     store.save_study(Study("out"), items, (), recorded=wanted, only_recorded=True)
     path = folder / f"judgements.{format}"
-    assert export(store, "out", format, path) == len(wanted)
-    export(store, "out", "items", folder / "items.jsonl")
-    assert read_judgements(path, "out") == wanted
+    assert write_export(store, "out", format, path) == len(wanted)
+    write_export(store, "out", "items", folder / "items.jsonl")
+    assert read_exported_judgements(path, "out") == wanted
     spec = DataSpec(path.name, files={"items": "items.jsonl"})
-    open_file(store, spec, "in", folder=folder)
+    import_verdicts(store, spec, "in", folder=folder)
     back = [replace(j, ask=replace(j.ask, key="")) for j in store.judgements("in")]
     assert back == [replace(j, ask=replace(j.ask, key="")) for j in wanted]
     assert store.items("in") == {
@@ -81,7 +81,7 @@ def test_judgements_without_their_items_still_open(store: Store, tmp_path: Path)
     ask = Ask("k", "q1", "j", "p", ("x", "y"), ("A", "B"), orders=2)
     path = tmp_path / "j.jsonl"
     path.write_text(json.dumps(asdict(Judgement(ask, "ok", Verdict(0)))), encoding="utf-8")
-    found = open_file(store, path, "mine")
+    found = import_verdicts(store, path, "mine")
     assert "no questions and answers in the file" in found.notes[0]
     assert store.items("mine")["q1"].responses == {}
     assert store.frame("mine")["pick"].tolist() == [0]
@@ -99,7 +99,7 @@ def test_items_come_back_from_parquet_though_its_rows_have_every_key(tmp_path: P
         Item("q2", "how?", {"z": "by hand"}, human=(Preference("bob", None, None,
              ranks={"z": 1}),)),
     ]  # fmt: skip
-    path = parquet(tmp_path / "items.parquet", [item_to(item) for item in items])
+    path = parquet(tmp_path / "items.parquet", [dump_item(item) for item in items])
     assert loaded(path).items == items
 
 
@@ -113,7 +113,9 @@ def test_arena_mt_bench_and_comparator_files_of_ours_are_read_back(
             for names, winner in zip(shown, winners, strict=True)
             for pick in [names.index(winner)]]  # fmt: skip
     items = [Item(q, f"{q}?", {"x": "sx", "y": "sy"}, "maths") for q in ("q1", "q2")]
-    store.save_study(Study("out"), items, (), recorded=keyed("out", made), only_recorded=True)
+    store.save_study(
+        Study("out"), items, (), recorded=assign_recorded_keys("out", made), only_recorded=True
+    )
 
     def said(found: Any) -> set[tuple[str, tuple[str, ...], str]]:
         return {(j.ask.judge, j.ask.shown, j.ask.shown[j.verdict.pick]) for j in found.judgements}
@@ -121,7 +123,7 @@ def test_arena_mt_bench_and_comparator_files_of_ours_are_read_back(
     wanted = [{("gpt", j.ask.shown, j.ask.shown[j.verdict.pick]) for j in made}]  # type: ignore[union-attr,index]
     for format, ending in (("arena", "csv"), ("mt-bench", "jsonl"), ("llm-comparator", "json")):
         path = tmp_path / f"out.{ending}"
-        export(store, "out", format, path)
+        write_export(store, "out", format, path)
         found = loaded(path)
         assert found.format == format and len(found.judgements) == 4, format
         assert [said(found)] == wanted, format

@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from source_files import jsonl, loaded, parquet, table
 
 from studies.errors import SourceError
-from studies.sources.caps import PUBLIC
-from studies.sources.tables import check_size, read_table, text_of
+from studies.files.read_limits import PUBLIC_LIMITS
+from studies.files.tables import check_file_size, read_table, text_of
+from tests.studies.sources.source_files import jsonl, loaded, parquet, table
 
 ROWS = [{"left": "x", "right": "y", "winner": "left"}, {"left": "y", "right": "x", "winner": "tie"}]
 
@@ -117,7 +117,7 @@ def test_a_file_over_the_cap_is_refused_before_it_is_read(
         out.truncate(301 << 20)
     assert "big.csv: 301 MB; at most 300 MB are read." in refused(path)
     monkeypatch.setenv("EVENHAND_MAX_FILE_MB", "400")
-    check_size(path)  # the owner of the machine may raise it
+    check_file_size(path)  # the owner of the machine may raise it
 
 
 def test_a_parquet_that_unpacks_to_gigabytes_is_refused_by_its_size(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_a_line_that_does_not_end_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EVENHAND_PUBLIC", "1")
-    (tmp_path / "a.jsonl").write_bytes(b'{"a": "' + b"x" * PUBLIC.line_bytes)
+    (tmp_path / "a.jsonl").write_bytes(b'{"a": "' + b"x" * PUBLIC_LIMITS.line_bytes)
     assert "a line longer than" in refused(tmp_path / "a.jsonl")
 
 

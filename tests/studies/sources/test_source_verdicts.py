@@ -10,18 +10,18 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from source_files import loaded
 
-from metrics import position
+from metrics.position import position_measures
+from studies.domain import Ask, Item, Judgement, Verdict
 from studies.errors import SourceError
-from studies.exports import export
-from studies.frame import frame_from_battles
-from studies.keys import keyed
-from studies.recorded import open_file, read_judgements
-from studies.records import Ask, Item, Judgement, Verdict
-from studies.shards import Outcome, write_shard
-from studies.store import Store
-from studies.study import DataSpec, Study
+from studies.exchange.export import write_export
+from studies.exchange.recorded_studies import import_verdicts, read_exported_judgements
+from studies.files.shards import AskOutcome, write_shard
+from studies.frames.frame import frame_from_battles
+from studies.recorded_keys import assign_recorded_keys
+from studies.spec.study import DataSpec, Study
+from studies.store.store import Store
+from tests.studies.sources.source_files import loaded
 
 ASK = Ask("k", "q1", "j", "pairs", ("x", "y"), ("A", "B"), orders=2)
 SWAPPED = replace(ASK, key="s", shown=("y", "x"))
@@ -64,13 +64,13 @@ def test_a_reply_that_was_not_read_needs_no_verdict(tmp_path: Path, status: str)
 
 
 def test_a_shard_whose_pick_no_slot_has_is_refused(store: Store, tmp_path: Path) -> None:
-    write_shard(tmp_path / "a.parquet", [Outcome(Judgement(ASK, "ok", Verdict(1)))])
-    write_shard(tmp_path / "b.parquet", [Outcome(Judgement(SWAPPED, "ok", Verdict(2)))])
+    write_shard(tmp_path / "a.parquet", [AskOutcome(Judgement(ASK, "ok", Verdict(1)))])
+    write_shard(tmp_path / "b.parquet", [AskOutcome(Judgement(SWAPPED, "ok", Verdict(2)))])
     with pytest.raises(SourceError, match=r"b\.parquet: not judgements: pick is 2"):
-        open_file(store, DataSpec(str(tmp_path)), "wrong")
+        import_verdicts(store, DataSpec(str(tmp_path)), "wrong")
     (tmp_path / "b.parquet").unlink()
-    write_shard(tmp_path / "b.parquet", [Outcome(Judgement(SWAPPED, "ok", Verdict("tie")))])
-    open_file(store, DataSpec(str(tmp_path)), "right")
+    write_shard(tmp_path / "b.parquet", [AskOutcome(Judgement(SWAPPED, "ok", Verdict("tie")))])
+    import_verdicts(store, DataSpec(str(tmp_path)), "right")
     assert sorted(store.frame("right")["pick"]) == [-1, 1]
 
 
@@ -78,12 +78,14 @@ def test_a_judgement_that_is_there_twice_counts_once(store: Store, tmp_path: Pat
     # An export put together with itself; and a third line that says otherwise: the first counts.
     both = [row({"pick": 0}), row({"pick": 1}, shown=("y", "x"))]
     path = lines(tmp_path / "j.jsonl", *both, *both, row({"pick": 1}))
-    assert len(read_judgements(path, "s")) == 2
-    found = open_file(store, path, "twice")
+    assert len(read_exported_judgements(path, "s")) == 2
+    found = import_verdicts(store, path, "twice")
     assert "3 judgements are there twice: the first of them counts" in found.notes
     frame = store.frame("twice")
     assert frame["pick"].tolist() == [0, 1]
-    assert position.consistency(frame).n == 1 and position.noise_floor(frame).n == 0
+    assert (
+        position_measures.consistency(frame).n == 1 and position_measures.noise_floor(frame).n == 0
+    )
 
 
 def test_much_better_in_a_mapped_table_keeps_its_margin(tmp_path: Path) -> None:
@@ -118,7 +120,7 @@ MIXED = [
 
 @pytest.fixture
 def mixed(store: Store) -> Store:
-    made = keyed("mixed", MIXED)
+    made = assign_recorded_keys("mixed", MIXED)
     store.save_study(Study("mixed"), ITEMS, (), recorded=made, only_recorded=True)
     return store
 
@@ -127,7 +129,7 @@ def test_scores_of_two_answers_are_nobody_s_win_in_llm_comparator(
     mixed: Store, tmp_path: Path
 ) -> None:
     # x won once; the factuality scores picked nobody, and −1 would say that y won.
-    export(mixed, "mixed", "llm-comparator", tmp_path / "c.json")
+    write_export(mixed, "mixed", "llm-comparator", tmp_path / "c.json")
     (example,) = json.loads((tmp_path / "c.json").read_text("utf-8"))["examples"]
     assert example["score"] == 1.0
     assert [rating["score"] for rating in example["individual_rater_scores"]] == [1.0]
@@ -136,7 +138,7 @@ def test_scores_of_two_answers_are_nobody_s_win_in_llm_comparator(
 def test_scores_of_two_answers_are_no_failed_games_in_pair_files(
     mixed: Store, tmp_path: Path
 ) -> None:
-    assert export(mixed, "mixed", "mt-bench", tmp_path / "p.jsonl") == 1
+    assert write_export(mixed, "mixed", "mt-bench", tmp_path / "p.jsonl") == 1
     (game,) = map(json.loads, (tmp_path / "p.jsonl").read_text("utf-8").splitlines())
     assert (game["judge"][1], game["g1_winner"], game["g2_winner"]) == ("pairs", "model_1", "error")
 
@@ -144,7 +146,7 @@ def test_scores_of_two_answers_are_no_failed_games_in_pair_files(
 def test_battles_of_ours_come_back_with_their_prompt_and_no_invented_question(
     mixed: Store, tmp_path: Path
 ) -> None:
-    export(mixed, "mixed", "arena", tmp_path / "b.csv")
+    write_export(mixed, "mixed", "arena", tmp_path / "b.csv")
     found = loaded(tmp_path / "b.csv")
     assert [(j.ask.prompt, j.ask.item) for j in found.judgements] == [("pairs", "q1")]
     assert found.items[0].instruction == ""
@@ -155,7 +157,9 @@ def unknown_order(store: Store) -> Store:
             for k in range(4)]  # fmt: skip
     items = [Item(f"q{k}", "Why?", {"x": "so", "y": "thus"}) for k in range(4)]
     study = Study("unknown")
-    store.save_study(study, items, (), recorded=keyed("unknown", made), only_recorded=True)
+    store.save_study(
+        study, items, (), recorded=assign_recorded_keys("unknown", made), only_recorded=True
+    )
     return store
 
 
@@ -164,18 +168,18 @@ def test_an_order_that_nobody_knows_is_not_made_up_on_the_way_out(
     store: Store, tmp_path: Path, format: str, ending: str
 ) -> None:
     path = tmp_path / f"out.{ending}"
-    assert export(unknown_order(store), "unknown", format, path) == 4
+    assert write_export(unknown_order(store), "unknown", format, path) == 4
     found = loaded(path)
     assert [j.ask.orders for j in found.judgements] == [0] * 4 and not found.order_known
     assert [j.verdict.pick for j in found.judgements if j.verdict] == [0, 1, 0, 1]
 
 
 def test_metrics_take_no_place_from_battles_of_unknown_order(store: Store, tmp_path: Path) -> None:
-    export(unknown_order(store), "unknown", "arena", tmp_path / "b.csv")
+    write_export(unknown_order(store), "unknown", "arena", tmp_path / "b.csv")
     frame = frame_from_battles(pd.read_csv(tmp_path / "b.csv", dtype=str))
-    got = position.first_share(frame)
+    got = position_measures.first_share(frame)
     assert got.value is None and "which answer was shown first" in got.note
-    assert export(store, "unknown", "mt-bench", tmp_path / "p.jsonl") == 0  # neither game
+    assert write_export(store, "unknown", "mt-bench", tmp_path / "p.jsonl") == 0  # neither game
 
 
 def test_a_battle_without_a_name_is_an_error(tmp_path: Path) -> None:
@@ -186,9 +190,9 @@ def test_a_battle_without_a_name_is_an_error(tmp_path: Path) -> None:
 
 def test_what_was_not_read_has_no_slot_in_the_flat_table(store: Store, tmp_path: Path) -> None:
     # Label probabilities below one half: a pick may be there, but it is no verdict.
-    made = keyed("s", [Judgement(ASK, "unreadable", Verdict(1, label_mass=0.4))])
+    made = assign_recorded_keys("s", [Judgement(ASK, "unreadable", Verdict(1, label_mass=0.4))])
     store.save_study(Study("s"), ITEMS, (), recorded=made, only_recorded=True)
-    export(store, "s", "csv", tmp_path / "flat.csv")
+    write_export(store, "s", "csv", tmp_path / "flat.csv")
     with (tmp_path / "flat.csv").open(encoding="utf-8", newline="") as out:
         (line,) = csv.DictReader(out)
     assert (line["status"], line["slot"], line["picked"], line["margin"]) == (
@@ -197,7 +201,7 @@ def test_what_was_not_read_has_no_slot_in_the_flat_table(store: Store, tmp_path:
 
 
 def test_an_unread_reply_has_no_margin_in_the_flat_table(mixed: Store, tmp_path: Path) -> None:
-    export(mixed, "mixed", "csv", tmp_path / "flat.csv")
+    write_export(mixed, "mixed", "csv", tmp_path / "flat.csv")
     with (tmp_path / "flat.csv").open(encoding="utf-8", newline="") as out:
         margins = [(line["prompt"], line["status"], line["margin"]) for line in csv.DictReader(out)]
     assert margins == [("pairs", "ok", "1"), ("pairs", "unreadable", ""), ("facts", "ok", ""),

@@ -6,15 +6,15 @@ from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
-from source_files import jsonl
 
-from judges.plan import make_plan, save_plan
-from metrics.summary import measure
-from studies.records import Ask, Item, Judgement, Preference
-from studies.sources.gather import ORDER_UNKNOWN
-from studies.store import Store
-from studies.study import parse
-from studies.votes import has_votes, votes_of
+from judges.planning.plan import make_plan, save_plan
+from metrics.summary.summary import summarise_frame
+from studies.domain import Ask, Item, Judgement, Preference
+from studies.people.item_votes import has_votes, votes_as_judgements
+from studies.sources.builder import ORDER_UNKNOWN
+from studies.spec.study import parse_study
+from studies.store.store import Store
+from tests.studies.sources.source_files import jsonl
 
 
 def item(*human: Preference, names: str = "xyz") -> Item:
@@ -32,7 +32,7 @@ def told(votes: list[Judgement]) -> list[tuple[str, str, object, int]]:
 
 
 def test_a_vote_keeps_the_order_it_was_given_in() -> None:
-    votes = votes_of([item(Preference("ann", ("y", "x"), "x", 2))], "study")
+    votes = votes_as_judgements([item(Preference("ann", ("y", "x"), "x", 2))], "study")
     assert told(votes) == [("human:ann", "yx", 1, 1)]
     verdict = votes[0].verdict
     assert verdict is not None and verdict.margin == 2
@@ -40,23 +40,25 @@ def test_a_vote_keeps_the_order_it_was_given_in() -> None:
 
 
 def test_without_an_order_names_stand_in_alphabetical_order_and_say_nothing_of_place() -> None:
-    votes = votes_of([item(Preference("ann", None, "y"), names="yx")], "study")
+    votes = votes_as_judgements([item(Preference("ann", None, "y"), names="yx")], "study")
     assert told(votes) == [("human:ann", "xy", 1, ORDER_UNKNOWN)]
 
 
 def test_the_design_of_the_data_is_no_person() -> None:
     designed = item(Preference("by-design", None, "x"))
-    assert votes_of([designed], "study") == [] and not has_votes([designed])
+    assert votes_as_judgements([designed], "study") == [] and not has_votes([designed])
     assert has_votes([item(Preference("ann", None, "x"))])
 
 
 def test_a_ranking_is_what_it_says_about_the_answers_that_are_asked_about() -> None:
     ranked = item(Preference("ann", None, None, ranks={"x": 2, "y": 1, "z": 3}))
     # Nothing is asked: the best of all. All three are shown: the same.
-    assert told(votes_of([ranked], "s")) == [("human:ann", "xyz", 1, 0)]
-    assert told(votes_of([ranked], "s", asks("zxy", "xyz"))) == [("human:ann", "xyz", 1, 0)]
+    assert told(votes_as_judgements([ranked], "s")) == [("human:ann", "xyz", 1, 0)]
+    assert told(votes_as_judgements([ranked], "s", asks("zxy", "xyz"))) == [
+        ("human:ann", "xyz", 1, 0)
+    ]
     # Pairs are asked: one preference for each.
-    assert told(votes_of([ranked], "s", asks("xy", "yx", "xz"))) == [
+    assert told(votes_as_judgements([ranked], "s", asks("xy", "yx", "xz"))) == [
         ("human:ann", "xy", 1, 0),
         ("human:ann", "xz", 0, 0),
     ]
@@ -64,7 +66,7 @@ def test_a_ranking_is_what_it_says_about_the_answers_that_are_asked_about() -> N
 
 def test_equal_ranks_are_a_tie() -> None:
     ranked = item(Preference("ann", None, None, ranks={"x": 1, "y": 1, "z": 2}))
-    assert told(votes_of([ranked], "s", asks("xy", "xyz", "xz"))) == [
+    assert told(votes_as_judgements([ranked], "s", asks("xy", "xyz", "xz"))) == [
         ("human:ann", "xy", "tie", 0),
         ("human:ann", "xyz", "tie", 0),
         ("human:ann", "xz", 0, 0),
@@ -73,33 +75,33 @@ def test_equal_ranks_are_a_tie() -> None:
 
 def test_a_pick_out_of_three_says_nothing_about_the_other_two() -> None:
     picked = item(Preference("ann", ("z", "x", "y"), "x"))
-    assert told(votes_of([picked], "s", asks("xy", "yz"))) == [("human:ann", "xy", 0, 0)]
-    assert told(votes_of([picked], "s")) == [("human:ann", "zxy", 1, 1)]
+    assert told(votes_as_judgements([picked], "s", asks("xy", "yz"))) == [("human:ann", "xy", 0, 0)]
+    assert told(votes_as_judgements([picked], "s")) == [("human:ann", "zxy", 1, 1)]
 
 
 def test_votes_on_what_nobody_is_asked_about_are_left_out() -> None:
     other = item(Preference("ann", ("x", "z"), "x"))
-    assert votes_of([other], "s", asks("xy")) == []
+    assert votes_as_judgements([other], "s", asks("xy")) == []
 
 
 def test_an_answer_to_another_question_is_worse_than_any() -> None:
     ranked = item(Preference("ann", None, None, ranks={"x": 2, "y": 1, "z": 3}))
     shown = ("@unrelated", "x", "z")
-    (vote,) = votes_of([ranked], "s", [Ask("k", "q1", "j", "p", shown, ("1", "2", "3"))])
+    (vote,) = votes_as_judgements([ranked], "s", [Ask("k", "q1", "j", "p", shown, ("1", "2", "3"))])
     assert told([vote]) == [("human:ann", "@unrelatedxz", 1, 0)]
 
 
 def test_who_votes_twice_is_a_repeat_and_two_orders_are_two() -> None:
     same = Preference("ann", ("x", "y"), "x")
-    votes = votes_of([item(same, same, Preference("ann", ("y", "x"), "y"))], "s")
+    votes = votes_as_judgements([item(same, same, Preference("ann", ("y", "x"), "y"))], "s")
     assert [(v.ask.repeat, v.ask.orders) for v in votes] == [(0, 2), (1, 2), (0, 2)]
     assert len({v.ask.key for v in votes}) == 3
 
 
 def test_people_whose_verdicts_the_file_holds_are_not_counted_twice() -> None:
     one = item(Preference("ann", ("x", "y"), "x"), Preference("bob", ("x", "y"), "y"))
-    anns = [v for v in votes_of([one], "s") if v.ask.judge == "human:ann"]
-    assert [v.ask.judge for v in votes_of([one], "s", besides=anns)] == ["human:bob"]
+    anns = [v for v in votes_as_judgements([one], "s") if v.ask.judge == "human:ann"]
+    assert [v.ask.judge for v in votes_as_judgements([one], "s", besides=anns)] == ["human:bob"]
 
 
 @given(st.permutations(["x", "y", "z"]), st.permutations(["x", "y", "z"]))
@@ -107,8 +109,10 @@ def test_a_vote_says_the_same_whatever_the_order_it_was_given_in(
     shown: list[str], ranking: list[str]
 ) -> None:
     ranks = {name: place for place, name in enumerate(ranking, 1)}
-    by_rank = votes_of([item(Preference("a", None, None, ranks=ranks))], "s", asks("".join(shown)))
-    by_pick = votes_of([item(Preference("a", tuple(shown), ranking[0]))], "s")
+    by_rank = votes_as_judgements(
+        [item(Preference("a", None, None, ranks=ranks))], "s", asks("".join(shown))
+    )
+    by_pick = votes_as_judgements([item(Preference("a", tuple(shown), ranking[0]))], "s")
     best = [v.ask.shown[v.verdict.pick] for v in (*by_rank, *by_pick) if v.verdict]  # type: ignore[index]
     assert best == [ranking[0]] * 2
 
@@ -130,7 +134,7 @@ def test_a_live_study_holds_the_votes_of_its_items(store: Store, tmp_path: Path)
     ann = {"judge": "ann", "shown": ["x", "y"], "picked": "x"}
     bob = {"judge": "bob", "shown": None, "picked": "y"}
     jsonl(tmp_path / "items.jsonl", [line("q1", ann, bob), line("q2", ann)])
-    plan = make_plan(parse(STUDY, folder=tmp_path))
+    plan = make_plan(parse_study(STUDY, folder=tmp_path))
     save_plan(plan, store)
     people = [j for j in store.judgements("mine") if j.ask.judge.startswith("human:")]
     assert [(j.ask.item, j.ask.judge) for j in people] == [
@@ -151,7 +155,7 @@ def test_a_person_is_held_against_the_others_and_never_against_themselves(
     # q1: ann x; bob, cem y. q2: only ann voted, so there is nobody to hold her against.
     three = (vote("ann", "x"), vote("bob", "y"), vote("cem", "y"))
     jsonl(tmp_path / "items.jsonl", [line("q1", *three), line("q2", vote("ann", "x"))])
-    save_plan(make_plan(parse(STUDY, folder=tmp_path)), store)
+    save_plan(make_plan(parse_study(STUDY, folder=tmp_path)), store)
     frame = store.frame("mine").set_index(["item", "judge"])["truth"]
     assert frame["q1", "human:ann"] == 1  # bob and cem say y
     assert frame["q1", "human:bob"] == -1  # ann says x, cem y: a tie
@@ -166,5 +170,5 @@ def test_results_can_show_agreement_with_people(store: Store, tmp_path: Path) ->
     (tmp_path / "study.yaml").write_text(STUDY, encoding="utf-8")
     assert main(["run", str(tmp_path / "study.yaml"), "--store", str(store.path)]) == 0
     # A judge whose accuracy is 1 follows the human majority, which is x everywhere.
-    shown = measure(store.frame("mine"), quick=True)
+    shown = summarise_frame(store.frame("mine"), quick=True)
     assert shown["agreement"]["people"]["sim"]["agreement"]["value"] == 1

@@ -1,0 +1,176 @@
+"""Ratings as battles come in: lines, the band over orders, and where both are heading."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from components.charts.figure_parts import (
+    Figure,
+    annotation,
+    band_trace,
+    make_axis,
+    make_figure,
+    make_layout,
+    shorten,
+    spread_labels,
+    thin_indices,
+    value_range,
+    vertical_line,
+)
+from components.html.csv_table import CsvCell, CsvTable, csv_table
+from components.html.format import count, escape_plot, number
+from components.html.palette import PALETTE_SIZE, contestant_colour, contestant_dash
+
+
+def elo_curve_figure(
+    battles: Sequence[int],
+    curves: Mapping[str, Sequence[float]],
+    *,
+    band: Mapping[str, tuple[Sequence[float], Sequence[float]]] | None = None,
+    limits: Mapping[str, float] | None = None,
+    at: int | None = None,
+    lines: bool = True,
+    replay: bool = False,
+    height: int = 380,
+    revision: str = "elo",
+) -> Figure:
+    """Ratings as battles come in: one order as lines, the band over shuffled orders behind them.
+
+    Contestants keep the order of `curves`, which gives them their colours. `limits` are the
+    Bradley-Terry ratings the curves run to; `at` is a place to mark. With `replay` the page puts a
+    scrubber under the plot and says the values there.
+    """
+    keep = thin_indices(len(battles))
+    x = [battles[i] for i in keep]
+    names = list(curves)
+    thin = {name: [curves[name][i] for i in keep] for name in names}
+    bands = {
+        name: ([low[i] for i in keep], [high[i] for i in keep])
+        for name, (low, high) in (band or {}).items()
+    }
+    ends = [[limits[name]] for name in names if limits and name in limits]
+    sides = [side for pair in bands.values() for side in pair]
+    low, high = value_range([*thin.values(), *sides, *ends])
+    data = [
+        band_trace(x, *map(_round_all, bands[name]), contestant_colour(names.index(name)), 0.13)
+        for name in bands
+    ]
+    if lines:
+        data += [_curve_trace(x, thin[name], name, index) for index, name in enumerate(names)]
+    end = x[-1] if x else 1
+    labels = _end_labels(thin if lines else _band_middles(bands), end, (low, high), height)
+    shapes = [
+        _limit_line(limits[name], names.index(name)) for name in names if limits and name in limits
+    ]
+    if at is not None:
+        shapes.append(vertical_line(at, "var(--ink)"))
+    layout = make_layout(
+        height=height,
+        right=_label_width(names),
+        revision=revision,
+        hovermode="x unified",
+        annotations=labels,
+        shapes=shapes,
+        xaxis=make_axis(
+            title="battles",
+            range=[0, max(end, 1)],
+            tickformat=",d",
+            dtick=1 if end < 6 else None,
+            unifiedhovertitle={"text": "after <b>%{x:,d}</b> battles"},
+            showgrid=False,
+        ),
+        yaxis=make_axis(tickformat=",d", range=[low, high]),
+    )
+    figure = make_figure(
+        data, layout, _elo_summary(thin, end), {"xaxis.nticks": 3, "yaxis.nticks": 4},
+        _elo_table(x, thin, bands, limits or {}) if bands or limits else None,
+    )  # fmt: skip
+    return {**figure, "replay": "battles"} if replay and lines else figure
+
+
+def _elo_table(
+    x: Sequence[int],
+    curves: Mapping[str, Sequence[float]],
+    bands: Mapping[str, tuple[Sequence[float], Sequence[float]]],
+    limits: Mapping[str, float],
+) -> CsvTable:
+    """Every point of every line, with its band and where it is heading."""
+    rows: list[list[CsvCell]] = []
+    for name, values in curves.items():
+        low, high = bands.get(name, ((), ()))
+        for place, value in enumerate(values):
+            band = (low[place], high[place]) if len(low) else (None, None)
+            rows.append([name, x[place], value, *band, limits.get(name)])
+    columns = ["contestant", "battles", "elo", "order_low", "order_high", "bradley_terry"]
+    return csv_table(columns, rows)
+
+
+def _round_all(values: Sequence[float]) -> list[float]:
+    """A hundredth of a point is far below a pixel, and half of the bytes."""
+    return [round(value, 2) for value in values]
+
+
+def _curve_trace(x: list[int], y: list[float], name: str, index: int) -> dict[str, Any]:
+    return {
+        "x": x,
+        "y": _round_all(y),
+        "mode": "lines",
+        "name": escape_plot(name),
+        "line": {
+            "color": contestant_colour(index),
+            "width": 3 if index < PALETTE_SIZE else 1.5,
+            "dash": contestant_dash(index),
+        },
+        "meta": {"contestant": name},
+        "hovertemplate": "%{y:,.0f}",
+    }
+
+
+def _limit_line(rating: float, index: int) -> dict[str, Any]:
+    return {
+        "type": "line",
+        "xref": "paper",
+        "x0": 0,
+        "x1": 1,
+        "layer": "below",
+        "y0": rating,
+        "y1": rating,
+        "line": {"color": contestant_colour(index), "width": 1, "dash": "dot"},
+    }
+
+
+def _band_middles(bands: Mapping[str, tuple[list[float], list[float]]]) -> dict[str, list[float]]:
+    return {name: [(low[-1] + high[-1]) / 2] for name, (low, high) in bands.items() if low}
+
+
+def _end_labels(
+    curves: Mapping[str, Sequence[float]], end: float, extent: tuple[float, float], height: int
+) -> list[dict[str, Any]]:
+    """Dot in the line's colour, rating and name in ink: coloured text would be too pale to read."""
+    labels = [
+        {
+            **annotation(
+                f'<span style="color:{contestant_colour(index)}">\u25cf</span> '
+                f"<b>{number(values[-1])}</b> {escape_plot(shorten(name, 18))}"
+            ),
+            "x": end,
+            "xanchor": "left",
+            "xshift": 6,
+            "y": values[-1],
+        }
+        for index, (name, values) in enumerate(curves.items())
+        if values and index < PALETTE_SIZE
+    ]
+    spread_labels(labels, extent, height)
+    return labels
+
+
+def _label_width(names: Sequence[str]) -> int:
+    longest = max((len(shorten(name, 18)) for name in names[:PALETTE_SIZE]), default=0)
+    return min(190, 72 + round(7.4 * longest))
+
+
+def _elo_summary(curves: Mapping[str, Sequence[float]], end: float) -> str:
+    ends = ", ".join(f"{name} {number(v[-1])}" for name, v in curves.items() if len(v))
+    return f"Elo after {count(int(end))} battles: {ends}." if ends else "No battles yet."

@@ -1,0 +1,30 @@
+"""Figures as plain dicts from finished numbers: no data access, no gradio, no Plotly import.
+
+Colours are CSS variables ("var(--first)", "alpha(var(--c1), 0.13)"); the page resolves them and
+draws again when the theme changes. `narrow` holds layout changes for boxes under 480 px; `summary`
+is read to those who cannot see the plot; `table` is what a reader downloads as CSV. Text from data
+goes through `safe_plot`; `customdata`, `meta` and `table` stay raw: they are never drawn.
+"""
+
+from components.charts.elo_chart import elo_curve_figure
+from components.charts.figure_parts import MAX_POINTS, Figure
+from components.charts.forest_chart import ForestRow, forest_figure, win_rate_figure
+from components.charts.live_share_chart import SharePoint, live_share_figure
+from components.charts.slot_histogram import SlotRow, slot_histogram_figure
+from components.html.palette import PALETTE_SIZE, contestant_colour, contestant_dash
+
+__all__ = [
+    "MAX_POINTS",
+    "PALETTE_SIZE",
+    "Figure",
+    "ForestRow",
+    "SharePoint",
+    "SlotRow",
+    "contestant_colour",
+    "contestant_dash",
+    "elo_curve_figure",
+    "forest_figure",
+    "live_share_figure",
+    "slot_histogram_figure",
+    "win_rate_figure",
+]

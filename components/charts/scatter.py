@@ -1,0 +1,135 @@
+"""Small scatter plots side by side: the same models under two benchmarks, with the fitted line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from components.charts.figure_parts import (
+    Figure,
+    annotation,
+    empty_figure,
+    make_axis,
+    make_figure,
+    make_layout,
+)
+from components.html.format import escape_plot, is_known, number
+
+PLOTS_PER_ROW: Final = 3
+PLOT_HEIGHT: Final = 250
+NARROW_PLOT_HEIGHT: Final = 230
+_COLUMN_GAP: Final = 0.09
+
+
+@dataclass(frozen=True, slots=True)
+class ScatterPlot:
+    """One plot: points (name, x, y), what the axes are, a line of numbers over it."""
+
+    points: Sequence[tuple[str, float, float]]
+    x: str
+    y: str
+    title: str
+
+
+def scatter_figure(
+    plots: Sequence[ScatterPlot], *, select: str = "contestant", revision: str = "scatter"
+) -> Figure:
+    """Up to three in a row, one below the other on a phone. A click opens a model's judgements."""
+    shown = [plot for plot in plots if plot.points]
+    if not shown:
+        return empty_figure("No benchmark has a model in common with this study.", 120)
+    rows = -(-len(shown) // PLOTS_PER_ROW)
+    data, axes, notes, narrow = [], {}, [], {}
+    across = min(PLOTS_PER_ROW, len(shown))
+    for place, plot in enumerate(shown):
+        wide = _plot_domains(place, across, rows, PLOT_HEIGHT)
+        tall = _plot_domains(place, 1, len(shown), NARROW_PLOT_HEIGHT)
+        end = "" if place == 0 else str(place + 1)
+        data += _plot_traces(plot, end, select)
+        axes[f"xaxis{end}"] = make_axis(
+            escape_plot(plot.x), domain=wide[0], anchor=f"y{end}", nticks=4
+        )
+        axes[f"yaxis{end}"] = make_axis(
+            escape_plot(plot.y), domain=wide[1], anchor=f"x{end}", nticks=4
+        )
+        narrow |= {f"xaxis{end}.domain": tall[0], f"yaxis{end}.domain": tall[1]}
+        notes.append(_plot_title(plot, wide))
+    narrow["height"] = NARROW_PLOT_HEIGHT * len(shown) + 40
+    narrow["annotations"] = [
+        _plot_title(plot, _plot_domains(place, 1, len(shown), NARROW_PLOT_HEIGHT))
+        for place, plot in enumerate(shown)
+    ]
+    layout = make_layout(
+        height=PLOT_HEIGHT * rows + 40,
+        revision=revision,
+        left=56,
+        top=28,
+        annotations=notes,
+        **axes,
+    )
+    return make_figure(data, layout, _scatter_summary(shown), narrow)
+
+
+def _plot_domains(
+    place: int, across: int, rows: int, height: int
+) -> tuple[list[float], list[float]]:
+    """Where a plot stands: [left, right], [bottom, top], as shares of the figure."""
+    column, row = place % across, place // across
+    wide = (1 - _COLUMN_GAP * (across - 1)) / across
+    room = 70 / (height * rows)
+    tall = (1 - room * (rows - 1)) / rows
+    left = column * (wide + _COLUMN_GAP)
+    top = 1 - row * (tall + room)
+    return [left, left + wide], [max(top - tall, 0.0), top]
+
+
+def _plot_traces(plot: ScatterPlot, end: str, select: str) -> list[dict[str, Any]]:
+    names, x, y = zip(*plot.points, strict=True)
+    on: Mapping[str, str] = {"xaxis": f"x{end}", "yaxis": f"y{end}"}
+    marks = {
+        **on,
+        "mode": "markers",
+        "x": list(x),
+        "y": list(y),
+        "marker": {"size": 10, "color": "var(--ink)"},
+        "customdata": [{select: who} for who in names],
+        "hovertext": [
+            f"<b>{escape_plot(who)}</b><br>{escape_plot(plot.x)} {number(a, 2)}<br>"
+            f"{escape_plot(plot.y)} {number(b, 2)}"
+            for who, a, b in plot.points
+        ],
+        "hovertemplate": "%{hovertext}<extra></extra>",
+    }
+    line = _fit_line(x, y)
+    return [marks] if line is None else [{**on, **line}, marks]
+
+
+def _fit_line(x: Sequence[float], y: Sequence[float]) -> dict[str, Any] | None:
+    """Least squares, drawn over the range of x; none where x does not vary."""
+    if len(x) < 3 or np.ptp(x) == 0:
+        return None
+    slope, start = np.polyfit(x, y, 1)
+    if not (is_known(slope) and is_known(start)):
+        return None
+    ends = [min(x), max(x)]
+    return {
+        "mode": "lines",
+        "x": ends,
+        "y": [float(start + slope * end) for end in ends],
+        "line": {"color": "var(--ink-3)", "width": 2, "dash": "dash"},
+        "hoverinfo": "skip",
+    }
+
+
+def _plot_title(plot: ScatterPlot, domains: tuple[list[float], list[float]]) -> dict[str, Any]:
+    return {
+        **annotation(escape_plot(plot.title)), "xref": "paper", "yref": "paper", "x": domains[0][0],
+        "y": domains[1][1], "xanchor": "left", "yanchor": "bottom", "yshift": 4,
+    }  # fmt: skip
+
+
+def _scatter_summary(plots: Sequence[ScatterPlot]) -> str:
+    return "; ".join(f"{plot.y} against {plot.x}: {plot.title}" for plot in plots)

@@ -1,0 +1,226 @@
+"""Which slot is chosen: bars whose chance line is straight, ties in a column of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from components.charts.figure_parts import (
+    Figure,
+    add_name_labels,
+    annotation,
+    error_bars,
+    hidden_row_axis,
+    horizontal_line,
+    hover_card,
+    make_axis,
+    make_figure,
+    make_layout,
+    right_annotation,
+    side_annotation,
+    vertical_line,
+)
+from components.html.csv_table import CsvCell, CsvTable, estimates_table
+from components.html.format import count, is_known, number, percent, share
+from studies.domain import Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class SlotRow:
+    """How often one judge chose each slot: shares of its decisive verdicts, and its ties."""
+
+    name: str
+    shares: Sequence[Estimate]
+    ties: Estimate | None = None
+    select: Any = None
+
+
+def slot_colour(slot: int) -> str:
+    return ("var(--first)", "var(--second)")[slot] if slot < 2 else "var(--ink-3)"
+
+
+def slot_name(slot: int) -> str:
+    """1st, 2nd, 3rd, 4th …"""
+    return f"{slot + 1}{('st', 'nd', 'rd')[slot] if slot < 3 else 'th'}"
+
+
+def slot_histogram_figure(
+    rows: Sequence[SlotRow], *, chance: float | None = None, height: int | None = None
+) -> Figure:
+    """Which slot is chosen: shares of decisive verdicts, so that chance is one straight line.
+
+    Two slots: a pair of bars a judge, ties in a column at the right. More slots, one judge:
+    upright bars, first blue, second orange, later ones grey.
+    """
+    slots = max((len(row.shares) for row in rows), default=2)
+    chance = 1 / slots if chance is None else chance
+    if slots > 2 and len(rows) == 1:
+        return _upright_slots(rows[0], chance, height or 300)
+    return _paired_slots(rows, slots, chance, height)
+
+
+def _paired_slots(rows: Sequence[SlotRow], slots: int, chance: float, height: int | None) -> Figure:
+    step = 0.8 / slots
+    data, notes = [], []
+    for slot in range(slots):
+        places = [place + (slot - (slots - 1) / 2) * step for place in range(len(rows))]
+        data.append(_slot_bars(rows, slot, places, step))
+        for place, row in zip(places, rows, strict=True):
+            notes += _bar_labels(row, slot, place, chance)
+    notes += [_tie_label(place, row) for place, row in enumerate(rows) if row.ties]
+    if any(row.ties for row in rows):
+        notes.append({**side_annotation(1, "ties", "var(--ink-3)"), "yref": "paper", "yshift": 12})
+    room, notes, narrow = add_name_labels([row.name for row in rows], notes)
+    layout = make_layout(
+        height=height or (55 if slots == 2 else 19 * slots) * max(len(rows), 1) + 22 + 30,
+        left=room,
+        right=52,
+        top=22,
+        bottom=30,
+        revision="slots",
+        annotations=notes,
+        shapes=[vertical_line(chance, "var(--ink-3)", "dash")],
+        dragmode=False,
+        bargap=0,
+        xaxis=make_axis(
+            range=[0, 1.04],
+            tickvals=[0, chance, 1],
+            ticktext=["0", number(100 * chance), "100"],
+            showgrid=False,
+            showline=False,
+            fixedrange=True,
+        ),
+        yaxis=hidden_row_axis(len(rows)),
+    )
+    return make_figure(data, layout, _slot_summary(rows), narrow, _slot_table(rows))
+
+
+def _slot_bars(
+    rows: Sequence[SlotRow], slot: int, places: Sequence[float], step: float
+) -> dict[str, Any]:
+    estimates = [_slot_share(row, slot) for row in rows]
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "x": [estimate.value for estimate in estimates],
+        "y": list(places),
+        "width": step * 0.82,
+        "marker": {"color": slot_colour(slot), "cornerradius": 3},
+        "error_x": error_bars(estimates, 2),
+        "customdata": [row.select or {"judge": row.name, "slot": slot} for row in rows],
+        "hovertext": [
+            hover_card(
+                percent(estimate, n=False),
+                f"{row.name}, shown {_ordinal_word(slot)}",
+                f"of {count(estimate.n, 'decisive verdict')}",
+            )
+            for row, estimate in zip(rows, estimates, strict=True)
+        ],
+        "hovertemplate": "%{hovertext}<extra></extra>",
+    }
+
+
+def _upright_slots(row: SlotRow, chance: float, height: int) -> Figure:
+    estimates = list(row.shares)
+    slots = list(range(len(estimates)))
+    tops = [max(e.high or 0, e.value or 0) for e in estimates]
+    top = max([*tops, chance]) * 1.18
+    bars = {
+        "type": "bar",
+        "x": slots,
+        "y": [estimate.value for estimate in estimates],
+        "width": 0.76,
+        "marker": {"color": [slot_colour(slot) for slot in slots], "cornerradius": 3},
+        "error_y": error_bars(estimates, 2),
+        "customdata": [row.select or {"judge": row.name, "slot": slot} for slot in slots],
+        "hovertext": [
+            hover_card(
+                percent(e, n=False), f"{row.name}, shown {_ordinal_word(i)}", f"n {count(e.n)}"
+            )
+            for i, e in enumerate(estimates)
+        ],
+        "hovertemplate": "%{hovertext}<extra></extra>",
+    }
+    notes = [
+        {
+            **annotation(f"<b>{number(100 * (estimate.value or 0))}</b>"),
+            "x": slot,
+            "y": tops[slot],
+            "yshift": 11,
+            "bgcolor": "var(--surface)",
+            "borderpad": 1,
+        }
+        for slot, estimate in enumerate(estimates)
+        if is_known(estimate.value)
+    ]
+    notes.append(
+        right_annotation(chance, f"1/{len(slots)}: {number(100 * chance)}", "var(--ink-3)")
+    )
+    layout = make_layout(
+        height=height,
+        left=36,
+        right=64,
+        bottom=30,
+        revision="slots",
+        annotations=notes,
+        shapes=[horizontal_line(chance)],
+        dragmode=False,
+        xaxis=make_axis(
+            tickvals=slots,
+            ticktext=[slot_name(slot) for slot in slots],
+            range=[-0.6, len(slots) - 0.4],
+            showgrid=False,
+            fixedrange=True,
+        ),
+        yaxis=make_axis(
+            range=[0, top],
+            tickvals=[0, 0.25, 0.5, 0.75, 1],
+            ticktext=["0", "25", "50", "75", "100"],
+            showline=False,
+            fixedrange=True,
+        ),
+    )
+    return make_figure([bars], layout, _slot_summary([row]), None, _slot_table([row]))
+
+
+def _slot_table(rows: Sequence[SlotRow]) -> CsvTable:
+    entries: list[tuple[list[CsvCell], Estimate | None]] = []
+    for row in rows:
+        name = row.name.replace("\n", ", ")
+        entries += [([name, slot_name(slot)], one) for slot, one in enumerate(row.shares)]
+        entries.append(([name, "tie"], row.ties))
+    return estimates_table(["row", "slot"], entries)
+
+
+def _slot_share(row: SlotRow, slot: int) -> Estimate:
+    return row.shares[slot] if slot < len(row.shares) else Estimate(None)
+
+
+def _bar_labels(row: SlotRow, slot: int, place: float, chance: float) -> list[dict[str, Any]]:
+    estimate = _slot_share(row, slot)
+    if estimate.value is None:
+        return []
+    end = max(estimate.high or estimate.value, estimate.value)
+    # A number just short of the chance line would be struck through by it.
+    end = chance if chance - 0.12 < end < chance else end
+    text = f"<b>{number(100 * estimate.value)}</b>"
+    return [{**annotation(text), "x": end, "y": place, "xanchor": "left", "xshift": 7}]
+
+
+def _tie_label(place: float, row: SlotRow) -> dict[str, Any]:
+    value = row.ties.value if row.ties else None
+    return side_annotation(place, number(None if value is None else 100 * value), "var(--ink-2)")
+
+
+def _ordinal_word(slot: int) -> str:
+    return ("first", "second", "third")[slot] if slot < 3 else slot_name(slot)
+
+
+def _slot_summary(rows: Sequence[SlotRow]) -> str:
+    parts = [
+        f"{row.name}: "
+        + ", ".join(f"{slot_name(i)} {share(e.value, 0)}" for i, e in enumerate(row.shares))
+        for row in rows
+    ]
+    return "; ".join(parts) or "No decisive verdicts yet."

@@ -1,0 +1,111 @@
+"""Which rows a results panel has: one for each judge and prompt that was asked, and its words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from metrics.agreement.pairwise_agreement import PEOPLE
+from studies.domain import HUMAN_PREFIX
+from studies.frames.frame import SEP, SUSPECT_COLUMN
+
+ALL_CHOICE = "all"
+STUDY_RULE: Final = "as the study says"
+COUNTING_RULES: Final[dict[str, tuple[str, str]]] = {
+    "each order counts": ("pooled", "exclude"),
+    "2–0 wins, else a tie": ("strict", "exclude"),
+    "majority of the orders": ("majority", "exclude"),
+    "2–0 wins, unreadable is a tie": ("strict", "tie"),
+}
+"""What a reader can choose -> (combine, unreadable), as in a study file."""
+
+
+WITH_SUSPECTS: Final = "with"
+WITHOUT_SUSPECTS: Final = "without"
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What the reader looks at; `all` leaves a field open."""
+
+    judge: str = ALL_CHOICE
+    prompt: str = ALL_CHOICE
+    category: str = ALL_CHOICE
+    contestants: tuple[str, ...] = ()
+    """None: everyone. One: its battles. Several: battles among them."""
+    rule: str = STUDY_RULE
+    suspects: str = WITH_SUSPECTS
+    """Whether judgements of answers that speak to the judge count (studies.texts.injection)."""
+
+    def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
+        kept = pd.Series(True, index=frame.index)
+        for column in ("judge", "prompt", "category"):
+            value = getattr(self, column)
+            if value != ALL_CHOICE:
+                kept &= frame[column] == value
+        if self.contestants:
+            kept &= self._contestant_mask(frame)
+        if self.suspects == WITHOUT_SUSPECTS and SUSPECT_COLUMN in frame:
+            kept &= ~frame[SUSPECT_COLUMN]
+        rows = frame.copy(deep=False) if kept.all() else frame[kept]
+        for column in ("judge", "prompt", "category", "item"):
+            rows = rows.assign(**{column: rows[column].cat.remove_unused_categories()})
+        return rows
+
+    def _contestant_mask(self, frame: pd.DataFrame) -> np.ndarray:
+        chosen = set(self.contestants)
+        shown = frame["shown"].cat
+        sets = [set(str(text).split(SEP)) for text in shown.categories]
+        fits = [names >= chosen if len(chosen) == 1 else names <= chosen for names in sets]
+        return np.array([*fits, False])[shown.codes.to_numpy()]
+
+
+def machine_rows(frame: pd.DataFrame) -> pd.DataFrame:
+    """People are judges too, but not in these panels, unless nobody else is in view."""
+    human = _human_mask(frame)
+    return frame if human.all() else frame[~human]
+
+
+def people_as_judge(frame: pd.DataFrame) -> pd.DataFrame:
+    """A whole study's rows; where nobody but people judged, they are its one judge."""
+    if frame.empty or not _human_mask(frame).all():
+        return frame
+    codes = np.zeros(len(frame), np.int8)
+    return frame.assign(judge=pd.Categorical.from_codes(codes, pd.Index([PEOPLE], dtype="str")))
+
+
+def _human_mask(frame: pd.DataFrame) -> np.ndarray:
+    judge = frame["judge"].cat
+    human = np.array([str(name).startswith(HUMAN_PREFIX) for name in judge.categories], bool)
+    return human[judge.codes.to_numpy()] if len(human) else np.zeros(len(frame), bool)
+
+
+def row_names(frame: pd.DataFrame) -> dict[tuple[str, str], str]:
+    """(judge, prompt) -> the shortest name that tells it from the others."""
+    return short_names(list(frame.groupby(["judge", "prompt"], observed=True).size().index))
+
+
+def short_names(cells: Sequence[tuple[str, ...]]) -> dict[tuple[str, str], str]:
+    """The same from the judges and prompts themselves."""
+    judges = {judge for judge, _ in cells}
+    prompts = {prompt for _, prompt in cells}
+    named = {}
+    for judge, prompt in cells:
+        if len(judges) == 1 and len(prompts) > 1:
+            named[judge, prompt] = str(prompt)
+        else:
+            named[judge, prompt] = str(judge) if len(prompts) == 1 else f"{judge}, {prompt}"
+    return named
+
+
+def filter_choices(frame: pd.DataFrame, column: str) -> list[str]:
+    return [ALL_CHOICE, *sorted(str(value) for value in frame[column].unique() if str(value))]
+
+
+def shown_contestants(frame: pd.DataFrame) -> list[str]:
+    """Everyone who was shown to a judge."""
+    return sorted({name for text in frame["shown"].unique() for name in str(text).split(SEP)})

@@ -1,0 +1,33 @@
+"""Which other studies a study's results look at: those of the same data, and how they stand."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from studies.errors import EvenhandError
+from studies.spec.study import parse_study
+from studies.store.store import Store
+
+StudyVersion = tuple[str, tuple[str, int]]
+
+
+def related_studies(store: Store, name: str) -> tuple[StudyVersion, ...]:
+    """(study, version) of every other study that asks about the same source.
+
+    Contrasts and protocols compare studies of one source; a run of any other changes nothing here.
+    """
+    sources = {
+        one: _data_source(text) for one, text in store.read("SELECT name, yaml FROM studies")
+    }
+    mine = sources.pop(name, "")
+    return tuple(
+        (one, store.version(one)) for one, source in sorted(sources.items()) if source == mine
+    )
+
+
+@lru_cache(maxsize=1024)
+def _data_source(text: str) -> str:
+    try:
+        return parse_study(text).data.source
+    except EvenhandError:
+        return ""

@@ -1,0 +1,29 @@
+"""The numbers behind a chart as a plain table: what a reader downloads as CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from studies.domain import Estimate
+
+CsvCell = str | float | int | None
+CsvTable = dict[str, Any]
+ESTIMATE_COLUMNS: Final = ("value", "low", "high", "n", "items", "unit", "note")
+
+
+def csv_table(columns: Sequence[str], rows: Iterable[Sequence[CsvCell]]) -> CsvTable:
+    """As it travels to the page; text stays raw, the page escapes it for the spreadsheet."""
+    return {"columns": list(columns), "rows": [list(row) for row in rows]}
+
+
+def estimates_table(
+    names: Sequence[str], entries: Iterable[tuple[Sequence[CsvCell], Estimate | None]]
+) -> CsvTable:
+    """One line an estimate: what it is of, then value, interval, n, items, unit and note."""
+    rows = [[*who, *_estimate_values(one)] for who, one in entries if one is not None]
+    return csv_table([*names, *ESTIMATE_COLUMNS], rows)
+
+
+def _estimate_values(one: Estimate) -> list[CsvCell]:
+    return [one.value, one.low, one.high, one.n, one.items, one.unit, one.note]

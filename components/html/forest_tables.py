@@ -1,0 +1,229 @@
+"""Tables with a forest or bars in each row: the first visit, flips, the leaderboard."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from components.html.csv_table import CsvCell, CsvTable, estimates_table
+from components.html.forest_cells import Axis, axis_html, forest_html, value_html
+from components.html.format import (
+    DASH,
+    NARROW_SPACE,
+    approximate_count,
+    attributes,
+    count,
+    escape,
+    inline_markup,
+    interval,
+    is_known,
+    number,
+    share,
+)
+from components.html.palette import PALETTE_SIZE, contestant_dash
+from components.html.pieces import (
+    Action,
+    LegendMark,
+    button_html,
+    no_difference_badge,
+    panel_html,
+    rich_link,
+    wrap,
+)
+from studies.domain import Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class FirstVisitRow:
+    """The embedded judge under one prompt and label scheme."""
+
+    prompt: str
+    labels: str
+    consistency: Estimate
+    meaning: str
+    select: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class FlipRow:
+    """Flips of one judge: toward the answer shown first and toward the second."""
+
+    judge: str
+    first: int
+    second: int
+    finding: str
+    select: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderRow:
+    """One contestant of a leaderboard; `colour` is its place in the palette, from 0."""
+
+    name: str
+    rank: tuple[int, int]
+    rating: Estimate
+    win_rate: Estimate | None = None
+    above_next: Estimate | None = None
+    battles: int | None = None
+    people: float | None = None
+    colour: int = 0
+    select: Any = None
+    battles_needed: int | None = None
+    """More battles until it is told from the next; 0: it is."""
+
+
+def first_visit_table(
+    rows: Sequence[FirstVisitRow],
+    *,
+    title: str = "The embedded judge on the probe set",
+    subtitle: str = f"% of pairs that survive the swap, 95{NARROW_SPACE}% CI; one line a prompt",
+) -> str:
+    """What the embedded judge did on the built-in pairs, prompt by prompt."""
+    axis = Axis(chance=0.5)
+    head = (
+        f'<div class="eh-fv h"><span>Prompt, labels</span>{axis_html(axis)}'
+        f'<span class="eh-num">Consistency</span><span>What that means</span>'
+        f'<span class="op"></span></div>'
+    )
+    body = head + "".join(_first_visit_row(row, axis) for row in rows)
+    keys: list[tuple[LegendMark, str]] = [
+        ("dot", "consistency"),
+        ("chance", f"coin 50{NARROW_SPACE}%"),
+    ]
+    return panel_html(title, subtitle, body, keys=keys)
+
+
+def _first_visit_row(row: FirstVisitRow, axis: Axis) -> str:
+    value = value_html(share(row.consistency.value, 0), interval(row.consistency, 0, scale=100))
+    opens = button_html(Action("Open", row.select), small=True) if row.select is not None else ""
+    return (
+        f'<div class="eh-fv"><span class="nm"><span class="eh-mono">{escape(row.prompt)}</span>'
+        f'<span class="eh-small eh-mute">{escape(row.labels)}</span></span>'
+        f'<div class="plot">{forest_html(row.consistency, axis)}</div>'
+        f'<span class="eh-num eh-nw val">{value}</span>'
+        f'<span class="eh-small tx">{inline_markup(row.meaning)}</span><span class="op">{opens}</span></div>'
+    )
+
+
+def flips_table(rows: Sequence[FlipRow]) -> str:
+    """Diverging bars from an ink zero line, on one common scale, and the finding in words."""
+    most = max((max(row.first, row.second) for row in rows), default=1) or 1
+    head = (
+        '<div class="eh-flip h"><span>Judge</span><span>Flips</span>'
+        "<span>Finding</span><span></span></div>"
+    )
+    return wrap(head, *(_flip_row(row, most) for row in rows))
+
+
+def _flip_row(row: FlipRow, most: int) -> str:
+    left, right = (f"{38 * value / most:.2f}%" for value in (row.first, row.second))
+    bars = (
+        f'<i class="l" style="width:{left}"></i><i class="r" style="width:{right}"></i>'
+        f'<i class="z"></i><span style="right:calc(50% + {left})">{count(row.first)}</span>'
+        f'<span style="left:calc(50% + {right})">{count(row.second)}</span>'
+    )
+    total = row.first + row.second
+    select = row.select if row.select is not None else {"judge": row.judge, "flipped": True}
+    opens = button_html(Action(f"Open {count(total)}", select)) if total else ""
+    return (
+        f'<div class="eh-flip"><div class="nm">{escape(row.judge)}</div>'
+        f'<div class="bx"><div class="eh-div">{bars}</div></div>'
+        f'<div class="tx"><p>{inline_markup(row.finding)}</p></div><div class="op">{opens}</div></div>'
+    )
+
+
+def leaderboard_table(rows: Sequence[LeaderRow], axis: Axis | None = None) -> str:
+    """Ranks as ranges, ratings with interval, a forest in each row; a gap that covers 0 says so."""
+    axis = axis or fit_rating_axis(rows)
+    heads = (
+        '<th class="num">Rank</th><th>Model</th><th class="num">Rating</th>'
+        f'<th class="wide">{axis_html(axis)}</th><th class="num">Win rate</th>'
+        '<th class="num">Above the next by</th><th class="num">Battles</th>'
+    )
+    body = "".join(_leader_row(row, axis) for row in rows)
+    data = attributes({"data-table": json.dumps(_leaderboard_csv(rows))})
+    return wrap(
+        f'<div class="eh-tbl-box"><table class="eh-tbl folds"{data}>'
+        f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def _leaderboard_csv(rows: Sequence[LeaderRow]) -> CsvTable:
+    """What stands in the table, as numbers."""
+    names = ["rank_low", "rank_high", "contestant", "measure"]
+    entries: list[tuple[list[CsvCell], Estimate | None]] = []
+    for row in rows:
+        who: list[CsvCell] = [*row.rank, row.name]
+        people = None if row.people is None else Estimate(row.people, unit="Elo")
+        measures = (
+            ("rating", row.rating), ("people's rating", people), ("win rate", row.win_rate),
+            ("above the next", row.above_next),
+        )  # fmt: skip
+        entries += [([*who, measure], estimate) for measure, estimate in measures]
+    return estimates_table(names, entries)
+
+
+def fit_rating_axis(rows: Sequence[LeaderRow]) -> Axis:
+    """From the lowest end to the highest, in steps of 50, 100 or 200 points."""
+    ends = [
+        value
+        for row in rows
+        for value in (row.rating.low, row.rating.high, row.rating.value, row.people)
+        if value is not None and is_known(value)
+    ]
+    low, high = (min(ends), max(ends)) if ends else (900.0, 1100.0)
+    pad = max(0.04 * (high - low), 10.0)
+    low, high = low - pad, high + pad
+    step = 50 if high - low < 300 else 100 if high - low < 800 else 200
+    ticks = [float(step * i) for i in range(int(-(-low // step)), int(high // step) + 1)]
+    return Axis(low, high, ticks, {tick: number(tick) for tick in ticks})
+
+
+def _leader_row(row: LeaderRow, axis: Axis) -> str:
+    low, high = row.rank
+    rank = count(low) if low == high else f"{count(low)}\u2013{count(high)}"
+    name = rich_link(row.name, row.select) if row.select is not None else escape(row.name)
+    rating = value_html(number(row.rating.value), interval(row.rating, 0))
+    return (
+        f'<tr><td class="num"><b>{rank}</b></td><td>{contestant_swatch(row.colour)}{name}</td>'
+        f'<td class="num">{rating}</td><td>{forest_html(row.rating, axis, people=row.people)}</td>'
+        f'<td class="num">{_rate_html(row.win_rate)}</td><td class="num">{_gap_html(row)}</td>'
+        f'<td class="num">{count(row.battles)}</td></tr>'
+    )
+
+
+def contestant_swatch(index: int) -> str:
+    """The line of a contestant, as in the Elo curve."""
+    colour = f"c{index + 1}" if index < PALETTE_SIZE else "c0"
+    dash = " dash" if contestant_dash(index) == "dash" else ""
+    return f'<i class="eh-sw {colour}{dash}"></i>'
+
+
+def _rate_html(estimate: Estimate | None) -> str:
+    if estimate is None or estimate.value is None:
+        return f'<span class="eh-mute">{DASH}</span>'
+    return value_html(share(estimate.value), interval(estimate, 1, scale=100))
+
+
+def _gap_html(row: LeaderRow) -> str:
+    estimate = row.above_next
+    if estimate is None or estimate.value is None:
+        return f'<span class="eh-mute">{DASH}</span>'
+    if estimate.low is not None and estimate.high is None:
+        tip = attributes(
+            {"data-tip": f"≥ {number(estimate.low)}\n{estimate.note}", "tabindex": "0"}
+        )
+        return f"<b{tip}>≥ {number(estimate.low)}</b>"
+    made = value_html(number(estimate.value), interval(estimate, 0))
+    tied = estimate.low is not None and estimate.high is not None
+    tied = tied and (estimate.low or 0.0) <= 0 <= (estimate.high or 0.0)
+    if not tied:
+        return made
+    told = (
+        f"≈ {approximate_count(row.battles_needed)} more battles"
+        if row.battles_needed
+        else "nothing tells them apart"
+    )
+    return f'{made} {no_difference_badge()}<span class="eh-small eh-more-battles">{told}</span>'

@@ -1,0 +1,155 @@
+"""Numbers and foreign text as readers see them: the one place that escapes, rounds, words them."""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from studies.domain import Estimate
+
+NARROW_SPACE: Final = "\u202f"
+"""Narrow no-break space: stands before every per cent sign."""
+MINUS: Final = "\u2212"
+DASH: Final = "\u2013"
+"""What is unknown or was not asked: a dash, never 0."""
+
+_PLOT_ESCAPES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "$": "&#36;", "{": "&#123;"}
+
+
+def escape(text: object) -> str:
+    """Text from data or a model, made inert for HTML (gr.HTML has no sanitiser)."""
+    return html.escape(str(text), quote=True)
+
+
+def escape_plot(text: object) -> str:
+    """The same for Plotly, which reads a little HTML, TeX between `$` and templates in `%{…}`."""
+    return re.sub(r"[&<>${]", lambda match: _PLOT_ESCAPES[match.group()], str(text))
+
+
+def inline_markup(text: object) -> str:
+    """Our own sentences: escaped first, then **bold** and `code` become tags.
+
+    Names from data may stand inside; the worst they can do is to be bold.
+    """
+    out = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(text))
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", out)
+
+
+def is_known(value: float | None) -> bool:
+    return value is not None and math.isfinite(value)
+
+
+def number(value: float | None, decimals: int = 0, *, signed: bool = False) -> str:
+    """1,276 and −0.15: thousands comma, true minus, no minus before a zero."""
+    if value is None or not math.isfinite(value):
+        return DASH
+    digits = f"{abs(value):,.{decimals}f}"
+    if not digits.strip("0.,"):
+        return digits
+    return (MINUS if value < 0 else "+" if signed else "") + digits
+
+
+def count(value: int | None, noun: str = "") -> str:
+    """1,600, or "3 items", "1 item" with a noun."""
+    digits = number(value)
+    if not noun:
+        return digits
+    return f"{digits} {noun}" if value == 1 else f"{digits} {_plural(noun)}"
+
+
+def _plural(noun: str) -> str:
+    return noun[:-1] + "ies" if noun.endswith("y") and noun[-2:-1] not in "aeiou" else noun + "s"
+
+
+def share(value: float | None, decimals: int = 1, *, signed: bool = False) -> str:
+    """A proportion as "69.1 %"."""
+    if value is None or not math.isfinite(value):
+        return DASH
+    return f"{number(100 * value, decimals, signed=signed)}{NARROW_SPACE}%"
+
+
+def interval(estimate: Estimate, decimals: int = 1, *, scale: float = 1) -> str:
+    """ "[65.5, 72.9]", or nothing where there is no interval."""
+    if not (is_known(estimate.low) and is_known(estimate.high)):
+        return ""
+    ends = (number(scale * end, decimals) for end in (estimate.low or 0.0, estimate.high or 0.0))
+    return f"[{', '.join(ends)}]"
+
+
+def _bound_sign(estimate: Estimate) -> str:
+    """ "≥ " or "≤ " before a number that is the one end of an interval without the other."""
+    if is_known(estimate.low) == is_known(estimate.high):
+        return ""
+    return f"≥{NARROW_SPACE}" if is_known(estimate.low) else f"≤{NARROW_SPACE}"
+
+
+def _with_interval(value: str, bounds: str, n: int | None) -> str:
+    if value == DASH:
+        return DASH
+    return (f"{value} {bounds}" if bounds else value) + (f", n {count(n)}" if n is not None else "")
+
+
+def percent(estimate: Estimate, decimals: int = 1, *, n: bool = True, signed: bool = False) -> str:
+    """ "69.1 % [65.5, 72.9], n 800"."""
+    value = _bound_sign(estimate) + share(estimate.value, decimals, signed=signed)
+    bounds = interval(estimate, decimals, scale=100)
+    return _with_interval(value, bounds, estimate.n if n else None)
+
+
+def decimal(estimate: Estimate, decimals: int = 2, *, n: bool = True) -> str:
+    """ "0.96 [0.94, 0.97], n 800": entropy, kappa, grades."""
+    value = _bound_sign(estimate) + number(estimate.value, decimals)
+    return _with_interval(value, interval(estimate, decimals), estimate.n if n else None)
+
+
+def rating(estimate: Estimate, *, n: bool = False) -> str:
+    """ "1,276 [1,231, 1,330]": ratings have no decimals."""
+    return decimal(estimate, 0, n=n)
+
+
+def dollars(value: float | None) -> str:
+    """ "$1.28"; a price nobody told us is unknown, not free."""
+    if value is None or not math.isfinite(value):
+        return "price unknown"
+    if value == 0:
+        return "free"
+    return f"${value:,.2f}" if value >= 0.005 else "under $0.01"
+
+
+def duration(seconds: float | None) -> str:
+    """ "0.4 s", "38 s", "1 min 16 s", "2 h 5 min"."""
+    if seconds is None or not math.isfinite(seconds):
+        return DASH
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, left = divmod(minutes, 60)
+    if hours:
+        return f"{count(hours)} h {left} min" if left else f"{count(hours)} h"
+    if minutes:
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    return f"{rest} s"
+
+
+def tokens(value: float | None) -> str:
+    """ "9,340", "147,000" and "1.72 million": nobody needs the last digits of a forecast."""
+    if value is None or not math.isfinite(value):
+        return DASH
+    if value >= 999_500:
+        return f"{value / 1e6:,.2f} million"
+    return count(round(value, -3)) if value >= 20_000 else count(round(value))  # type: ignore[arg-type]
+
+
+def approximate_count(value: int) -> str:
+    """1,200 for 1,234: two digits are enough for a forecast."""
+    step = 10 ** max(len(str(value)) - 2, 0)
+    return count(round(value / step) * step)
+
+
+def attributes(values: Mapping[str, object]) -> str:
+    """HTML attributes, escaped; None leaves one out."""
+    kept = ((name, value) for name, value in values.items() if value is not None)
+    return "".join(f' {name}="{escape(value)}"' for name, value in kept)

@@ -1,0 +1,155 @@
+"""Five levels as stacks centred on the tie, with Reward, Win Rate and Visual Factuality."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from components.html.format import NARROW_SPACE, attributes, count, escape, number, share
+from components.html.value_table import (
+    PERCENT,
+    POINTS,
+    SCORE,
+    ColumnHead,
+    count_cell,
+    name_cell,
+    value_cell,
+    value_table,
+)
+from metrics.protocols.creation_levels import LEVELS
+from studies.domain import Estimate
+
+LEVEL_NAMES: Final[Mapping[str, str]] = {
+    "much_worse": "much worse", "worse": "worse", "tie": "tie", "better": "better",
+    "much_better": "much better",
+}  # fmt: skip
+"""From left to right."""
+_MIN_LABEL_WIDTH: Final = 4.2
+"""Per cent of the readable verdicts: a narrower piece has no room for its number."""
+_MIN_TIE_LABEL_WIDTH: Final = 18
+"""A narrower tie has its number under the line in its middle."""
+
+
+@dataclass(frozen=True, slots=True)
+class LevelRow:
+    """One model against the baseline, or against everyone it met."""
+
+    model: str
+    counts: Mapping[str, int]
+    fail: int
+    reward: Estimate
+    win_rate: Estimate
+    vfs: Estimate | None = None
+    select: Mapping[str, Any] | None = None
+    note: str = ""
+
+    @property
+    def readable(self) -> int:
+        return sum(self.counts[level] for level in LEVELS)
+
+    def shares(self) -> dict[str, float]:
+        """Per cent of the readable verdicts, much worse first."""
+        return {level: 100 * self.counts[level] / max(self.readable, 1) for level in LEVEL_NAMES}
+
+
+def level_legend() -> str:
+    keys = "".join(
+        f'<span class="eh-key"><i class="lv {level}"></i>{word}</span>'
+        for level, word in LEVEL_NAMES.items()
+    )
+    return f'<div class="eh-row">{keys}</div>'
+
+
+def level_table(rows: Sequence[LevelRow], baseline: str, *, label: str = "Five levels") -> str:
+    """The stacks on one common scale, and beside each what the paper makes of them."""
+    low, high = _stack_extent(rows)
+    heads = [
+        ColumnHead("Model", numeric=False),
+        ColumnHead("Verdicts", html=_sides_html(baseline, low, high)),
+        ColumnHead("Reward", tip=f"−100 to 100, 95{NARROW_SPACE}% CI"),
+        ColumnHead(
+            "Win rate, %", tip="better or much better, of the readable verdicts; a tie is no win"
+        ),
+    ]
+    scored = any(row.vfs is not None for row in rows)
+    if scored:
+        heads.append(ColumnHead("VFS", tip="Visual Factuality Score, 0 to 10"))
+    heads.append(ColumnHead("Fail", tip="no readable verdict: in no denominator"))
+    return value_table(heads, [_level_cells(row, low, high, scored) for row in rows], label=label)
+
+
+def _level_cells(row: LevelRow, low: float, high: float, scored: bool) -> list[str]:
+    cells = [
+        name_cell(row.model, row.select, row.note),
+        level_stack(row, low, high),
+        value_cell(row.reward, POINTS, who=f"Reward of {row.model}", select=row.select),
+        value_cell(row.win_rate, PERCENT, who=f"Win rate of {row.model}", select=row.select),
+    ]
+    if scored:
+        cells.append(value_cell(row.vfs, SCORE, who=f"VFS of {row.model}", select=row.select))
+    failed = None if row.select is None else {**row.select, "status": "failures"}
+    return [*cells, count_cell(row.fail, "no readable verdict", failed)]
+
+
+def _stack_extent(rows: Sequence[LevelRow]) -> tuple[float, float]:
+    """How far the longest stack reaches to each side of the line, in per cent."""
+    left, right = 10.0, 10.0
+    for row in rows:
+        part = row.shares()
+        left = max(left, part["much_worse"] + part["worse"] + part["tie"] / 2)
+        right = max(right, part["much_better"] + part["better"] + part["tie"] / 2)
+    return -left - 2, right + 2
+
+
+def _sides_html(baseline: str, low: float, high: float) -> str:
+    at = 100 * -low / (high - low)
+    against = f"worse than {baseline}" if baseline else "worse"
+    return (
+        f'<span class="eh-sides"><span style="right:calc({100 - at:.2f}% + 8px)">{escape(against)}'
+        f'</span><span style="left:calc({at:.2f}% + 8px)">better</span></span>'
+    )
+
+
+def level_stack(row: LevelRow, low: float, high: float) -> str:
+    """The pieces of one row, the middle of the tie on the line."""
+    if not row.readable:
+        return '<span class="eh-mute eh-small">no readable verdict</span>'
+    parts = row.shares()
+    at = -(parts["much_worse"] + parts["worse"] + parts["tie"] / 2)
+    pieces = ""
+    for level, width in parts.items():
+        if width:
+            pieces += _stack_piece(row, level, width, at, low, high)
+        at += width
+    zero = f'<i class="z" style="left:{100 * -low / (high - low):.2f}%"></i>'
+    made = {"class": "eh-stack", "data-tip": _level_summary(row), "aria-label": _level_summary(row)}
+    if row.select is None:
+        return f"<span{attributes({**made, 'role': 'img'})}>{pieces}{zero}</span>"
+    made |= {"type": "button", "data-select": json.dumps(row.select)}
+    return f"<button{attributes(made)}>{pieces}{zero}</button>"
+
+
+def _stack_piece(
+    row: LevelRow, level: str, width: float, at: float, low: float, high: float
+) -> str:
+    left, wide = 100 * (at - low) / (high - low), 100 * width / (high - low)
+    tip = f"{number(width, 1)}{NARROW_SPACE}% {LEVEL_NAMES[level]}\n{row.model}\n{count(row.counts[level])} of "
+    made = attributes(
+        {
+            "class": f"lv {level}",
+            "style": f"left:{left:.2f}%;width:{wide:.2f}%",
+            "data-tip": tip + f"{count(row.readable)} readable verdicts",
+        }
+    )
+    least = _MIN_TIE_LABEL_WIDTH if level == "tie" else _MIN_LABEL_WIDTH
+    return f"<i{made}>{number(width) if width >= least else ''}</i>"
+
+
+def _level_summary(row: LevelRow) -> str:
+    parts = row.shares()
+    said = ", ".join(
+        f"{share(parts[level] / 100, 0)} {word}" for level, word in LEVEL_NAMES.items()
+    )
+    return f"{row.model}: {said}; {count(row.readable)} readable"

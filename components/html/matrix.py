@@ -1,0 +1,316 @@
+"""A matrix as an HTML table whose cells are buttons: blank is even-handed, more ink is more bias.
+
+A table and not a Plotly heatmap, so that text stays readable and keyboards and screen readers work.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from components.html.format import DASH, attributes, count, escape, interval, is_known
+from components.html.scales import (
+    ACCURACY_SCALE,
+    AGREEMENT_SCALE,
+    CHOICE_SCALE,
+    COLOUR_BINS,
+    CONSISTENCY_SCALE,
+    ENTROPY_SCALE,
+    FIRST_SHARE_SCALE,
+    GRADE_SCALE,
+    KAPPA_SCALE,
+    LEAN_SCALE,
+    POSITION_TERM_SCALE,
+    WINS_SCALE,
+    ColourScale,
+    even_share_scale,
+)
+from studies.domain import Estimate
+
+__all__ = [
+    "ACCURACY_SCALE",
+    "AGREEMENT_SCALE",
+    "CHOICE_SCALE",
+    "COLOUR_BINS",
+    "CONSISTENCY_SCALE",
+    "ENTROPY_SCALE",
+    "FIRST_SHARE_SCALE",
+    "GRADE_SCALE",
+    "KAPPA_SCALE",
+    "LEAN_SCALE",
+    "POSITION_TERM_SCALE",
+    "WINS_SCALE",
+    "ColourScale",
+    "MatrixCells",
+    "MatrixColumn",
+    "even_share_scale",
+    "matrix_html",
+]
+
+MIN_COLOURED_ITEMS: Final = 5
+"""Below: hatched and uncoloured. From here to THIN_ITEMS: coloured, with a grey number."""
+MIN_INK_ITEMS: Final = 10
+_MAX_TURNED_ROWS: Final = 6
+"""As many rows fit side by side on a phone; a longer matrix scrolls instead of turning."""
+_CROWDED_COLUMNS: Final = 7
+"""More columns than these have no room for intervals in a narrow panel; the hover card has them."""
+_MANY_COLUMNS: Final = 12
+_SOFT_HYPHEN, _ZERO_WIDTH_SPACE = "\u00ad", "\u200b"
+_SYLLABLE_BREAK: Final = re.compile(
+    r"(?<=[aeiouy][^\Waeiouy])(?=[^\Waeiouy][aeiouy]\w{2,})", re.IGNORECASE
+)
+"""Between the consonants of vowel, consonant, consonant, vowel; at least four letters follow."""
+_LETTERS: Final = re.compile(r"[^\W\d_]+")
+_UNBROKEN: Final = re.compile(rf"[^\s{_SOFT_HYPHEN}/_-]{{12}}(?=[^\s{_SOFT_HYPHEN}/_-])")
+_BREAKS: Final = re.compile(rf"[-_/]|{_ZERO_WIDTH_SPACE}")
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixColumn:
+    """A column and what stands under its name, usually how many items it has."""
+
+    name: str
+    note: str = ""
+
+
+MatrixCells = Mapping[tuple[str, str], Estimate | None]
+
+
+def matrix_html(
+    rows: Sequence[str],
+    columns: Sequence[MatrixColumn | str],
+    cells: MatrixCells,
+    scale: ColourScale,
+    *,
+    total: bool = False,
+    keys: tuple[str, str] = ("judge", "category"),
+    flags: Mapping[tuple[str, str], int] | None = None,
+    label_width: int = 132,
+    turns: bool | None = None,
+    click: str = "Click to read them",
+    select: Mapping[tuple[str, str], Any] | None = None,
+    more: Mapping[tuple[str, str], Sequence[str]] | None = None,
+    beside: Mapping[tuple[str, str], str] | None = None,
+    least: int = 0,
+    aside: str = "",
+) -> str:
+    """The matrix with its scale strip.
+
+    `cells[row, column]` is an Estimate; None or absent is "not asked": a dash. `total` sets the
+    first column apart. A click sends {keys[0]: row, keys[1]: column}. `flags` fold corners (1, 2).
+    On a phone rows and columns change places, unless they mean different things ("row beats
+    column") or are too many. `select` is what a click on a cell sends instead; `more` adds lines
+    to its hover card, `beside` a small line in it that stays where intervals go; a cell of fewer
+    than `least` verdicts is hatched too. `aside` stands at the end of the scale strip.
+    """
+    heads = [
+        column if isinstance(column, MatrixColumn) else MatrixColumn(column) for column in columns
+    ]
+    view = _MatrixOptions(
+        cells, scale, keys, flags or {}, click, select or {}, more or {}, beside or {}, least
+    )
+    if turns is None:
+        turns = scale.kind != "w" and len(rows) <= _MAX_TURNED_ROWS
+    made = {(r, head.name): _cell_html(r, head.name, view) for r in rows for head in heads}
+    tables = _wide_table(rows, heads, made, view, total, turns)
+    if turns:
+        tables += _tall_table(rows, heads, made, view, total)
+    style = attributes({"style": f"--lab: {label_width}px"})
+    data = attributes({"data-heat": json.dumps(_download_data(rows, heads, view))})
+    hatched = any(e is not None and view.has_few(e) for e in cells.values())
+    return (
+        f'<div class="eh"><div class="eh-heat-box"{style}{data}>{tables}</div>'
+        f"{_scale_html(scale, hatched, aside)}</div>"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _MatrixOptions:
+    cells: MatrixCells
+    scale: ColourScale
+    keys: tuple[str, str]
+    flags: Mapping[tuple[str, str], int]
+    click: str
+    select: Mapping[tuple[str, str], Any]
+    more: Mapping[tuple[str, str], Sequence[str]]
+    beside: Mapping[tuple[str, str], str]
+    min_verdicts: int
+
+    def has_few(self, estimate: Estimate) -> bool:
+        """Too little to colour: under five items, or under as many verdicts as it takes."""
+        if estimate.value is None:
+            return False
+        return 0 < estimate.items < MIN_COLOURED_ITEMS or 0 < estimate.n < self.min_verdicts
+
+
+def _download_data(
+    rows: Sequence[str], columns: Sequence[MatrixColumn], view: _MatrixOptions
+) -> dict[str, Any]:
+    """The same numbers for the page's downloads: a heatmap as PNG or SVG, a table as CSV."""
+    scale = view.scale
+    cells = []
+    for row in rows:
+        for column in columns:
+            estimate = view.cells.get((row, column.name))
+            if estimate is not None and is_known(estimate.value):
+                cells.append(_download_row(row, column.name, estimate, view))
+    return {
+        "name": scale.name, "kind": scale.kind, "unit": scale.unit, "keys": view.keys,
+        "rows": list(rows), "columns": [column.name for column in columns], "cells": cells,
+    }  # fmt: skip
+
+
+def _download_row(row: str, column: str, estimate: Estimate, view: _MatrixOptions) -> list[Any]:
+    """Row, column, value, low, high, n, items, ink from 0 to 1 (none where hatched), two lines."""
+    scale = view.scale
+    ink = (
+        None
+        if view.has_few(estimate)
+        else int(scale.css_class(estimate.value or 0.0)[1:]) / COLOUR_BINS
+    )
+    return [
+        row, column, estimate.value, estimate.low, estimate.high, estimate.n, estimate.items, ink,
+        scale.text(estimate.value), _bounds_text(estimate, view),
+    ]  # fmt: skip
+
+
+def _bounds_text(estimate: Estimate, view: _MatrixOptions) -> str:
+    if not view.has_few(estimate):
+        return view.scale.bounds(estimate)
+    if 0 < estimate.items < MIN_COLOURED_ITEMS:
+        return count(estimate.items, "item")
+    return count(estimate.n, "verdict")
+
+
+def _wide_table(
+    rows: Sequence[str],
+    columns: Sequence[MatrixColumn],
+    made: Mapping[tuple[str, str], str],
+    view: _MatrixOptions,
+    total: bool,
+    turns: bool,
+) -> str:
+    gap = total and len(columns) > 1
+    cols = "<col>" + ('<col class="gap">' if gap else "") + "<col>" * (len(columns) - 1)
+    heads = [_head_html(column, bold=total and i == 0) for i, column in enumerate(columns)]
+    if gap:
+        heads.insert(1, "<td></td>")
+    body = ""
+    for row in rows:
+        inside = [made[row, column.name] for column in columns]
+        if gap:
+            inside.insert(1, "<td></td>")
+        body += f'<tr><th scope="row">{_break_name(row)}</th>{"".join(inside)}</tr>'
+    kind = " turns" if turns else ""
+    kind += " many" if len(columns) > _MANY_COLUMNS else ""
+    kind += " crowded" if len(columns) > _CROWDED_COLUMNS else ""
+    return _table_html(f"wide{kind}", view, cols, "".join(heads), body)
+
+
+def _tall_table(
+    rows: Sequence[str],
+    columns: Sequence[MatrixColumn],
+    made: Mapping[tuple[str, str], str],
+    view: _MatrixOptions,
+    total: bool,
+) -> str:
+    heads = "".join(_head_html(MatrixColumn(row)) for row in rows)
+    body = "".join(
+        f'<tr><th scope="row">{_name_html(column.name, bold=total and i == 0)}</th>'
+        f"{''.join(made[row, column.name] for row in rows)}</tr>"
+        for i, column in enumerate(columns)
+    )
+    return _table_html("tall", view, "<col>" * len(rows), heads, body)
+
+
+def _table_html(kind: str, view: _MatrixOptions, cols: str, heads: str, body: str) -> str:
+    label = escape(f"{view.scale.name} by {view.keys[0]} and {view.keys[1]}")
+    return (
+        f'<table class="eh-heat {kind}" aria-label="{label}"><colgroup><col class="lab">{cols}'
+        f"</colgroup><thead><tr><td></td>{heads}</tr></thead><tbody>{body}</tbody></table>"
+    )
+
+
+def _head_html(column: MatrixColumn, bold: bool = False) -> str:
+    name = _name_html(column.name, bold)
+    note = f"<small>{escape(column.note)}</small>" if column.note else ""
+    return f'<th scope="col">{name}{note}</th>'
+
+
+def _name_html(name: str, bold: bool) -> str:
+    return f"<b>{_break_name(name)}</b>" if bold else _break_name(name)
+
+
+def _break_name(name: str) -> str:
+    """Names may break after - _ / and inside long words: between syllables, else anywhere."""
+    long = 10 if " " in name else 9  # where there are spaces, a line ends there first
+    out = _LETTERS.sub(
+        lambda word: (
+            _SYLLABLE_BREAK.sub(_SOFT_HYPHEN, word[0]) if len(word[0]) >= long else word[0]
+        ),
+        name,
+    )
+    out = _UNBROKEN.sub(rf"\g<0>{_ZERO_WIDTH_SPACE}", out)
+    return _BREAKS.sub(lambda m: m.group().strip(_ZERO_WIDTH_SPACE) + "<wbr>", escape(out))
+
+
+def _cell_html(row: str, column: str, view: _MatrixOptions) -> str:
+    estimate = view.cells.get((row, column))
+    if estimate is None or not is_known(estimate.value):
+        why = attributes(_unknown_attributes(row, column, estimate))
+        return f'<td class="none"><span{why}>{DASH}</span></td>'
+    few = view.has_few(estimate)
+    thin = not few and MIN_COLOURED_ITEMS <= estimate.items < MIN_INK_ITEMS
+    flag = view.flags.get((row, column), 0)
+    classes = [name for name, on in (("few", few), ("thin", thin), ("flag", flag)) if on]
+    classes += ["flag2"] if flag > 1 else []
+    below = _bounds_text(estimate, view)
+    also = view.beside.get((row, column), "")
+    third = f'<small class="also">{escape(also)}</small>' if also else ""
+    own = {view.keys[0]: row, view.keys[1]: column}
+    card = _hover_lines(row, column, estimate, view)
+    button = attributes(
+        {
+            "type": "button",
+            "class": None if few else view.scale.css_class(estimate.value or 0.0),
+            "data-select": json.dumps(view.select.get((row, column)) or own),
+            "data-tip": "\n".join(card),
+            "aria-label": ". ".join(card),
+        }
+    )
+    box = attributes({"class": " ".join(classes) or None})
+    value = view.scale.text(estimate.value)
+    return f"<td{box}><button{button}><b>{value}</b><small>{below}</small>{third}</button></td>"
+
+
+def _unknown_attributes(row: str, column: str, estimate: Estimate | None) -> dict[str, object]:
+    why = estimate.note if estimate and estimate.note else "not asked"
+    return {"data-tip": f"{DASH} {why}\n{row}, {column}"}
+
+
+def _hover_lines(row: str, column: str, estimate: Estimate, view: _MatrixOptions) -> list[str]:
+    """Value and interval; who, where, n; what a click does."""
+    bounds = interval(estimate, view.scale.decimals, scale=view.scale.times)
+    unit = f"\u202f{view.scale.unit}" if view.scale.unit == "%" else ""
+    value = f"{view.scale.text(estimate.value)}{unit} {bounds}".strip()
+    where = f"n {count(estimate.n)}"
+    if estimate.items:
+        where = f"{count(estimate.items, 'item')}, {where}"
+    lines = [value, f"{view.scale.name}: {row}, {column}", where]
+    lines += view.more.get((row, column), ())
+    return [*lines, estimate.note, view.click] if estimate.note else [*lines, view.click]
+
+
+def _scale_html(scale: ColourScale, hatched: bool, aside: str = "") -> str:
+    few = f'<span class="eh-grow"></span><span>{escape(aside)}</span>' if aside else ""
+    if hatched:
+        few += '<span class="eh-grow"></span>' if not aside else ""
+        few += f'<span class="hatch"></span><span>fewer than {MIN_COLOURED_ITEMS} items: not coloured</span>'
+    ends = [escape(end).replace(" %", "\u202f%") for end in scale.ends]
+    return (
+        f'<div class="eh-scale"><span>{ends[0]}</span><i class="{scale.kind}"></i>'
+        f"<span>{ends[1]}</span>{few}</div>"
+    )

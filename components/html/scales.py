@@ -1,0 +1,90 @@
+"""How a value becomes ink: the fixed scales of our matrices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from components.html.format import DASH, interval, is_known, number
+from studies.domain import Estimate
+
+COLOUR_BINS: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ColourScale:
+    """How a value becomes ink. Domains are fixed, never fitted to the data.
+
+    `blank` is the value without ink and `full` the one with most; a diverging scale (`f`, `r`) has
+    its blank in the middle, `full` at the first-slot (or winning) end, the mirror image at the
+    other.
+    """
+
+    name: str
+    kind: Literal["b", "f", "w", "r"]
+    blank: float
+    full: float
+    ends: tuple[str, str]
+    decimals: int = 0
+    times: float = 100
+    unit: str = "%"
+    signed: bool = False
+    is_two_sided: bool = False
+    """Ink by the distance from blank on either side: too often and too seldom are both bias."""
+
+    def css_class(self, value: float) -> str:
+        """The CSS class of a value: b0 … b20, f0 (second) … f20 (first), w0 … w20, r0 (worse) …"""
+        ink = (value - self.blank) / (self.full - self.blank)
+        if self.is_two_sided:
+            ink = abs(ink)
+        if self.kind in ("f", "r"):
+            ink = (ink + 1) / 2
+        return f"{self.kind}{round(COLOUR_BINS * min(max(ink, 0.0), 1.0))}"
+
+    def text(self, value: float | None) -> str:
+        if value is None:
+            return DASH
+        return number(self.times * value, self.decimals, signed=self.signed)
+
+    def bounds(self, estimate: Estimate) -> str:
+        """66–73; signed values keep their brackets, since −18–8 cannot be read."""
+        if (
+            estimate.low is None
+            or estimate.high is None
+            or not is_known(estimate.high - estimate.low)
+        ):
+            return ""
+        if self.signed:
+            return interval(estimate, self.decimals, scale=self.times)
+        ends = (number(self.times * end, self.decimals) for end in (estimate.low, estimate.high))
+        return "\u2013".join(ends)
+
+
+CONSISTENCY_SCALE: Final = ColourScale("Consistency", "b", 1, 0.25, ("100 % even-handed", "25 %"))
+ENTROPY_SCALE: Final = ColourScale("Entropy", "b", 1, 0.4, ("1.00 even", "0.40"), 2, 1, "of 1")
+GRADE_SCALE: Final = ColourScale("Grade", "b", 1, 0.4, ("1.00 even-handed", "0.40"), 2, 1, "of 1")
+KAPPA_SCALE: Final = ColourScale("Kappa", "b", 1, 0, ("1 full agreement", "0"), 2, 1, "")
+AGREEMENT_SCALE: Final = ColourScale("Agreement", "b", 1, 0.28, ("100 % full agreement", "28 %"))
+FIRST_SHARE_SCALE: Final = ColourScale(
+    "First-slot share", "f", 0.5, 1, ("always second", "always first")
+)
+LEAN_SCALE: Final = ColourScale(
+    "Lean", "f", 0, 1, ("\u2212100 toward second", "+100 toward first"), signed=True
+)
+POSITION_TERM_SCALE: Final = ColourScale(
+    "Position term", "f", 0, 2, ("\u22122 toward second", "+2 toward first"), 1, 1, "logit", True
+)
+CHOICE_SCALE: Final = ColourScale(
+    "Choice", "b", 1, 0.25, ("1.00 the same answer", "0.25"), 2, 1, "of 1"
+)
+ACCURACY_SCALE: Final = ColourScale("Accuracy", "b", 1, 0.28, ("100 % right", "28 %"))
+WINS_SCALE: Final = ColourScale(
+    "Wins", "w", 0.5, 1, ("50 %", "100 % for the row; losses stay blank")
+)
+
+
+def even_share_scale(options: int) -> ColourScale:
+    """A slot's share among equal options: 1/N is blank, more and less are ink."""
+    even = 1 / options
+    ends = (f"{number(100 * even)} % even", "100 %")
+    return ColourScale("Share among equal options", "b", even, 1, ends, is_two_sided=True)

@@ -1,0 +1,319 @@
+"""The comparisons of a study: which are in view, how many each filter would leave, in what order.
+
+One comparison is some answers to one item, by one judge with one prompt; what counts as a flip is
+what metrics count, so that "Open 249" opens 249.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, Final, Literal
+
+import numpy as np
+import pandas as pd
+
+from components.inspect.disagreements import disagreement_mask
+from components.inspect.url_selection import FAILURES, NO_SUSPECTS, ONLY_SUSPECTS, Selection
+from metrics.estimation.measures import build_order_sets
+from metrics.estimation.row_selection import (
+    COMPARISON_KEY,
+    ORDER_KEY,
+    Ints,
+    Mask,
+    contestants,
+    evidence_mask,
+    first_rows,
+    group_codes,
+    modal_verdicts,
+    people_mask,
+    select_complete_sets,
+)
+from studies.domain import STATUSES, USABLE_STATUSES, Status
+from studies.frames.frame import NO_PICK, SEP, SUSPECT_COLUMN, TIE
+
+PAGE_SIZE: Final = 50
+Pick = int | Literal["tie"] | None
+_FLIP_COLUMNS: Final = (*ORDER_KEY, "options", "orders", "noise", "status", "pick")
+NO_VERIFICATIONS: Final[Mapping[str, Mask]] = MappingProxyType({})
+_EXACT_FILTERS: Final = ("judge", "prompt", "category", "item")
+
+
+@dataclass(frozen=True, slots=True)
+class OrderVerdict:
+    """One order: the slot picked (the mode of its repeats), or why there is none."""
+
+    shown: tuple[str, ...]
+    pick: Pick
+    status: Status
+    scores: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonRow:
+    """One comparison in the list."""
+
+    at: int
+    seqs: tuple[int, ...]
+    item: str
+    category: str
+    judge: str
+    prompt: str
+    verdicts: tuple[OrderVerdict, ...]
+    failed_repeats: tuple[Status, ...] = ()
+    """Of asks put again in the same order: marks do not show these."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The contestants in the order in which they were shown first."""
+        return self.verdicts[0].shown
+
+
+@dataclass(frozen=True)
+class ComparisonIndex:
+    """A frame's comparisons in plan order, people's last, with what the filters ask about them."""
+
+    frame: pd.DataFrame
+    comparison_of_row: Ints
+    first: Ints
+    flipped: Mask
+    lean: Ints
+    noisy: Mask
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def with_any_row(self, rows: Mask) -> Mask:
+        """Comparisons with at least one of these rows."""
+        return np.bincount(self.comparison_of_row[rows], minlength=len(self)) > 0
+
+
+def index_comparisons(frame: pd.DataFrame) -> ComparisonIndex:
+    of_row, n = group_codes(frame, COMPARISON_KEY)
+    of_row = _sort_people_last(frame, of_row, n)
+    flipped, lean = np.zeros(n, bool), np.zeros(n, np.int64)
+    sets = build_order_sets(
+        modal_verdicts(select_complete_sets(frame[[*_FLIP_COLUMNS]].assign(at=of_row)))
+    )
+    at = sets["at"].to_numpy()
+    flipped[at] = ~sets["consistent"].to_numpy()
+    lean[at] = sets["lean"].to_numpy()
+    return ComparisonIndex(
+        frame, of_row, first_rows(of_row, n), flipped, lean, _find_noisy(frame, of_row, n)
+    )
+
+
+def _sort_people_last(frame: pd.DataFrame, of_row: Ints, n: int) -> Ints:
+    """The same comparisons, those of judges first: it is they whom a reader came to see."""
+    human = people_mask(frame)
+    theirs = np.zeros(n, bool)
+    theirs[of_row[human]] = True
+    place = np.empty(n, np.int64)
+    place[np.argsort(theirs, kind="stable")] = np.arange(n)
+    return place[of_row] if human.any() else of_row
+
+
+def _find_noisy(frame: pd.DataFrame, of_row: Ints, n: int) -> Mask:
+    """Comparisons of which one order, asked again, got two verdicts."""
+    read = evidence_mask(frame) & (frame["pick"] != NO_PICK).to_numpy()
+    order, orders = group_codes(frame, ORDER_KEY)
+    low, high = np.full(orders, 127), np.full(orders, -127)
+    pick = frame["pick"].to_numpy()
+    np.minimum.at(low, order[read], pick[read])
+    np.maximum.at(high, order[read], pick[read])
+    return np.bincount(of_row[(low < high)[order]], minlength=n) > 0
+
+
+def filter_comparisons(
+    all_of: ComparisonIndex,
+    selection: Selection,
+    matching: Collection[int] | None = None,
+    verified: Mapping[str, Mask] = NO_VERIFICATIONS,
+) -> Ints:
+    """The comparisons that pass every filter, in their order. `matching` are seqs of a search,
+    `verified` what people verified, by kind."""
+    mask = _base_mask(all_of, selection, matching, verified)
+    if selection.flipped or selection.toward:
+        mask &= _flip_mask(all_of, selection.toward)
+    if selection.status:
+        mask &= _status_mask(all_of, selection.status)
+    if selection.noise:
+        mask &= all_of.noisy
+    if selection.suspect == ONLY_SUSPECTS:
+        mask &= suspect_mask(all_of)
+    return np.flatnonzero(mask)
+
+
+def count_by_filter(
+    all_of: ComparisonIndex,
+    selection: Selection,
+    matching: Collection[int] | None = None,
+    verified: Mapping[str, Mask] = NO_VERIFICATIONS,
+) -> dict[str, int]:
+    """How many comparisons each pill would leave, given what the menus and the search leave."""
+    base = _base_mask(all_of, selection, matching, verified)
+    found = {
+        "all": base,
+        "flipped": base & all_of.flipped,
+        "first": base & _flip_mask(all_of, "first"),
+        "second": base & _flip_mask(all_of, "second"),
+        "noise": base & all_of.noisy,
+        "suspect": base & suspect_mask(all_of),
+        FAILURES: base & _status_mask(all_of, FAILURES),
+    }
+    found |= {status: base & _status_mask(all_of, status) for status in STATUSES}
+    return {name: int(mask.sum()) for name, mask in found.items()}
+
+
+def count_by_verification(
+    all_of: ComparisonIndex,
+    selection: Selection,
+    matching: Collection[int] | None,
+    verified: Mapping[str, Mask],
+) -> dict[str, int]:
+    """How many comparisons each kind of verification would leave beside the other menus."""
+    if not verified:
+        return {}
+    base = _base_mask(all_of, replace(selection, verified=""), matching, verified)
+    return {kind: int((base & mask).sum()) for kind, mask in verified.items()}
+
+
+def menu_choices(all_of: ComparisonIndex) -> dict[str, list[str]]:
+    """What the menus offer."""
+    frame = all_of.frame
+    named = {name: frame[name].cat.remove_unused_categories() for name in ("judge", "prompt")}
+    out = {name: sorted(str(v) for v in column.cat.categories) for name, column in named.items()}
+    out["category"] = sorted({str(value) for value in frame["category"].unique()} - {""})
+    return out | {"contestant": contestants(frame)}
+
+
+def page_number(view: Sequence[int], selection: Selection, opened: int | None) -> int:
+    """The page that shows what is opened, else the one asked for, within what there is."""
+    if opened is not None:
+        return int(np.searchsorted(view, opened)) // PAGE_SIZE
+    return min(max(selection.page, 0), max(len(view) - 1, 0) // PAGE_SIZE)
+
+
+def comparison_rows(all_of: ComparisonIndex, wanted: Sequence[int] | Ints) -> list[ComparisonRow]:
+    """Some comparisons with the verdicts of their orders."""
+    at = np.asarray(wanted, np.int64)
+    rows = np.flatnonzero(np.isin(all_of.comparison_of_row, at))
+    table = all_of.frame.iloc[rows].assign(at=all_of.comparison_of_row[rows])
+    by_comparison: dict[int, list[Mapping[Any, Any]]] = {}
+    for row in table.to_dict("records"):
+        by_comparison.setdefault(row["at"], []).append(row)
+    return [_comparison_row(int(one), by_comparison[int(one)]) for one in at]
+
+
+def find_comparison(all_of: ComparisonIndex, seq: int | None) -> int | None:
+    """The comparison that holds a judgement."""
+    if seq is None:
+        return None
+    found = np.flatnonzero(all_of.frame["seq"].to_numpy() == seq)
+    return int(all_of.comparison_of_row[found[0]]) if len(found) else None
+
+
+def _base_mask(
+    all_of: ComparisonIndex,
+    selection: Selection,
+    matching: Collection[int] | None,
+    verified: Mapping[str, Mask],
+) -> Mask:
+    firsts = all_of.frame.iloc[all_of.first]
+    mask = np.ones(len(all_of), bool)
+    for name in _EXACT_FILTERS:
+        if wanted := getattr(selection, name):
+            mask &= np.asarray(firsts[name] == wanted, bool)
+    for name in (selection.contestant, selection.against):
+        if name:
+            mask &= _contestant_mask(firsts["comparison"], name)
+    if selection.slot is not None:
+        mask &= all_of.with_any_row((all_of.frame["pick"] == selection.slot).to_numpy())
+    if selection.unlike:
+        mask &= disagreement_mask(
+            all_of.frame, all_of.comparison_of_row, len(all_of), selection.unlike
+        )
+    if selection.suspect == NO_SUSPECTS:
+        mask &= ~suspect_mask(all_of)
+    if selection.verified:
+        mask &= verified.get(selection.verified, np.zeros(len(all_of), bool))
+    if matching is not None:
+        mask &= all_of.with_any_row(np.isin(all_of.frame["seq"].to_numpy(), list(matching)))
+    return mask
+
+
+def suspect_mask(all_of: ComparisonIndex) -> Mask:
+    """Comparisons in which a text speaks to the judge."""
+    if SUSPECT_COLUMN not in all_of.frame:
+        return np.zeros(len(all_of), bool)
+    return all_of.with_any_row(all_of.frame[SUSPECT_COLUMN].to_numpy())
+
+
+def _contestant_mask(column: pd.Series, name: str) -> Mask:
+    has = np.array([name in str(joined).split(SEP) for joined in column.cat.categories], bool)
+    return has[column.cat.codes.to_numpy()] if len(has) else np.zeros(len(column), bool)
+
+
+def _flip_mask(all_of: ComparisonIndex, toward: str) -> Mask:
+    if not toward:
+        return all_of.flipped.copy()
+    leans = {"first": all_of.lean > 0, "second": all_of.lean < 0}
+    return all_of.flipped & leans.get(toward, np.zeros(len(all_of), bool))
+
+
+def _status_mask(all_of: ComparisonIndex, status: str) -> Mask:
+    column = all_of.frame["status"]
+    failed = status == FAILURES
+    rows = ~column.isin(list(USABLE_STATUSES)) if failed else column == status
+    return all_of.with_any_row(np.asarray(rows, bool))
+
+
+def _comparison_row(at: int, rows: Sequence[Mapping[str, Any]]) -> ComparisonRow:
+    head = rows[0]
+    orders: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        orders.setdefault(str(row["shown"]), []).append(row)
+    return ComparisonRow(
+        at=at,
+        seqs=tuple(int(row["seq"]) for row in rows),
+        item=str(head["item"]),
+        category=str(head["category"]),
+        judge=str(head["judge"]),
+        prompt=str(head["prompt"]),
+        verdicts=tuple(_order_verdict(shown, made) for shown, made in orders.items()),
+        failed_repeats=tuple(
+            row["status"]
+            for made in orders.values()
+            for row in made
+            if row["status"] not in USABLE_STATUSES and row is not _without_noise_repeats(made)[0]
+        ),
+    )
+
+
+def _without_noise_repeats(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The asks of an order without its noise-floor repeats."""
+    return [row for row in rows if not row["noise"]] or list(rows)
+
+
+def _order_verdict(shown: str, rows: Sequence[Mapping[str, Any]]) -> OrderVerdict:
+    asked = _without_noise_repeats(rows)
+    head = next((row for row in asked if row["status"] in USABLE_STATUSES), asked[0])
+    names = tuple(shown.split(SEP))
+    scores = tuple(head.get(f"score_{slot}", np.nan) for slot in range(len(names)))
+    mark = OrderVerdict(names, None, head["status"])
+    if head["status"] not in USABLE_STATUSES:
+        return mark
+    if not any(np.isnan(score) for score in scores):
+        mark = replace(mark, scores=tuple(float(score) for score in scores))
+    return replace(mark, pick=_modal_pick([int(row["pick"]) for row in asked]))
+
+
+def _modal_pick(picks: Sequence[int]) -> Pick:
+    """As metrics reduce repeats: the modal verdict, and no mode is a tie."""
+    most = Counter(pick for pick in picks if pick != NO_PICK).most_common(2)
+    if not most:
+        return None
+    drawn = len(most) > 1 and most[0][1] == most[1][1]
+    return "tie" if drawn or most[0][0] == TIE else most[0][0]

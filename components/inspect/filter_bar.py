@@ -1,0 +1,149 @@
+"""The bar over Inspect as HTML: the pills with their counts, the menus and the search."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from components.html.format import attributes, count, escape
+from components.html.panel import wrap
+from components.inspect.load_comparison import InspectView
+from components.inspect.url_selection import FAILURES, NO_SUSPECTS, ONLY_SUSPECTS, Selection
+from components.inspect.verification_filter import ANY_CHECK, VERIFICATION_KINDS
+from studies.domain import STATUSES, USABLE_STATUSES
+
+_MENUS: Final = {
+    "judge": "Judge",
+    "prompt": "Prompt",
+    "category": "Category",
+    "contestant": "Contestant",
+    "against": "Against",
+}
+_CHECKBOX: Final = '<input type="checkbox" aria-label="All filters">'
+_MORE_FILTERS: Final = f'<label class="eh-fpill eh-more">{_CHECKBOX}All filters</label>'
+"""On a phone menus and search wait behind this one."""
+
+
+def filter_bar(view: InspectView) -> str:
+    """Pills with counts, menus, search; what is on has an ink edge and a ×."""
+    if view.choices is None or not (view.selection.has_filters or view.total):
+        return ""
+    pills = "".join(_pills(view.selection, view.counts or {}))
+    menus = "".join(_menus(view.selection, view.choices)) + _verified_menu(view)
+    return wrap(
+        f'<div class="eh-filters">{pills}{_MORE_FILTERS}{menus}{_search(view.selection.text)}</div>'
+    )
+
+
+def _pills(selection: Selection, counts: Mapping[str, int]) -> Iterable[str]:
+    yield _pill("Flipped", counts["flipped"], {"flipped": not selection.flipped}, selection.flipped)
+    if selection.flipped or selection.toward:
+        for end in ("first", "second"):
+            on = selection.toward == end
+            wanted = {"flipped": True, "toward": "" if on else end}
+            yield _pill(f"Toward {end}", counts[end], wanted, on)
+    yield from _status_pills(selection.status, counts)
+    if counts["noise"] or selection.noise:
+        wanted = {"noise": not selection.noise}
+        yield _pill("Repeat differs", counts["noise"], wanted, selection.noise)
+    if counts["suspect"] or selection.suspect == ONLY_SUSPECTS:
+        on = selection.suspect == ONLY_SUSPECTS
+        yield _pill("Suspects", counts["suspect"], {"suspect": "" if on else ONLY_SUSPECTS}, on)
+    if selection.suspect == NO_SUSPECTS:
+        yield _pill("Without suspects", None, {"suspect": ""}, True)
+    if selection.slot is not None:
+        which = "tie" if selection.slot < 0 else f"slot {selection.slot + 1}"
+        yield _pill(f"Picked {which}", None, {"slot": None}, True)
+    if selection.unlike:
+        yield _pill(f"Unlike {selection.unlike}", None, {"unlike": ""}, True)
+    if selection.item:
+        yield _pill(f"Item {selection.item}", None, {"item": ""}, True)
+
+
+def _status_pills(status: str, counts: Mapping[str, int]) -> Iterable[str]:
+    on = status == FAILURES
+    yield _pill("Failures", counts[FAILURES], {"status": "" if on else FAILURES}, on)
+    if not status:
+        return
+    kinds = [name for name in STATUSES if name not in USABLE_STATUSES and counts[name]]
+    if on and len(kinds) < 2:
+        return
+    for name in kinds if status in (FAILURES, *kinds) else [*kinds, status]:
+        on = status == name
+        wanted = {"status": FAILURES if on else name}
+        yield _pill(name.replace("_", " ").capitalize(), counts.get(name, 0), wanted, on)
+
+
+def _pill(label: str, n: int | None, wanted: Mapping[str, Any], on: bool) -> str:
+    number_of = "" if n is None else f" <b>{count(n)}</b>"
+    close = '<span class="x" aria-hidden="true">\u00d7</span>' if on else ""
+    made = attributes(
+        {
+            "type": "button",
+            "class": "eh-fpill on" if on else "eh-fpill",
+            "aria-pressed": "true" if on else "false",
+            "data-select": json.dumps({"set": wanted}),
+        }
+    )
+    return f"<button{made}>{escape(label)}{number_of}{close}</button>"
+
+
+def _menus(selection: Selection, choices: Mapping[str, Sequence[str]]) -> Iterable[str]:
+    for name, label in _MENUS.items():
+        value = getattr(selection, name)
+        offered = list(choices["contestant" if name == "against" else name])
+        if name == "against":
+            if not (selection.contestant or value):
+                continue
+            offered = [who for who in offered if who != selection.contestant]
+        if len(offered) > 1 or value:
+            yield _menu(name, label, value, offered)
+
+
+def _menu(name: str, label: str, value: str, offered: Sequence[str]) -> str:
+    known = [*offered] if not value or value in offered else [*offered, value]
+    everything = {"": "all" if name != "against" else "anyone"}
+    return _select(name, label, value, everything | {each: each for each in known})
+
+
+def _select(name: str, label: str, value: str, offered: Mapping[str, str]) -> str:
+    options = "".join(_option(each, told, each == value) for each, told in offered.items())
+    on = " on" if value else ""
+    return (
+        f'<label class="eh-menu{on}"><span>{escape(label)}</span>'
+        f'<select data-field="{escape(name)}">{options}</select></label>'
+    )
+
+
+def _verified_menu(view: InspectView) -> str:
+    """What people verified, where they did; a kind that would leave nothing is not offered."""
+    value, left = view.selection.verified, view.verified or {}
+    if not left.get(ANY_CHECK) and not value:
+        return ""
+    offered = {kind: f"{told} ({count(left[kind])})" for kind, told in VERIFICATION_KINDS.items()
+               if left.get(kind)}  # fmt: skip
+    if value and value not in offered:
+        offered[value] = VERIFICATION_KINDS.get(value, value)
+    return _select("verified", "Verified", value, {"": "all", **offered})
+
+
+def _option(value: str, text: str, chosen: bool) -> str:
+    made = attributes({"value": value, "selected": "selected" if chosen else None})
+    return f"<option{made}>{escape(text)}</option>"
+
+
+def _search(text: str) -> str:
+    made = attributes(
+        {
+            "type": "search",
+            "data-field": "text",
+            "data-keys": "/",
+            "value": text,
+            "placeholder": "Search questions, replies",
+            "aria-label": "Search questions and replies",
+            "maxlength": 200,
+        }
+    )
+    on = " on" if text else ""
+    return f'<label class="eh-search{on}"><input{made}><kbd>/</kbd></label>'

@@ -1,0 +1,167 @@
+"""Inspect as HTML: the list of comparisons, and what is said where there is none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Final
+
+from components.html.format import attributes, count, escape, number
+from components.html.panel import Action, empty_state, status_badge, verdict_chip, wrap
+from components.inspect.comparison_html import comparison_html
+from components.inspect.comparison_index import PAGE_SIZE, ComparisonRow, OrderVerdict
+from components.inspect.filter_bar import filter_bar
+from components.inspect.load_comparison import InspectView
+from components.inspect.url_selection import FAILURES, Selection, apply_click, parse_selection
+from components.inspect.verification_filter import ANY_CHECK
+from studies.domain import USABLE_STATUSES
+
+__all__ = ["Selection", "apply_click", "detail_panel", "filter_bar", "list_html", "parse_selection"]
+
+_MAX_CHIPS: Final = 6
+_MAX_QUESTION: Final = 160
+
+
+# ------------------------------------------------------------------------- list
+
+
+def list_html(view: InspectView) -> str:
+    """Question, the chips of all orders, the pair; the foot turns the page."""
+    if not view.total:
+        return ""
+    several = _varying_fields(view)
+    rows = "".join(_list_row(line, view, several) for line in view.lines)
+    orders = max(len(line.verdicts) for line in view.lines)
+    told = "slot picked: as asked, swapped" if orders == 2 else "slot picked, order by order"
+    head = f'<div class="h"><span>{told}</span><span>{count(view.total)}</span></div>'
+    address = {k: v for k, v in view.selection.as_mapping().items() if k != "study"}
+    made = attributes({"class": "eh-list", "data-address": json.dumps(address)})
+    return wrap(
+        f'<section{made} aria-label="Comparisons in view">{head}<ol>{rows}</ol>{_page_footer(view)}'
+        "</section>"
+    )
+
+
+def _varying_fields(view: InspectView) -> tuple[str, ...]:
+    """What has to be named in every line, because more than one is in view."""
+    offered = view.choices or {}
+    return tuple(
+        name
+        for name in ("judge", "prompt")
+        if len(offered.get(name, ())) > 1 and not getattr(view.selection, name)
+    )
+
+
+def _list_row(line: ComparisonRow, view: InspectView, several: Sequence[str]) -> str:
+    key = (view.keys or {}).get(line.at, "")
+    question = (view.questions or {}).get(line.item) or line.item
+    chips = "".join(_order_chip(mark) for mark in line.verdicts[:_MAX_CHIPS])
+    chips += "<span>\u2026</span>" if len(line.verdicts) > _MAX_CHIPS else ""
+    chips += "".join(status_badge(status) for status in dict.fromkeys(line.failed_repeats))
+    who = " \u00b7 ".join(escape(name) for name in line.names)
+    by = ", ".join(escape(getattr(line, name)) for name in several)
+    made = attributes(
+        {
+            "type": "button",
+            "data-select": json.dumps({"key": key}),
+            "aria-current": "true" if key and key == view.selection.key else None,
+        }
+    )
+    return (
+        f'<li><button{made}><span class="q" dir="auto">{escape(_truncate_question(question))}</span>'
+        f'<span class="m">{chips}<span class="w">{who}</span></span>'
+        + (f'<span class="by">{by}</span>' if by else "")
+        + "</button></li>"
+    )
+
+
+def _order_chip(mark: OrderVerdict) -> str:
+    if mark.status not in USABLE_STATUSES:
+        return status_badge(mark.status)
+    if mark.pick is None and mark.scores:
+        scores = " \u00b7 ".join(number(score, 0 if score % 1 == 0 else 1) for score in mark.scores)
+        return f'<span class="eh-slot">{scores}</span>'
+    return verdict_chip(mark.pick)
+
+
+def _page_footer(view: InspectView) -> str:
+    page, last = view.selection.page, (view.total - 1) // PAGE_SIZE
+    start = page * PAGE_SIZE
+    end = min(start + PAGE_SIZE, view.total)
+    turns = ""
+    if last:
+        turns = _page_button("\u2039", "Previous page", page - 1, page > 0)
+        turns += _page_button("Next page", "Next page", page + 1, page < last)
+    keys = "<kbd>j</kbd><kbd>k</kbd>" if view.total > 1 else ""
+    shown = count(end) if end == start + 1 else f"{count(start + 1)}\u2013{count(end)}"
+    return (
+        f'<div class="f"><span>{shown} of {count(view.total)}</span>'
+        f'<span class="eh-row">{keys}{turns}</span></div>'
+    )
+
+
+def _page_button(text: str, label: str, page: int, possible: bool) -> str:
+    made = attributes(
+        {
+            "type": "button",
+            "class": "eh-btn small",
+            "aria-label": label,
+            "data-select": json.dumps({"page": page}),
+            "disabled": None if possible else "disabled",
+        }
+    )
+    return f"<button{made}>{text}</button>"
+
+
+def _truncate_question(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= _MAX_QUESTION else words[: _MAX_QUESTION - 1] + "\u2026"
+
+
+# ----------------------------------------------------------------------- opened
+
+
+def detail_panel(view: InspectView) -> str:
+    """The comparison that is opened, or what to do where there is none."""
+    if view.opened is not None:
+        return comparison_html(view.opened, view.place, view.total, view.previous, view.next)
+    return empty_panel(view)
+
+
+def empty_panel(view: InspectView) -> str:
+    """Why there is nothing to read, and the way out."""
+    selection = view.selection
+    if view.choices is None:
+        named = f"No study is named {selection.study}." if selection.study else "No study in view."
+        way = "Choose one at the top of the page." if view.studies else "Make one on the Study tab."
+        return empty_state(named, way)
+    everything = (view.counts or {}).get("all", 0)
+    if not selection.has_filters and not everything:
+        return empty_state(
+            "No judgements yet.",
+            f"{count(view.planned)} asks are planned. Start the run on the Run tab: replies can be "
+            "read here as they come in."
+            if view.planned
+            else "This study plans no asks. Name its data, a judge and a prompt on the Study tab.",
+        )
+    return empty_state(
+        "No comparison passes these filters.",
+        _empty_reason(view),
+        Action("Show every comparison", {"clear": True}),
+    )
+
+
+def _empty_reason(view: InspectView) -> str:
+    selection = view.selection
+    if selection.text and not (view.counts or {}).get("all"):
+        return f"Neither a question nor a reply holds \u201c{selection.text}\u201d here."
+    if selection.flipped and not (view.counts or {}).get("flipped"):
+        return (
+            "No verdict in view changed with the order; a comparison counts once all its orders "
+            "were read."
+        )
+    if selection.status == FAILURES:
+        return "Every reply in view was read."
+    if selection.verified and not (view.verified or {}).get(ANY_CHECK):
+        return "Nobody has verified an answer that is in view: people do so on the Vote tab."
+    return "Take one of them away, or show everything."

@@ -1,0 +1,323 @@
+"""What Inspect shows, read from the store: a page of comparisons, and the texts of one of them."""
+
+from __future__ import annotations
+
+import base64
+import mimetypes
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+from components.inspect.comparison_index import (
+    PAGE_SIZE,
+    ComparisonIndex,
+    ComparisonRow,
+    comparison_rows,
+    count_by_filter,
+    count_by_verification,
+    filter_comparisons,
+    find_comparison,
+    index_comparisons,
+    menu_choices,
+    page_number,
+)
+from components.inspect.url_selection import Selection
+from components.inspect.verification_filter import verification_masks
+from judges.planning.plan import Plan, key_of, render_call
+from judges.rendering.prompt import Prompt, parse_prompt
+from judges.verdicts.verdict import marker_span
+from studies.domain import REFERENCE, UNRELATED, AnswerCheck, Ask, Item, Judgement
+from studies.errors import EvenhandError
+from studies.files.image_files import why_data_url_refused, why_image_refused
+from studies.people.verifications import current_checks
+from studies.sources.load import image_folder, source_path
+from studies.spec.presentations import unrelated_answer
+from studies.spec.study import Study
+from studies.store.store import Store
+
+NOT_RECORDED: Final = "Not recorded"
+IMAGE_KINDS: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
+MAX_IMAGE_BYTES: Final = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class SentMessages:
+    """The messages of an ask as they went out, or why they cannot be shown."""
+
+    messages: tuple[tuple[str, str], ...] = ()
+    note: str = ""
+    exact: bool = False
+    """Rendered again, they hash to the ask's key."""
+
+
+@dataclass(frozen=True, slots=True)
+class InspectedReply:
+    """A judgement, and where in its raw reply the verdict stands."""
+
+    judgement: Judgement
+    span: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OrderReplies:
+    """One order of a comparison: its reply, those to the same ask again, the prompt."""
+
+    shown: tuple[str, ...]
+    reply: InspectedReply
+    again: tuple[InspectedReply, ...]
+    sent: SentMessages
+
+
+@dataclass(frozen=True, slots=True)
+class ItemImage:
+    """An image of an item: `source` is a data URL, or empty where only a link or name is shown."""
+
+    name: str
+    source: str = ""
+    link: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonDetail:
+    """One comparison with its texts; answers in the order of the first showing."""
+
+    line: ComparisonRow
+    item: Item | None
+    answers: tuple[tuple[str, str | None], ...]
+    images: tuple[ItemImage, ...]
+    orders: tuple[OrderReplies, ...]
+    flipped: bool
+    recorded: bool
+    simulated: bool
+    checks: tuple[AnswerCheck, ...] = ()
+    """What people verified about its answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class InspectView:
+    """Everything the tab shows for a selection."""
+
+    selection: Selection
+    studies: int
+    planned: int
+    lines: tuple[ComparisonRow, ...] = ()
+    keys: Mapping[int, str] | None = None
+    """By comparison: the key of its first judgement."""
+    questions: Mapping[str, str] | None = None
+    total: int = 0
+    place: int = 0
+    """Of the opened comparison among those in view, from 0."""
+    counts: Mapping[str, int] | None = None
+    verified: Mapping[str, int] | None = None
+    """How many each kind of verification would leave; none where nobody verified anything."""
+    choices: Mapping[str, Sequence[str]] | None = None
+    previous: str = ""
+    next: str = ""
+    opened: ComparisonDetail | None = None
+
+
+def load_view(store: Store, selection: Selection) -> InspectView:
+    """The page of comparisons a selection names and the one that is opened on it."""
+    studies = {line.name: line for line in store.studies()}
+    study = studies.get(selection.study)
+    if study is None:
+        return InspectView(selection, len(studies), 0)
+    all_of = _cached_index(store, study.name, store.version(study.name))
+    found = store.search_judgements(study.name, selection.text) if selection.text.strip() else None
+    said = verification_masks(all_of, current_checks(store, study.name), selection.contestant)
+    view = filter_comparisons(all_of, selection, found, said)
+    base = InspectView(
+        selection,
+        len(studies),
+        study.planned,
+        total=len(view),
+        counts=count_by_filter(all_of, selection, found, said),
+        verified=count_by_verification(all_of, selection, found, said),
+        choices=menu_choices(all_of),
+    )
+    return _view_with_detail(store, all_of, view.tolist(), base) if len(view) else base
+
+
+@lru_cache(maxsize=4)
+def _cached_index(store: Store, name: str, version: tuple[str, int]) -> ComparisonIndex:
+    """Kept until the study changes: a step to the next comparison need not group 100,000 rows."""
+    return index_comparisons(store.frame(name))
+
+
+def _view_with_detail(
+    store: Store, all_of: ComparisonIndex, view: list[int], base: InspectView
+) -> InspectView:
+    selection, seen = base.selection, set(view)
+    at = find_comparison(all_of, store.seq_of(selection.key)) if selection.key else None
+    at = at if at in seen else None
+    page = page_number(view, selection, at)
+    shown = view[page * PAGE_SIZE : (page + 1) * PAGE_SIZE]
+    at = shown[0] if at is None else at
+    place = view.index(at)
+    near = [view[i] for i in (place - 1, place + 1) if 0 <= i < len(view)]
+    keys = _first_keys(store, all_of, [*shown, *near])
+    listed = comparison_rows(all_of, shown)
+    opened = listed[shown.index(at)]
+    return replace(
+        base,
+        selection=replace(selection, page=page, key=keys.get(at, "")),
+        lines=tuple(listed),
+        keys=keys,
+        questions=store.questions(selection.study, {line.item for line in listed}),
+        place=place,
+        previous=keys.get(view[place - 1], "") if place else "",
+        next=keys.get(view[place + 1], "") if place + 1 < len(view) else "",
+        opened=_load_detail(store, all_of, selection.study, opened),
+    )
+
+
+def _first_keys(store: Store, all_of: ComparisonIndex, wanted: Sequence[int]) -> dict[int, str]:
+    seqs = {at: int(all_of.frame["seq"].iloc[all_of.first[at]]) for at in wanted}
+    keys = store.keys_by_seq(seqs.values())
+    return {at: keys[seq] for at, seq in seqs.items() if seq in keys}
+
+
+def _load_detail(
+    store: Store, all_of: ComparisonIndex, name: str, line: ComparisonRow
+) -> ComparisonDetail:
+    keys = store.keys_by_seq(line.seqs)
+    found = (store.judgement(name, keys[seq]) for seq in line.seqs if seq in keys)
+    judgements = [judgement for judgement in found if judgement is not None]
+    study, item = store.study(name), store.item(name, line.item)
+    other = _unrelated_item(store, name, judgements)
+    return ComparisonDetail(
+        line=line,
+        item=item,
+        answers=tuple((who, _answer_text(item, who, other)) for who in line.names),
+        images=item_images(study, item),
+        orders=_load_orders(store, study, judgements, _items_by_id(item, other)),
+        flipped=bool(all_of.flipped[line.at]),
+        simulated=any(j.kind == "simulated" for j in study.judges if j.name == line.judge),
+        recorded=all(store.request(one.ask.key) is None for one in judgements),
+        checks=current_checks(store, name).get(line.item, ()),
+    )
+
+
+def _load_orders(
+    store: Store, study: Study, judgements: Sequence[Judgement], items: Mapping[str, Item]
+) -> tuple[OrderReplies, ...]:
+    by_order: dict[tuple[str, ...], list[Judgement]] = {}
+    for judgement in judgements:
+        by_order.setdefault(judgement.ask.shown, []).append(judgement)
+    return tuple(_load_order(store, study, made, items) for made in by_order.values())
+
+
+def _load_order(
+    store: Store, study: Study, judgements: list[Judgement], items: Mapping[str, Item]
+) -> OrderReplies:
+    first, *rest = sorted(judgements, key=lambda one: (one.ask.noise, one.ask.repeat))
+    prompt = _stored_prompt(store, first.ask.key)
+    return OrderReplies(
+        shown=first.ask.shown,
+        reply=InspectedReply(first, _verdict_span(first, prompt, study.reading)),
+        again=tuple(InspectedReply(one, _verdict_span(one, prompt, study.reading)) for one in rest),
+        sent=_render_messages(store, study, first.ask, prompt, items),
+    )
+
+
+def _stored_prompt(store: Store, key: str) -> Prompt | None:
+    request = store.request(key)
+    text = store.prompt_yaml(request.prompt_sha) if request else None
+    return _parse_cached(text) if text else None
+
+
+@lru_cache(maxsize=64)
+def _parse_cached(text: str) -> Prompt:
+    return parse_prompt(text)
+
+
+def _verdict_span(judgement: Judgement, prompt: Prompt | None, rule: str) -> tuple[int, int] | None:
+    if prompt is None or judgement.status != "ok" or judgement.rule == "probabilities":
+        return None
+    return marker_span(prompt.verdict, judgement.reply, len(judgement.ask.shown), rule)
+
+
+def _render_messages(
+    store: Store, study: Study, ask: Ask, prompt: Prompt | None, items: Mapping[str, Item]
+) -> SentMessages:
+    request = store.request(ask.key)
+    if request is None or prompt is None:
+        return SentMessages(note=NOT_RECORDED)
+    plan = Plan(study, tuple(items.values()), (prompt,), _image_folder(study) or Path())
+    try:
+        call = render_call(plan, ask, items)
+    except (EvenhandError, KeyError, StopIteration) as error:
+        return SentMessages(
+            note=f"It cannot be written out again: {error or 'the study has changed'}"
+        )
+    messages = tuple((str(one["role"]), _content_text(one["content"])) for one in call.messages)
+    salts = ("", store.salt_of(study.name))
+    keys = {key_of(request.endpoint, call, ask.repeat, salt=salt) for salt in salts}
+    return SentMessages(messages, exact=ask.key in keys)
+
+
+def _content_text(content: Any) -> str:
+    """Text as it is; an image is named, not written out."""
+    if isinstance(content, str):
+        return content
+    parts = (part.get("text", "[image]") for part in content)
+    return "\n".join(str(part) for part in parts)
+
+
+def _unrelated_item(store: Store, name: str, judgements: Sequence[Judgement]) -> Item | None:
+    other = next((j.ask.unrelated_item for j in judgements if j.ask.unrelated_item), None)
+    return store.item(name, other) if other else None
+
+
+def _items_by_id(*items: Item | None) -> dict[str, Item]:
+    return {item.id: item for item in items if item is not None}
+
+
+def _answer_text(item: Item | None, who: str, other: Item | None) -> str | None:
+    """None: the answer is not in the store."""
+    if item is None:
+        return None
+    if who == UNRELATED:
+        return unrelated_answer(item, other) if other else None
+    return item.reference if who == REFERENCE else item.responses.get(who)
+
+
+def _image_folder(study: Study) -> Path | None:
+    """What image paths are relative to; None where the records are no longer at hand."""
+    try:
+        path = source_path(study.data, study.folder)
+        return image_folder(study.data, study.folder) if path.exists() else None
+    except EvenhandError:
+        return None
+
+
+def item_images(study: Study, item: Item | None) -> tuple[ItemImage, ...]:
+    folder = _image_folder(study)
+    return tuple(load_image(path, folder) for path in (item.images if item else ()))
+
+
+def load_image(path: str, folder: Path | None) -> ItemImage:
+    """A local image as a data URL; an address is a link, never fetched by the page.
+
+    Only what lies in the folder of the data and is an image by its name: the path came with data.
+    """
+    if path.startswith("https://"):
+        return ItemImage(path, link=path)
+    if path.startswith("data:"):
+        inline = path[5:].partition(";")[0] in IMAGE_KINDS
+        fits = inline and len(path) < 2 * MAX_IMAGE_BYTES and not why_data_url_refused(path)
+        return ItemImage("image in the data", source=path if fits else "")
+    kind = mimetypes.guess_type(path)[0]
+    if folder is None:
+        return ItemImage(path)
+    file = (folder / path).resolve()
+    if kind not in IMAGE_KINDS or not file.is_relative_to(folder.resolve()) or not file.is_file():
+        return ItemImage(path)
+    if file.stat().st_size > MAX_IMAGE_BYTES:
+        return ItemImage(path)
+    content = file.read_bytes()
+    if why_image_refused(content, len(content)):
+        return ItemImage(path)
+    return ItemImage(path, f"data:{kind};base64,{base64.b64encode(content).decode()}")

@@ -1,0 +1,137 @@
+"""What the judge said in every order, with the verdict boxed in the colour of its slot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from components.html.format import count, escape, number, share
+from components.html.panel import status_badge, verdict_chip
+from components.inspect.html_parts import (
+    MAX_TEXT,
+    columns_html,
+    drawer,
+    missing_note,
+    section_heading,
+    text_html,
+)
+from components.inspect.load_comparison import ComparisonDetail, InspectedReply, OrderReplies
+from studies.domain import Judgement
+
+
+def replies_html(opened: ComparisonDetail) -> str:
+    n = len(opened.orders)
+    title = {1: "What the judge said", 2: "What the judge said, in both orders"}
+    cards = (_order_card(order, i) for i, order in enumerate(opened.orders, 1))
+    return section_heading(title.get(n, f"What the judge said, in {n} orders")) + columns_html(
+        cards
+    )
+
+
+def _order_card(order: OrderReplies, place: int) -> str:
+    judgement = order.reply.judgement
+    read = judgement.readable and judgement.verdict is not None
+    mark = verdict_chip(judgement.verdict.pick) if read and judgement.verdict else ""
+    mark = mark if read else status_badge(judgement.status)
+    return (
+        f'<article class="eh-card"><header><span class="eh-mute eh-small">Order {place}</span>'
+        f'<span class="eh-small">{_shown_order(judgement)}</span><span class="eh-grow"></span>'
+        f'<span class="eh-nw">{mark}</span></header>'
+        f"{_outcome_html(judgement)}{_probabilities(judgement)}{_reply_html(order.reply)}"
+        f"{_reasoning(judgement)}{_repeat_replies(order.again)}</article>"
+    )
+
+
+def _shown_order(judgement: Judgement) -> str:
+    """Who stood where; the labels too where they are crossed, since A then stands second."""
+    ask = judgement.ask
+    crossed = list(ask.labels) != sorted(ask.labels, key=lambda label: (len(label), label))
+    names = [
+        f"{escape(who)} (called {escape(label)})" if crossed else escape(who)
+        for who, label in zip(ask.shown, ask.labels, strict=False)
+    ]
+    return ", then ".join(names or [escape(who) for who in ask.shown])
+
+
+def _outcome_html(judgement: Judgement) -> str:
+    verdict, shown = judgement.verdict, judgement.ask.shown
+    if not judgement.readable or verdict is None:
+        detail = f": {escape(judgement.detail)}" if judgement.detail else ""
+        return f'<p class="eh-small out">no verdict{detail}</p>'
+    if verdict.pick is None:
+        scores = zip(shown, verdict.scores, strict=False)
+        told = ", ".join(f"{escape(who)} <b>{number(score, 1)}</b>" for who, score in scores)
+        return f'<p class="eh-small out">scored {told}</p>'
+    if verdict.pick == "tie":
+        return '<p class="eh-small out">called it a <b>tie</b></p>'
+    much = " by far" if verdict.margin > 1 else ""
+    return f'<p class="eh-small out">picked <b>{escape(shown[verdict.pick])}</b>{much}</p>'
+
+
+def _probabilities(judgement: Judgement) -> str:
+    """How likely each label was as the next token: small bars in the colours of their slots."""
+    verdict, ask = judgement.verdict, judgement.ask
+    if verdict is None or not verdict.label_probabilities:
+        return ""
+    rows = zip(ask.shown, ask.labels, verdict.label_probabilities, strict=False)
+    bars = "".join(_probability_bar(i, who, label, p) for i, (who, label, p) in enumerate(rows))
+    mass = ""
+    if verdict.label_mass is not None:
+        told = f"the labels together: {share(verdict.label_mass)} of the next token"
+        mass = f'<p class="eh-small eh-mute">{told}</p>'
+    return f'<div class="eh-probs" role="group" aria-label="Label probabilities">{bars}{mass}</div>'
+
+
+def _probability_bar(slot: int, who: str, label: str, p: float) -> str:
+    name, width = ("first", "second")[slot] if slot < 2 else "later", 100 * min(max(p, 0), 1)
+    return (
+        f'<div><span class="l">{escape(label)}</span><span class="n">{escape(who)}</span>'
+        f'<span class="b"><i class="{name}" style="width:{width:.1f}%"></i></span>'
+        f'<span class="v">{share(p)}</span></div>'
+    )
+
+
+def _reply_html(reply: InspectedReply) -> str:
+    judgement = reply.judgement
+    if not judgement.reply.strip():
+        return f'<div class="eh-txt reply">{missing_note(_no_reply_text(judgement))}</div>'
+    return f'<div class="eh-txt reply" dir="auto">{_highlight_verdict(reply)}</div>'
+
+
+def _no_reply_text(judgement: Judgement) -> str:
+    if judgement.readable:
+        return "The reply was not recorded, only its verdict."
+    return "The reply is empty."
+
+
+def _highlight_verdict(reply: InspectedReply) -> str:
+    """The raw reply with the verdict that was read in a box of its slot's colour."""
+    text, span, verdict = reply.judgement.reply, reply.span, reply.judgement.verdict
+    if span is None or verdict is None or span[1] > MAX_TEXT:
+        return text_html(text)
+    pick = verdict.pick
+    slot = {0: "first", 1: "second"}.get(pick, "tie") if isinstance(pick, int) else "tie"
+    before, marker, after = text[: span[0]], text[span[0] : span[1]], text[span[1] :]
+    return f'{escape(before)}<span class="eh-vd {slot}">{escape(marker)}</span>{text_html(after)}'
+
+
+def _reasoning(judgement: Judgement) -> str:
+    if not judgement.reasoning.strip():
+        return ""
+    text = f'<div class="eh-txt reply" dir="auto">{text_html(judgement.reasoning)}</div>'
+    return drawer("Reasoning, never read for a verdict", text, "soft")
+
+
+def _repeat_replies(replies: Sequence[InspectedReply]) -> str:
+    """The same ask put again: its verdicts as chips, its replies in a drawer."""
+    if not replies:
+        return ""
+    chips = "".join(_verdict_or_status(one.judgement) for one in replies)
+    bodies = "".join(_reply_html(one) for one in replies)
+    head = f'<p class="eh-row eh-small again">asked again in this order {chips}</p>'
+    return head + drawer(count(len(replies), "more reply"), bodies, "soft")
+
+
+def _verdict_or_status(judgement: Judgement) -> str:
+    if judgement.readable and judgement.verdict is not None:
+        return verdict_chip(judgement.verdict.pick)
+    return status_badge(judgement.status)

@@ -1,0 +1,71 @@
+"""The header: brand, the study in view, what runs, the theme, a link to this view."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import gradio as gr
+
+from components.html.format import count, share
+from components.html.panel import brand_html, run_pill, wrap
+from components.layout.widgets import ClickableHTML
+from judges.engine.run import RunSnapshot
+from studies.domain import HUMAN_PREFIX
+from studies.store.store import Store
+
+
+@dataclass(frozen=True)
+class Header:
+    study: gr.Dropdown
+    note: gr.HTML
+    pill: gr.HTML
+    share: gr.Button
+
+
+def build() -> Header:
+    with gr.Row(elem_id="eh-bar"):
+        ClickableHTML(brand_html(), elem_id="eh-brand")
+        study = gr.Dropdown(
+            [], show_label=False, container=False, interactive=True, elem_id="eh-study",
+            label="Study",
+        )  # fmt: skip
+        note = ClickableHTML("", elem_id="eh-note")
+        pill = ClickableHTML("", elem_id="eh-pill")
+        gr.Button("Light or dark", elem_id="eh-theme")
+        share_button = gr.Button("Share", elem_id="eh-share")
+    return Header(study, note, pill, share_button)
+
+
+def show_study_size(store: Store, name: str) -> str:
+    """What the study is made of, in a line."""
+    line = next(line for line in store.studies() if line.name == name)
+    items, judges, people, prompts = store.cached(name, "note", lambda: _count_parts(store, name))
+    made_of = [count(items, "item")]
+    made_of += [count(judges, "judge"), count(prompts, "prompt")] if judges else []
+    made_of += [f"{count(people)} {'person' if people == 1 else 'people'}"] if people else []
+    return wrap(" × ".join(made_of) + (", recorded" if line.recorded else ""))
+
+
+def _count_parts(store: Store, name: str) -> list[int]:
+    """Items, judges, people, prompts."""
+    row = store.read(
+        "WITH s(id) AS (SELECT id FROM studies WHERE name=?1) SELECT "
+        "(SELECT count(*) FROM study_items WHERE study=s.id), "
+        "(SELECT count(DISTINCT judge) FROM plan WHERE study=s.id AND judge NOT LIKE ?2), "
+        "(SELECT count(DISTINCT judge) FROM plan WHERE study=s.id AND judge LIKE ?2), "
+        "(SELECT count(DISTINCT prompt) FROM plan WHERE study=s.id AND judge NOT LIKE ?2) FROM s",
+        (name, f"{HUMAN_PREFIX}%"),
+    ).fetchone()
+    return [int(value) for value in row]
+
+
+def show_run_pill(snapshot: RunSnapshot | None) -> str:
+    if snapshot is None or snapshot.state not in ("running", "paused"):
+        return ""
+    planned = max(1, snapshot.counts.get("planned", 1))
+    done = share(snapshot.done / planned, 0)
+    if snapshot.state == "paused":
+        return run_pill(f"Paused {done}", "waiting")
+    if seconds := max((wait.seconds for wait in snapshot.waits), default=0.0):
+        return run_pill(f"Waiting {max(1, round(seconds))} s {done}", "waiting")
+    return run_pill(f"Running {done}", "waiting" if snapshot.waits else "running")

@@ -1,0 +1,265 @@
+"""What the agreement panels rest on, each computed once and only when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import Filter
+from components.filtering.raters import Raters
+from metrics.agreement.judge_as_annotator import JudgeAsAnnotator, judges_as_annotators
+from metrics.agreement.majority_agreement import people_agreement_measure
+from metrics.agreement.pairwise_agreement import (
+    PEOPLE,
+    PairAgreement,
+    PeopleAgreement,
+    agreement_among_people,
+    agreement_matrix,
+    build_verdict_grid,
+)
+from metrics.estimation import row_selection
+from metrics.estimation.contrasts import Contrast, paired_contrasts
+from metrics.estimation.frame_stacking import stack_frames
+from metrics.estimation.measures import CellKey as Group
+from metrics.estimation.measures import GroupedFrame
+from metrics.people.voters import Voter, drop_voters, list_voters
+from metrics.position.position_measures import ACCURACY
+from metrics.protocols.creation_alignment import Alignment, SignedScores
+from metrics.win_rates.prediction_powered import CorrectedWinRate, corrected_win_rates
+from metrics.win_rates.win_rates import outcome_rows
+from studies.domain import Estimate
+from studies.store.store import Store
+
+SEED: Final = 20_24
+KNOWN_ANSWERS: Final = "known answers"
+ONE_ORDER: Final = "one"
+BOTH_ORDERS: Final = "both"
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """The voices of a scene held against each other."""
+
+    raters: Raters
+
+    @cached_property
+    def table(self) -> dict[str, dict[str, PairAgreement]]:
+        """Every two voices, `people` among them if there are any."""
+        return agreement_matrix(self.raters.frame)
+
+    @property
+    def judges(self) -> list[str]:
+        return [name for name in self.table if name != PEOPLE]
+
+    @cached_property
+    def ranked_judges(self) -> list[str]:
+        """Judges, closest to people first; without people, closest to each other first."""
+        return sorted(self.judges, key=lambda name: -self._closeness(name))
+
+    def _closeness(self, name: str) -> float:
+        if self.raters.has_people:
+            got = self.table[name].get(PEOPLE)
+            return -1.0 if got is None or got.share.value is None else got.share.value
+        shares = [got.share.value for got in self.table[name].values()]
+        known = [value for value in shares if value is not None]
+        return float(np.mean(known)) if known else -1.0
+
+    def with_people(self, name: str) -> PairAgreement | None:
+        return self.table.get(name, {}).get(PEOPLE)
+
+    @cached_property
+    def among_voters(self) -> PeopleAgreement:
+        return agreement_among_people(self.raters.frame)
+
+    @cached_property
+    def closest_pair(self) -> tuple[str, str, PairAgreement] | None:
+        pairs = [
+            (a, b, got)
+            for a in self.judges
+            for b, got in self.table[a].items()
+            if PEOPLE not in (a, b) and a < b and got.kappa.value is not None
+        ]
+        return max(pairs, key=lambda pair: pair[2].kappa.value or -1.0) if pairs else None
+
+    @cached_property
+    def people_rows(self) -> pd.DataFrame:
+        frame = self.raters.frame
+        return row_selection.select_rows(frame, row_selection.people_mask(frame))
+
+    @cached_property
+    def merged_orders(self) -> pd.DataFrame:
+        """Both orders as one verdict, 2–0 or a tie; only pairs that were asked in both."""
+        several = row_selection.select_rows(
+            self.raters.machines, self.raters.machines["orders"] > 1
+        )
+        rows = outcome_rows(several, "strict", "exclude")
+        return rows[[*self.raters.frame.columns]]
+
+    @cached_property
+    def merging_effects(self) -> dict[str, Contrast]:
+        """voice -> both orders merged − each order by itself, against people on the same items."""
+        if not self.raters.has_people or self.merged_orders.empty:
+            return {}
+        parts = {
+            ONE_ORDER: self.raters.machines,
+            BOTH_ORDERS: self.merged_orders,
+            PEOPLE: self.people_rows,
+        }
+        frame = stack_frames(parts, "asked")
+        here = set(self.merged_orders["judge"].astype(str).unique())
+        pairs = [
+            ((name, BOTH_ORDERS), (name, ONE_ORDER)) for name in self.ranked_judges if name in here
+        ]
+        rng = np.random.default_rng(SEED)
+        made = paired_contrasts(frame, ["judge", "asked"], [people_agreement_measure()], rng, pairs)
+        return {one.left[0]: one for one in made}
+
+    @cached_property
+    def merged_shares(self) -> dict[str, Estimate]:
+        """voice -> share of merged verdicts that equal the people's majority."""
+        if not self.raters.has_people or self.merged_orders.empty:
+            return {}
+        frame = stack_frames({BOTH_ORDERS: self.merged_orders, PEOPLE: self.people_rows}, "asked")
+        got = people_agreement_measure().by_cell(GroupedFrame(frame, ["judge"]))
+        return {cell[0]: e for cell, e in got.items() if e.value is not None}
+
+    @cached_property
+    def merged_with_people(self) -> dict[str, PairAgreement]:
+        """voice -> both orders as one verdict, held against the people's majority."""
+        if not self.raters.has_people or self.merged_orders.empty:
+            return {}
+        made = build_verdict_grid(
+            stack_frames({BOTH_ORDERS: self.merged_orders, PEOPLE: self.people_rows}, "asked")
+        )
+        return {name: made.between(PEOPLE, name) for name in made.raters if name != PEOPLE}
+
+    @cached_property
+    def scores(self) -> SignedScores:
+        return SignedScores(self.raters.frame)
+
+    def people_alignment(self, voice: str, both: bool) -> Alignment:
+        """MAE and Consistency of a voice with the mean of the people."""
+        return self.scores.gaps(voice, "dual" if both else "single").alignment
+
+    @property
+    def has_five_levels(self) -> bool:
+        return bool((self.raters.rows["margin"] == 2).any())
+
+    @cached_property
+    def judge_replacements(self) -> list[JudgeAsAnnotator]:
+        if not self.raters.has_people:
+            return []
+        return judges_as_annotators(self.raters.frame, np.random.default_rng(SEED))
+
+    @cached_property
+    def prompt_replacements(self) -> list[JudgeAsAnnotator]:
+        """Every prompt in a person's place, all its judges together; none where either is one."""
+        heard = [self.raters.names[name] for name in self.raters.in_view]
+        if not self.raters.has_people or any(len({cell[k] for cell in heard}) < 2 for k in (0, 1)):
+            return []
+        rows = self.raters.rows
+        judge = np.where(row_selection.people_mask(rows), rows["judge"].astype(str),
+                         rows["prompt"].astype(str))  # fmt: skip
+        return judges_as_annotators(
+            rows.assign(judge=pd.Categorical(judge)), np.random.default_rng(SEED)
+        )
+
+    # ---- the people themselves
+
+    @cached_property
+    def voters(self) -> list[Voter]:
+        return list_voters(self.people_rows)
+
+    @cached_property
+    def flagged_voters(self) -> list[str]:
+        return [one.name for one in self.voters if one.flags]
+
+    @cached_property
+    def votes_cast(self) -> int:
+        return len(self.people_rows)
+
+    @cached_property
+    def targeted_votes(self) -> int:
+        """Votes on pairs that were not chosen at random."""
+        return int(row_selection.targeted_vote_mask(self.people_rows).sum())
+
+    @cached_property
+    def all_vote_agreement(self) -> dict[str, Estimate]:
+        """Each judge against the majority, and two people against each other."""
+        return self._agreement_shares(self.raters.frame)
+
+    @cached_property
+    def unflagged_agreement(self) -> dict[str, Estimate]:
+        return self._agreement_shares(drop_voters(self.raters.frame, self.flagged_voters))
+
+    @cached_property
+    def random_vote_agreement(self) -> dict[str, Estimate]:
+        frame = self.raters.frame
+        return self._agreement_shares(
+            row_selection.select_rows(frame, ~row_selection.targeted_vote_mask(frame))
+        )
+
+    def _agreement_shares(self, frame: pd.DataFrame) -> dict[str, Estimate]:
+        made = build_verdict_grid(frame)
+        held = PEOPLE in made.raters
+        found = {
+            n: made.between(PEOPLE, n).share
+            for n in self.ranked_judges
+            if held and n in made.raters
+        }
+        return found | {"two people": agreement_among_people(frame).pair.share}
+
+    @cached_property
+    def corrected(self) -> dict[str, CorrectedWinRate]:
+        return corrected_win_rates(self.raters.frame) if self.raters.has_people else {}
+
+    @cached_property
+    def by_category(self) -> tuple[str, dict[tuple[str, str], Estimate]]:
+        """(what they are held against, (voice, category) -> share; "All" is the whole slice)."""
+        if self.raters.has_people:
+            return PEOPLE, self._categories(people_agreement_measure().by_cell, self.raters.frame)
+        if self.raters.truth == "design":
+            return KNOWN_ANSWERS, self._categories(ACCURACY.by_cell, self.raters.machines)
+        return "", {}
+
+    def _categories(
+        self, each: Callable[[GroupedFrame], dict[Group, Estimate]], frame: pd.DataFrame
+    ) -> dict[tuple[str, str], Estimate]:
+        judges = set(self.judges)
+        whole = {(cell[0], "All"): e for cell, e in each(GroupedFrame(frame, ["judge"])).items()}
+        split = each(GroupedFrame(frame, ["judge", "category"]))
+        found = whole | {(cell[0], cell[1]): e for cell, e in split.items() if cell[1]}
+        return {key: e for key, e in found.items() if key[0] in judges}
+
+
+def load_agreement(scene: FilteredStudy) -> Agreement:
+    """What the scene shows: finding, strip and panels rest on the same counts, made once."""
+    return _cached_agreement(scene.store, scene.name, scene.store.version(scene.name), scene.filter)
+
+
+@lru_cache(maxsize=4)
+def _cached_agreement(
+    store: Store, name: str, version: tuple[str, int], chosen: Filter
+) -> Agreement:
+    return Agreement(Raters(FilteredStudy(store, name, chosen)))
+
+
+def equally_close_judges(data: Agreement, names: Sequence[str]) -> list[str]:
+    """The first of some ranked judges, and those that cannot be told from it on the same asks."""
+    if not names:
+        return []
+    rng = np.random.default_rng(SEED)
+    pairs = [((names[0],), (name,)) for name in names[1:]]
+    made = paired_contrasts(data.raters.frame, ["judge"], [people_agreement_measure()], rng, pairs)
+    same = [
+        one.right[0]
+        for one in made
+        if one.adjusted.low is not None and one.adjusted.low <= 0 and one.raw.value is not None
+    ]
+    return [names[0], *same]

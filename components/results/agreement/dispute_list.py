@@ -1,0 +1,85 @@
+"""The list of cases on which voices part, the most informative first, each one click away."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from components.html.format import count, escape
+from components.html.panel import Action, button_html, empty_state, wrap
+from components.results.agreement.computed import Agreement
+from components.results.agreement.disputes import (
+    AGAINST_KNOWN,
+    AGAINST_PEOPLE,
+    JUDGES_SPLIT,
+    PEOPLE_SPLIT,
+    TIE_NAME,
+    Dispute,
+    list_disputes,
+)
+
+MAX_DISPUTES: Final = 8
+KIND_TITLES: Final = {
+    AGAINST_PEOPLE: ("People prefer", "most judges name another answer"),
+    AGAINST_KNOWN: ("Known to be better", "most judges name another answer"),
+    JUDGES_SPLIT: ("People prefer", "judges say different things"),
+    PEOPLE_SPLIT: ("People", "people say different things"),
+}
+
+
+def show_disputes(data: Agreement, kind: str) -> tuple[str, str]:
+    """(subtitle, the list): the most informative first, each one click from the replies."""
+    found = list_disputes(data.raters, kind)
+    total = len({(one.item, one.names) for one in found})
+    if not found:
+        if kind in (AGAINST_PEOPLE, PEOPLE_SPLIT) and not data.raters.has_people:
+            told = "Nobody has voted here yet: the Vote tab, or data whose items hold votes."
+        else:
+            told = f"There is no case in view in which {KIND_TITLES[kind][1]}."
+        return "", empty_state("Nothing to list.", told)
+    top = found[:MAX_DISPUTES]
+    scene = data.raters.filtered_study
+    questions = scene.store.questions(scene.name, {one.item for one in top})
+    head = (
+        f'<div class="eh-dl h"><span>Question</span><span>{KIND_TITLES[kind][0]}</span>'
+        "<span>Judges, all orders</span><span></span></div>"
+    )
+    rows = "".join(_dispute_row(one, kind, questions.get(one.item) or one.item) for one in top)
+    subtitle = f"{count(total, 'case')}: {KIND_TITLES[kind][1]}; the most informative first"
+    return subtitle, wrap(f'<div class="eh-dl-box">{head}{rows}</div>')
+
+
+def _dispute_row(one: Dispute, kind: str, question: str) -> str:
+    select: dict[str, object] = {"item": one.item}
+    if len(one.names) == 2:
+        select |= {"contestant": one.names[0], "against": one.names[1]}
+    words = " ".join(question.split())[:160]
+    where = f" \u00b7 {escape(one.category)}" if one.category else ""
+    return (
+        f'<div class="eh-dl"><span class="q" dir="auto">{escape(words)}</span>'
+        f'<span class="eh-small">{_reference_html(one, kind)}</span>'
+        f'<span class="eh-small">{_judge_counts_html(one)}{where}</span>'
+        f"{button_html(Action('Open', select), small=True)}</div>"
+    )
+
+
+def _reference_html(one: Dispute, kind: str) -> str:
+    if kind == AGAINST_KNOWN:
+        return f"<b>{escape(one.known)}</b>"
+    total = sum(one.votes.values())
+    if not total:
+        return '<span class="eh-mute">no votes</span>'
+    if kind == PEOPLE_SPLIT or one.people in (None, TIE_NAME):
+        said = ", ".join(f"{escape(who)} {n}" for who, n in one.votes.most_common())
+        return f'{said} <span class="eh-mute">of {count(total, "vote")}</span>'
+    mine = one.votes[one.people or ""]
+    many = "1 vote" if total == 1 else f"{mine} of {total} votes"
+    return f'<b>{escape(one.people)}</b> <span class="eh-mute eh-nw">{many}</span>'
+
+
+def _judge_counts_html(one: Dispute) -> str:
+    said = [f"{_winner_html(who)} {n}" for who, n in one.judges.most_common()]
+    return ", ".join(said) + f' <span class="eh-mute">of {one.judge_count}</span>'
+
+
+def _winner_html(who: str) -> str:
+    return "tie or split" if who == TIE_NAME else f"<b>{escape(who)}</b>"

@@ -1,0 +1,190 @@
+"""Where voices part: cases on which judges and people, or judges among themselves, disagree."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from components.filtering.raters import Raters
+from metrics.agreement.majority_agreement import CASE_KEY, NO_CHOICE, majority_choices
+from metrics.estimation import row_selection
+from metrics.estimation.row_selection import Ints
+from studies.frames.frame import NO_PICK, SEP
+
+AGAINST_PEOPLE: Final = "Against people"
+AGAINST_KNOWN: Final = "Against known answers"
+JUDGES_SPLIT: Final = "Judges split"
+PEOPLE_SPLIT: Final = "People split"
+TIE_NAME: Final = "tie"
+_CASE_COLUMNS: Final = (
+    *CASE_KEY,
+    "category",
+    "judge",
+    "shown",
+    "options",
+    "status",
+    "noise",
+    "pick",
+    "truth",
+)
+"""What a case is known by: of millions of rows the other columns are most of the memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dispute:
+    """One case: what people (or the design) say, and how many judges say what.
+
+    A judge's word is what it says in most orders; a split between the orders counts as a tie.
+    """
+
+    item: str
+    category: str
+    names: tuple[str, ...]
+    people: str | None
+    votes: Counter[str]
+    judges: Counter[str]
+    known: str | None
+
+    @property
+    def judge_count(self) -> int:
+        return sum(self.judges.values())
+
+    def count_against(self, winner: str | None) -> int:
+        """Judges that name another answer; a tie names none."""
+        if winner in (None, TIE_NAME):
+            return 0
+        return sum(n for who, n in self.judges.items() if who not in (winner, TIE_NAME))
+
+    def informativeness(self, kind: str) -> tuple[float, float, int]:
+        """Larger is worth reading first: how one-sided the clash, how sure the yardstick, how many.
+
+        A case that all judges get wrong beside unanimous people says most about the judges; one
+        that splits them in half says most about where they differ.
+        """
+        if kind == AGAINST_PEOPLE:
+            total = sum(self.votes.values())
+            sure = self.votes[self.people or ""] / (total + 1)  # one vote is not unanimity
+            return self.count_against(self.people) / max(self.judge_count, 1), sure, total
+        if kind == AGAINST_KNOWN:
+            return self.count_against(self.known) / max(self.judge_count, 1), 1.0, self.judge_count
+        if kind == JUDGES_SPLIT:
+            return _entropy(self.judges), 1 - _entropy(self.votes), self.judge_count
+        return _entropy(self.votes), 1 - _entropy(self.judges), sum(self.votes.values())
+
+
+def _entropy(counts: Counter[str]) -> float:
+    values = np.array([n for n in counts.values() if n], np.float64)
+    if len(values) < 2:
+        return 0.0
+    p = values / values.sum()
+    return float(-(p * np.log2(p)).sum())
+
+
+def dispute_kinds(voices: Raters) -> list[str]:
+    """What lists there can be."""
+    found = []
+    if voices.has_people:
+        found += [AGAINST_PEOPLE]
+    if voices.truth == "design":
+        found += [AGAINST_KNOWN]
+    if len(voices.in_view) > 1:
+        found += [JUDGES_SPLIT]
+    if voices.has_people:
+        found += [PEOPLE_SPLIT]
+    return found
+
+
+def list_disputes(voices: Raters, kind: str) -> list[Dispute]:
+    """The cases of one list, the most informative first."""
+    ranked = [
+        (one.informativeness(kind), one) for one in count_verdicts(voices) if _is_kind(one, kind)
+    ]
+    return [one for _, one in sorted(ranked, key=lambda pair: pair[0], reverse=True)]
+
+
+def _is_kind(one: Dispute, kind: str) -> bool:
+    if kind == AGAINST_PEOPLE:
+        return 2 * one.count_against(one.people) > one.judge_count
+    if kind == AGAINST_KNOWN:
+        return 2 * one.count_against(one.known) > one.judge_count
+    counts = one.judges if kind == JUDGES_SPLIT else one.votes
+    return len(counts) > 1
+
+
+def count_verdicts(voices: Raters) -> list[Dispute]:
+    """Every case that judges and people have judged, with who said what."""
+    rows = row_selection.select_picks(voices.frame[list(_CASE_COLUMNS)])
+    if rows.empty:
+        return []
+    case, cases = row_selection.group_codes(rows, CASE_KEY)
+    names = row_selection.contestants(rows)
+    chosen = row_selection.chosen_contestants(rows, names)
+    human = row_selection.people_mask(rows)
+    firsts = rows.iloc[row_selection.first_rows(case, cases)]
+    judged = _count_winners(rows, case, chosen, ~human, names, cases)
+    votes = _count_winners(rows, case, chosen, human, names, cases)
+    winner = majority_choices(case[human], chosen[human], cases)
+    known = _known_winners(firsts, names)
+    shown = firsts["comparison"].cat
+    split = [tuple(str(text).split(SEP)) for text in shown.categories]
+    return [
+        Dispute(
+            str(item), str(category), split[code], _winner_name(int(winner[at]), names),
+            votes[at], judged[at], known[at],
+        )
+        for at, (item, category, code) in enumerate(
+            zip(firsts["item"], firsts["category"], shown.codes.tolist(), strict=True)
+        )
+    ]  # fmt: skip
+
+
+def _winner_name(code: int, names: list[str]) -> str | None:
+    if code == NO_CHOICE:
+        return None
+    return names[code] if code >= 0 else TIE_NAME
+
+
+def _count_winners(
+    rows: pd.DataFrame,
+    case: Ints,
+    chosen: Ints,
+    kept: row_selection.Mask,
+    names: list[str],
+    cases: int,
+) -> list[Counter[str]]:
+    """For each case: how many of those kept say what, each reduced to one word.
+
+    Millions of cases hold few different counts: those that are alike are one and the same.
+    """
+    own = row_selection.select_rows(rows, kept)
+    voice, voices = row_selection.group_codes(own, (*CASE_KEY, "judge"))
+    said = majority_choices(voice, chosen[kept], voices)
+    of_case = case[kept][row_selection.first_rows(voice, voices)]
+    words = said[np.argsort(of_case, kind="stable")].astype(np.int32)
+    ends = np.cumsum(np.bincount(of_case, minlength=cases)).tolist()
+    text, size = words.tobytes(), words.itemsize
+    known: dict[bytes, Counter[str]] = {}
+    alike: dict[tuple[tuple[str, int], ...], Counter[str]] = {}
+    found, start = [], 0
+    for end in ends:
+        key = text[start * size : end * size]
+        if key not in known:
+            codes = words[start:end].tolist()
+            counts = Counter(_winner_name(code, names) or TIE_NAME for code in codes)
+            known[key] = alike.setdefault(tuple(counts.items()), counts)
+        found.append(known[key])
+        start = end
+    return found
+
+
+def _known_winners(firsts: pd.DataFrame, names: list[str]) -> list[str | None]:
+    """The better answer by the truth of a case's first row; None where it is not known."""
+    placed = row_selection.slot_contestants(firsts, names).tolist()
+    return [
+        None if slot == NO_PICK else TIE_NAME if slot < 0 else names[places[slot]]
+        for places, slot in zip(placed, firsts["truth"].tolist(), strict=True)
+    ]

@@ -1,0 +1,298 @@
+"""Agreement in words, the matrix of who agrees with whom, one order against both, categories."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from components.filtering.raters import NO_VOTES
+from components.html import matrix as heat
+from components.html.format import (
+    count,
+    decimal,
+    escape,
+    inline_markup,
+    interval,
+    number,
+    percent,
+    share,
+)
+from components.html.panel import Kpi, empty_state, kpi_strip, legend_key, wrap
+from components.html.range_table import (
+    TableCell,
+    TableRow,
+    axis_cell,
+    dumbbell_track,
+    fit_share_axis,
+    people_track,
+    range_table,
+)
+from components.results.agreement.computed import KNOWN_ANSWERS, Agreement, equally_close_judges
+from metrics.agreement.pairwise_agreement import PEOPLE
+from metrics.estimation.row_selection import count_items_by
+from studies.domain import Estimate
+
+COEFFICIENTS: Final = {
+    "κ": ("kappa", heat.KAPPA_SCALE, "Cohen's κ over first, second, tie"),
+    "Accuracy": ("share", heat.AGREEMENT_SCALE, "% same verdict, ties counted"),
+    "α": ("alpha", heat.KAPPA_SCALE, "Krippendorff's α over first, second, tie"),
+    "Without ties": ("decisive", heat.AGREEMENT_SCALE, "% same verdict where both decide"),
+}
+HOW_TO_VOTE: Final = (
+    "40 pairs give agreement to about ± 15 points. Vote on the Vote tab, or load data whose items "
+    "hold votes (the field `human`)."
+)
+
+
+def agreement_finding(data: Agreement) -> tuple[str, str]:
+    """Who comes closest to people; without people, how far judges agree with each other."""
+    if not data.judges and data.raters.has_people:
+        return _people_only_finding(data)
+    if not data.judges:
+        return "Nothing has been judged yet.", "Run the study; this page fills while it runs."
+    ranked = [name for name in data.ranked_judges if _people_share(data, name) is not None]
+    if ranked:
+        return _closest_sentence(data, ranked), _people_sentence(data)
+    if len(data.judges) > 1:
+        return _judges_sentence(data), f"{NO_VOTES} Judges may agree and be wrong together."
+    return (
+        f"Nobody to hold {data.judges[0]} against yet.",
+        f"{NO_VOTES} A second judge or prompt, or some votes, would make a comparison.",
+    )
+
+
+def _people_only_finding(data: Agreement) -> tuple[str, str]:
+    """Votes and no judge: how far people agree is what a judge would be held against."""
+    pair, people = data.among_voters.pair.share.value, data.among_voters.voters
+    who = "one person" if people == 1 else f"{count(people)} people"
+    lead = f"Votes by {who}, and no judge in view to hold against them."
+    if pair is None:
+        return "Nobody voted on what another person voted on.", lead
+    return f"Two people side with each other on {share(pair, 0)} of votes.", lead
+
+
+def _people_share(data: Agreement, name: str) -> float | None:
+    got = data.with_people(name)
+    return None if got is None else got.share.value
+
+
+def _closest_sentence(data: Agreement, ranked: list[str]) -> str:
+    best = equally_close_judges(data, ranked)
+    value = _people_share(data, best[0]) or 0.0
+    if len(ranked) == 1:
+        return f"{best[0]} says what people say in {share(value, 0)} of its verdicts."
+    if len(best) == 1:
+        return f"{best[0]} comes closest to people: {share(value, 0)} of verdicts."
+    if len(best) == 2:
+        other = _people_share(data, best[1]) or 0.0
+        values = f"{number(100 * value)} and {share(other, 0)}"
+        return f"{best[0]} and {best[1]} come closest to people: {values} of verdicts."
+    return (
+        f"{best[0]} says what people say in {share(value, 0)} of verdicts; "
+        f"{len(best) - 1} more cannot be told from it."
+    )
+
+
+def _people_sentence(data: Agreement) -> str:
+    pair = data.among_voters.pair.share.value
+    kappa = "κ takes chance out: 0 is chance, 1 is full agreement."
+    if pair is None:
+        return f"Nobody voted on what another person voted on. {kappa}"
+    return f"Two people side with each other on {share(pair, 0)}. {kappa}"
+
+
+def _judges_sentence(data: Agreement) -> str:
+    two = data.closest_pair
+    what = rater_noun(data)
+    if two is None:
+        return f"The {what} have no verdict on a common ask yet."
+    a, b, got = two
+    if len(data.judges) == 2:
+        return f"{a} and {b} say the same in {share(got.share.value, 0)} of verdicts."
+    value = decimal(got.kappa, 2, n=False).split(" ")[0]
+    return f"Of {len(data.judges)} {what}, {a} and {b} agree most: κ {value}."
+
+
+def rater_noun(data: Agreement) -> str:
+    """What the rows stand for, so that a sentence counts the right thing."""
+    judges, prompts = ({data.raters.names[name][k] for name in data.judges} for k in (0, 1))
+    if len(judges) == 1:
+        return "prompts"
+    return "judges" if len(prompts) == 1 else "judge-prompt pairs"
+
+
+def show_kpis(data: Agreement) -> str:
+    """Closest to people, two people, closest two judges, what merging orders does, thin votes."""
+    if not data.judges:
+        return ""
+    people, judges = _people_kpis(data), _judge_kpis(data)
+    return kpi_strip([*people[:2], *judges, *people[2:]])
+
+
+def _people_kpis(data: Agreement) -> list[Kpi]:
+    ranked = [name for name in data.ranked_judges if _people_share(data, name) is not None]
+    if not ranked:
+        return [Kpi("Closest to people", "–", note=NO_VOTES), *_known_answers_kpi(data)]
+    got = data.with_people(ranked[0])
+    assert got is not None
+    note = f"{ranked[0]} {interval(got.share, 1, scale=100)}, κ {number(got.kappa.value, 2)}"
+    pair = data.among_voters.pair.share
+    two = Kpi("Two people", share(pair.value), note=_estimate_note(pair))
+    thin = Kpi(
+        "Thin evidence", count(data.among_voters.single_vote_cases), f"of {count(data.among_voters.cases)}",
+        "pairs with a single vote",
+    )  # fmt: skip
+    gain = data.merging_effects.get(ranked[0])
+    split = []
+    if gain is not None and gain.raw.value is not None:
+        value = number(100 * gain.raw.value, 1, signed=True)
+        told = f"{ranked[0]} {interval(gain.raw, 1, scale=100)} to people"
+        split = [Kpi("Split orders as ties", value, "points", told)]
+    return [Kpi("Closest to people", share(got.share.value), note=note), two, *split, thin]
+
+
+def _known_answers_kpi(data: Agreement) -> list[Kpi]:
+    """Known answers are no people: they have a number of their own."""
+    against, cells = data.by_category
+    right = {name: cells[name, "All"] for name in data.judges if (name, "All") in cells}
+    known = {name: e for name, e in right.items() if e.value is not None}
+    if against != KNOWN_ANSWERS or not known:
+        return []
+    best = max(known, key=lambda name: known[name].value or 0.0)
+    note = f"{best} {interval(known[best], 1, scale=100)}, n {count(known[best].n)}"
+    return [Kpi("Most often right on known answers", share(known[best].value), note=note)]
+
+
+def _judge_kpis(data: Agreement) -> list[Kpi]:
+    two = data.closest_pair
+    if two is None:
+        return []
+    a, b, got = two
+    note = f"{a} and {b} {interval(got.kappa, 2)}, n {count(got.kappa.n)}"
+    return [Kpi(f"Closest two {rater_noun(data)}", f"κ {number(got.kappa.value, 2)}", note=note)]
+
+
+def _estimate_note(estimate: Estimate) -> str:
+    if estimate.value is None:
+        return estimate.note
+    return f"{interval(estimate, 1, scale=100)}, n {count(estimate.n)}"
+
+
+# ------------------------------------------------------------------------------ matrix
+
+
+def show_matrix(data: Agreement, kind: str) -> str:
+    """Blank is full agreement; a cell opens what the two disagree on."""
+    field, scale, _ = COEFFICIENTS[kind]
+    names = [*([PEOPLE] if PEOPLE in data.table else []), *data.ranked_judges]
+    if len(names) < 2:
+        return empty_state(
+            "One voice only." if names else "Nothing to show yet.",
+            "A second judge, a second prompt or some votes by people would make a comparison.",
+        )
+    cells: dict[tuple[str, str], Estimate | None] = {
+        (a, b): getattr(got, field) for a in names for b, got in data.table[a].items()
+    }
+    return heat.matrix_html(
+        names, names, cells, scale, keys=("row", "unlike"), click="Click to read where they part",
+        turns=False,
+    )  # fmt: skip
+
+
+def show_categories(data: Agreement) -> str:
+    """Agreement with people (or with known answers) category by category."""
+    against, cells = data.by_category
+    if not against:
+        return empty_state(NO_VOTES, HOW_TO_VOTE)
+    rows = data.raters.rows
+    sizes = count_items_by(rows, "category")
+    columns = [
+        heat.MatrixColumn("All", count(rows["item"].nunique(), "item")),
+        *(heat.MatrixColumn(name, str(size)) for name, size in sizes.items() if name),
+    ]
+    return heat.matrix_html(
+        data.ranked_judges,
+        columns,
+        cells,
+        heat.AGREEMENT_SCALE,
+        total=True,
+        keys=("row", "category"),
+    )
+
+
+# ---------------------------------------------------------------------- one order or both
+
+
+ORDER_LEGEND: Final = (
+    f'<span class="eh-key"><i class="hollow"></i>one order</span>{legend_key("dot", "both orders")}'
+    f"{legend_key('diamond', 'people')}"
+)
+
+
+def order_legend(*more: str) -> str:
+    """Hollow, solid, diamond; and what else a panel shows."""
+    return wrap(f'<div class="eh-row eh-keys">{ORDER_LEGEND}{"".join(more)}</div>')
+
+
+def show_merged_orders(data: Agreement) -> str:
+    """Each verdict by itself against both orders merged, 2–0 or a tie."""
+    if not data.raters.has_people:
+        return empty_state(NO_VOTES, HOW_TO_VOTE)
+    if not data.merged_shares:
+        return empty_state(
+            "Asked in one order only.", "There is nothing to merge: ask in both orders."
+        )
+    pair = data.among_voters.pair.share
+    shown = [
+        (name, data.with_people(name)) for name in data.ranked_judges if name in data.merged_shares
+    ]
+    lines = [(name, got.share, data.merged_shares[name]) for name, got in shown if got is not None]
+    every = [e for _, one, both in lines for e in (one, both)] + [pair]
+    axis = fit_share_axis(every, holds=(1 / 3,), bounds=(0, 1))
+    axis = replace(axis, chance=1 / 3)
+    rows = [
+        TableRow(
+            [
+                TableCell(escape(name), "nm"), TableCell(dumbbell_track(axis, one, both), "trk"),
+                TableCell(_change_text(one, both), "num d"),
+            ],
+            tip=f"{name}\none order {percent(one)}\nboth orders {percent(both)}",
+        )
+        for name, one, both in lines
+    ]  # fmt: skip
+    if pair.value is not None:
+        said = f"<b>{number(100 * pair.value)}</b>"
+        cells = [
+            TableCell("two people", "nm"),
+            TableCell(people_track(axis, pair), "trk"),
+            TableCell(said, "num d"),
+        ]
+        rows.append(TableRow(cells, tip=f"two people\n{percent(pair)}"))
+    heads = [TableCell("Judge", "nm"), axis_cell(axis), TableCell("%", "num d")]
+    words = f'<p class="eh-small eh-under">{inline_markup(_merging_sentence(data))}</p>'
+    return range_table(heads, rows, "short", "One order and both, against people", axis) + wrap(
+        words
+    )
+
+
+def _change_text(one: Estimate, both: Estimate) -> str:
+    ends = [number(None if e.value is None else 100 * e.value) for e in (one, both)]
+    return f'<span class="eh-mute">{ends[0]} \u2192</span> <b>{ends[1]}</b>'
+
+
+def _merging_sentence(data: Agreement) -> str:
+    gains = [one.raw.value for one in data.merging_effects.values() if one.raw.value is not None]
+    if not gains:
+        return ""
+    low, high = sorted(100 * abs(gain) for gain in (min(gains, key=abs), max(gains, key=abs)))
+    size = f"{number(low)} to {number(high)} points" if round(low) != round(high) else (
+        f"{number(high)} points"
+    )  # fmt: skip
+    if all(gain <= 0 for gain in gains):
+        return (
+            f"Merging costs **{size}** here: a split becomes a tie, and people tie less. The more "
+            "a judge flips, the more it loses."
+        )
+    if all(gain >= 0 for gain in gains):
+        return f"Merging gains **{size}** here."
+    return "Merging helps some judges and costs others here."

@@ -1,0 +1,317 @@
+"""Agreement number by number: coefficients, distances, who could stand in, corrected win rates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from components.filtering.raters import NO_VOTES, rater_selection
+from components.html.format import DASH, count, escape, inline_markup, interval, number, share
+from components.html.panel import Axis, empty_state, forest_html, wrap
+from components.html.range_table import (
+    TableCell,
+    TableRow,
+    axis_cell,
+    bar_mark,
+    dumbbell_track,
+    fit_share_axis,
+    people_track,
+    point_mark,
+    range_table,
+    select_link,
+    track_html,
+)
+from components.results.agreement.computed import Agreement
+from components.results.agreement.panels import HOW_TO_VOTE
+from metrics.agreement.judge_as_annotator import JudgeAsAnnotator
+from metrics.agreement.pairwise_agreement import PEOPLE, PairAgreement
+from metrics.estimation.intervals import unknown_estimate
+from metrics.protocols.creation_alignment import Alignment
+from metrics.win_rates.prediction_powered import CorrectedWinRate
+from studies.domain import Estimate
+
+TWO_PEOPLE: Final = "two people"
+PERSON_VS_OTHERS: Final = "a person, the others"
+PERSON_VS_MEAN: Final = "a person, the others' mean"
+ALWAYS_TIE: Final = "always tie"
+LEADING_SHARE: Final = 0.95
+COEFFICIENT_HEADS: Final = (
+    "Same verdict, %", "Without ties, %", "Cohen's κ", "κ without ties", "Krippendorff's α", "MAE",
+    "Within 1, %",
+)  # fmt: skip
+
+
+def show_coefficients(data: Agreement) -> str:
+    """Judges against the people's majority, people against each other: all coefficients."""
+    if not data.raters.has_people:
+        return empty_state(NO_VOTES, HOW_TO_VOTE)
+    lines: list[tuple[str, bool, PairAgreement, Alignment | None]] = []
+    for name in data.ranked_judges:
+        if (got := data.with_people(name)) is not None:
+            lines.append((name, False, got, data.people_alignment(name, False)))
+        if (both := data.merged_with_people.get(name)) is not None:
+            lines.append((name, True, both, data.people_alignment(name, True)))
+    lines += [
+        (TWO_PEOPLE, False, data.among_voters.pair, None),
+        (
+            PERSON_VS_OTHERS,
+            False,
+            data.among_voters.others,
+            data.scores.leave_one_out_gaps().alignment,
+        ),
+    ]
+    heads = [
+        TableCell("Held against people", "nm"),
+        *(TableCell(escape(name)) for name in COEFFICIENT_HEADS),
+    ]
+    heads.append(TableCell("n", "num n"))
+    rows = [
+        TableRow(
+            [
+                TableCell(_both_orders_label(name) if merged else _rater_link(data, name), "nm"),
+                *(
+                    _estimate_cell(head, e)
+                    for head, e in zip(COEFFICIENT_HEADS, _coefficients(got, far), strict=True)
+                ),
+                TableCell(count(got.share.n), "num n"),
+            ],
+            kind="who" if name in (TWO_PEOPLE, PERSON_VS_OTHERS) else "both" if merged else "",
+        )
+        for name, merged, got, far in lines
+    ]
+    return range_table(heads, rows, "numbers", "Agreement with people, all coefficients")
+
+
+def _rater_link(data: Agreement, name: str) -> str:
+    """A judge's name opens what it says otherwise than people."""
+    if name not in data.raters.names:
+        return escape(name)
+    return select_link(name, rater_selection(data.raters, name) | {"unlike": PEOPLE})
+
+
+def _both_orders_label(name: str) -> str:
+    return f'<span class="eh-mute"><span class="wide">{escape(name)}, </span>both orders</span>'
+
+
+def _coefficients(got: PairAgreement, far: Alignment | None) -> list[Estimate]:
+    none = unknown_estimate("two votes have no mean of others", "score")
+    distances = [none, none] if far is None else [far.mae, far.consistency]
+    return [got.share, got.decisive, got.kappa, got.kappa_decisive, got.alpha, *distances]
+
+
+def _estimate_cell(head: str, estimate: Estimate) -> TableCell:
+    percent = head.endswith("%")
+    scale, decimals = (100, 1) if percent else (1, 2)
+    label = f'<span class="lb">{escape(head)}</span>'
+    if estimate.value is None:
+        none = f'<span class="eh-mute" data-tip="{escape(estimate.note)}">{DASH}</span>'
+        return TableCell(label + none, "num")
+    value = number(scale * estimate.value, decimals)
+    bounds = interval(estimate, decimals, scale=scale)
+    return TableCell(f'{label}<b>{value}</b> <span class="eh-ci">{bounds}</span>', "num")
+
+
+# ---------------------------------------------------------------------------- distances
+
+
+def show_distances(data: Agreement) -> str:
+    """MAE and Consistency of Creation-MMBench: hollow one order, solid both, people diamonds."""
+    if not data.raters.has_people:
+        return empty_state(NO_VOTES, HOW_TO_VOTE)
+    judges = [
+        (name, data.people_alignment(name, False), data.people_alignment(name, True))
+        for name in data.ranked_judges
+    ]
+    judges = [line for line in judges if line[1].consistency.value is not None]
+    if not judges:
+        return empty_state(
+            "No pair that people judged too.", "Scores need verdicts on the same pairs."
+        )
+    people = data.scores.leave_one_out_gaps().alignment
+    tied = data.scores.always_tie_gaps().alignment
+    every = [a.consistency for _, one, both in judges for a in (one, both)]
+    axis = fit_share_axis([*every, people.consistency, tied.consistency], bounds=(0, 1))
+    heads = [
+        TableCell("Judge", "nm"), TableCell("MAE, one \u2192 both", "num m"), axis_cell(axis),
+        TableCell("Within 1, %", "num d"),
+    ]  # fmt: skip
+    rows = [_distance_row(name, one, both, axis) for name, one, both in judges]
+    if people.mae.value is not None:
+        rows.append(_reference_row(PERSON_VS_MEAN, people, people_track(axis, people.consistency)))
+    hollow = track_html(axis, point_mark("o", axis, tied.consistency.value))
+    rows.append(_reference_row(ALWAYS_TIE, tied, hollow))
+    return range_table(heads, rows, "short", "Distance from the people's mean", axis)
+
+
+def _distance_row(name: str, one: Alignment, both: Alignment, axis: Axis) -> TableRow:
+    mae = _change_html(one.mae, both.mae, 1, 2)
+    said = _change_html(one.consistency, both.consistency, 100, 1)
+    tip = (
+        f"{name}\nMAE {number(both.mae.value, 2)} {interval(both.mae, 2)} both orders, "
+        f"{number(one.mae.value, 2)} {interval(one.mae, 2)} one\n"
+        f"Within 1 of the mean {share(both.consistency.value)} "
+        f"{interval(both.consistency, 1, scale=100)}, n {count(both.consistency.n)}"
+    )
+    cells = [
+        TableCell(escape(name), "nm"), TableCell(mae, "num m"),
+        TableCell(dumbbell_track(axis, one.consistency, both.consistency), "trk"), TableCell(said, "num d"),
+    ]  # fmt: skip
+    return TableRow(cells, tip=tip)
+
+
+def _change_html(one: Estimate, both: Estimate, scale: float, decimals: int) -> str:
+    ends = [number(None if e.value is None else scale * e.value, decimals) for e in (one, both)]
+    return f'<span class="eh-mute">{ends[0]} \u2192</span> <b>{ends[1]}</b>'
+
+
+def _reference_row(name: str, got: Alignment, marks: str) -> TableRow:
+    said = number(None if got.consistency.value is None else 100 * got.consistency.value, 1)
+    cells = [
+        TableCell(escape(name), "nm"), TableCell(f"<b>{number(got.mae.value, 2)}</b>", "num m"),
+        TableCell(marks, "trk"), TableCell(f"<b>{said}</b>", "num d"),
+    ]  # fmt: skip
+    tip = f"{name}\nMAE {number(got.mae.value, 2)} {interval(got.mae, 2)}\nn {count(got.mae.n)}"
+    return TableRow(cells, tip=tip, kind="who")
+
+
+# ----------------------------------------------------------------------------- stand-ins
+
+
+def show_replacements(data: Agreement) -> str:
+    """Put in a person's place: above 0 the judge sides with the others more than that person."""
+    if not data.raters.has_people:
+        return empty_state(NO_VOTES, HOW_TO_VOTE)
+    known = [one for one in data.judge_replacements if one.advantage.value is not None]
+    if not known:
+        return empty_state(
+            "No pair has two votes.", "A stand-in is held against the *other* voters."
+        )
+    axis = fit_share_axis([one.advantage for one in known], signed=True, holds=(0.0,))
+    axis = replace(axis, chance=0.0)
+    heads = [
+        TableCell("Judge", "nm"), axis_cell(axis), TableCell("Judge − person", "num d"),
+        TableCell("Best, %", "num b"),
+    ]  # fmt: skip
+    rows = [_replacement_row(one, axis) for one in known]
+    words = f"{best_replacement_sentence(known, data.raters.names)} {best_prompt_sentence(data.prompt_replacements)}"
+    below = wrap(f'<p class="eh-small eh-under">{inline_markup(words.strip())}</p>')
+    return range_table(heads, rows, "short", "Judges in a person's place", axis) + below
+
+
+def _replacement_row(one: JudgeAsAnnotator, axis: Axis) -> TableRow:
+    gap = number(100 * (one.advantage.value or 0.0), 1, signed=True)
+    bounds = interval(one.advantage, 1, scale=100)
+    judge, person = (share(e.value) for e in (one.with_judge, one.with_person))
+    cells = [
+        TableCell(escape(one.judge), "nm"),
+        TableCell(forest_html(one.advantage, axis), "trk"),
+        TableCell(f'<b>{gap}</b> <span class="eh-ci">{bounds}</span>', "num d"),
+        TableCell(number(None if one.best is None else 100 * one.best), "num b"),
+    ]
+    tip = (
+        f"{one.judge}\nsides with the others on {judge}, the person it replaces on {person}\n"
+        f"{gap} points {bounds}\nn {count(one.advantage.n)} pairs with two votes or more"
+    )
+    return TableRow(cells, tip=tip)
+
+
+def best_prompt_sentence(prompts: Sequence[JudgeAsAnnotator]) -> str:
+    """Which prompt, all judges together, would replace a person best, and how sure that is."""
+    known = [one for one in prompts if one.advantage.value is not None]
+    if len(known) < 2:
+        return ""
+    first = known[0]
+    gap = number(100 * (first.advantage.value or 0.0), 1, signed=True)
+    sure = "" if first.best is None else f", leading in {share(first.best, 0)} of resamplings"
+    return (
+        f"Of {count(len(known), 'prompt')}, all judges together, **{first.judge}** comes closest: "
+        f"{gap} points {interval(first.advantage, 1, scale=100)}{sure}."
+    )
+
+
+def best_replacement_sentence(
+    known: Sequence[JudgeAsAnnotator], names: Mapping[str, tuple[str, str]] | None = None
+) -> str:
+    """Who would replace a person best, with which prompt, and how sure that is."""
+    first = known[0]
+    judge, prompt = (names or {}).get(first.judge, (first.judge, ""))
+    several = len({cell[1] for cell in (names or {}).values()}) > 1
+    who = f"**{judge}** with the prompt **{prompt}**" if several else f"**{first.judge}**"
+    low, high = first.advantage.low, first.advantage.high
+    if low is not None and low > 0:
+        told = "sides with the others **more often than the person it replaces**"
+    elif high is not None and high < 0:
+        told = "sides with the others **less often than the person it replaces**"
+    else:
+        told = "cannot be told from the person it replaces"
+    sides = f"({share(first.with_judge.value, 0)} against {share(first.with_person.value, 0)})"
+    head = f"{who} would replace a person best: it {told} {sides}."
+    if len(known) == 1 or first.best is None:
+        return head
+    if first.best >= LEADING_SHARE:
+        return f"{head} It leads in {share(first.best, 0)} of resamplings."
+    next_best = max(known[1:], key=lambda one: one.best or 0.0)
+    return (
+        f"{head} It leads in {share(first.best, 0)} of resamplings only; {next_best.judge} in "
+        f"{share(next_best.best, 0)}."
+    )
+
+
+# ------------------------------------------------------------------------------ corrected
+
+
+def show_corrected_rates(data: Agreement) -> str:
+    """Win rates by people with the judges' help, beside the raw ones of both."""
+    if not data.raters.has_people:
+        return empty_state(NO_VOTES, HOW_TO_VOTE)
+    table_of = {name: one for name, one in data.corrected.items() if one.people.value is not None}
+    if not table_of:
+        why = (
+            "All votes are on pairs that were picked because judges flip or disagree there; "
+            "correcting needs votes on pairs chosen at random."
+            if data.targeted_votes
+            else "Corrected win rates start from people's votes."
+        )
+        return empty_state(
+            "No pair was voted on at random." if data.targeted_votes else "No votes.", why
+        )
+    every = [e for one in table_of.values() for e in (one.corrected, one.judge, one.people)]
+    axis = fit_share_axis(every, holds=(0.5,), bounds=(0, 1))
+    axis = replace(axis, chance=0.5)
+    heads = [
+        TableCell("Contestant", "nm"), TableCell("Judges, %", "num a"), TableCell("People, %", "num b"),
+        axis_cell(axis), TableCell("Corrected, %", "num d"), TableCell("Worth of votes", "num w"),
+    ]  # fmt: skip
+    rows = [_corrected_row(name, one, axis) for name, one in table_of.items()]
+    said = {part for one in table_of.values() for part in one.corrected.note.split("; ") if part}
+    words = "".join(f"{inline_markup(note.capitalize())}. " for note in sorted(said))
+    below = wrap(f'<p class="eh-small eh-mute eh-under">{words}</p>') if words else ""
+    return range_table(heads, rows, "stand", "Corrected win rates", axis) + below
+
+
+def _corrected_row(name: str, one: CorrectedWinRate, axis: Axis) -> TableRow:
+    marks = track_html(
+        axis, bar_mark("v", axis, one.corrected.low, one.corrected.high),
+        point_mark("s", axis, one.judge.value), point_mark("q", axis, one.people.value),
+        point_mark("p", axis, one.corrected.value),
+    )  # fmt: skip
+    worth = DASH if one.worth is None else f"× {number(one.worth, 1)}"
+    tip = (
+        f"{name}\njudges − people {number(100 * (one.bias.value or 0.0), 1, signed=True)} "
+        f"{interval(one.bias, 1, scale=100)} points on the same pairs\n"
+        f"people's n {count(one.people.n)}, judges' n {count(one.judge.n)}"
+    )
+    cells = [
+        TableCell(escape(name), "nm"), TableCell(_rate_html(one.judge), "num a"), TableCell(_rate_html(one.people), "num b"),
+        TableCell(marks, "trk"), TableCell(_rate_html(one.corrected, bold=True), "num d"), TableCell(worth, "num w"),
+    ]  # fmt: skip
+    return TableRow(cells, tip=tip)
+
+
+def _rate_html(estimate: Estimate, bold: bool = False) -> str:
+    if estimate.value is None:
+        return DASH
+    value = number(100 * estimate.value, 1)
+    value = f"<b>{value}</b>" if bold else value
+    return f'{value} <span class="eh-ci">{interval(estimate, 1, scale=100)}</span>'

@@ -1,0 +1,276 @@
+"""Results, agreement: do judges say what people say, and what each other say? The panels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import gradio as gr
+
+from components.filtering.filtered_study import FilteredStudy
+from components.html.format import NARROW_SPACE
+from components.html.panel import empty_state, how_computed, legend_key, panel_heading, wrap
+from components.layout.widgets import ClickableHTML, Switch
+from components.results.agreement import panels
+from components.results.agreement.computed import Agreement, load_agreement
+from components.results.agreement.dispute_list import show_disputes
+from components.results.agreement.disputes import (
+    AGAINST_KNOWN,
+    AGAINST_PEOPLE,
+    JUDGES_SPLIT,
+    PEOPLE_SPLIT,
+    dispute_kinds,
+)
+from components.results.agreement.people_tables import (
+    show_coefficients,
+    show_corrected_rates,
+    show_distances,
+    show_replacements,
+)
+from components.results.agreement.verification_panel import (
+    VerificationData,
+    load_verification,
+    show_verification,
+)
+from components.results.agreement.verification_panel import verification_subtitle as told_verified
+from components.results.agreement.voters_panel import (
+    show_targeted_notice,
+    show_voters,
+    targeted_votes_note,
+)
+from components.results.agreement.voters_panel import voters_subtitle as told_people
+from components.results.view_contract import ViewParts, pick_choice
+from metrics.people import voter_flags as flags
+
+NAME: Final = "Agreement"
+DISPUTE_KINDS: Final = (AGAINST_PEOPLE, AGAINST_KNOWN, JUDGES_SPLIT, PEOPLE_SPLIT)
+
+
+def build() -> ViewParts:
+    sought = ClickableHTML(elem_id="eh-agree-sought")
+    with gr.Row(equal_height=True, elem_classes="eh-pair"):
+        with gr.Column(elem_classes="eh-panel", scale=27):
+            with gr.Row(elem_classes="eh-panel-head"):
+                head = ClickableHTML(panel_heading("Who agrees with whom"))
+                kind = Switch(list(panels.COEFFICIENTS), "Coefficient")
+            matrix = ClickableHTML(elem_id="eh-agree")
+            ClickableHTML(how_computed(HOW_MATRIX))
+        with gr.Column(elem_classes="eh-panel", scale=20):
+            told = f"% same as the majority, 95{NARROW_SPACE}% CI; both: 2–0 wins, else a tie"
+            ClickableHTML(panel_heading("One order or both, against people", told))
+            ClickableHTML(panels.order_legend(legend_key("chance", "one in three")))
+            dual = ClickableHTML(elem_id="eh-agree-dual")
+            ClickableHTML(how_computed(HOW_MERGED_ORDERS))
+    with gr.Column(elem_classes="eh-panel") as numbers_panel:
+        told = f"each judge against the people's majority, people against each other; 95{NARROW_SPACE}% CI"
+        ClickableHTML(panel_heading("Agreement with people, number by number", told))
+        numbers = ClickableHTML(elem_id="eh-agree-numbers")
+        ClickableHTML(how_computed(HOW_COEFFICIENTS))
+    with gr.Row(equal_height=True, elem_classes="eh-pair") as people_row:
+        with gr.Column(elem_classes="eh-panel", scale=1):
+            head_stand = ClickableHTML(
+                panel_heading("Which judge could stand for a person?", REPLACEMENT_SUBTITLE)
+            )
+            stand = ClickableHTML(elem_id="eh-agree-stand")
+            ClickableHTML(how_computed(HOW_REPLACEMENT))
+        with gr.Column(elem_classes="eh-panel", scale=1):
+            head_far = ClickableHTML(panel_heading("Distance from the people's mean"))
+            ClickableHTML(panels.order_legend(legend_key("tick", "always tie")))
+            far = ClickableHTML(elem_id="eh-agree-far")
+            ClickableHTML(how_computed(HOW_DISTANCES))
+    with gr.Column(elem_classes="eh-panel") as voters_panel:
+        head_voters = ClickableHTML(panel_heading("The people who voted"))
+        people = ClickableHTML(elem_id="eh-agree-voters")
+        ClickableHTML(how_computed(HOW_VOTERS))
+    with gr.Column(elem_classes="eh-panel", visible=False) as verified_panel:
+        head_verified = ClickableHTML(panel_heading(VERIFICATION_TITLE))
+        verified = ClickableHTML(elem_id="eh-agree-verified")
+        ClickableHTML(how_computed(HOW_VERIFIED))
+    with gr.Column(elem_classes="eh-panel") as categories_panel:
+        head_categories = ClickableHTML(panel_heading("Agreement by category"))
+        categories = ClickableHTML(elem_id="eh-agree-categories")
+        ClickableHTML(how_computed(HOW_CATEGORIES))
+    with gr.Column(elem_classes="eh-panel") as corrected_panel:
+        ClickableHTML(panel_heading("Win rates, corrected by people", CORRECTED_SUBTITLE))
+        ClickableHTML(wrap(CORRECTED_KEYS))
+        corrected = ClickableHTML(elem_id="eh-agree-corrected")
+        ClickableHTML(how_computed(HOW_CORRECTED))
+    with gr.Column(elem_classes="eh-panel"):
+        with gr.Row(elem_classes="eh-panel-head"):
+            head_list = ClickableHTML(panel_heading("Where judges and people part"))
+            apart = Switch(DISPUTE_KINDS, "List")
+        listed = ClickableHTML(elem_id="eh-agree-list")
+    return ViewParts(
+        outputs=[head, matrix, dual, numbers, head_stand, stand, head_far, far, head_categories,
+               categories, corrected, head_list, listed, sought, head_voters, people,
+               numbers_panel, people_row, categories_panel, corrected_panel, voters_panel,
+               head_verified, verified, verified_panel],
+        clickable=[matrix, numbers, categories, listed, people, verified],
+        controls={"agree": kind, "apart": apart},
+        partial_redraws={"agree": ([head, matrix], render_matrix), "apart": ([head_list, listed], render_disputes)},
+    )  # fmt: skip
+
+
+REPLACEMENT_SUBTITLE: Final = (
+    f"points, judge minus the person it replaces; 95{NARROW_SPACE}% CI by items"
+)
+CORRECTED_SUBTITLE: Final = f"%, 95{NARROW_SPACE}% CI by items; many verdicts, few votes"
+CORRECTED_KEYS: Final = (
+    '<div class="eh-row eh-keys"><span class="eh-key"><i class="hollow"></i>judges alone</span>'
+    '<span class="eh-key"><i class="diamond"></i>people alone</span>'
+    '<span class="eh-key"><i class="dot"></i>corrected</span></div>'
+)
+HOW_MATRIX: Final = (
+    "Verdicts are compared as asked, order by order, repeats by their mode. "
+    "`κ = (same − expected) / (1 − expected)`, expected from the two marginals. People: majority "
+    "of the votes; no mode is a tie. Blank is full agreement. Intervals: item jackknife, shares "
+    "Wilson at the effective n. A cell opens what the two disagree on."
+)
+HOW_MERGED_ORDERS: Final = (
+    "One order: every verdict by itself. Both: one verdict a pair, 2–0 or a tie. Differences are "
+    "paired by item. Chance is one in three where ties are as likely as either answer."
+)
+HOW_COEFFICIENTS: Final = (
+    "Same verdict: first, second or tie. Without ties: where both decide. "
+    "`α = 1 − (n − 1)·observed / expected` disagreement, nominal. Two people: every two votes on "
+    "one pair. A person against the others: leave one out; a split of the others is a tie, MAE and "
+    "“within 1” (Creation-MMBench's Consistency) are from the others' mean. Both orders: 2–0 or a "
+    "tie; for MAE the mean of the two scores."
+)
+HOW_VOTERS: Final = (
+    "First side: share of decisive votes for the answer that stood first, where the order is "
+    "known; even-handed is 50 % of two. Same when swapped: comparisons put to one person twice, "
+    "sides swapped. With the others: share of the other people on the same pair whom this person "
+    "sides with; those others: how far they side with each other. Right: the chance to be right "
+    "that explains who agrees with whom, if people err independently (one-coin model).\n\n"
+    f"Who stands out: sides with the others at least {100 * flags.MIN_GAP:.0f} points less than they "
+    f"do with each other, or says the same when swapped that much less than the rest (Fisher's "
+    f"exact test); takes one side at least {100 * flags.MIN_LEAN:.0f} points more than the others "
+    f"would (exact binomial test); both at {100 * flags.SIGNIFICANCE_LEVEL:.0f} % after Holm's adjustment over "
+    f"all people, from {flags.MIN_VOTES} votes on. Or most timed votes came faster than "
+    f"{flags.MAX_READING_SPEED:.0f} characters a second. Nobody is removed."
+)
+VERIFICATION_TITLE: Final = "Verified answers: do they follow the instruction?"
+HOW_VERIFIED: Final = (
+    "One verification: one person about one answer, who verifies again changes it. Shares are of "
+    "verifications, faults of those that say no; Wilson at the effective n of the items. Two "
+    "people: every two on one answer; `κ` from their common shares, "
+    "`α = 1 − (n − 1)·apart / (yes·no)` over all of them, item jackknife.\n\n"
+    "An answer stands if most of its verifiers say that it follows the instruction, and fails if "
+    "most say no; as many of each says nothing. Judges: of their decided verdicts on pairs of one "
+    "that stands and one that fails, each order by itself, the share that prefers the one that "
+    "stands; a coin has 50 %. Ties are counted apart. A number opens the comparisons behind it."
+)
+HOW_REPLACEMENT: Final = (
+    "Each voter is taken away in turn and the judge put in their place: which of the two sides "
+    "with more of the *remaining* voters? `judge − person`, on the same pairs and the same others, "
+    "by items. Best of all: share of item bootstrap rounds in which it leads."
+)
+HOW_DISTANCES: Final = (
+    "J: a judge's score from −2 to 2, the mean of its two signed scores where both orders were "
+    "asked; P: the mean of the people, for a person of the *others*. `MAE = mean |J − P|`, "
+    "`Consistency = share of |J − P| ≤ 1` (Creation-MMBench F.2). Averaging two orders pulls J "
+    "toward 0, which helps by itself: read the gain beside always-tie."
+)
+HOW_CATEGORIES: Final = (
+    "Share of a judge's verdicts that equal the people's majority, ties counted; where nobody "
+    "voted and the better answer is known by design, the share that is right. Known answers are "
+    "no people."
+)
+HOW_CORRECTED: Final = (
+    "Prediction-powered: the people's mean, minus what the judges say on the same pairs, plus what "
+    "they say on all the others, with the weight that makes it narrowest (PPI++). Never biased by "
+    "a judge if the pairs people voted on are a random part of all. Worth: as many votes people "
+    "alone would need for the same width."
+)
+
+
+def finding(scene: FilteredStudy) -> tuple[str, str]:
+    return panels.agreement_finding(load_agreement(scene))
+
+
+def kpis(scene: FilteredStudy) -> str:
+    return panels.show_kpis(load_agreement(scene))
+
+
+def initial_controls(scene: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "agree": gr.Radio(value=pick_choice(wanted.get("agree"), list(panels.COEFFICIENTS))),
+        "apart": gr.Radio(value=pick_choice(wanted.get("apart"), list(DISPUTE_KINDS))),
+    }
+
+
+def render(scene: FilteredStudy, agree: str, apart: str) -> list[Any]:
+    data = load_agreement(scene)
+    note = targeted_votes_note(data)
+    against = data.by_category[0]
+    title = f"Agreement with {against}, by category" if against else "Agreement by category"
+    said = "right; a tie is wrong" if against == panels.KNOWN_ANSWERS else "same verdict"
+    levels = (
+        "−2 to 2" if data.has_five_levels else "three levels, −1 to 1: read it beside always-tie"
+    )
+    far_told = f"% within 1 of it (Creation-MMBench's Consistency); MAE: mean distance; {levels}"
+    return [
+        *_matrix_outputs(data, agree), panels.show_merged_orders(data) + note, show_coefficients(data) + note,
+        panel_heading("Which judge could stand for a person?", REPLACEMENT_SUBTITLE), show_replacements(data) + note,
+        panel_heading("Distance from the people's mean", far_told), show_distances(data) + note,
+        panel_heading(title, f"% {said}, 95{NARROW_SPACE}% CI"), panels.show_categories(data) + note,
+        show_corrected_rates(data), *_dispute_outputs(data, apart), show_targeted_notice(data),
+        panel_heading("The people who voted", told_people(data)), show_voters(data), *_panel_visibility(data),
+        *_verification_outputs(load_verification(data)),
+    ]  # fmt: skip
+
+
+def _verification_outputs(one: VerificationData) -> list[Any]:
+    """Only there where somebody verified something."""
+    head = panel_heading(VERIFICATION_TITLE, told_verified(one))
+    return [head, show_verification(one), gr.Column(visible=one.has_checks)]
+
+
+def _panel_visibility(data: Agreement) -> list[Any]:
+    """Panels that rest on people's votes are not there until somebody votes: one says why."""
+    people, known = data.raters.has_people, bool(data.by_category[0])
+    return [
+        gr.Column(visible=people), gr.Row(visible=people), gr.Column(visible=known),
+        gr.Column(visible=people), gr.Column(visible=people),
+    ]  # fmt: skip
+
+
+def render_matrix(scene: FilteredStudy, agree: str, apart: str) -> list[Any]:
+    return _matrix_outputs(load_agreement(scene), agree)
+
+
+def render_disputes(scene: FilteredStudy, agree: str, apart: str) -> list[Any]:
+    return _dispute_outputs(load_agreement(scene), apart)
+
+
+def _matrix_outputs(data: Agreement, agree: str) -> list[Any]:
+    told = f"{panels.COEFFICIENTS[agree][2]}; 95{NARROW_SPACE}% CI"
+    return [
+        panel_heading("Who agrees with whom", told),
+        panels.show_matrix(data, agree) + targeted_votes_note(data),
+    ]
+
+
+def _dispute_outputs(data: Agreement, apart: str) -> list[Any]:
+    """The list asked for; the first one stands for whatever a study can list."""
+    known = dispute_kinds(data.raters)
+    title = "Where judges and people part" if data.raters.has_people else "Where judges part"
+    if not known:
+        return [
+            panel_heading(title),
+            empty_state("Nothing to list.", "One judge and no votes yet."),
+        ]
+    if apart == DISPUTE_KINDS[0] and apart not in known:
+        apart = known[0]
+    if apart not in known:
+        return [panel_heading(title), empty_state("Nothing to list.", NO_DISPUTES_REASON[apart])]
+    subtitle, made = show_disputes(data, apart)
+    return [panel_heading(title, subtitle), made]
+
+
+NO_DISPUTES_REASON: Final = {
+    AGAINST_KNOWN: "The better answer is not known by design in this study.",
+    JUDGES_SPLIT: "There is one judge with one prompt in view.",
+    PEOPLE_SPLIT: "Nobody has voted yet.",
+}

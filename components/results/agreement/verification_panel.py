@@ -1,0 +1,346 @@
+"""What people verified, answer by answer, and whether judges prefer the answers that stand."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import ALL_CHOICE, shown_contestants
+from components.filtering.raters import rater_selection
+from components.html.format import (
+    DASH,
+    count,
+    decimal,
+    escape,
+    inline_markup,
+    interval,
+    number,
+    percent,
+)
+from components.html.panel import Action, button_html, wrap
+from components.html.range_table import (
+    TableCell,
+    TableRow,
+    axis_cell,
+    bar_mark,
+    people_track,
+    point_mark,
+    range_table,
+    select_link,
+    track_html,
+)
+from components.html.range_table import fit_share_axis as axis_for
+from components.inspect.verification_filter import (
+    ANY_CHECK,
+    CHECK_OUTCOMES,
+    FOLLOWS,
+    HARMFUL,
+    NEITHER,
+    ONE_FOLLOWS,
+    PREFERRED_FAILS,
+    check_bits,
+)
+from components.results.agreement.computed import Agreement
+from metrics.agreement.pairwise_agreement import PEOPLE
+from metrics.estimation import row_selection
+from metrics.estimation.measures import GroupedFrame
+from metrics.people.verification import FAULTS, VerificationArrays, VerificationShares
+from studies.domain import REFERENCE, AnswerCheck, Estimate
+from studies.frames.frame import SEP, TIE
+from studies.people.verifications import ChecksByItem, current_checks
+
+CONTESTANT_HEADS: Final = (
+    "Verified", "Follow it, %", "Answer's fault, %", "Caption's fault, %", "Neither's, %",
+    "Harmful, %",
+)  # fmt: skip
+ALL_ANSWERS: Final = "all answers"
+MAX_MISJUDGED: Final = 8
+
+
+@dataclass(frozen=True, eq=False)
+class VerificationData:
+    """The verifications that the filters leave, beside the verdicts that they leave."""
+
+    data: Agreement
+    checks: ChecksByItem
+    verified: VerificationArrays
+
+    @property
+    def has_checks(self) -> bool:
+        return len(self.verified) > 0
+
+
+def load_verification(data: Agreement) -> VerificationData:
+    """Read anew each time: a verification is no judgement, so it changes no frame."""
+    scene = data.raters.filtered_study
+    checks = _filter_checks(scene, current_checks(scene.store, scene.name))
+    return VerificationData(data, checks, VerificationArrays(checks))
+
+
+def _filter_checks(scene: FilteredStudy, checks: ChecksByItem) -> ChecksByItem:
+    chosen = scene.filter
+    if checks and chosen.category != ALL_CHOICE:
+        facts = scene.store.item_facts(scene.name)
+        checks = {i: c for i, c in checks.items() if facts[i]["category"] == chosen.category}
+    if not chosen.contestants:
+        return checks
+    kept = {i: tuple(c for c in said if c.contestant in chosen.contestants)
+            for i, said in checks.items()}  # fmt: skip
+    return {item: said for item, said in kept.items() if said}
+
+
+def verification_subtitle(one: VerificationData) -> str:
+    """Under the heading: how many words, about how many answers, by whom."""
+    if not one.has_checks:
+        return ""
+    got = one.verified.verifiers
+    who = "1 person" if got.people == 1 else f"{count(got.people)} people"
+    return f"{count(len(one.verified), 'verification')} of {count(got.answers, 'answer')} by {who}"
+
+
+def show_verification(one: VerificationData) -> str:
+    """Shares by contestant, how far verifiers agree, whom judges prefer, where they do not."""
+    if not one.has_checks:
+        return ""
+    return (
+        _contestant_table(one) + _verifier_agreement(one) + _judge_table(one) + _misjudged_list(one)
+    )
+
+
+# -------------------------------------------------------------------------------- contestants
+
+
+def _contestant_table(one: VerificationData) -> str:
+    by = one.verified.by_contestant
+    ranked = sorted(by, key=lambda name: -(by[name].follows.value or 0.0))
+    here, behind = set(shown_contestants(one.data.raters.rows)), _inspectable_bits(one)
+    lines = [
+        TableRow(
+            [
+                TableCell(
+                    select_link(_contestant_name(name), _contestant_selection(name, here)), "nm"
+                ),
+                *_finding_cells(by[name], behind, name),
+            ]
+        )
+        for name in ranked
+    ]
+    if len(by) > 1:
+        cells = _finding_cells(one.verified.overall, behind)
+        lines.append(TableRow([TableCell(ALL_ANSWERS, "nm"), *cells], kind="who"))
+    heads = [TableCell("Answers of", "nm"), *(TableCell(escape(head)) for head in CONTESTANT_HEADS)]
+    return range_table(heads, lines, "numbers", "Verified answers, by contestant")
+
+
+def _contestant_name(contestant: str) -> str:
+    return "the reference" if contestant == REFERENCE else contestant
+
+
+def _contestant_selection(contestant: str, here: set[str]) -> Mapping[str, object] | None:
+    """What is compared somewhere can be read there; a reference that never plays cannot."""
+    return {"contestant": contestant} if contestant in here else None
+
+
+InspectableBits = Mapping[str, int]
+"""By contestant, "" for all: what was verified of answers that are compared, as bits of SAID."""
+
+
+def _inspectable_bits(one: VerificationData) -> InspectableBits:
+    """A number is a link where Inspect has what it counts: not of what no judge compared."""
+    rows = one.data.raters.rows
+    rows = row_selection.select_rows(rows, rows["item"].isin(list(one.checks)))
+    group, groups = row_selection.group_codes(rows, ("item", "comparison"))
+    first = rows.iloc[row_selection.first_rows(group, groups)]
+    places = zip(first["item"].astype(str), first["comparison"].astype(str), strict=True)
+    compared = {(item, name) for item, names in places for name in names.split(SEP)}
+    found = dict.fromkeys(("", *one.verified.contestants), 0)
+    for item, said in one.checks.items():
+        for check in said:
+            if (item, check.contestant) in compared:
+                for whose in ("", check.contestant):
+                    found[whose] |= check_bits(check)
+    return found
+
+
+def _finding_cells(
+    got: VerificationShares, behind: InspectableBits, name: str = ""
+) -> list[TableCell]:
+    whose = {"contestant": name} if name else {}
+    opens = [
+        {**whose, "verified": kind} if behind[name] & 1 << CHECK_OUTCOMES.index(kind) else None
+        for kind in (ANY_CHECK, FOLLOWS, *FAULTS, NEITHER, HARMFUL)
+    ]
+    shares = (got.follows, got.fault_answer, got.fault_caption, got.fault_neither, got.harmful)
+    told = f'<span class="lb">{escape(CONTESTANT_HEADS[0])}</span>{select_link(count(got.follows.n), opens[0])}'
+    return [
+        TableCell(told, "num"),
+        *(_share_cell(*one) for one in zip(CONTESTANT_HEADS[1:], shares, opens[1:], strict=True)),
+    ]
+
+
+def _share_cell(head: str, estimate: Estimate, opens: Mapping[str, object] | None) -> TableCell:
+    label = f'<span class="lb">{escape(head)}</span>'
+    if estimate.value is None:
+        none = f'<span class="eh-mute" data-tip="{escape(estimate.note)}">{DASH}</span>'
+        return TableCell(label + none, "num")
+    tip = f"n {count(estimate.n)}, {count(estimate.items, 'item')}"
+    value = f'<b data-tip="{tip}">{select_link(number(100 * estimate.value, 0), opens)}</b>'
+    return TableCell(
+        f'{label}{value} <span class="eh-ci">{interval(estimate, 0, scale=100)}</span>'
+    )
+
+
+# ---------------------------------------------------------------------------------- verifiers
+
+
+def _verifier_agreement(one: VerificationData) -> str:
+    got = one.verified.verifiers
+    if not got.twice:
+        words = "No answer was verified by two people, so that how far they agree is not known."
+    else:
+        words = (
+            f"{count(got.twice, 'answer')} verified by two or more: two people say the same in "
+            f"**{percent(got.same)}**, κ {_estimate_text(got.kappa)}, Krippendorff's α {_estimate_text(got.alpha)}."
+        )
+    return wrap(f'<p class="eh-small eh-under">{inline_markup(words)}</p>')
+
+
+def _estimate_text(estimate: Estimate) -> str:
+    return f"not known ({estimate.note})" if estimate.value is None else decimal(estimate, 2)
+
+
+# ------------------------------------------------------------------------------------- judges
+
+
+def _judge_table(one: VerificationData) -> str:
+    """Of two answers, one verified as following and one as failing: which one is preferred?"""
+    lines = _judge_preferences(one)
+    if not lines:
+        words = (
+            "No judge has compared an answer that follows the instruction with one that does not, "
+            "as far as people verified them."
+        )
+        return wrap(f'<p class="eh-small eh-mute eh-under">{words}</p>')
+    axis = axis_for([e for _, e, _ in lines], holds=(0.5, 1.0), bounds=(0, 1))
+    axis = replace(axis, chance=0.5)
+    heads = [
+        TableCell("Prefers the one that follows", "nm"), axis_cell(axis), TableCell("%", "num d"),
+        TableCell("Ties, %", "num m"),
+    ]  # fmt: skip
+    rows = []
+    for name, prefers, ties in lines:
+        people = name == PEOPLE
+        marks = people_track(axis, prefers) if people else track_html(
+            axis, bar_mark("v", axis, prefers.low, prefers.high), point_mark("p", axis, prefers.value)
+        )  # fmt: skip
+        opens = (
+            None if people else rater_selection(one.data.raters, name) | {"verified": ONE_FOLLOWS}
+        )
+        tied = {**opens, "slot": TIE} if opens and ties.value else None
+        cells = [
+            TableCell(select_link(name, opens), "nm"), TableCell(marks, "trk"), TableCell(_value_html(prefers), "num d"),
+            TableCell(_value_html(ties, tied), "num m"),
+        ]  # fmt: skip
+        tip = f"{name}\n{percent(prefers)}\nties {percent(ties)}; a coin 50"
+        rows.append(TableRow(cells, tip=tip, kind="who" if people else ""))
+    head = "<h3>Do judges prefer the answer that follows the instruction?</h3>"
+    made = range_table(heads, rows, "short", "Judges on pairs of which one answer fails", axis)
+    return wrap(f'<div class="eh-beside">{head}{made}</div>')
+
+
+def _judge_preferences(one: VerificationData) -> list[tuple[str, Estimate, Estimate]]:
+    """(voice, prefers the one that follows, ties), the best first, people last."""
+    voices, verified = one.data.raters, one.verified
+    evidence = GroupedFrame(voices.machines, ["judge"])
+    prefers = verified.prefers_following.by_cell(evidence)
+    ties = verified.mixed_pair_ties.by_cell(evidence)
+    found = [(cell[0], prefers[cell], ties[cell]) for cell in ties if ties[cell].n]
+    found.sort(key=lambda line: -(line[1].value if line[1].value is not None else -1.0))
+    votes = one.data.people_rows
+    if (tied := verified.mixed_pair_ties.of(votes)).n:
+        found.append((PEOPLE, verified.prefers_following.of(votes), tied))
+    return found
+
+
+def _value_html(estimate: Estimate, opens: Mapping[str, object] | None = None) -> str:
+    if estimate.value is None:
+        return f'<span class="eh-mute" data-tip="{escape(estimate.note)}">{DASH}</span>'
+    value = select_link(number(100 * estimate.value, 0), opens)
+    return f'<b>{value}</b> <span class="eh-ci">{interval(estimate, 0, scale=100)}</span>'
+
+
+# --------------------------------------------------------------------------- where they do not
+
+
+@dataclass(frozen=True, slots=True)
+class MisjudgedPair:
+    """One pair on which verdicts prefer the answer that fails."""
+
+    item: str
+    follows: str
+    fails: str
+    wrong_verdicts: int
+    decided_verdicts: int
+
+
+def misjudged_pairs(one: VerificationData) -> list[MisjudgedPair]:
+    """Pairs on which judges prefer what fails: most of them first, then the most verdicts."""
+    rows = one.verified.mixed_pairs(one.data.raters.machines)
+    rows = row_selection.select_rows(rows, rows["right"] >= 0)
+    wrong: Counter[tuple[str, str]] = Counter()
+    decided: Counter[tuple[str, str]] = Counter()
+    for item, names, right in zip(rows["item"], rows["comparison"], rows["right"], strict=True):
+        place = (str(item), str(names))
+        decided[place] += 1
+        wrong[place] += not right
+    standing = one.verified.majority_follows
+    found = [
+        MisjudgedPair(item, *sorted(names.split(SEP), key=lambda n: not standing[item, n]), bad,
+               decided[item, names])
+        for (item, names), bad in wrong.items()
+        if bad
+    ]  # fmt: skip
+    return sorted(
+        found, key=lambda m: (-m.wrong_verdicts / m.decided_verdicts, -m.wrong_verdicts, m.item)
+    )
+
+
+def _misjudged_list(one: VerificationData) -> str:
+    found = misjudged_pairs(one)
+    if not found:
+        return ""
+    scene, top = one.data.raters.filtered_study, found[:MAX_MISJUDGED]
+    questions = scene.store.questions(scene.name, {m.item for m in top})
+    head = (
+        '<div class="eh-dl h"><span>Question</span><span>Fails, as verified</span>'
+        "<span>Prefer it all the same</span><span></span></div>"
+    )
+    rows = "".join(_misjudged_row(m, one.checks, questions.get(m.item) or m.item) for m in top)
+    more = len(found) - len(top)
+    all_of_them = select_link(f"and {count(more)} more", {"verified": PREFERRED_FAILS})
+    rest = f'<p class="eh-small eh-mute">{all_of_them}</p>' if more > 0 else ""
+    title = "<h3>Where an answer that fails is preferred</h3>"
+    body = f'<div class="eh-dl-box">{head}{rows}</div>{rest}'
+    return wrap(f'<div class="eh-beside">{title}{body}</div>')
+
+
+def _misjudged_row(
+    one: MisjudgedPair, checks: Mapping[str, tuple[AnswerCheck, ...]], question: str
+) -> str:
+    said = [check for check in checks[one.item] if check.contestant == one.fails]
+    no = [check for check in said if not check.follows]
+    faults = Counter(f"the {check.fault}'s fault" for check in no if check.fault)
+    why = f", {faults.most_common(1)[0][0]}" if faults else ""
+    words = " ".join(question.split())[:160]
+    select = {"item": one.item, "contestant": one.follows, "against": one.fails}
+    return (
+        f'<div class="eh-dl"><span class="q" dir="auto">{escape(words)}</span>'
+        f'<span class="eh-small"><b>{escape(_contestant_name(one.fails))}</b> <span class="eh-mute">'
+        f"{len(no)} of {len(said)} say no{escape(why)}</span></span>"
+        f'<span class="eh-small">{count(one.wrong_verdicts)} of {count(one.decided_verdicts, "verdict")} '
+        f'<span class="eh-mute">against {escape(_contestant_name(one.follows))}</span></span>'
+        f"{button_html(Action('Open', select), small=True)}</div>"
+    )

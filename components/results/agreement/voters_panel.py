@@ -1,0 +1,200 @@
+"""The people who voted, one line each, who stands out and why, and the numbers without them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from components.filtering.raters import NO_VOTES
+from components.html.format import (
+    DASH,
+    count,
+    duration,
+    escape,
+    inline_markup,
+    interval,
+    number,
+    share,
+)
+from components.html.panel import empty_state, notice_html, wrap
+from components.html.range_table import TableCell, TableRow, range_table, select_link
+from components.results.agreement.computed import Agreement
+from metrics.people.voters import Voter
+from studies.domain import HUMAN_PREFIX, Estimate
+
+UNFOLDED_VOTERS: Final = 12
+"""People in view at once; the rest is folded."""
+MAX_VOTERS: Final = 300
+"""Lines at most, however many voted: the export has all of them."""
+VOTER_HEADS: Final = (
+    "Votes", "First side, %", "Same when swapped, %", "Ties, %", "With the others, %",
+    "Those others, %", "Right, %", "Pace",
+)  # fmt: skip
+ALL_VOTES: Final = "All votes, %"
+TWO_PEOPLE: Final = "two people"
+FLAG_LABELS: Final = {
+    "apart": "apart from the others",
+    "one side": "one side",
+    "unsteady": "unsteady",
+    "too fast": "too fast",
+}
+
+
+def voters_subtitle(data: Agreement) -> str:
+    """Under the panel's heading: how many, and that nobody is left out."""
+    people = data.voters
+    if not people:
+        return ""
+    flagged = sum(bool(one.flags) for one in people)
+    out = "nobody stands out" if not flagged else f"{flagged} stand out, and stay in all numbers"
+    out = "1 stands out, and stays in all numbers" if flagged == 1 else out
+    cast = sum(one.votes for one in people)
+    return f"{_people_count(len(people))}, {count(cast, 'vote')}; {out}"
+
+
+def _people_count(number_of: int) -> str:
+    return "1 person" if number_of == 1 else f"{count(number_of)} people"
+
+
+def show_voters(data: Agreement) -> str:
+    """Who stands out first, then by number of votes; each name opens that person's votes."""
+    people = data.voters
+    if not people:
+        return empty_state(NO_VOTES, "Whoever votes has a line here.")
+    made = _voter_table(people[:UNFOLDED_VOTERS], "The people who voted")
+    if rest := people[UNFOLDED_VOTERS:MAX_VOTERS]:
+        more = _voter_table(rest, "More people who voted")
+        head = f"<summary>Show {count(len(rest))} more</summary>"
+        made += wrap(f'<details class="eh-rest">{head}{more}</details>')
+    if len(people) > MAX_VOTERS:
+        left = f"{count(len(people) - MAX_VOTERS)} more people voted; export the votes to see them all."
+        made += wrap(f'<p class="eh-small eh-mute eh-under">{escape(left)}</p>')
+    return made + _flag_reasons([one for one in people if one.flags]) + _vote_subsets_table(data)
+
+
+def _voter_table(people: Sequence[Voter], label: str) -> str:
+    heads = [TableCell("Person", "nm"), *(TableCell(escape(name)) for name in VOTER_HEADS)]
+    return range_table(heads, [_voter_row(one) for one in people], "numbers eh-people", label)
+
+
+def _voter_row(one: Voter) -> TableRow:
+    name = select_link(one.name, {"judge": HUMAN_PREFIX + one.name})
+    mark = f' <span class="eh-badge s-unreadable">{_flag_labels(one)}</span>' if one.flags else ""
+    cells = [
+        _labelled_cell(VOTER_HEADS[0], count(one.votes)),
+        _share_cell(VOTER_HEADS[1], one.first), _share_cell(VOTER_HEADS[2], one.steady), _share_cell(VOTER_HEADS[3], one.ties),
+        _share_cell(VOTER_HEADS[4], one.others),
+        _labelled_cell(VOTER_HEADS[5], DASH if one.rest is None else number(100 * one.rest, 0)),
+        _share_cell(VOTER_HEADS[6], one.skill), _pace_cell(one),
+    ]  # fmt: skip
+    return TableRow([TableCell(f"{name}{mark}", "nm"), *cells])
+
+
+def _flag_labels(one: Voter) -> str:
+    return ", ".join(FLAG_LABELS[flag.rule] for flag in one.flags)
+
+
+def _labelled_cell(head: str, value: str) -> TableCell:
+    return TableCell(f'<span class="lb">{escape(head)}</span>{value}', "num")
+
+
+def _share_cell(head: str, estimate: Estimate) -> TableCell:
+    label = f'<span class="lb">{escape(head)}</span>'
+    if estimate.value is None:
+        why = f'<span class="eh-mute" data-tip="{escape(estimate.note)}">{DASH}</span>'
+        return TableCell(label + why, "num")
+    bounds = interval(estimate, 0, scale=100)
+    tip = f'data-tip="n {count(estimate.n)}"'
+    value = number(100 * estimate.value, 0)
+    return TableCell(f'{label}<b {tip}>{value}</b> <span class="eh-ci">{bounds}</span>', "num")
+
+
+def _pace_cell(one: Voter) -> TableCell:
+    if one.seconds is None:
+        none = f'<span class="eh-mute" data-tip="not timed">{DASH}</span>'
+        return _labelled_cell(VOTER_HEADS[7], none)
+    tip = f'data-tip="median of {count(one.timed, "timed vote")}"'
+    return _labelled_cell(VOTER_HEADS[7], f"<span {tip}>{duration(one.seconds)}</span>")
+
+
+def _flag_reasons(people: Sequence[Voter]) -> str:
+    if not people:
+        return ""
+    lines = "".join(
+        f"<li><b>{escape(one.name)}</b> {escape(flag.reason)}.</li>"
+        for one in people[:UNFOLDED_VOTERS]
+        for flag in one.flags
+    )
+    return wrap(f'<ul class="eh-plain eh-small eh-under eh-reasons">{lines}</ul>')
+
+
+# ---------------------------------------------------------------- what depends on whom one asks
+
+
+def _vote_subsets_table(data: Agreement) -> str:
+    """Agreement by all votes, beside the same without who stands out and by random choice only."""
+    columns = {ALL_VOTES: data.all_vote_agreement}
+    if data.flagged_voters:
+        columns[f"Without {_flagged_label(data.flagged_voters)}, %"] = data.unflagged_agreement
+    if data.targeted_votes:
+        columns["Pairs chosen at random, %"] = data.random_vote_agreement
+    if len(columns) == 1:
+        return ""
+    heads = [TableCell("Same verdict", "nm"), *(TableCell(escape(name)) for name in columns)]
+    rows = [
+        TableRow(
+            [
+                TableCell(escape(voice), "nm"),
+                *(
+                    _optional_share_cell(head, values.get(voice))
+                    for head, values in columns.items()
+                ),
+            ],
+            kind="who" if voice == TWO_PEOPLE else "",
+        )
+        for voice in columns[ALL_VOTES]
+    ]
+    made = range_table(heads, rows, "numbers", "Agreement by all votes and by fewer")
+    head = "<h3>What it changes</h3>"
+    return wrap(f'<div class="eh-beside">{head}{made}</div>')
+
+
+def _flagged_label(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"the {len(names)} who stand out"
+
+
+def _optional_share_cell(head: str, estimate: Estimate | None) -> TableCell:
+    if estimate is None or estimate.value is None:
+        return _labelled_cell(head, DASH)
+    value = f"<b>{number(100 * estimate.value, 1)}</b>"
+    bounds = interval(estimate, 1, scale=100)
+    n = f'<span class="eh-mute">n {count(estimate.n)}</span>'
+    return _labelled_cell(head, f'{value} <span class="eh-ci">{bounds}</span> {n}')
+
+
+# ---------------------------------------------------------------- how the pairs came to be voted on
+
+
+def show_targeted_notice(data: Agreement) -> str:
+    """Above the panels, where people were sent to pairs because judges flip or disagree there."""
+    if not data.targeted_votes:
+        return ""
+    text = (
+        f"{count(data.targeted_votes)} of {count(data.votes_cast)} votes are on pairs that were picked "
+        "because judges flip or disagree there. They are good for finding faults. Agreement, κ, "
+        "MAE and stand-ins below count them and are those of harder pairs than usual; the panel "
+        "of the people shows agreement on randomly chosen pairs beside. Corrected win rates leave "
+        "such votes out."
+    )
+    return notice_html("warn", "Not all votes were chosen at random.", text)
+
+
+def targeted_votes_note(data: Agreement) -> str:
+    """The same in one line, under each panel that estimates."""
+    if not data.targeted_votes:
+        return ""
+    part = share(data.targeted_votes / max(data.votes_cast, 1), 0)
+    words = inline_markup(
+        f"{part} of the votes are on pairs **not chosen at random**: no figure for all pairs."
+    )
+    return wrap(f'<p class="eh-small eh-mute eh-under">{words}</p>')

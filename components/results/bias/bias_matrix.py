@@ -1,0 +1,251 @@
+"""The bias matrix: one measure by judge, prompt and category, with its companions in the card."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+import pandas as pd
+
+from components.html import matrix as heat
+from components.html.format import NARROW_SPACE, count, number, share
+from components.html.pieces import empty_state
+from components.results.bias.computed import CELL_COLUMNS, Bias
+from metrics.estimation.measures import CellKey
+from metrics.protocols.grade_score import RANDOM_GRADE
+from metrics.ratings.position_term import first_share_if_equal, position_term
+from studies.domain import Estimate
+
+BY_CATEGORY: Final = "By category"
+BY_PROMPT: Final = "By prompt"
+LAYOUTS: Final = (BY_CATEGORY, BY_PROMPT)
+_CI_TEXT: Final = f"95{NARROW_SPACE}% CI"
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixMeasure:
+    """A measure as the matrix shows it."""
+
+    key: str
+    scale: heat.ColourScale
+    subtitle: str
+    of: Literal["pairs", "options", "both"] = "both"
+    verdicts: bool = False
+    """Its n counts verdicts: under 4 N of them a cell says nothing."""
+
+
+MEASURES: Final = {
+    "Grade": MatrixMeasure(
+        "grade", heat.GRADE_SCALE, f"harmonic mean of entropy and choice, over items; {_CI_TEXT}", "options"
+    ),
+    "Consistency": MatrixMeasure(
+        "consistency", heat.CONSISTENCY_SCALE,
+        f"% of comparisons whose verdict survives a new order; {_CI_TEXT}",
+    ),
+    "Entropy": MatrixMeasure(
+        "entropy", heat.ENTROPY_SCALE,
+        f"of the slot chosen, 1 = no slot preferred; below it what survives; {_CI_TEXT}", verdicts=True,
+    ),
+    "Choice": MatrixMeasure(
+        "grade:choice", heat.CHOICE_SCALE,
+        f"share of an item's trials that name its most chosen answer; {_CI_TEXT}", "options",
+    ),
+    "Lean": MatrixMeasure(
+        "lean", heat.LEAN_SCALE, f"% of pairs: flips toward first minus toward second; {_CI_TEXT}", "pairs"
+    ),
+    "First-slot share": MatrixMeasure(
+        "first_share", heat.FIRST_SHARE_SCALE,
+        f"% of decisive verdicts for the answer shown first; {_CI_TEXT}", verdicts=True,
+    ),
+    "Position term": MatrixMeasure(
+        "position_term", heat.POSITION_TERM_SCALE,
+        f"logit by which being shown first helps, strengths apart; {_CI_TEXT}", "pairs",
+    ),
+    "Accuracy": MatrixMeasure(
+        "accuracy", heat.ACCURACY_SCALE,
+        f"% right where the better answer is known, by design or from most people; {_CI_TEXT}",
+    ),
+}  # fmt: skip
+SUBTITLES: Final = {name: shown.subtitle for name, shown in MEASURES.items()}
+
+
+def measures_for(options: int) -> list[str]:
+    """What can be shown of pairs, or of choices among more."""
+    kind = "pairs" if options == 2 else "options"
+    return [name for name, shown in MEASURES.items() if shown.of in (kind, "both")]
+
+
+def bias_matrix_html(
+    bias: Bias, measure: str, layout: str = BY_CATEGORY, frame: pd.DataFrame | None = None
+) -> str:
+    """The matrix; `frame` is needed for the position term alone, which is fitted to battles."""
+    if not bias.asked:
+        return empty_state(
+            "Nothing to show yet.", "No judgement of this selection has been stored."
+        )
+    known = measures_for(bias.options)
+    shown = MEASURES[measure if measure in known else known[0]]
+    made = _prompt_layout(bias) if layout == BY_PROMPT else _category_layout(bias)
+    if shown.key == "position_term":
+        cells = made.position_term_cells(frame) if frame is not None else {}
+    else:
+        cells = made.of(shown.key)
+    kept = made.of("consistency")
+    return heat.matrix_html(
+        made.rows, made.columns, cells, shown.scale, total=True, label_width=168,
+        select=made.selections, more=_hover_lines(made, shown.key, cells),
+        beside=_consistency_notes(kept) if shown.key == "entropy" else None,
+        least=4 * bias.options if shown.verdicts else 0,
+        aside=_chance_note(shown.key, bias.options),
+        keys=("row", "prompt" if layout == BY_PROMPT else "category"),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _MatrixLayout:
+    """Rows and columns of one layout, and which cell of the counts each of its cells is."""
+
+    bias: Bias
+    rows: list[str]
+    columns: list[heat.MatrixColumn]
+    whole: dict[str, CellKey]
+    """Row -> the cell of its first column, "All"."""
+    parts: dict[tuple[str, str], CellKey]
+    layout: str
+
+    def of(self, key: str) -> dict[tuple[str, str], Estimate]:
+        """(row, column) -> the measure."""
+        if key == "lean":
+            return {cell: _negate_estimate(one) for cell, one in self.of("fairness").items()}
+        if self.layout == BY_PROMPT:
+            whole, parts = self.bias.by_judge(key), self.bias.each(key)
+        else:
+            whole, parts = self.bias.each(key), self.bias.by_category(key)
+        cells = {(row, "All"): whole[cell] for row, cell in self.whole.items() if cell in whole}
+        return cells | {place: parts[cell] for place, cell in self.parts.items() if cell in parts}
+
+    def position_term_cells(self, frame: pd.DataFrame) -> dict[tuple[str, str], Estimate]:
+        """The position term of every cell, each fitted to its own battles."""
+        columns = ("judge", "prompt") if self.layout == BY_PROMPT else CELL_COLUMNS
+        fine, coarse = (
+            self.bias.memoise(("terms", names), lambda names=names: _position_terms(frame, names))
+            for names in (columns, columns[:-1])
+        )
+        cells = {(row, "All"): coarse[cell] for row, cell in self.whole.items() if cell in coarse}
+        return cells | {place: fine[cell] for place, cell in self.parts.items() if cell in fine}
+
+    @property
+    def selections(self) -> dict[tuple[str, str], dict[str, str]]:
+        """What a click opens: the judge, prompt and category behind a cell, by their own names."""
+        names = ("judge", "prompt") if self.layout == BY_PROMPT else CELL_COLUMNS
+        found = {(row, "All"): _cell_selection(names, cell) for row, cell in self.whole.items()}
+        return found | {place: _cell_selection(names, cell) for place, cell in self.parts.items()}
+
+
+def _cell_selection(names: Sequence[str], cell: CellKey) -> dict[str, str]:
+    return dict(zip(names, cell, strict=False))
+
+
+def _category_layout(bias: Bias) -> _MatrixLayout:
+    names: dict[str, CellKey] = {name: row for row, name in bias.names.items()}
+    head = heat.MatrixColumn("All", count(bias.items, "item"))
+    columns = [heat.MatrixColumn(name, str(size)) for name, size in bias.categories.items()]
+    parts = {
+        (name, column.name): (*row, column.name)
+        for name, row in names.items()
+        for column in columns
+    }
+    return _MatrixLayout(bias, list(names), [head, *columns], names, parts, BY_CATEGORY)
+
+
+def _prompt_layout(bias: Bias) -> _MatrixLayout:
+    judges: dict[str, CellKey] = {judge: (judge,) for (judge,) in bias.sort_rows(bias.by_judge)}
+    head = heat.MatrixColumn("All", count(bias.items, "item"))
+    prompts = sorted({prompt for _, prompt in bias.names})
+    parts: dict[tuple[str, str], CellKey] = {
+        (judge, prompt): (judge, prompt) for judge in judges for prompt in prompts
+    }
+    columns = [head, *(heat.MatrixColumn(prompt) for prompt in prompts)]
+    return _MatrixLayout(bias, list(judges), columns, judges, parts, BY_PROMPT)
+
+
+def _negate_estimate(estimate: Estimate) -> Estimate:
+    """Fairness is recency − primacy; the lean is the other way round: + is toward first."""
+    value, low, high = (
+        None if x is None else -x for x in (estimate.value, estimate.high, estimate.low)
+    )
+    return replace(estimate, value=value, low=low, high=high)
+
+
+def _position_terms(frame: pd.DataFrame, columns: Sequence[str]) -> dict[CellKey, Estimate]:
+    pairs = frame[frame["options"] == 2]
+    groups = pairs.groupby(list(columns), observed=True, sort=False)
+    return {tuple(str(part) for part in cell): position_term(rows) for cell, rows in groups}
+
+
+def _hover_lines(
+    grid: _MatrixLayout, key: str, cells: Mapping[tuple[str, str], Estimate]
+) -> dict[tuple[str, str], list[str]]:
+    """Entropy, first share and flips stand together: one of them alone misleads."""
+    entropy, first, flips = grid.of("entropy"), grid.of("first_share"), grid.of("conflict")
+    noise = grid.of("noise_floor")
+    grades = {part: grid.of(part) for part in GRADE_PARTS} if grid.bias.options > 2 else {}
+    found = {}
+    for place, one in cells.items():
+        lines = [_entropy_line(entropy.get(place), first.get(place), flips.get(place))]
+        floor = noise.get(place)
+        if floor is not None and floor.value is not None:
+            lines.append(f"{share(floor.value, 0)} flip without any swap (noise floor)")
+        if grades:
+            lines.append(_grade_line({part: of.get(place) for part, of in grades.items()}))
+        if key == "position_term" and one.value is not None:
+            lines.append(
+                f"Of equal answers the first wins {share(first_share_if_equal(one).value, 0)}"
+            )
+        found[place] = [line for line in lines if line]
+    return found
+
+
+GRADE_PARTS: Final = ("grade", "grade:entropy", "grade:choice")
+
+
+def _entropy_line(entropy: Estimate | None, first: Estimate | None, flips: Estimate | None) -> str:
+    parts = []
+    if entropy is not None and entropy.value is not None:
+        parts.append(f"entropy {number(entropy.value, 2)}")
+    if first is not None and first.value is not None:
+        parts.append(f"{share(first.value, 0)} first")
+    if flips is not None and flips.value is not None:
+        parts.append(f"{share(flips.value, 0)} flip")
+    text = ", ".join(parts)
+    return text[:1].upper() + text[1:]
+
+
+def _grade_line(parts: Mapping[str, Estimate | None]) -> str:
+    grade, entropy, choice = (parts.get(name) for name in GRADE_PARTS)
+    if grade is None or grade.value is None or entropy is None or choice is None:
+        return ""
+    return (
+        f"Grade {number(grade.value, 2)}: items' entropy {number(entropy.value, 2)}, "
+        f"choice {number(choice.value, 2)}"
+    )
+
+
+def _consistency_notes(kept: Mapping[tuple[str, str], Estimate]) -> dict[tuple[str, str], str]:
+    return {
+        place: f"kept {number(100 * one.value)}"
+        for place, one in kept.items()
+        if one.value is not None
+    }
+
+
+def _chance_note(key: str, options: int) -> str:
+    """What a coin would have, named where the number stands."""
+    if key == "grade" and options in RANDOM_GRADE:
+        return f"coin at N = {options}: {RANDOM_GRADE[options]:.2f}"
+    if key == "consistency":
+        return f"coin {share((1 / options) ** (options - 1), 0)}"
+    if key == "accuracy":
+        return f"coin {share(1 / options, 0)}"
+    return ""

@@ -1,0 +1,224 @@
+"""What the bias panels count, once for each version of a study; a filter then only picks cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any, Final, TypeVar
+
+import pandas as pd
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import (
+    ALL_CHOICE,
+    Filter,
+    machine_rows,
+    people_as_judge,
+    short_names,
+)
+from metrics.estimation import row_selection
+from metrics.estimation.measure_cube import MeasureCube
+from metrics.estimation.measures import CellKey, GroupedFrame, Measure, MeasureTally, build_tally
+from metrics.position import position_measures
+from metrics.position.label_effect import LABEL_EFFECT, SLOT_EFFECT
+from metrics.position.order_tables import OrderTable, build_order_tables, pool_order_tables
+from metrics.protocols.grade_score import grade_measure
+from studies.domain import USABLE_STATUSES, Estimate
+from studies.store.store import Store
+
+Memoised = TypeVar("Kept")
+
+ROW_COLUMNS: Final = ("judge", "prompt")
+CELL_COLUMNS: Final = (*ROW_COLUMNS, "category")
+
+
+def _tally_unusable(evidence: GroupedFrame) -> MeasureTally:
+    failed = ~evidence.frame["status"].isin(list(USABLE_STATUSES))
+    return build_tally(evidence.frame, failed, 1)
+
+
+UNUSABLE_SHARE: Final = Measure("asked", "share", _tally_unusable)
+"""Share of asks that are no evidence; its items and n say what was asked."""
+
+
+def slot_share_measure(slot: int, options: int) -> Measure:
+    """One slot's share of the decisive verdicts of complete sets of N options."""
+
+    def tally(evidence: GroupedFrame) -> MeasureTally:
+        rows = evidence.balanced_picks
+        rows = row_selection.select_rows(rows, (rows["options"] == options) & (rows["pick"] >= 0))
+        return build_tally(rows, rows["pick"] == slot, 1)
+
+    empty = position_measures.NO_SETS_NOTE
+    return Measure(f"slot {slot}", "share", tally, empty=empty, notes_one_order=True)
+
+
+def _bias_measures(options: int) -> list[Measure]:
+    found = [
+        UNUSABLE_SHARE, position_measures.CONSISTENCY, position_measures.CONFLICT, position_measures.SLOT_ENTROPY, position_measures.FIRST_SHARE,
+        position_measures.TIE_RATE, position_measures.NOISE_FLOOR, position_measures.ACCURACY, position_measures.EXPECTED_CONSISTENCY,
+        *(slot_share_measure(slot, options) for slot in range(options)),
+    ]  # fmt: skip
+    if options == 2:
+        return [*found, position_measures.FAIRNESS, SLOT_EFFECT, LABEL_EFFECT]
+    return [*found, grade_measure(), grade_measure("entropy"), grade_measure("choice")]
+
+
+class BiasCounts:
+    """A study's machine verdicts, counted by judge, prompt and category."""
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        rows = machine_rows(frame)
+        self.options = int(rows["options"].max()) if len(rows) else 2
+        self.orders = int(rows["orders"].max()) if len(rows) else 0
+        measures = _bias_measures(self.options)
+        self.rows = MeasureCube(rows, ROW_COLUMNS, measures)
+        self.cells = MeasureCube(rows, CELL_COLUMNS, measures)
+        self.tables = build_order_tables(row_selection.select_pairs(rows), CELL_COLUMNS)
+        self.labels = _labels_by_row(rows)
+
+
+def _labels_by_row(rows: pd.DataFrame) -> dict[CellKey, tuple[str, ...]]:
+    """The labels that each judge and prompt read."""
+    pairs = rows.groupby([*ROW_COLUMNS, "labels"], observed=True).size().index
+    found: dict[CellKey, set[str]] = {}
+    for judge, prompt, labels in pairs:
+        found.setdefault((str(judge), str(prompt)), set()).update(str(labels).split("\x1f"))
+    return {cell: tuple(sorted(names)) for cell, names in found.items()}
+
+
+@dataclass(frozen=True)
+class Bias:
+    """The counts seen through the filters of a reader: what every bias panel is drawn from."""
+
+    counts: BiasCounts
+    filter: Filter = field(default_factory=Filter)
+    _memo: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def memoise(self, key: Any, make: Callable[[], Memoised]) -> Memoised:
+        """What was worked out once for this view: panels ask for the same numbers."""
+        if key not in self._memo:
+            self._memo[key] = make()
+        return self._memo[key]  # type: ignore[no-any-return]
+
+    @cached_property
+    def _where(self) -> dict[str, str]:
+        chosen = {name: getattr(self.filter, name) for name in CELL_COLUMNS}
+        return {name: value for name, value in chosen.items() if value != ALL_CHOICE}
+
+    @property
+    def _cube(self) -> MeasureCube:
+        """Whole cells of judge and prompt, unless a category is asked for."""
+        return self.counts.cells if "category" in self._where else self.counts.rows
+
+    @property
+    def options(self) -> int:
+        return self.counts.options
+
+    @property
+    def orders(self) -> int:
+        """In how many orders a comparison was put at most; 0: nobody wrote the order down."""
+        return self.counts.orders
+
+    @cached_property
+    def names(self) -> dict[CellKey, str]:
+        """(judge, prompt) -> the shortest name that tells it from the others, steadiest first."""
+        return short_names(self.sort_rows(self.each))
+
+    def sort_rows(self, each: Callable[[str], dict[CellKey, Estimate]]) -> list[CellKey]:
+        """Rows by what survives a new order (or by the grade): in every panel the same."""
+        values = each("consistency" if self.options == 2 else "grade")
+        known = {cell: one.value for cell, one in values.items() if one.value is not None}
+        return sorted(each("asked"), key=lambda cell: -known.get(cell, -1.0))
+
+    def whole(self, measure: str) -> Estimate:
+        """One measure of everything in view."""
+        return self.memoise(("whole", measure), lambda: self._cube.of(measure, self._where))
+
+    def each(self, measure: str) -> dict[CellKey, Estimate]:
+        """(judge, prompt) -> the measure."""
+        return self.memoise(
+            ("row", measure), lambda: self._cube.by_cell(measure, ROW_COLUMNS, self._where)
+        )
+
+    def by_judge(self, measure: str) -> dict[CellKey, Estimate]:
+        """(judge,) -> the measure, prompts pooled."""
+        made = lambda: self._cube.by_cell(measure, ("judge",), self._where)  # noqa: E731
+        return self.memoise(("judge", measure), made)
+
+    def by_category(self, measure: str) -> dict[CellKey, Estimate]:
+        """(judge, prompt, category) -> the measure."""
+        made = lambda: self.counts.cells.by_cell(measure, CELL_COLUMNS, self._where)  # noqa: E731
+        return self.memoise(("cell", measure), made)
+
+    @cached_property
+    def categories(self) -> dict[str, int]:
+        """Categories with their numbers of items, by name."""
+        found = self.counts.cells.by_cell("asked", ("category",), self._where)
+        return {name: one.items for (name,), one in sorted(found.items()) if name}
+
+    @cached_property
+    def items(self) -> int:
+        return self._cube.items("asked", self._where)
+
+    @cached_property
+    def asked(self) -> int:
+        return self.whole("asked").n
+
+    @cached_property
+    def failures(self) -> int:
+        """Asks that are no evidence: never counted as ties."""
+        share = self.whole("asked")
+        return round((share.value or 0.0) * share.n)
+
+    @cached_property
+    def fairness(self) -> dict[CellKey, Estimate]:
+        """Recency − primacy of every (judge, prompt, category); only pairs have it."""
+        return self.by_category("fairness") if self.options == 2 else {}
+
+    @cached_property
+    def tables(self) -> dict[CellKey, OrderTable]:
+        """(judge, prompt, category) -> both orders of its pairs."""
+        where = [(CELL_COLUMNS.index(name), value) for name, value in self._where.items()]
+        return {
+            cell: table
+            for cell, table in self.counts.tables.items()
+            if all(cell[place] == value for place, value in where)
+        }
+
+    def table(self, row: CellKey) -> OrderTable:
+        """Both orders of a judge's pairs with a prompt, all categories in view."""
+        return pool_order_tables(self.tables, [cell for cell in self.tables if cell[:2] == row])
+
+    def labels(self, row: CellKey) -> tuple[str, ...]:
+        return self.counts.labels.get(row, ())
+
+
+def bias_from_frame(frame: pd.DataFrame) -> Bias:
+    """A frame that is already filtered."""
+    return Bias(BiasCounts(frame))
+
+
+def load_bias(scene: FilteredStudy) -> Bias:
+    """What the scene shows; the counting is done once for each version of its study."""
+    store, name, chosen = scene.store, scene.name, scene.filter
+    outside = Filter(contestants=chosen.contestants, suspects=chosen.suspects)
+    return _cached_bias(_cached_counts(store, name, store.version(name), outside), chosen)
+
+
+@lru_cache(maxsize=32)
+def _cached_bias(counts: BiasCounts, chosen: Filter) -> Bias:
+    return Bias(counts, chosen)
+
+
+@lru_cache(maxsize=8)
+def _cached_counts(
+    store: Store, name: str, version: tuple[str, int], outside: Filter
+) -> BiasCounts:
+    """A pure function of what the store holds at a version, so it may be kept.
+
+    `outside`: what the cells do not tell apart, and so is filtered before they are counted.
+    """
+    frame = people_as_judge(store.frame(name))
+    return BiasCounts(frame if outside == Filter() else outside.apply(frame))

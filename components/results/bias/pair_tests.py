@@ -1,0 +1,211 @@
+"""Could this be chance? The order tests of every judge and prompt, p-values adjusted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import Filter, machine_rows, people_as_judge
+from components.html.format import DASH, attributes, count, escape, number
+from components.html.pieces import empty_state, wrap
+from components.results.bias.computed import Bias
+from components.results.bias.sentences import SIGNIFICANCE_LEVEL
+from metrics.position.order_tables import holm_adjust
+from metrics.position.order_tests import OrderTest, entropy_null_band, permutation_test
+from metrics.position.position_measures import slot_entropy
+from metrics.ratings.choice_model import ChoiceModel, fit_choice_model
+from studies.store.store import Store
+
+SEED: Final = 20_24
+PERMUTATION_ROUNDS: Final = 999
+BAND_ROUNDS: Final = 399
+"""Draws for the band of entropies: its ends need not be as sharp as a p."""
+ENTROPY_BAND_HEAD: Final = "Entropy : if only content counted"
+PAIR_TEST_NAMES: Final = {
+    "sign": "Sign, exact",
+    "mcnemar": "McNemar",
+    "stuart_maxwell": "Stuart–Maxwell",
+    "permutation": "Permutation",
+}
+OPTION_TEST_NAMES: Final = {
+    "permutation": "Permutation",
+    "place": "Place effects, LR",
+    "label": "Label effects, LR",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class OrderTestRow:
+    """The tests of one judge with one prompt."""
+
+    __test__ = False  # pytest would collect the name
+
+    name: str
+    n: int
+    counts_text: str
+    """What the tests look at, in numbers: flips toward first and second, or slots chosen."""
+    tests: dict[str, OrderTest]
+    select: Any
+
+
+@dataclass(frozen=True, eq=False)
+class OptionModelRow:
+    """One judge and prompt among N options: the model of places and labels, and its tests."""
+
+    judge: str
+    prompt: str
+    model: ChoiceModel
+    permutation: OrderTest
+    entropy: float | None = None
+    """Of the slots chosen, over log2 N."""
+    null_band: tuple[float, float] | None = None
+    """The middle 95 % of what it would be if only content counted."""
+
+
+def pair_test_rows(bias: Bias) -> list[OrderTestRow]:
+    """Sign, McNemar, Stuart–Maxwell and permutation test of every row with pairs."""
+    rows = []
+    for (judge, prompt), name in bias.names.items():
+        table = bias.table((judge, prompt))
+        between = f"{count(table.toward_first)} : {count(table.toward_second)}"
+        select = {"judge": judge, "prompt": prompt, "flipped": True}
+        rows.append(OrderTestRow(name, table.pairs, between, table.tests(), select))
+    return rows
+
+
+def sort_option_rows(rows: Sequence[OptionModelRow], bias: Bias) -> list[OptionModelRow]:
+    """The rows as every panel has them: steadiest first."""
+    place = {row: number for number, row in enumerate(bias.names)}
+    return sorted(rows, key=lambda row: place.get((row.judge, row.prompt), len(place)))
+
+
+def option_test_rows(rows: Sequence[OptionModelRow], bias: Bias) -> list[OrderTestRow]:
+    """The within-item permutation test, and what places and labels add to the likelihood."""
+    found = []
+    for row in sort_option_rows(rows, bias):
+        slots = row.model.slots.get(bias.options, ())
+        tests = {
+            "permutation": row.permutation,
+            "place": _likelihood_test(row.model.slot_test, row.model.note),
+            "label": _likelihood_test(row.model.label_test, row.model.note),
+        }
+        select = {"judge": row.judge, "prompt": row.prompt}
+        n = slots[0].n if slots else row.permutation.n
+        found.append(
+            OrderTestRow(
+                bias.names[row.judge, row.prompt], n, _entropy_band_text(row), tests, select
+            )
+        )
+    return found
+
+
+def _entropy_band_text(row: OptionModelRow) -> str:
+    """The entropy and where it would lie without any effect of the place."""
+    if row.entropy is None or row.null_band is None:
+        return DASH
+    low, high = (number(end, 3) for end in row.null_band)
+    return f"{number(row.entropy, 3)} : {low} to {high}"
+
+
+def _likelihood_test(test: Any, note: str) -> OrderTest:
+    if test is None:
+        return OrderTest("LR", None, None, None, 0, note)
+    return OrderTest("LR", test.statistic, test.p, test.df)
+
+
+def load_option_rows(scene: FilteredStudy) -> tuple[OptionModelRow, ...]:
+    """The choice models of the rows in view, fitted once for each version of the study."""
+    store, name = scene.store, scene.name
+    return _cached_option_rows(store, name, store.version(name), scene.filter)
+
+
+@lru_cache(maxsize=16)
+def _cached_option_rows(
+    store: Store, name: str, version: tuple[str, int], chosen: Filter
+) -> tuple[OptionModelRow, ...]:
+    return fit_option_rows(machine_rows(chosen.apply(people_as_judge(store.frame(name)))))
+
+
+def fit_option_rows(frame: pd.DataFrame) -> tuple[OptionModelRow, ...]:
+    """A model and a permutation test for each judge and prompt."""
+    options = int(frame["options"].max()) if len(frame) else 0
+    rows = frame[frame["options"] == options]
+    found = []
+    for (judge, prompt), part in rows.groupby(["judge", "prompt"], observed=True, sort=False):
+        rng = np.random.default_rng(SEED)
+        test = permutation_test(part, options, rng, PERMUTATION_ROUNDS)
+        model = fit_choice_model(part, least=options)
+        band = entropy_null_band(part, rng, options, BAND_ROUNDS)
+        chosen = slot_entropy(part).value
+        found.append(OptionModelRow(str(judge), str(prompt), model, test, chosen, band))
+    return tuple(found)
+
+
+# ------------------------------------------------------------------------ the table
+
+
+def order_tests_html(
+    rows: Sequence[OrderTestRow], names: dict[str, str], between: str, unit: str
+) -> str:
+    """One line a judge and prompt, one column a test; adjusted p, the rest in the card."""
+    rows = [row for row in rows if row.n]
+    if not rows:
+        return empty_state(
+            "Nothing to test yet.", "The tests need comparisons read in all their orders."
+        )
+    adjusted = {key: holm_adjust([row.tests[key].p for row in rows]) for key in names}
+    shown = [key for key in names if any(p is not None for p in adjusted[key])]
+    middle = f'<th class="num">{escape(between)}</th>' if between else ""
+    heads = "".join(f'<th class="num">{escape(names[key])}</th>' for key in shown)
+    body = "".join(
+        _test_row_html(
+            row, [(row.tests[key], adjusted[key][place]) for key in shown], bool(between)
+        )
+        for place, row in enumerate(rows)
+    )
+    banded = " banded" if between == ENTROPY_BAND_HEAD else ""
+    return wrap(
+        f'<div class="eh-tbl-box"><table class="eh-tbl dense eh-tests{banded}">'
+        f'<thead><tr><th>Row</th><th class="num">{escape(unit)}</th>{middle}{heads}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def _test_row_html(
+    row: OrderTestRow, tests: Sequence[tuple[OrderTest, float | None]], between: bool
+) -> str:
+    middle = f'<td class="num">{escape(row.counts_text)}</td>' if between else ""
+    cells = "".join(_p_cell(test, p) for test, p in tests)
+    return (
+        f'<tr><th scope="row">{escape(row.name)}</th><td class="num">{count(row.n)}</td>{middle}'
+        f"{cells}</tr>"
+    )
+
+
+def _p_cell(test: OrderTest, adjusted: float | None) -> str:
+    if adjusted is None:
+        tip = attributes({"data-tip": f"{DASH} {test.note or 'nothing to test'}"})
+        return f'<td class="num"><span class="eh-mute"{tip}>{DASH}</span></td>'
+    statistic = "" if test.statistic is None else f"{test.name}: {number(test.statistic, 2)}"
+    df = f", {test.df} df" if test.df else ""
+    lines = [f"p {format_p(adjusted)} after Holm", f"p {format_p(test.p)} by itself"]
+    lines += [statistic + df] if statistic else []
+    lines += [test.note] if test.note else []
+    tip = attributes({"data-tip": "\n".join(lines), "tabindex": "0"})
+    text = f"<b>{format_p(adjusted)}</b>" if adjusted < SIGNIFICANCE_LEVEL else format_p(adjusted)
+    return f'<td class="num"><span{tip}>{text}</span></td>'
+
+
+def format_p(p: float | None) -> str:
+    """.031, < .001: as papers print it."""
+    if p is None:
+        return DASH
+    if p < 0.001:
+        return "< .001"
+    return "1" if p >= 0.9995 else f"{p:.3f}".lstrip("0")

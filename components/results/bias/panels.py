@@ -1,0 +1,317 @@
+"""Position bias in numbers and words: what the bias panels show. No gradio here.
+
+Functions of a frame draw what is in it; those that end in `_of` draw from counts made before.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pandas as pd
+
+from components.charts.figures import Figure
+from components.charts.slot_histogram import SlotRow, slot_histogram_figure
+from components.filtering.filters import machine_rows
+from components.filtering.raters import ACCURACY_LABEL
+from components.html.format import count, interval, number, share
+from components.html.panel import FirstVisitRow, FlipRow, Kpi, empty_state, flips_table, kpi_strip
+from components.html.pieces import unusable_replies_kpi
+from components.results.bias.bias_matrix import BY_CATEGORY, MEASURES, SUBTITLES, bias_matrix_html
+from components.results.bias.computed import ROW_COLUMNS, Bias, bias_from_frame
+from components.results.bias.sentences import (
+    FlipLean,
+    bias_finding,
+    flip_leans,
+    flip_sentence,
+    row_noun,
+)
+from metrics.estimation.measures import CellKey
+from metrics.position.label_effect import slot_and_label_effects
+from metrics.position.position_measures import position_profile
+from metrics.protocols.grade_score import RANDOM_GRADE
+from studies.domain import Estimate
+from studies.frames.frame import SEP
+
+MAX_SLOT_ROWS: Final = 6
+"""So many rows of N bars, N above two, stand one under the other before prompts are pooled."""
+
+__all__ = [
+    "MEASURES",
+    "SUBTITLES",
+    "FlipLean",
+    "bias_kpis_html",
+    "default_kpis_html",
+    "first_visit_rows",
+    "flip_sentence",
+    "flips_html",
+    "leans_from_frame",
+    "pools_prompts",
+    "show_finding",
+    "show_flips",
+    "show_kpis",
+    "show_matrix",
+    "show_slots",
+    "slot_figure",
+]
+
+
+def leans_from_frame(frame: pd.DataFrame) -> list[FlipLean]:
+    """One for each judge and prompt, p-values adjusted by Holm's step-down."""
+    return flip_leans(bias_from_frame(frame))
+
+
+def show_matrix(frame: pd.DataFrame, measure: str, layout: str = BY_CATEGORY) -> str:
+    """Judges and prompts by category; the whole slice first, set apart."""
+    return bias_matrix_html(bias_from_frame(frame), measure, layout, machine_rows(frame))
+
+
+def show_slots(frame: pd.DataFrame) -> Figure | None:
+    """How often each slot is chosen, against 1/N."""
+    return slot_figure(bias_from_frame(frame))
+
+
+def show_flips(frame: pd.DataFrame) -> str:
+    """Diverging bars with a sentence each."""
+    return flips_html(bias_from_frame(frame))
+
+
+def show_finding(frame: pd.DataFrame, recorded: bool = False) -> tuple[str, str]:
+    """The headline and its lead: subject, direction and size."""
+    return bias_finding(bias_from_frame(frame))
+
+
+def show_kpis(frame: pd.DataFrame, failures: int, planned: int, right: str = ACCURACY_LABEL) -> str:
+    """The usual strip of a results view."""
+    return default_kpis_html(bias_from_frame(frame), failures, planned, right)
+
+
+# --------------------------------------------------------------------------- panels
+
+
+def slot_figure(bias: Bias) -> Figure | None:
+    """One row a judge and prompt; ties in a column of their own where there are pairs.
+
+    Among N options many rows of N bars cannot be read: then prompts are pooled, and a filter shows
+    one judge's prompts.
+    """
+    if not bias.asked:
+        return None
+    if pools_prompts(bias):
+        each, names = bias.by_judge, {(judge,): judge for judge, _ in bias.names}
+    else:
+        each, names = bias.each, {row: name.replace(", ", "\n") for row, name in bias.names.items()}
+    shares = [each(f"slot {slot}") for slot in range(bias.options)]
+    ties = each("tie_rate") if bias.options == 2 else {}
+    rows = [
+        SlotRow(name, [one[row] for one in shares], ties.get(row), _row_select(row))
+        for row, name in names.items()
+    ]
+    return slot_histogram_figure(rows)
+
+
+def pools_prompts(bias: Bias) -> bool:
+    return bias.options > 2 and len(bias.names) > MAX_SLOT_ROWS
+
+
+def _row_select(row: CellKey) -> dict[str, str]:
+    return dict(zip(ROW_COLUMNS, row, strict=False))
+
+
+def flips_html(bias: Bias) -> str:
+    """Which way verdicts flip, judge by judge."""
+    if bias.options != 2 or not bias.tables:
+        return empty_state("No pairs here.", "Flips toward a side need pairs asked in both orders.")
+    rows = [
+        FlipRow(
+            row.name, row.first, row.second, flip_sentence(row),
+            {"judge": row.judge, "prompt": row.prompt, "flipped": True},
+        )
+        for row in sorted(flip_leans(bias), key=lambda row: row.flips)
+    ]  # fmt: skip
+    return flips_table(rows)
+
+
+# ----------------------------------------------------------------------------- KPIs
+
+
+def default_kpis_html(
+    bias: Bias, failures: int | None = None, planned: int | None = None, right: str = ACCURACY_LABEL
+) -> str:
+    """The usual strip: five numbers, failures always one of them."""
+    if not bias.asked:
+        return ""
+    kpis = [
+        _share_kpi("Verdicts that survive a new order", bias.whole("consistency"),
+             after=f"; coin {_chance_consistency(bias.options)}"),
+        _share_kpi("Shown first wins", bias.whole("first_share")),
+        _share_kpi("Flips without any swap", bias.whole("noise_floor"), before="noise floor; "),
+        _share_kpi(right, bias.whole("accuracy")),
+        _failures_kpi(bias.failures if failures is None else failures,
+                  bias.asked if planned is None else planned),
+    ]  # fmt: skip
+    return kpi_strip(kpis)
+
+
+def bias_kpis_html(bias: Bias, right: str = ACCURACY_LABEL) -> str:
+    """The strip of the bias view: what survives, who leans most, how many prefer a slot."""
+    if not bias.asked:
+        return ""
+    return kpi_strip(_option_kpis(bias) if bias.options > 2 else _pair_kpis(bias, right))
+
+
+def _pair_kpis(bias: Bias, right: str) -> list[Kpi]:
+    rows = [row for row in flip_leans(bias) if row.pairs]
+    noise = bias.whole("noise_floor")
+    fourth = _share_kpi("Flips without any swap", noise, before="noise floor; ")
+    if noise.value is None and len(rows) > 1:
+        fourth = _most_consistent_kpi(bias)
+    return [
+        _share_kpi("Verdicts that survive the swap", bias.whole("consistency"),
+             after=f"; coin {_chance_consistency(2)}"),
+        _strongest_lean_kpi(bias, rows),
+        _slot_preference_kpi(rows) if len(rows) > 1 else _accuracy_kpi(bias, right),
+        fourth,
+        _failures_kpi(bias.failures, bias.asked),
+    ]  # fmt: skip
+
+
+def _strongest_lean_kpi(bias: Bias, rows: list[FlipLean]) -> Kpi:
+    """The row that leans most, as a share of its pairs."""
+    label = "Strongest lean" if len(rows) > 1 else "Lean of its flips"
+    if not rows:
+        return Kpi(label, "–", note="no pair was read in both orders")
+    fairness = bias.each("fairness")
+    most = max(rows, key=lambda row: abs(fairness[row.judge, row.prompt].value or 0.0))
+    lean = fairness[most.judge, most.prompt]
+    value = None if lean.value is None else -lean.value
+    unit = "" if not value else "to first" if value > 0 else "to second"
+    turned = Estimate(value, None if lean.high is None else -lean.high,
+                      None if lean.low is None else -lean.low)  # fmt: skip
+    name = f"{most.name} " if len(rows) > 1 else ""
+    note = f"{name}{interval(turned, 0, scale=100)}, {count(most.pairs, 'pair')}"
+    return Kpi(label, share(value, 0, signed=True), unit, note)
+
+
+def _accuracy_kpi(bias: Bias, label: str) -> Kpi:
+    return _share_kpi(label, bias.whole("accuracy"), after=f"; coin {_chance_consistency(2)}")
+
+
+def _slot_preference_kpi(rows: list[FlipLean]) -> Kpi:
+    sure = sum(row.is_significant for row in rows)
+    what = row_noun([(row.judge, row.prompt) for row in rows])
+    label = "With a preferred slot" if "-" in what else f"{what.capitalize()}s that prefer a slot"
+    unit = f"of {count(len(rows), what)}" if "-" in what else f"of {count(len(rows))}"
+    return Kpi(label, count(sure), unit, "sign test on flips, p < .05, Holm")
+
+
+def _most_consistent_kpi(bias: Bias) -> Kpi:
+    each = bias.each("consistency")
+    best = max(each, key=lambda row: _value_or_minus_one(each[row]))
+    note = f"{bias.names[best[0], best[1]]} {interval(each[best], 1, scale=100)}"
+    return Kpi("Most consistent", share(each[best].value, 1), note=note)
+
+
+def _option_kpis(bias: Bias) -> list[Kpi]:
+    grades = bias.each("grade")
+    best = max(grades, key=lambda row: _value_or_minus_one(grades[row]))
+    top, coin = grades[best], RANDOM_GRADE.get(bias.options)
+    slots = [bias.whole(f"slot {slot}") for slot in range(bias.options)]
+    place = max(range(bias.options), key=lambda slot: _value_or_minus_one(slots[slot]))
+    name = bias.names[best[0], best[1]]
+    coin_note = f"; coin {coin:.2f}" if coin is not None else ""
+    return [
+        Kpi("Best grade", number(top.value, 2), note=f"{name} {interval(top, 2)}{coin_note}"),
+        _share_kpi("Items that keep one choice", bias.whole("consistency"),
+             after=f"; coin {_chance_consistency(bias.options)}"),
+        _share_kpi(f"Place {place + 1}, chosen most", slots[place],
+             after=f"; even {share(1 / bias.options, 0)}"),
+        _share_kpi("Right", bias.whole("accuracy"), after=f"; coin {share(1 / bias.options, 0)}"),
+        _failures_kpi(bias.failures, bias.asked),
+    ]  # fmt: skip
+
+
+def _failures_kpi(failures: int, planned: int) -> Kpi:
+    return unusable_replies_kpi(
+        failures, planned, "unreadable, empty or failed; never counted as ties"
+    )
+
+
+def _chance_consistency(options: int) -> str:
+    return share((1 / options) ** (options - 1), 0)
+
+
+def _share_kpi(label: str, estimate: Estimate, *, before: str = "", after: str = "") -> Kpi:
+    value = "–" if estimate.value is None else share(estimate.value, 1)
+    return Kpi(label, value, note=f"{before}{_estimate_note(estimate)}{after}")
+
+
+def _estimate_note(estimate: Estimate) -> str:
+    if estimate.value is None:
+        return estimate.note or "not asked"
+    return f"{interval(estimate, 1, scale=100)}, n {count(estimate.n)}"
+
+
+def _value_or_minus_one(estimate: Estimate | None) -> float:
+    return -1.0 if estimate is None or estimate.value is None else estimate.value
+
+
+# ---------------------------------------------------------------------- first visit
+
+
+def first_visit_rows(frame: pd.DataFrame) -> list[FirstVisitRow]:
+    """One line a prompt: flips, noise floor, share of the first slot, right on known pairs."""
+    rows = []
+    for (judge, prompt), measures in position_profile(frame, ["judge", "prompt"]).items():
+        part = frame[(frame["judge"] == judge) & (frame["prompt"] == prompt)]
+        select = {"judge": str(judge), "prompt": str(prompt), "flipped": True}
+        rows.append(
+            FirstVisitRow(
+                str(prompt),
+                _label_names(part),
+                measures["consistency"],
+                prompt_summary(part, measures),
+                select,
+            )
+        )
+    return sorted(rows, key=lambda row: _value_or_minus_one(row.consistency))
+
+
+def _label_names(frame: pd.DataFrame) -> str:
+    names = sorted({name for text in frame["labels"].unique() for name in str(text).split(SEP)})
+    return ", ".join(names)
+
+
+def prompt_summary(frame: pd.DataFrame, measures: dict[str, Estimate]) -> str:
+    """What a line of the first screen means, in words made from its numbers."""
+    flips, noise = measures["conflict"].value, measures["noise_floor"].value
+    if flips is None:
+        return "Not read in both orders yet."
+    parts = [f"Flips **{share(flips, 0)}**"]
+    if noise is not None:
+        parts[0] += f" (noise floor {share(noise, 0)})"
+    first, right = measures["first_share"].value, measures["accuracy"].value
+    if first is not None:
+        parts.append(f"{share(first, 0)} first")
+    if right is not None:
+        parts.append(f"right on {share(right, 0)} of known pairs")
+    return ", ".join(parts) + ". " + slot_or_label_from_frame(frame)
+
+
+def slot_or_label_from_frame(frame: pd.DataFrame) -> str:
+    """Slot or label: told apart only where labels were crossed."""
+    effects = slot_and_label_effects(frame)
+    names = sorted({n for text in frame["labels"].unique() for n in str(text).split(SEP)})
+    return slot_or_label_sentence(effects["slot"], effects["label"], names)
+
+
+def slot_or_label_sentence(slot: Estimate, label: Estimate, names: list[str]) -> str:
+    """The same from finished numbers."""
+    if slot.value is None or label.value is None:
+        return ""
+    pulls = (abs(slot.value - 0.5), abs(label.value - 0.5))
+    if max(pulls) < 0.1:
+        return "No strong taste for a place or a label."
+    if pulls[0] >= pulls[1]:
+        side = "first" if slot.value > 0.5 else "second"
+        return f"It goes by **place**: the {side}."
+    return f"It goes by **label**: {names[0] if label.value > 0.5 else names[-1]}."

@@ -1,0 +1,59 @@
+"""Slot or label? Told apart where labels were crossed: a place and its name pull differently."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from components.html.forest_cells import Axis, axis_html, forest_html, value_html
+from components.html.format import count, escape, inline_markup, interval, share
+from components.html.pieces import empty_state, wrap
+from components.results.bias.computed import Bias
+from components.results.bias.panels import slot_or_label_sentence
+from studies.domain import Estimate
+
+SHARE_AXIS: Final = Axis(chance=0.5)
+LABELS_NOT_CROSSED: Final = (
+    "First always had the first label here, so a taste for the place and one for its name look the "
+    "same. `labels: crossed` in the study turns the labels of half of the pairs: no ask more."
+)
+
+
+def show_slot_or_label(bias: Bias) -> str:
+    """For each row the share of the first slot and of the label that sorts first, against half."""
+    slots, labels = bias.each("slot"), bias.each("label")
+    rows = [row for row in bias.names if slots[row].value is not None]
+    if not rows:
+        return empty_state("Labels were not crossed.", LABELS_NOT_CROSSED)
+    head = (
+        f'<div class="eh-sl h"><span>Row</span>{axis_html(SHARE_AXIS)}'
+        f'<span class="eh-num">First slot</span>{axis_html(SHARE_AXIS)}'
+        '<span class="eh-num">First label</span><span>Finding</span></div>'
+    )
+    body = "".join(_label_row(bias, row, slots[row], labels[row]) for row in rows)
+    return wrap(head, body)
+
+
+def _label_row(bias: Bias, row: tuple[str, ...], slot: Estimate, label: Estimate) -> str:
+    names = list(bias.labels(row))
+    label_name = names[0] if names else "first"
+    told = slot_or_label_sentence(slot, label, names)
+    parts = (
+        (slot, "the first slot", "slot"),
+        (label, f"the label “{label_name}”", f"label {label_name}"),
+    )
+    marks = "".join(_forest_html(one, what, word) for one, what, word in parts)
+    return (
+        f'<div class="eh-sl"><span class="nm">{escape(bias.names[row[0], row[1]])}</span>{marks}'
+        f'<span class="eh-small tx">{inline_markup(told)}</span></div>'
+    )
+
+
+def _forest_html(estimate: Estimate, what: str, word: str) -> str:
+    value = value_html(share(estimate.value, 0), interval(estimate, 0, scale=100))
+    tip = f"{share(estimate.value, 1)} {interval(estimate, 1, scale=100)}\nof decisive verdicts go "
+    tip += f"to {what}; even is 50\nn {count(estimate.n)}"
+    return (
+        f'<div class="plot">{forest_html(estimate, SHARE_AXIS, tip=tip)}</div>'
+        f'<span class="eh-num eh-nw val"><span class="eh-small wd">{escape(word)} </span>'
+        f"{value}</span>"
+    )

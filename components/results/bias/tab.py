@@ -1,0 +1,217 @@
+"""Results, position bias: does the place of an answer decide? The panels and what fills them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import gradio as gr
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.raters import accuracy_label
+from components.html.format import NARROW_SPACE, count
+from components.html.panel import LegendMark, how_computed, panel_heading
+from components.layout.widgets import ClickableHTML, PlotlyView, Switch
+from components.results.bias import panels as bias_view
+from components.results.bias.bias_matrix import (
+    BY_CATEGORY,
+    BY_PROMPT,
+    LAYOUTS,
+    MEASURES,
+    bias_matrix_html,
+    measures_for,
+)
+from components.results.bias.computed import Bias, load_bias
+from components.results.bias.many_options import option_finding, show_slot_effects
+from components.results.bias.pair_tests import (
+    ENTROPY_BAND_HEAD,
+    OPTION_TEST_NAMES,
+    PAIR_TEST_NAMES,
+    load_option_rows,
+    option_test_rows,
+    order_tests_html,
+    pair_test_rows,
+)
+from components.results.bias.sentences import PREFERENCE_RULE, bias_finding
+from components.results.bias.slot_or_label import show_slot_or_label
+from components.results.bias.unrelated_contrast import show_unrelated_contrast
+from components.results.view_contract import ViewParts, pick_choice
+
+NAME: Final = "Position bias"
+DEFAULT_MEASURE: Final = "Consistency"
+
+
+def build() -> ViewParts:
+    with gr.Row(equal_height=True, elem_classes="eh-pair"):
+        with gr.Column(elem_classes="eh-panel", scale=19):
+            with gr.Row(elem_classes="eh-panel-head"):
+                head = ClickableHTML(
+                    panel_heading(DEFAULT_MEASURE, MEASURES[DEFAULT_MEASURE].subtitle)
+                )
+                layout = Switch(LAYOUTS, "Columns", elem_id="eh-columns")
+            measure = Switch(measures_for(2), "Measure", elem_id="eh-measure")
+            matrix = ClickableHTML(elem_id="eh-matrix")
+            ClickableHTML(how_computed(HOW_MATRIX))
+        with gr.Column(elem_classes="eh-panel", scale=10):
+            slots_head = ClickableHTML(panel_heading("Which slot is chosen"))
+            slots = PlotlyView(height=300, elem_id="eh-slots")
+            ClickableHTML(how_computed(HOW_SLOTS))
+    with gr.Column(elem_classes="eh-panel") as flips_panel:
+        keys: list[tuple[LegendMark, str]] = [
+            ("first", "toward the first shown"), ("second", "toward the second"),
+        ]  # fmt: skip
+        ClickableHTML(
+            panel_heading(
+                "Which way verdicts flip", "pairs whose verdict changed with the order", keys
+            )
+        )
+        flips = ClickableHTML(elem_id="eh-flips")
+        ClickableHTML(how_computed(HOW_FLIPS))
+    with gr.Column(elem_classes="eh-panel"):
+        ClickableHTML(
+            panel_heading("Could this be chance?", "p, adjusted by Holm for the rows shown")
+        )
+        tests = ClickableHTML(elem_id="eh-order-tests")
+        ClickableHTML(how_computed(HOW_TESTS))
+    with gr.Column(elem_classes="eh-panel"):
+        labels_head = ClickableHTML(panel_heading("Slot or label?"))
+        labels = ClickableHTML(elem_id="eh-slot-or-label")
+        labels_how = ClickableHTML(how_computed(HOW_LABELS))
+    with gr.Column(elem_classes="eh-panel", visible=False) as unrelated_panel:
+        ClickableHTML(
+            panel_heading(
+                "With and without an unrelated option", "grade on the same items, equal N only"
+            )
+        )
+        unrelated = ClickableHTML(elem_id="eh-unrelated")
+        ClickableHTML(how_computed(HOW_UNRELATED))
+    return ViewParts(
+        outputs=[head, matrix, slots_head, slots, flips_panel, flips, labels_head, labels, labels_how,
+               tests, unrelated_panel, unrelated],
+        clickable=[matrix, slots, flips, labels],
+        controls={"measure": measure, "columns": layout},
+        partial_redraws=dict.fromkeys(("measure", "columns"), ([head, matrix], render_matrix)),
+    )  # fmt: skip
+
+
+HOW_MATRIX: Final = (
+    "Each comparison is asked in every planned order. It survives if all orders name the same "
+    "answer (or all a tie): `consistency = surviving / read in all orders`. Entropy is that of the "
+    "slot chosen, divided by log2 N: it has little range and no sign, so read it beside what "
+    "survives. A reply that cannot be read lowers n, never the value.\n\n"
+    "Lean: `(flips toward first − flips toward second) / pairs`. Position term: the γ of "
+    "`logit P(first wins) = θ_first − θ_second + γ`, so a strong answer shown first is not taken "
+    "for bias. Grade: the harmonic mean of an item's slot entropy and the share of its most chosen "
+    "answer. Intervals: Wilson at the effective n, items as clusters; means by item-cluster t; the "
+    "position term by the item sandwich."
+)
+HOW_SLOTS: Final = (
+    "Decisive verdicts of comparisons read in all orders, so content cancels: whatever differs "
+    "from even is the place. `share = verdicts for the slot / decisive verdicts`."
+)
+HOW_FLIPS: Final = (
+    f"A pair flips if the two orders do not mirror each other, ties included.\n\n{PREFERENCE_RULE}"
+)
+HOW_LABELS: Final = (
+    "With f the first-slot share under labels A, B and g under B, A: `slot = (f + g)/2`, "
+    "`label = (f + 1 − g)/2`; even is 50 for both. Among N options: the choice model "
+    "`P(slot s) ∝ exp(θ_option + γ_slot + λ_label)`; shown is softmax(γ), what each place would "
+    "get among equal answers. Intervals: item jackknife, item sandwich."
+)
+HOW_TESTS: Final = (
+    "All ask whether verdicts follow content only. Sign: are flips toward first as likely as "
+    "toward second (exact binomial). McNemar: the same by χ². Stuart–Maxwell: do win, tie and loss "
+    "of one answer have the same shares in both orders. Permutation: choices of a comparison are "
+    "exchanged over its orders, which changes nothing if only content counts; exact for pairs, "
+    "999 draws among N options. LR: what places (or labels) add to the choice model. Among N "
+    "options the slots' entropy stands beside the middle 95 % of what the same exchanges give.\n\n"
+    "Holm's step-down holds the error of each column over its rows."
+)
+HOW_UNRELATED: Final = (
+    "The unrelated option is an answer to another item. Added, it makes N larger, and a coin's "
+    "grade changes with N; replacing the worst-ranked answer keeps N. Differences are paired by "
+    "item; intervals are max-t adjusted for all rows over the item bootstrap."
+)
+
+
+def finding(scene: FilteredStudy) -> tuple[str, str]:
+    bias = load_bias(scene)
+    if bias.options == 2 or not bias.asked:
+        return bias_finding(bias)
+    return option_finding(bias, load_option_rows(scene))
+
+
+def kpis(scene: FilteredStudy) -> str:
+    return bias_view.bias_kpis_html(load_bias(scene), accuracy_label(scene))
+
+
+def initial_controls(scene: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, Any]:
+    """The controls as an address or a new study wants them."""
+    bias = load_bias(scene)
+    names = measures_for(bias.options)
+    sliced = bool(bias.categories) or len({prompt for _, prompt in bias.names}) < 2
+    layout = BY_CATEGORY if sliced else BY_PROMPT
+    return {
+        "measure": gr.Radio(choices=names, value=pick_choice(wanted.get("measure"), names)),
+        "columns": gr.Radio(value=pick_choice(wanted.get("columns"), LAYOUTS, layout)),
+    }
+
+
+def render(scene: FilteredStudy, measure: str, columns: str) -> list[Any]:
+    bias = load_bias(scene)
+    pairs = bias.options == 2
+    return [
+        *render_matrix(scene, measure, columns),
+        slots_heading(bias),
+        bias_view.slot_figure(bias),
+        gr.Column(visible=pairs),
+        bias_view.flips_html(bias) if pairs else "",
+        *render_labels(scene, bias),
+        render_tests(scene, bias),
+        gr.Column(visible=not pairs),
+        "" if pairs else show_unrelated_contrast(scene),
+    ]
+
+
+def render_matrix(scene: FilteredStudy, measure: str, columns: str) -> list[Any]:
+    """Only what a change of the measure or of the columns touches."""
+    bias = load_bias(scene)
+    names = measures_for(bias.options)
+    measure = measure if measure in names else names[0]
+    rows = "judge" if len({judge for judge, _ in bias.names}) > 1 else "prompt"
+    by = "prompt" if columns != BY_CATEGORY else "category"
+    title = f"{measure} by {rows} and {by}" if rows != by else f"{measure} by {by}"
+    frame = scene.machines if MEASURES[measure].key == "position_term" else None
+    return [
+        panel_heading(title, MEASURES[measure].subtitle),
+        bias_matrix_html(bias, measure, columns, frame),
+    ]
+
+
+def slots_heading(bias: Bias) -> str:
+    even = f"1/{bias.options}" if bias.options > 2 else "even"
+    keys: list[tuple[LegendMark, str]] = [("first", "1st"), ("second", "2nd"), ("even", even)]
+    told = f"% of {count(bias.whole('slot 0').n)} decisive verdicts, 95{NARROW_SPACE}% CI"
+    told += "; prompts pooled" if bias_view.pools_prompts(bias) else ""
+    return panel_heading("Which slot is chosen", told, keys)
+
+
+def render_labels(scene: FilteredStudy, bias: Bias) -> list[Any]:
+    """Heading, panel and drawer: for pairs two shares, among N options the choice model."""
+    if bias.options == 2:
+        told = f"% of decisive verdicts, 95{NARROW_SPACE}% CI; labels crossed over slots"
+        return [
+            panel_heading("Slot or label?", told),
+            show_slot_or_label(bias),
+            how_computed(HOW_LABELS),
+        ]
+    told = f"% that each place would get among equal answers, 95{NARROW_SPACE}% CI"
+    made = show_slot_effects(load_option_rows(scene), bias)
+    return [panel_heading("What a place is worth", told), made, how_computed(HOW_LABELS)]
+
+
+def render_tests(scene: FilteredStudy, bias: Bias) -> str:
+    if bias.options == 2:
+        return order_tests_html(pair_test_rows(bias), PAIR_TEST_NAMES, "First : second", "Pairs")
+    rows = option_test_rows(load_option_rows(scene), bias)
+    return order_tests_html(rows, OPTION_TEST_NAMES, ENTROPY_BAND_HEAD, "Choices")

@@ -1,0 +1,161 @@
+"""What an unrelated option does to a judge: two studies on the same items, at equal N only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import Filter, machine_rows, short_names
+from components.html.format import NARROW_SPACE, escape, interval, number, share
+from components.html.pieces import empty_state, no_difference_badge, wrap
+from metrics.estimation.contrasts import Contrast, paired_contrasts
+from metrics.estimation.frame_stacking import stack_frames
+from metrics.protocols.grade_heatmap import (
+    UNRELATED_ABSENT,
+    UNRELATED_PRESENT,
+    mark_unrelated,
+    unrelated_share,
+)
+from metrics.protocols.grade_score import grade_measure
+from studies.domain import Estimate
+from studies.spec.study import Study
+from studies.store.store import Store
+
+SEED: Final = 20_24
+BOOTSTRAP_ROUNDS: Final = 500
+SIDE_COLUMN: Final = "side"
+REPLACE_ADVICE: Final = (
+    "Only `unrelated: replace` keeps N: it puts an answer to another item in the place of the "
+    "worst-ranked one. Run the same study with it, and the two stand here side by side."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class UnrelatedEffect:
+    """Grades with and without the unrelated option, and how often it was chosen."""
+
+    judge: str
+    prompt: str
+    contrast: Contrast
+    chosen: Estimate
+
+
+def show_unrelated_contrast(scene: FilteredStudy) -> str:
+    """Side by side where both studies are there; else what is missing."""
+    store, name = scene.store, scene.name
+    other = find_counterpart(store, scene.study)
+    if other is None:
+        return empty_state(_missing_study_text(scene.study), REPLACE_ADVICE)
+    versions = (store.version(name), store.version(other))
+    found = _cached_effects(store, name, other, versions, scene.filter)
+    if isinstance(found, str):
+        return empty_state("Not comparable.", found)
+    return _effects_table(found, other)
+
+
+def _missing_study_text(study: Study) -> str:
+    if study.unrelated == "add":
+        return "An added option changes N, and grades of different N cannot be compared."
+    if study.unrelated == "replace":
+        return "No study without the unrelated option is here."
+    return "No study with an unrelated option is here."
+
+
+def find_counterpart(store: Store, study: Study) -> str | None:
+    """A study on the same data with judges and prompts in common, with the option if this has none
+    and without if it has."""
+    wanted = {"none": "replace", "replace": "none"}.get(study.unrelated)
+    judges = {judge.name for judge in study.judges}
+    for line in store.studies():
+        other = store.study(line.name)
+        if (
+            other.unrelated == wanted
+            and other.data.source == study.data.source
+            and judges & {judge.name for judge in other.judges}
+            and set(study.prompts) & set(other.prompts)
+            and line.judged
+        ):
+            return line.name
+    return None
+
+
+@lru_cache(maxsize=8)
+def _cached_effects(
+    store: Store,
+    name: str,
+    other: str,
+    versions: tuple[tuple[str, int], tuple[str, int]],
+    chosen: Filter,
+) -> tuple[UnrelatedEffect, ...] | str:
+    frames = [machine_rows(chosen.apply(store.frame(study))) for study in (name, other)]
+    return unrelated_effects(*frames)
+
+
+def unrelated_effects(one: pd.DataFrame, two: pd.DataFrame) -> tuple[UnrelatedEffect, ...] | str:
+    """Paired by item, for each judge and prompt that both have; a reason where N differs."""
+    sides = {}
+    for frame in (one, two):
+        has = bool((mark_unrelated(frame)["unrelated"] == UNRELATED_PRESENT).any())
+        sides[UNRELATED_PRESENT if has else UNRELATED_ABSENT] = frame
+    if len(sides) < 2:
+        return "Both studies show an unrelated option, or neither does."
+    sizes = [set(frame["options"].unique()) for frame in sides.values()]
+    if sizes[0] != sizes[1]:
+        return "The two studies show different numbers of options; compare grades at equal N only."
+    both = stack_frames(sides, SIDE_COLUMN)
+    cells = set(both.groupby(["judge", "prompt", SIDE_COLUMN], observed=True).size().index)
+    rows = sorted(
+        {
+            (j, p)
+            for j, p, _ in cells
+            if {(j, p, UNRELATED_PRESENT), (j, p, UNRELATED_ABSENT)} <= cells
+        }
+    )
+    pairs = [((j, p, UNRELATED_PRESENT), (j, p, UNRELATED_ABSENT)) for j, p in rows]
+    if not pairs:
+        return "The two studies have no judge and prompt in common."
+    rng = np.random.default_rng(SEED)
+    found = paired_contrasts(
+        both, ["judge", "prompt", SIDE_COLUMN], [grade_measure()], rng, pairs, BOOTSTRAP_ROUNDS
+    )
+    shown = sides[UNRELATED_PRESENT]
+    return tuple(
+        UnrelatedEffect(
+            j, p, one, unrelated_share(shown[(shown["judge"] == j) & (shown["prompt"] == p)])
+        )
+        for (j, p), one in zip(rows, found, strict=True)
+    )
+
+
+def _effects_table(found: tuple[UnrelatedEffect, ...], other: str) -> str:
+    names = short_names([(one.judge, one.prompt) for one in found])
+    body = "".join(_effect_row(names[one.judge, one.prompt], one) for one in found)
+    return wrap(
+        '<div class="eh-tbl-box"><table class="eh-tbl dense eh-tests eh-unrel">'
+        "<thead><tr><th>Row</th>"
+        '<th class="num">Without</th><th class="num">With</th>'
+        f'<th class="num">Difference, adjusted 95{NARROW_SPACE}% CI</th>'
+        '<th class="num">Chosen</th></tr></thead>'
+        f'<tbody>{body}</tbody></table></div><p class="eh-small eh-under">The other study: '
+        f"{escape(other)}. Grades on the items that both have, paired.</p>"
+    )
+
+
+def _effect_row(name: str, one: UnrelatedEffect) -> str:
+    contrast = one.contrast
+    gap = contrast.adjusted
+    untold = gap.low is not None and gap.high is not None and gap.low <= 0 <= gap.high
+    badge = f" {no_difference_badge()}" if untold else ""
+    value = f"<b>{number(gap.value, 2, signed=True)}</b>"
+    bounds = f'<span class="eh-ci">{interval(gap, 2)}</span>'
+    return (
+        f'<tr><th scope="row">{escape(name)}</th><td class="num">{number(contrast.right_value, 2)}'
+        f'</td><td class="num">{number(contrast.left_value, 2)}</td>'
+        f'<td class="num">{value} {bounds}{badge}</td>'
+        f'<td class="num">{share(one.chosen.value, 0)}</td></tr>'
+    )

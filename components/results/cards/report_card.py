@@ -1,0 +1,305 @@
+"""The numbers of a report card: one judge with one prompt, beside the others and the people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from components.charts.slot_histogram import slot_name
+from components.filtering.raters import Raters
+from metrics.agreement.judge_as_annotator import JudgeAsAnnotator, judges_as_annotators
+from metrics.agreement.pairwise_agreement import (
+    PEOPLE,
+    PeopleAgreement,
+    VerdictGrid,
+    agreement_among_people,
+    build_verdict_grid,
+)
+from metrics.estimation import row_selection
+from metrics.estimation.all_measures import estimate_all
+from metrics.estimation.intervals import proportion, proportions, sum_by_item, unknown_estimate
+from metrics.estimation.measures import GroupedFrame
+from metrics.position.label_effect import slot_and_label_effects
+from metrics.position.order_tests import sign_test
+from metrics.position.position_measures import (
+    CONSISTENCY,
+    flip_counts,
+    position_profile,
+    slot_shares,
+    tie_rate,
+)
+from metrics.ratings.choice_model import ChoiceModel, fit_choice_model
+from metrics.ratings.position_term import PositionModel, fit_position_model
+from metrics.win_rates.length_effects import LONGER_SHARE
+from metrics.win_rates.win_rates import appearance_points
+from studies.domain import Estimate
+from studies.frames.frame import SEP
+from studies.store.judge_spending import JudgeSpending, judge_spending
+
+SEED: Final = 20_24
+NO_FAMILY: Final = "no answer of its own family"
+
+
+@dataclass(frozen=True)
+class ReportCard:
+    """Everything a card shows of one voice, computed when asked for."""
+
+    raters: Raters
+    rater: str
+
+    @property
+    def judge(self) -> str:
+        return self.raters.names[self.rater][0]
+
+    @property
+    def prompt(self) -> str:
+        return self.raters.names[self.rater][1]
+
+    @cached_property
+    def rows(self) -> pd.DataFrame:
+        return self.raters.of(self.rater)
+
+    @cached_property
+    def asked(self) -> pd.DataFrame:
+        """Without noise-floor repeats."""
+        return row_selection.select_rows(self.rows, ~self.rows["noise"])
+
+    @cached_property
+    def options(self) -> int:
+        return int(self.rows["options"].max()) if len(self.rows) else 2
+
+    @property
+    def pairs(self) -> bool:
+        return self.options <= 2
+
+    @cached_property
+    def measures_by_rater(self) -> dict[str, dict[str, Estimate]]:
+        """voice -> measure -> estimate, for the grey ticks of the others."""
+        return {
+            cell[0]: got for cell, got in position_profile(self.raters.machines, ["judge"]).items()
+        }
+
+    @cached_property
+    def measures(self) -> dict[str, Estimate]:
+        return self.measures_by_rater.get(self.rater) or position_profile(self.rows)[()]
+
+    def others(self, measure: str) -> list[float]:
+        found = (
+            got[measure].value for name, got in self.measures_by_rater.items() if name != self.rater
+        )
+        return [value for value in found if value is not None]
+
+    @cached_property
+    def flips(self) -> dict[str, int]:
+        return flip_counts(self.rows)
+
+    @cached_property
+    def slots(self) -> list[Estimate]:
+        return slot_shares(self.rows, self.options)
+
+    @cached_property
+    def ties(self) -> Estimate:
+        return tie_rate(self.rows)
+
+    @cached_property
+    def position(self) -> PositionModel:
+        own = self.rows.assign(judge=pd.Categorical([self.rater] * len(self.rows)))
+        return fit_position_model(own)
+
+    @cached_property
+    def choice(self) -> ChoiceModel:
+        return fit_choice_model(self.rows, least=self.options)
+
+    @cached_property
+    def position_term(self) -> tuple[Estimate, Estimate, float | None, str]:
+        """(term in logits, share of the favoured place among equals, p, which place)."""
+        if self.pairs:
+            gamma = self.position.gamma.get(
+                self.rater, unknown_estimate("no readable verdict", "logit")
+            )
+            equal = self.position.first_if_equal.get(
+                self.rater, unknown_estimate(gamma.note, "share")
+            )
+            p = self.position.test.p if self.position.test else None
+            return gamma, equal, p, "first"
+        places = self.choice.slots.get(self.options, ())
+        if not places:
+            none = unknown_estimate(
+                self.choice.note or "places cannot be told from answers", "logit"
+            )
+            return none, none, None, "first"
+        top = max(range(len(places)), key=lambda slot: places[slot].value or 0.0)
+        p = self.choice.slot_test.p if self.choice.slot_test else None
+        return places[top], self.choice.share_if_equal[self.options][top], p, slot_ordinal(top)
+
+    @cached_property
+    def longer_shares(self) -> dict[str, Estimate]:
+        return _by_rater(
+            estimate_all([LONGER_SHARE], self.raters.machines, ["judge"])[LONGER_SHARE.name]
+        )
+
+    @cached_property
+    def unreadable(self) -> Estimate:
+        failed = ~row_selection.evidence_mask(self.asked)
+        return proportion(failed, row_selection.item_codes(self.asked))
+
+    @cached_property
+    def grid(self) -> VerdictGrid:
+        return build_verdict_grid(self.raters.frame)
+
+    @cached_property
+    def people(self) -> Estimate:
+        return self.with_people(self.rater)
+
+    def with_people(self, voice: str) -> Estimate:
+        if PEOPLE not in self.grid.raters or voice not in self.grid.raters:
+            return unknown_estimate("nobody has voted", "share")
+        return self.grid.between(voice, PEOPLE).share
+
+    @cached_property
+    def among_voters(self) -> PeopleAgreement:
+        return agreement_among_people(self.raters.frame)
+
+    @cached_property
+    def replacement(self) -> JudgeAsAnnotator | None:
+        if not self.raters.has_people:
+            return None
+        found = judges_as_annotators(self.raters.frame, np.random.default_rng(SEED), rounds=1)
+        return next((one for one in found if one.judge == self.rater), None)
+
+    @cached_property
+    def same_as_others(self) -> Estimate:
+        """Share of equal verdicts with each other voice on the same asks, all pooled."""
+        names = [name for name in self.grid.raters if name not in (PEOPLE, self.rater)]
+        if self.rater not in self.grid.raters or not names:
+            return unknown_estimate("no other judge or prompt in view", "share")
+        mine = self.grid.picks[self.grid.raters.index(self.rater)]
+        theirs = self.grid.picks[[self.grid.raters.index(name) for name in names]]
+        both = (mine >= -1) & (theirs >= -1)
+        counts = np.stack([((theirs == mine) & both).sum(axis=0), both.sum(axis=0)], axis=1)
+        _, sums = sum_by_item(counts.astype(np.float64), self.grid.item)
+        note = "" if both.any() else "nothing that another one judged too"
+        one = np.zeros(len(sums), np.int64)
+        return proportions(sums[:, 0], sums[:, 1], one, 1, note=note)[0]
+
+    @cached_property
+    def own_family(self) -> tuple[Estimate, Estimate, list[str]]:
+        """(win rate it gives answers of its family against others, people's rate, whose)."""
+        if "family" not in self.rows or not len(self.rows):
+            return unknown_estimate(NO_FAMILY, "share"), unknown_estimate(NO_FAMILY, "share"), []
+        families = self.raters.filtered_study.study.families
+        mine = str(self.rows["family"].iloc[0])
+        names = sorted(name for name, family in families.items() if mine and family == mine)
+        people = row_selection.select_rows(
+            self.raters.frame, row_selection.people_mask(self.raters.frame)
+        )
+        return own_family_rate(self.rows, names), own_family_rate(people, names), names
+
+    @cached_property
+    def categories(self) -> dict[str, Estimate]:
+        got = CONSISTENCY.by_cell(GroupedFrame(self.rows, ["category"]))
+        return {cell[0]: estimate for cell, estimate in got.items() if cell[0]}
+
+    @cached_property
+    def spent(self) -> JudgeSpending:
+        scene = self.raters.filtered_study
+        return judge_spending(scene.store, scene.name, self.judge, self.prompt)
+
+    # -------------------------------------------------------------------- for the rules
+
+    @property
+    def toward(self) -> str:
+        if not self.pairs:
+            return f"{self.position_term[3]} place"  # among N there is no other side
+        return "first" if self.flips["toward_first"] >= self.flips["toward_second"] else "second"
+
+    @cached_property
+    def facts(self) -> dict[str, float | None]:
+        """What components.results.cards.sentence_rules speaks from."""
+        measures, flips = self.measures, self.measures["conflict"].value
+        noise = measures["noise_floor"].value
+        known = measures["accuracy"].value if self.raters.truth == "design" else None
+        stand = self.replacement.advantage if self.replacement else Estimate(None)
+        longer = self.longer_shares.get(self.rater, Estimate(None))
+        p, lopsided = self._place_preference()
+        slot, label = self._slot_label_pulls()
+        return {
+            "asked": len(self.asked),
+            "read": len(row_selection.select_picks(self.rows)),
+            "items": row_selection.select_picks(self.rows)["item"].nunique(),
+            "orders": int(self.asked["orders"].max()) if len(self.asked) else 0,
+            "sets": measures["consistency"].n,
+            "flips": flips,
+            "noise": noise,
+            "above_noise": None if flips is None or noise is None else flips - noise,
+            "lean_p": p,
+            "lopsided": lopsided,
+            "label_pull": label,
+            "label_lead": None if label is None or slot is None else label - slot,
+            "own_kappa": measures["kappa"].value,
+            "unreadable": self.unreadable.value,
+            "known": known,
+            "known_gain": None if known is None else known - 1 / self.options,
+            "people": self.people.value,
+            "stand_in_low": stand.low,
+            "stand_in_high": stand.high,
+            "longer": longer.value,
+            "longer_low": longer.low,
+            "others": self.same_as_others.value,
+        }
+
+    @cached_property
+    def _effects(self) -> dict[str, Estimate]:
+        return slot_and_label_effects(self.rows)
+
+    def _slot_label_pulls(self) -> tuple[float | None, float | None]:
+        """How far from even the place and the label are chosen, where labels were crossed."""
+        slot, label = (self._effects[name].value for name in ("slot", "label"))
+        return (
+            None if slot is None else abs(slot - 0.5), None if label is None else abs(label - 0.5)
+        )  # fmt: skip
+
+    @property
+    def words(self) -> dict[str, str]:
+        """What the sentences name besides numbers."""
+        names = sorted({n for text in self.rows["labels"].unique() for n in str(text).split(SEP)})
+        label = self._effects["label"].value
+        return {
+            "swapping": "Swapping the answers" if self.pairs else "A new order",
+            "toward": self.toward,
+            "label": "" if label is None or not names else names[0] if label > 0.5 else names[-1],
+        }
+
+    def _place_preference(self) -> tuple[float | None, float | None]:
+        """(p that no place is preferred, share of the preferred one)."""
+        if not self.pairs:
+            return self.position_term[2], self.position_term[1].value
+        first, second = self.flips["toward_first"], self.flips["toward_second"]
+        total = first + second
+        return sign_test(first, second).p, max(first, second) / total if total else None
+
+
+def slot_ordinal(slot: int) -> str:
+    words = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
+    return words[slot] if slot < len(words) else slot_name(slot)
+
+
+def _by_rater(got: dict[tuple[str, ...], Estimate]) -> dict[str, Estimate]:
+    return {cell[0]: estimate for cell, estimate in got.items()}
+
+
+def own_family_rate(frame: pd.DataFrame, names: list[str]) -> Estimate:
+    """Win rate of some contestants against the others, pairs with exactly one of them."""
+    rows = row_selection.select_pairs(row_selection.select_picks(frame))
+    own = rows["first"].isin(names) ^ rows["second"].isin(names)
+    rows = row_selection.select_rows(rows, own)
+    if rows.empty:
+        return unknown_estimate(NO_FAMILY, "share")
+    known = row_selection.contestants(rows)
+    row, who, points = appearance_points(rows, known)
+    mine = np.isin(who, [known.index(name) for name in names if name in known])
+    return proportion(points[mine], row_selection.item_codes(rows)[row[mine]])

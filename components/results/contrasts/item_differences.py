@@ -1,0 +1,141 @@
+"""Which items two sides differ on most: a histogram of the differences and a list to open."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from components.html.format import count, escape, number, share
+from components.html.panel import Action, button_html, empty_state, wrap
+from components.results.contrasts.computed import PairedSides
+from components.results.contrasts.measure_families import ComparedMeasure
+from components.results.contrasts.sides import LEFT, RIGHT
+from metrics.estimation.measures import GroupedFrame, sum_by_cell_item
+
+MAX_ITEMS: Final = 8
+MAX_BARS: Final = 21
+
+
+@dataclass(frozen=True, slots=True)
+class ItemDifference:
+    """One item: how often each side has it, of how many."""
+
+    item: str
+    left: float
+    left_n: int
+    right: float
+    right_n: int
+
+    @property
+    def gap(self) -> float:
+        return self.left / self.left_n - self.right / self.right_n
+
+    @property
+    def whole(self) -> bool:
+        """Counts of the same many on both sides can be shown as they are."""
+        counts = self.left % 1 == 0 and self.right % 1 == 0
+        return counts and self.left_n == self.right_n
+
+
+def item_differences(pair: PairedSides, compared: ComparedMeasure) -> list[ItemDifference]:
+    """Every item that both sides have, the largest difference first."""
+    evidence = GroupedFrame(pair.frame, ["side"])
+    tally = compared.measure.tally(evidence)
+    cell, item, sums = sum_by_cell_item(tally)
+    names = tally.rows["item"].cat.categories
+    known = sums[:, -1] > 0
+    found: dict[str, dict[int, tuple[float, int]]] = {}
+    for place, code, total in zip(cell[known], item[known], sums[known], strict=True):
+        found.setdefault(str(names[code - 1]), {})[int(place)] = (float(total[0]), int(total[-1]))
+    sides = [evidence.cells.index((side,)) for side in (LEFT, RIGHT)]
+    both = [
+        ItemDifference(name, *parts[sides[0]], *parts[sides[1]])
+        for name, parts in found.items()
+        if sides[0] in parts and sides[1] in parts
+    ]
+    return sorted(both, key=lambda one: (-abs(one.gap), -min(one.left_n, one.right_n), one.item))
+
+
+def show_items(pair: PairedSides, compared: ComparedMeasure) -> str:
+    """The histogram, then the items that differ most, each one click from its replies."""
+    if pair.problem:
+        return empty_state("Nothing to compare here.", pair.problem)
+    items = item_differences(pair, compared)
+    if not items:
+        return empty_state("No item to compare.", f"{compared.label}: {compared.measure.empty}.")
+    top = [one for one in items[:MAX_ITEMS] if one.gap]
+    questions = pair.filtered_study.store.questions(
+        pair.filtered_study.name, [one.item for one in top]
+    )
+    categories = dict(
+        pair.frame[["item", "category"]].astype(str).drop_duplicates("item").itertuples(index=False)
+    )
+    whole = all(one.whole for one in top)  # one way of writing for the whole list
+    rows = "".join(_item_row(one, pair, questions, categories, whole) for one in top)
+    none = "" if top else '<p class="eh-small">They are the same on every item.</p>'
+    return wrap(difference_histogram(items, pair), f'<div class="eh-dl-box">{rows}{none}</div>')
+
+
+def _item_row(
+    one: ItemDifference,
+    pair: PairedSides,
+    questions: dict[str, str],
+    categories: dict[str, str],
+    whole: bool,
+) -> str:
+    select = {"item": one.item}
+    for field in ("judge", "prompt"):
+        names = {getattr(side, field) for side in (pair.left, pair.right)}
+        if len(names) == 1 and "" not in names:
+            select[field] = names.pop()
+    if whole:
+        score = f'<b>{number(one.left)}</b> <span class="eh-mute">: {number(one.right)}</span>'
+        tip = f"of {count(one.left_n)}"
+    else:
+        ends = [share(a / n, 0) for a, n in ((one.left, one.left_n), (one.right, one.right_n))]
+        score = f'<b>{ends[0]}</b> <span class="eh-mute">: {ends[1]}</span>'
+        tip = f"of {count(one.left_n)} and {count(one.right_n)}"
+    question = " ".join((questions.get(one.item) or one.item).split())[:160]
+    return (
+        f'<div class="eh-dl items"><div><span class="q" dir="auto">{escape(question)}</span>'
+        f'<span class="eh-small eh-mute">{escape(categories.get(one.item, ""))}</span></div>'
+        f'<span class="eh-num eh-nw" data-tip="{escape(tip)}">{score}</span>'
+        f"{button_html(Action('Open', select), small=True)}</div>"
+    )
+
+
+def difference_histogram(items: Sequence[ItemDifference], pair: PairedSides) -> str:
+    """How many items have which difference: in counts where all have equally many, else points."""
+    sizes = {one.left_n for one in items} | {one.right_n for one in items}
+    each = sizes.pop() if len(sizes) == 1 and all(one.whole for one in items) else 0
+    if each and 2 * each + 1 <= MAX_BARS:
+        values = [round(one.left - one.right) for one in items]
+        unit, scale = f"of {count(each)} each", 1
+    else:
+        values = [round(10 * one.gap) for one in items]
+        unit, scale = "in points", 10
+    low, high = min(*values, 0), max(*values, 0)
+    counts = np.bincount(np.asarray(values) - low, minlength=high - low + 1)
+    most = int(counts.max())
+    bars = "".join(
+        f'<div class="{"z" if place + low == 0 else ""}"><span>{n or ""}</span>'
+        f'<i style="height:{64 * n / most:.1f}px"></i></div>'
+        for place, n in enumerate(counts.tolist())
+    )
+    step = max(1, -(-(high - low) // 6))
+    ticks = "".join(
+        f"<span>{number(scale * value) if value % step == 0 else ''}</span>"
+        for value in range(low, high + 1)
+    )
+    words = f"{pair.left.name} minus {pair.right.name}, {unit}; {count(len(items), 'item')}"
+    summary = json.dumps(dict(zip(range(low, high + 1), counts.tolist(), strict=True)))
+    style = f"--bars: {high - low + 1}"
+    return (
+        f'<div class="eh-hist" style="{style}" role="img" aria-label="{escape(words)}: '
+        f'{escape(summary)}"><div class="b">{bars}</div><div class="x">{ticks}</div></div>'
+        f'<p class="eh-small eh-mute eh-centre">{escape(words)}</p>'
+    )

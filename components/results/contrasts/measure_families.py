@@ -1,0 +1,133 @@
+"""What a contrast compares: measures in families, all in points, so that they share one axis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from metrics.agreement.majority_agreement import people_agreement_measure, people_kappa_measure
+from metrics.agreement.pairwise_agreement import PEOPLE
+from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, build_tally
+from metrics.position import position_measures, position_tallies
+from metrics.position.position_term_measure import FIRST_IF_EQUAL
+from metrics.win_rates.length_effects import LONGER_SHARE
+from metrics.win_rates.win_rates import win_rate_measure
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedMeasure:
+    """A measure with the words it stands under."""
+
+    label: str
+    description: str
+    measure: Measure
+    selection: Mapping[str, object] = field(default_factory=dict)
+    """What Inspect is asked for, besides the side's judge and prompt."""
+
+
+def _tally_lean(evidence: GroupedFrame) -> MeasureTally:
+    made = position_tallies.fairness_tally(evidence)
+    return build_tally(made.rows, -made.sums[:, 0], made.sums[:, -1])
+
+
+LEAN_MEASURE: Final = Measure(
+    "lean", "share", _tally_lean, "mean", (-1, 1), position_measures.NO_PAIRS_NOTE
+)
+"""Flips toward the first minus flips toward the second: preference fairness turned round."""
+
+FLIPPED_SELECTION: Final = {"flipped": True}
+PEOPLE_SELECTION: Final = {"unlike": PEOPLE}
+
+CONSISTENCY: Final = ComparedMeasure(
+    "Consistency",
+    "verdicts that survive a new order",
+    position_measures.CONSISTENCY,
+    FLIPPED_SELECTION,
+)
+FIRST_SHARE: Final = ComparedMeasure(
+    "First-slot share", "of decisive verdicts", position_measures.FIRST_SHARE, {"slot": 0}
+)
+FLIP_LEAN: Final = ComparedMeasure(
+    "Lean", "flips to first minus second", LEAN_MEASURE, FLIPPED_SELECTION
+)
+HARD_FLIPS: Final = ComparedMeasure(
+    "Hard flips", "the winner reverses", position_measures.HARD_FLIPS, FLIPPED_SELECTION
+)
+SOFT_FLIPS: Final = ComparedMeasure(
+    "Soft flips", "a winner becomes a tie", position_measures.SOFT_FLIPS, FLIPPED_SELECTION
+)
+TIES: Final = ComparedMeasure("Ties", "of all verdicts", position_measures.TIE_RATE, {"slot": -1})
+ENTROPY: Final = ComparedMeasure("Entropy of slots", "100 is even", position_measures.SLOT_ENTROPY)
+POSITION_TERM: Final = ComparedMeasure(
+    "Position term", "how often the first of two equal answers wins", FIRST_IF_EQUAL
+)
+NOISE_FLOOR: Final = ComparedMeasure(
+    "Noise floor", "changes without any swap", position_measures.NOISE_FLOOR, {"noise": True}
+)
+KNOWN_ACCURACY: Final = ComparedMeasure(
+    "Right on known answers", "the better one by design; a tie is wrong", position_measures.ACCURACY,
+)  # fmt: skip
+SAME_AS_PEOPLE: Final = ComparedMeasure(
+    "Same as people", "their majority, ties counted", people_agreement_measure(), PEOPLE_SELECTION
+)
+DECISIVE_AGREEMENT: Final = ComparedMeasure(
+    "Same as people, without ties", "where both decide", people_agreement_measure("drop"), PEOPLE_SELECTION,
+)  # fmt: skip
+KAPPA_WITH_PEOPLE: Final = ComparedMeasure(
+    "κ with people, × 100", "0 is chance", people_kappa_measure(), PEOPLE_SELECTION
+)
+LONGER_PREFERENCE: Final = ComparedMeasure("Picks the longer", "of decisive verdicts", LONGER_SHARE)
+
+FAMILIES: Final[dict[str, tuple[ComparedMeasure, ...]]] = {
+    "Behaviour": (
+        CONSISTENCY,
+        FIRST_SHARE,
+        FLIP_LEAN,
+        HARD_FLIPS,
+        TIES,
+        SAME_AS_PEOPLE,
+        KNOWN_ACCURACY,
+        LONGER_PREFERENCE,
+    ),
+    "Position": (
+        CONSISTENCY,
+        FIRST_SHARE,
+        POSITION_TERM,
+        FLIP_LEAN,
+        HARD_FLIPS,
+        SOFT_FLIPS,
+        ENTROPY,
+        NOISE_FLOOR,
+    ),
+    "Quality": (SAME_AS_PEOPLE, DECISIVE_AGREEMENT, KAPPA_WITH_PEOPLE, KNOWN_ACCURACY, CONSISTENCY),
+    "Win rates": (),
+}
+"""The last is made of the contestants."""
+
+CATEGORY_MEASURES: Final = {
+    one.label: one
+    for one in (
+        CONSISTENCY,
+        FIRST_SHARE,
+        FLIP_LEAN,
+        HARD_FLIPS,
+        TIES,
+        SAME_AS_PEOPLE,
+        KNOWN_ACCURACY,
+        LONGER_PREFERENCE,
+    )
+}
+"""What can be looked at category by category and item by item."""
+
+
+def family_measures(
+    name: str, contestants: list[str], known_by_people: bool
+) -> list[ComparedMeasure]:
+    """The measures of a family. Where people's votes are the truth, "known" would be said twice."""
+    if name == "Win rates":
+        return [
+            ComparedMeasure(who, "win rate it is given", win_rate_measure(who), {"contestant": who})
+            for who in contestants
+        ]
+    return [one for one in FAMILIES[name] if not (known_by_people and one is KNOWN_ACCURACY)]

@@ -1,0 +1,234 @@
+"""Contrasts in numbers and words: two sides on the same items, difference by difference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from components.html.format import NARROW_SPACE, count, escape, inline_markup, interval, number
+from components.html.panel import empty_state, no_difference_badge, wrap
+from components.html.range_table import (
+    TableCell,
+    TableRow,
+    axis_cell,
+    difference_track,
+    fit_share_axis,
+    range_table,
+    select_link,
+)
+from components.results.contrasts.computed import (
+    MeasureContrast,
+    PairedSides,
+    is_significant,
+    known_differences,
+)
+from components.results.contrasts.measure_families import (
+    CATEGORY_MEASURES,
+    CONSISTENCY,
+    FLIP_LEAN,
+    ComparedMeasure,
+)
+from components.results.contrasts.sides import Side
+from metrics.estimation.contrasts import Contrast
+from studies.domain import Estimate
+
+MIN_OPPOSITE_LEAN: Final = 0.05
+"""Two sides lean opposite ways if each leans by more than this, and the difference is sure."""
+
+
+# ------------------------------------------------------------------------------- words
+
+
+def contrast_finding(pair: PairedSides, family: str) -> tuple[str, str]:
+    """The headline: who is steadier, by how much; the lead: how many differences hold."""
+    if pair.problem:
+        return "Nothing to compare here.", pair.problem
+    lines = known_differences(pair.family(family))
+    if not lines:
+        return "Nothing to compare here.", "Neither side has a number of this family."
+    held = [line for line in lines if is_significant(line[1])]
+    lead = _significance_sentence(len(held), len(lines), pair.common_count)
+    steady = next((line for one, line in lines if one is CONSISTENCY), None)
+    if steady is not None and family != "Win rates":
+        return _consistency_sentence(pair, steady, {one.label: line for one, line in lines}), lead
+    return _largest_difference(pair, held or lines, bool(held)), lead
+
+
+def _significance_sentence(held: int, lines: int, items: int) -> str:
+    on = f"on the same {count(items, 'item')}"
+    if lines == 1:
+        return f"{'It holds' if held else 'It does not hold'} {on}."
+    if held == 0:
+        return f"None of {lines} differences holds {on} after adjusting for all of them."
+    which = "All" if held == lines else f"{held} of"
+    verb = "hold" if held > 1 else "holds"
+    return f"{which} {lines} differences {verb} {on} after adjusting for all of them."
+
+
+def _consistency_sentence(pair: PairedSides, line: Contrast, lines: dict[str, Contrast]) -> str:
+    left, right = pair.left.name, pair.right.name
+    gap = 100 * (line.raw.value or 0.0)
+    if not is_significant(line):
+        head = f"{left} and {right} cannot be told apart in steadiness"
+    else:
+        more, less = (left, right) if gap > 0 else (right, left)
+        head = f"{more} is {number(abs(gap))} points steadier than {less}"
+    lean = lines.get(FLIP_LEAN.label)
+    return f"{head}; they lean opposite ways." if lean and _lean_opposite(lean) else f"{head}."
+
+
+def _lean_opposite(line: Contrast) -> bool:
+    left, right = line.left_value or 0.0, line.right_value or 0.0
+    return (
+        is_significant(line)
+        and min(left, right) < -MIN_OPPOSITE_LEAN
+        and max(left, right) > MIN_OPPOSITE_LEAN
+    )
+
+
+def _largest_difference(pair: PairedSides, lines: Sequence[MeasureContrast], held: bool) -> str:
+    one, line = max(lines, key=lambda line: abs(line[1].raw.value or 0.0))
+    gap = 100 * (line.raw.value or 0.0)
+    more, less = (pair.left.name, pair.right.name) if gap > 0 else (pair.right.name, pair.left.name)
+    if not held:
+        return f"{pair.left.name} and {pair.right.name} cannot be told apart here."
+    if one.description.startswith("win rate"):
+        return f"{more} gives {one.label} {number(abs(gap))} points more than {less}."
+    return f"{one.label}: {more} is {number(abs(gap))} points above {less}."
+
+
+# ------------------------------------------------------------------------------- table
+
+
+def show_family(pair: PairedSides, family: str) -> str:
+    """Measure, both values, the difference on a common axis, its adjusted interval."""
+    if pair.problem:
+        return empty_state("Nothing to compare here.", pair.problem)
+    lines = pair.family(family)
+    shown = known_differences(lines)
+    if not shown:
+        return empty_state("Nothing to compare here.", _missing_measures(lines))
+    axis = fit_share_axis([line.adjusted for _, line in shown], signed=True, holds=(0.0,))
+    heads = [
+        TableCell("Measure, %", "nm"), TableCell(escape(pair.left.name), "num a"),
+        TableCell(escape(pair.right.name), "num b"), axis_cell(axis),
+        TableCell("Difference, adjusted CI", "num d"), TableCell('<span class="eh-vh">Verdict</span>', "bd"),
+    ]  # fmt: skip
+    rows = [
+        TableRow(
+            [
+                TableCell(f"{escape(one.label)}{_small_text(one.description)}", "nm"),
+                TableCell(_side_value(pair.left, one, line.left_value), "num a"),
+                TableCell(_side_value(pair.right, one, line.right_value), "num b"),
+                TableCell(difference_track(axis, line.raw, line.adjusted), "trk"),
+                TableCell(_difference_html(line.adjusted, 1), "num d"), TableCell(significance_badge(line), "bd"),
+            ],
+            tip=_hover_text(one, line),
+        )
+        for one, line in shown
+    ]  # fmt: skip
+    left_out = [line for line in lines if line[1].raw.value is None]
+    note = (
+        f'<p class="eh-small eh-mute eh-under">{inline_markup(_missing_measures(left_out))}</p>'
+        if left_out
+        else ""
+    )
+    label = f"{pair.left.name} minus {pair.right.name}"
+    return range_table(heads, rows, "contrast", label, axis) + wrap(note)
+
+
+def _small_text(text: str) -> str:
+    return f'<span class="eh-small eh-mute">{escape(text)}</span>'
+
+
+def _side_value(side: Side, one: ComparedMeasure, value: float | None) -> str:
+    """A side's value opens its judgements; those of another study are not in this one."""
+    own = {"judge": side.judge, "prompt": side.prompt}
+    select = None if side.study else {k: v for k, v in own.items() if v} | dict(one.selection)
+    return select_link(_percent_text(value), select)
+
+
+def _percent_text(value: float | None) -> str:
+    return number(None if value is None else 100 * value, 1)
+
+
+def _difference_html(estimate: Estimate, decimals: int) -> str:
+    value = None if estimate.value is None else 100 * estimate.value
+    bounds = interval(estimate, decimals, scale=100)
+    return f'<b>{number(value, decimals, signed=True)}</b> <span class="eh-ci">{bounds}</span>'
+
+
+def significance_badge(line: Contrast) -> str:
+    """ "Not told apart" where the adjusted interval covers 0."""
+    if line.adjusted.low is None:
+        return f'<span class="eh-small eh-mute">{count(line.raw.items, "item")}</span>'
+    if is_significant(line):
+        return ""
+    return no_difference_badge()
+
+
+def _hover_text(one: ComparedMeasure, line: Contrast) -> str:
+    raw = f"one by one {interval(line.raw, 1, scale=100)}, adjusted "
+    raw += interval(line.adjusted, 1, scale=100)
+    head = f"{number(100 * (line.raw.value or 0.0), 1, signed=True)} points, {one.label.lower()}"
+    where = f"{count(line.raw.items, 'item')}, n {count(line.raw.n)}"
+    return "\n".join(part for part in (head, raw, where, line.raw.note) if part)
+
+
+def _missing_measures(lines: Sequence[MeasureContrast]) -> str:
+    reasons = [f"{one.label} ({one.measure.empty})" for one, _ in lines]
+    return f"Not compared: {'; '.join(reasons)}." if reasons else "This family is empty here."
+
+
+def show_categories(pair: PairedSides, within: str) -> str:
+    """One measure category by category, a family of its own; too few items: only the number."""
+    if pair.problem:
+        return empty_state("Nothing to compare here.", pair.problem)
+    enough, few = pair.by_category(CATEGORY_MEASURES[within])
+    shown = sorted(known_differences(enough), key=lambda line: -(line[1].raw.value or 0.0))
+    if not shown and not known_differences(few):
+        return empty_state("No categories here.", _why_no_categories(enough + few))
+    axis = fit_share_axis([line.adjusted for _, line in shown], signed=True, holds=(0.0, 0.1))
+    heads = [
+        TableCell("Category", "nm"),
+        axis_cell(axis),
+        TableCell("Difference, adjusted CI", "num d"),
+    ]
+    rows = [
+        TableRow(
+            [
+                TableCell(select_link(line.left[1], {"category": line.left[1]}), "nm"),
+                TableCell(difference_track(axis, line.raw, line.adjusted), "trk"),
+                TableCell(_difference_html(line.adjusted, 0) + significance_badge(line), "num d"),
+            ],
+            tip=_hover_text(one, line),
+        )
+        for one, line in shown
+    ]
+    rows += [
+        TableRow(
+            [
+                TableCell(escape(line.left[1]), "nm"),
+                TableCell(f'<span class="eh-small eh-mute">{count(line.raw.items, "item")}: too few'
+                     "</span>", "trk"),
+                TableCell(f'<span class="eh-mute">{_points_text(line)}</span>', "num d"),
+            ]
+        )
+        for _, line in known_differences(few)
+    ]  # fmt: skip
+    return range_table(heads, rows, "contrast short", f"{within} by category", axis)
+
+
+def _points_text(line: Contrast) -> str:
+    return number(100 * (line.raw.value or 0.0), 0, signed=True)
+
+
+def _why_no_categories(lines: Sequence[MeasureContrast]) -> str:
+    notes = {f"{one.label}: {one.measure.empty}." for one, _ in lines}
+    return " ".join(sorted(notes)) or "The items of this study have no category that both have."
+
+
+def family_subtitle(pair: PairedSides) -> str:
+    if pair.problem:
+        return ""
+    return f"points; the same {count(pair.common_count, 'item')} for both; 95{NARROW_SPACE}% CI, by items"

@@ -1,0 +1,177 @@
+"""Results, contrasts: two judges or two prompts on the same items. Panels and what fills them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import gradio as gr
+
+from components.filtering.filtered_study import FilteredStudy
+from components.html.format import NARROW_SPACE
+from components.html.panel import finding_html, how_computed, panel_heading, wrap
+from components.layout.widgets import ClickableHTML, Switch
+from components.results.contrasts.computed import PairedSides
+from components.results.contrasts.item_differences import show_items
+from components.results.contrasts.measure_families import CATEGORY_MEASURES, FAMILIES
+from components.results.contrasts.panels import (
+    contrast_finding,
+    family_subtitle,
+    show_categories,
+    show_family,
+)
+from components.results.contrasts.sides import (
+    Side,
+    default_sides,
+    list_sides,
+    sides_in_other_studies,
+)
+from components.results.view_contract import ViewParts, pick_choice
+
+NAME: Final = "Contrasts"
+INTERVAL_LEGEND: Final = (
+    '<div class="eh-row eh-keys"><span class="eh-key"><i class="thick"></i>one by one</span>'
+    '<span class="eh-key"><i class="thin"></i>adjusted for the family</span>'
+    '<span class="eh-key"><i class="chance"></i>no difference</span></div>'
+)
+
+
+def build() -> ViewParts:
+    with gr.Row(elem_classes="eh-title-row eh-sides"):
+        told = ClickableHTML(elem_id="eh-contrast-told")
+        left = _side_dropdown("A", "eh-left")
+        right = _side_dropdown("B", "eh-right")
+    with gr.Column(elem_classes="eh-panel"):
+        with gr.Row(elem_classes="eh-panel-head"):
+            head = ClickableHTML(panel_heading("Paired differences"))
+            family = Switch(list(FAMILIES), "Family of measures")
+        ClickableHTML(wrap(INTERVAL_LEGEND))
+        table = ClickableHTML(elem_id="eh-contrasts")
+        ClickableHTML(how_computed(HOW_FAMILY))
+    with gr.Row(equal_height=True, elem_classes="eh-pair"):
+        with gr.Column(elem_classes="eh-panel", scale=1):
+            with gr.Row(elem_classes="eh-panel-head eh-one-filter"):
+                head_within = ClickableHTML(panel_heading("By category"))
+                within = gr.Dropdown(
+                    list(CATEGORY_MEASURES), value=next(iter(CATEGORY_MEASURES)), label="Measure by category",
+                    show_label=False, container=False, interactive=True, elem_id="eh-within",
+                    elem_classes="eh-filter",
+                )  # fmt: skip
+            categories = ClickableHTML(elem_id="eh-contrast-categories")
+            ClickableHTML(how_computed(HOW_CATEGORIES))
+        with gr.Column(elem_classes="eh-panel", scale=1):
+            head_items = ClickableHTML(panel_heading("Items that differ most"))
+            items = ClickableHTML(elem_id="eh-contrast-items")
+    lower = [head_within, categories, head_items, items]
+    return ViewParts(
+        outputs=[told, head, table, *lower],
+        clickable=[table, categories, items],
+        controls={"left": left, "right": right, "family": family, "within": within},
+        partial_redraws={
+            "family": ([told, head, table], render_family),
+            "within": (lower, render_categories),
+        },
+    )
+
+
+def _side_dropdown(label: str, elem_id: str) -> gr.Dropdown:
+    """Empty stands for what a study opens with, so that an address need not say it."""
+    return gr.Dropdown(
+        [("", "")], value="", label=label, show_label=False, container=False, interactive=True,
+        elem_id=elem_id, elem_classes="eh-filter eh-side", filterable=False,
+    )  # fmt: skip
+
+
+HOW_FAMILY: Final = (
+    "Every item is drawn with both sides' verdicts, so what makes an item hard cancels: "
+    "`d = measure(A) − measure(B)` on the items both have, interval by the item jackknife. "
+    "Adjusted: the same error times the 95\u202f% quantile of the family's largest |t| over 1,000 "
+    "item bootstrap rounds (max-t), so that all intervals of the family hold at once.\n\n"
+    "Not told apart: the adjusted interval covers 0. That is not proof of equality: read its width."
+)
+HOW_CATEGORIES: Final = (
+    "The categories are a family of their own, adjusted by max-t over its members. A category "
+    "with fewer than five items is not in it."
+)
+
+
+def finding(scene: FilteredStudy) -> tuple[str, str]:
+    """The finding depends on the sides, so the view tells it itself."""
+    return "", ""
+
+
+def kpis(scene: FilteredStudy) -> str:
+    return ""
+
+
+def initial_controls(scene: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, Any]:
+    known = list_sides(scene)
+    names = [*known, *sides_in_other_studies(scene)]
+    made: dict[str, Any] = {}
+    for control, default in zip(("left", "right"), default_sides(scene, known), strict=True):
+        offered = [(name, "" if name == default else name) for name in names]
+        offered = offered if default else [("\u2013", ""), *offered]
+        chosen = wanted.get(control, "")
+        value = chosen if chosen in names and chosen != default else ""
+        made[control] = gr.Dropdown(choices=offered, value=value)
+    made["family"] = gr.Radio(value=pick_choice(wanted.get("family"), list(FAMILIES)))
+    measures = list(CATEGORY_MEASURES)
+    made["within"] = gr.Dropdown(
+        choices=measures, value=pick_choice(wanted.get("within"), measures)
+    )
+    return made
+
+
+def find_pair(scene: FilteredStudy, left: str, right: str) -> PairedSides:
+    """The two sides as the controls name them; what is empty or gone is the default."""
+    known = list_sides(scene)
+    if {left, right} - {""} - set(known):
+        known |= sides_in_other_studies(scene)
+    first, second = (left, right) if {left, right} <= set(known) else default_sides(scene, known)
+    nobody = Side("")
+    return PairedSides(
+        scene, known.get(left) or known.get(first, nobody),
+        known.get(right) or known.get(second, nobody),
+    )  # fmt: skip
+
+
+def render(scene: FilteredStudy, left: str, right: str, family: str, within: str) -> list[Any]:
+    pair = find_pair(scene, left, right)
+    return [*_family_outputs(pair, family), *_category_outputs(pair, within)]
+
+
+def render_family(
+    scene: FilteredStudy, left: str, right: str, family: str, within: str
+) -> list[Any]:
+    return _family_outputs(find_pair(scene, left, right), family)
+
+
+def render_categories(
+    scene: FilteredStudy, left: str, right: str, family: str, within: str
+) -> list[Any]:
+    return _category_outputs(find_pair(scene, left, right), within)
+
+
+def _family_outputs(pair: PairedSides, family: str) -> list[Any]:
+    title = (
+        "Paired differences" if pair.problem else f"Paired differences, {_difference_label(pair)}"
+    )
+    return [
+        finding_html(*contrast_finding(pair, family)), panel_heading(title, family_subtitle(pair)),
+        show_family(pair, family),
+    ]  # fmt: skip
+
+
+def _category_outputs(pair: PairedSides, within: str) -> list[Any]:
+    points = f"points, {_difference_label(pair)}; 95{NARROW_SPACE}% CI, adjusted for the categories"
+    compared = CATEGORY_MEASURES[within]
+    return [
+        panel_heading(f"{within} by category", "" if pair.problem else points),
+        show_categories(pair, within),
+        panel_heading("Items that differ most", f"{within.lower()}: {compared.description}"),
+        show_items(pair, compared),
+    ]  # fmt: skip
+
+
+def _difference_label(pair: PairedSides) -> str:
+    return f"{pair.left.name} minus {pair.right.name}"

@@ -1,0 +1,116 @@
+"""Injection suspects on paper: how many, what they do, and every main number with and without them.
+
+A report is read without the page behind it, so both numbers stand side by side, and where nothing
+was found it says that it was looked for.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import WITHOUT_SUSPECTS, row_names
+from components.html.format import DASH, NARROW_SPACE, count, percent
+from components.html.panel import notice_html, panel_html
+from components.html.plain_table import plain_table
+from components.results.injection.effect_on_numbers import suspect_texts, suspects_text
+from metrics.estimation.measures import GroupedFrame
+from metrics.position.position_measures import CONSISTENCY, FIRST_SHARE
+from metrics.win_rates.win_rates import win_rates_by_cell
+from studies.domain import Estimate
+from studies.frames.frame import SUSPECT_COLUMN
+from studies.texts.injection import RULE_DESCRIPTIONS, find_suspects
+
+MAX_ROWS: Final = 20
+"""Contestants, and judges with their prompts, that are compared line by line."""
+SECTION_TITLE: Final = "Injection suspects"
+COMPARED_MEASURES: Final = (("Consistency", CONSISTENCY), ("First slot chosen", FIRST_SHARE))
+
+
+@dataclass(frozen=True, slots=True)
+class SuspectComparison:
+    """One number with the suspects and without them."""
+
+    measure_name: str
+    subject: str
+    with_suspects: Estimate | None
+    without_suspects: Estimate | None
+
+    @property
+    def is_known(self) -> bool:
+        return any(
+            one is not None and one.value is not None
+            for one in (self.with_suspects, self.without_suspects)
+        )
+
+
+def injection_section(scene: FilteredStudy) -> str:
+    """The section of a report."""
+    told = suspects_text(scene)
+    if told is None:
+        none = "No question and no answer that a judge was shown speaks to the judge."
+        return panel_html(SECTION_TITLE, "texts that speak to the judge", notice_html("calm", none))
+    found = [
+        (rule, RULE_DESCRIPTIONS[rule], count(n)) for rule, n in count_rules(scene).most_common()
+    ]
+    numbers = [(one.measure_name, one.subject, _estimate_text(one.with_suspects), _estimate_text(one.without_suspects))
+               for one in with_and_without(scene) if one.is_known]  # fmt: skip
+    return panel_html(
+        SECTION_TITLE,
+        f"texts that speak to the judge; nothing is left out unless it says so; 95{NARROW_SPACE}% CI",
+        notice_html("warn", *told)
+        + plain_table(("Rule", "A text that", "Texts"), found)
+        + plain_table(("Number", "Of", "With them", "Without them"), numbers),
+    )
+
+
+def count_rules(scene: FilteredStudy) -> Counter[str]:
+    """In how many of the texts that were shown each rule found something."""
+    rows = scene.frame[scene.frame[SUSPECT_COLUMN]]
+    seen = suspect_texts(scene, rows)
+    items = {name: scene.store.item(scene.name, name) for name in dict.fromkeys(n for n, _ in seen)}
+    rules = {
+        (name, one.where): one.rules
+        for name, item in items.items()
+        if item is not None
+        for one in find_suspects(item)
+    }
+    return Counter(rule for text in seen for rule in rules.get(text, ()))
+
+
+def with_and_without(scene: FilteredStudy) -> list[SuspectComparison]:
+    """Win rates by contestant, then consistency and first share by judge and prompt."""
+    without = replace(scene, filter=replace(scene.filter, suspects=WITHOUT_SUSPECTS))
+    here, there = (win_rates_by_cell(one.outcomes, ()).get((), {}) for one in (scene, without))
+    best = sorted(here, key=lambda name: (-(here[name].value or 0), name))
+    made = [
+        SuspectComparison("Win rate", name, here[name], there.get(name)) for name in best[:MAX_ROWS]
+    ]
+    names = row_names(scene.machines)
+    for what, measure in COMPARED_MEASURES:
+        known, rest = (
+            measure.by_cell(GroupedFrame(one.machines, ["judge", "prompt"]))
+            for one in (scene, without)
+        )
+        made += _compare_judges(what, names, known, rest)
+    return made
+
+
+def _compare_judges(
+    what: str,
+    names: Mapping[tuple[str, str], str],
+    known: Mapping[tuple[str, ...], Estimate],
+    rest: Mapping[tuple[str, ...], Estimate],
+) -> list[SuspectComparison]:
+    asked = [(cell, name) for cell, name in names.items() if cell in known]
+    return [
+        SuspectComparison(what, name, known[cell], rest.get(cell))
+        for cell, name in asked[:MAX_ROWS]
+    ]
+
+
+def _estimate_text(estimate: Estimate | None) -> str:
+    return DASH if estimate is None else percent(estimate)

@@ -1,0 +1,264 @@
+"""Grade Score on one's own study: the heatmap, the coin beside it, what the unrelated option does.
+
+The heatmap is judge x prompt x unrelated option. Scores at different N are never compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import machine_rows
+from components.html import matrix as heat
+from components.html.format import NARROW_SPACE, count, inline_markup, number, share
+from components.html.panel import Kpi, empty_state, wrap
+from components.html.value_table import SCORE, ColumnHead, name_cell, value_cell, value_table
+from components.results.protocol.paper_tables import GRADE_PROMPTS
+from components.results.protocol.sections import protocol_rows
+from metrics.protocols.grade_heatmap import UNRELATED_PRESENT, GradeCell, grade_heatmap_cells
+from metrics.protocols.grade_score import (
+    RANDOM_GRADE,
+    canonical_slot_probabilities,
+    expected_grade_scores,
+    grade_estimates,
+)
+from studies.domain import Estimate
+
+CORRECTED_SCALE: Final = heat.ColourScale(
+    "Above the coin", "b", 1, 0, ("1.00 perfect", "0 as a coin"), 2, 1, ""
+)
+
+GRADE_MEASURES: Final[dict[str, tuple[str, heat.ColourScale]]] = {
+    "Grade": ("grade", heat.GRADE_SCALE),
+    "Entropy": ("entropy", heat.ENTROPY_SCALE),
+    "Choice": ("choice", heat.CHOICE_SCALE),
+    "Above the coin": ("corrected", CORRECTED_SCALE),
+    "Right": ("accuracy", heat.ACCURACY_SCALE),
+}
+MEASURE_SUBTITLES: Final = {
+    "Grade": f"harmonic mean of entropy and choice, mean over items; 95{NARROW_SPACE}% CI",
+    "Entropy": f"of the slots chosen for an item, over log2 N; 1 = none preferred; 95{NARROW_SPACE}% CI",
+    "Choice": f"how often an item's most chosen option was chosen; 95{NARROW_SPACE}% CI",
+    "Above the coin": f"(grade − coin) / (1 − coin); still not comparable across N; 95{NARROW_SPACE}% CI",
+    "Right": f"% of choices that people ranked best; a steady judge can be steadily wrong; "
+             f"95{NARROW_SPACE}% CI",
+}  # fmt: skip
+MAX_EXACT_OPTIONS: Final = 6
+"""All nⁿ outcomes of a coin are counted up to here; beyond it only its grade is known."""
+SEED: Final = 20_24
+
+
+def study_grade_cells(scene: FilteredStudy) -> list[GradeCell]:
+    """The cells of the study in view; N = 1 has no score."""
+    rows = load_choice_rows(scene)
+    return grade_heatmap_cells(rows) if len(rows) else []
+
+
+def load_choice_rows(scene: FilteredStudy) -> pd.DataFrame:
+    rows = machine_rows(protocol_rows(scene, "choice"))
+    return rows.loc[(rows["options"] > 1).to_numpy()]
+
+
+# -- the coin ------------------------------------------------------------------------------------
+
+
+@cache
+def chance_score(measure: str, options: int) -> float | None:
+    """What a judge that flips a coin scores among so many options; None where nobody knows."""
+    if measure == "Right":
+        return 1 / options
+    if measure == "Above the coin":
+        return 0.0
+    if measure == "Grade":
+        return RANDOM_GRADE.get(options)
+    if options > MAX_EXACT_OPTIONS:
+        return None
+    return expected_grade_scores(canonical_slot_probabilities(options, best=None))[measure.lower()]
+
+
+def chance_sentence(measure: str, options: Sequence[int]) -> str:
+    """ "A coin scores, at N = 3: 0.58" for every N in view."""
+    said = _chance_by_size(measure, options)
+    return f"A coin scores, at {', at '.join(said)}." if said else ""
+
+
+def chance_note(measure: str, options: Sequence[int]) -> str:
+    """The same at the end of the scale strip: "coin at N = 3: 0.58"."""
+    said = _chance_by_size(measure, options)
+    return f"coin at {', '.join(said)}" if said else ""
+
+
+def _chance_by_size(measure: str, options: Sequence[int]) -> list[str]:
+    scale = GRADE_MEASURES[measure][1]
+    unit = f"{NARROW_SPACE}%" if scale.unit == "%" else ""
+    known = {n: chance_score(measure, n) for n in options}
+    return [f"N = {n}: {scale.text(v)}{unit}" for n, v in known.items() if v is not None]
+
+
+# -- the heatmap ---------------------------------------------------------------------------------
+
+
+def short_prompt(prompt: str) -> str:
+    return prompt.removeprefix("grade-")
+
+
+def prompt_columns(cells: Sequence[GradeCell]) -> list[heat.MatrixColumn]:
+    """Prompts in the paper's order, then any others as they come."""
+    found = list(dict.fromkeys(cell.prompt for cell in cells))
+    order = {prompt: place for place, prompt in enumerate(GRADE_PROMPTS)}
+    found.sort(key=lambda prompt: order.get(prompt, len(order)))
+    return [heat.MatrixColumn(p, f"prompt {order[p] + 1}" if p in order else "") for p in found]
+
+
+def rank_judges(cells: Sequence[GradeCell], measure: str = "Grade") -> list[str]:
+    """Judges, the highest mean first."""
+    attribute = GRADE_MEASURES[measure][0]
+    values: dict[str, list[float]] = {}
+    for cell in cells:
+        got = getattr(cell, attribute).value
+        values.setdefault(cell.judge, []).append(-1.0 if got is None else got)
+    return sorted(values, key=lambda judge: -float(np.mean(values[judge])))
+
+
+def show_heatmap(cells: Sequence[GradeCell], measure: str) -> str:
+    """One matrix for each state of the unrelated option; under it what a coin would score."""
+    if not cells:
+        return empty_state(
+            "No item was shown in rotations.",
+            "Grade Score needs prompts that choose among N options: grade-simple and its sisters.",
+        )
+    attribute, scale = GRADE_MEASURES[measure]
+    parts = []
+    for state in dict.fromkeys(cell.unrelated for cell in cells):
+        mine = [cell for cell in cells if cell.unrelated == state]
+        found = {(cell.judge, cell.prompt): getattr(cell, attribute) for cell in mine}
+        sizes = sorted({n for cell in mine for n in cell.options})
+        drawn = heat.matrix_html(
+            rank_judges(mine, measure), prompt_columns(mine), found, scale,
+            keys=("judge", "prompt"), aside=chance_note(measure, sizes),
+        )  # fmt: skip
+        parts.append(wrap(_heatmap_title(state, mine), drawn, _mixed_sizes_note(sizes)))
+    return "".join(parts)
+
+
+def _heatmap_title(state: str, cells: Sequence[GradeCell]) -> str:
+    sizes = sorted({n for cell in cells for n in cell.options})
+    listed = ", ".join(map(str, sizes))
+    items = max((cell.grade.items for cell in cells), default=0)
+    shown = (
+        "with the unrelated option among them"
+        if state == UNRELATED_PRESENT
+        else "no unrelated option"
+    )
+    said = inline_markup(f"N = {listed}, {count(items, 'item')}, {shown}")
+    return f'<p class="eh-still-title">{said}</p>'
+
+
+def _mixed_sizes_note(sizes: Sequence[int]) -> str:
+    if len(sizes) < 2:
+        return ""
+    said = "Several N are mixed here: read the lines per N below, each against its own coin."
+    return f'<p class="eh-small eh-under">{said}</p>'
+
+
+def show_by_size(scene: FilteredStudy, cells: Sequence[GradeCell]) -> str:
+    """A line per N where several are mixed, each with its own coin."""
+    sizes = sorted({n for cell in cells for n in cell.options})
+    if len(sizes) < 2:
+        return ""
+    rows = load_choice_rows(scene)
+    heads = [ColumnHead("Judge, prompt", numeric=False)]
+    heads += [ColumnHead(f"N = {n}", tip=f"coin {number(RANDOM_GRADE.get(n), 2)}") for n in sizes]
+    lines = []
+    for cell in cells:
+        mine = rows[(rows["judge"] == cell.judge) & (rows["prompt"] == cell.prompt)]
+        found = grade_estimates(mine)
+        select = {"judge": cell.judge, "prompt": cell.prompt}
+        line = [name_cell(cell.judge, select, short_prompt(cell.prompt))]
+        for n in sizes:
+            got = found.get(f"grade_{n}") or (found["grade"] if cell.options == (n,) else None)
+            line.append(value_cell(got, SCORE, who=f"{cell.judge}, {cell.prompt}, N = {n}"))
+        lines.append(line)
+    coins = ["coin", *(f"<b>{number(RANDOM_GRADE.get(n), 2)}</b>" for n in sizes)]
+    return value_table(heads, [*lines, coins], label="Grade by number of options")
+
+
+# -- words ---------------------------------------------------------------------------------------
+
+
+def best_cell(cells: Sequence[GradeCell]) -> GradeCell | None:
+    known = [cell for cell in cells if cell.grade.value is not None]
+    return max(known, key=lambda cell: cell.grade.value or 0.0) if known else None
+
+
+def grade_finding(cells: Sequence[GradeCell]) -> tuple[str, str]:
+    """How many cells are better than a coin for sure, and which leads."""
+    best = best_cell(cells)
+    if best is None:
+        return (
+            "No item has been read in all its rotations yet.",
+            "A grade needs every rotation of an item.",
+        )
+    sure = [c for c in cells if c.corrected.low is not None and c.corrected.low > 0]
+    known = [c for c in cells if c.corrected.value is not None]
+    leader = f"{best.judge} with {short_prompt(best.prompt)}"
+    lead = (
+        f"{leader} has the highest grade, {number(best.grade.value, 2)}{_accuracy_clause(best)}. "
+    )
+    lead += chance_sentence("Grade", best.options)
+    if len(known) == 1:
+        word = "beats" if sure else "does not beat"
+        return f"{leader} {word} a coin when the options rotate.", lead
+    return (
+        f"{len(sure)} of {len(known)} judge-prompt pairs beat a coin when the options rotate.",
+        lead,
+    )
+
+
+def _accuracy_clause(best: GradeCell) -> str:
+    """A judge that is always wrong in the same way has a grade of 1: say so where it is seen."""
+    right, even = best.accuracy, 1 / max(best.options)
+    if right.value is None:
+        return ""
+    said = f"{share(right.value, 0)} of its choices (even: {chance_accuracy_text(best.options)})"
+    if right.high is not None and right.high < even:
+        return f", yet it is right in only {said}"
+    return f", and is right in {said}"
+
+
+def chance_accuracy_text(options: Sequence[int]) -> str:
+    """What guessing gets right: "33 %", or "11 to 33 %" where several N are mixed."""
+    low, high = share(1 / max(options), 0), share(1 / min(options), 0)
+    return low if low == high else f"{low.split(NARROW_SPACE)[0]} to {high}"
+
+
+def grade_kpis(cells: Sequence[GradeCell]) -> list[Kpi]:
+    best = best_cell(cells)
+    if best is None:
+        return []
+    who = f"{best.judge}, {short_prompt(best.prompt)}"
+    gained = best.corrected
+    right = best.accuracy
+    return [
+        Kpi("Best grade", number(best.grade.value, 2), note=f"{who} {_bounds_text(best.grade)}"),
+        Kpi("Above the coin", number(gained.value, 2), note=f"{_bounds_text(gained)}, coin 0"),
+        Kpi(
+            "Right",
+            share(right.value, 0),
+            note=f"{_bounds_text(right, 100)}, coin {chance_accuracy_text(best.options)}"
+            if right.value is not None
+            else right.note or "nobody ranked these answers",
+        ),
+    ]
+
+
+def _bounds_text(estimate: Estimate, times: float = 1) -> str:
+    if estimate.low is None or estimate.high is None:
+        return estimate.note
+    digits = 2 if times == 1 else 0
+    return f"[{number(times * estimate.low, digits)}, {number(times * estimate.high, digits)}]"

@@ -1,0 +1,226 @@
+"""What other eyes read in the same replies: two reading rules, and prompt 4's own grades."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from components.filtering.filtered_study import FilteredStudy
+from components.html.format import count, inline_markup, percent, share
+from components.html.panel import empty_state, wrap
+from components.html.value_table import (
+    PERCENT,
+    SCORE,
+    ColumnHead,
+    count_cell,
+    hover_html,
+    name_cell,
+    value_cell,
+    value_table,
+)
+from components.results.protocol.grade.heatmap import load_choice_rows, short_prompt
+from judges.engine.outcome import labels_to_slots
+from judges.verdicts.verdict import parse_verdict
+from metrics.estimation.intervals import mean_estimate
+from metrics.estimation.row_selection import contestants, item_codes, select_picks, slot_contestants
+from metrics.protocols.creation_levels import score_columns
+from metrics.protocols.grade_heatmap import (
+    ReadingDifference,
+    contradiction_share,
+    reading_differences,
+)
+from studies.domain import STATUSES, Estimate, Verdict
+from studies.frames.frame import NO_PICK, TIE
+from studies.store.store import Store
+
+MAX_REREAD: Final = 4000
+"""Replies read again for the page. Plan order is a seeded shuffle, so the first are a fair part."""
+CHOICE_FORMAT: Final = "selection-option"
+READING_RULES: Final = ("default", "gradelab")
+
+
+def other_reading_rule(reading: str) -> str:
+    """The rule that the study's is held against."""
+    return "default" if reading == "gradelab" else "gradelab"
+
+
+@lru_cache(maxsize=4)
+def reread_choices(
+    store: Store, study: str, version: tuple[str, int], rule: str, prompts: tuple[str, ...]
+) -> dict[tuple[str, ...], tuple[str, int]]:
+    """Ask -> (status, slot) of the stored replies by another rule. `version` is what is cached."""
+    found: dict[tuple[str, ...], tuple[str, int]] = {}
+    for judgement in store.judgements(study):
+        ask = judgement.ask
+        if ask.prompt not in prompts or judgement.rule == "probabilities" or not judgement.reply:
+            continue
+        verdict = parse_verdict(CHOICE_FORMAT, judgement.reply, len(ask.labels), rule).verdict
+        slot = NO_PICK if verdict is None else _verdict_slot(labels_to_slots(verdict, ask.labels))
+        found[_ask_key(ask.item, ask.judge, ask.prompt, ask.shown, ask.repeat)] = (
+            "unreadable" if slot == NO_PICK else "ok",
+            slot,
+        )
+        if len(found) >= MAX_REREAD:
+            break
+    return found
+
+
+def _verdict_slot(verdict: Verdict) -> int:
+    if verdict.pick is None:
+        return NO_PICK
+    return TIE if verdict.pick == "tie" else int(verdict.pick)
+
+
+def _ask_key(
+    item: str, judge: str, prompt: str, shown: Sequence[str], repeat: int
+) -> tuple[str, ...]:
+    return (item, judge, prompt, *shown, str(repeat))
+
+
+def load_two_readings(scene: FilteredStudy) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The frame as it is, and as the other rule reads it: only asks whose reply is stored."""
+    rows = load_choice_rows(scene).iloc[: 5 * MAX_REREAD]
+    prompts = tuple(sorted({str(prompt) for prompt in rows["prompt"].unique()}))
+    rule = other_reading_rule(scene.study.reading)
+    found = reread_choices(scene.store, scene.name, scene.store.version(scene.name), rule, prompts)
+    keys = [
+        _ask_key(str(item), str(judge), str(prompt), str(shown).split("\x1f"), int(repeat))
+        for item, judge, prompt, shown, repeat in zip(
+            rows["item"], rows["judge"], rows["prompt"], rows["shown"], rows["repeat"], strict=True
+        )
+    ]
+    here = np.array([key in found for key in keys], bool)
+    again = [found[key] for key in keys if key in found]
+    rows = rows.loc[here]
+    other = rows.assign(
+        status=pd.Categorical([status for status, _ in again], categories=list(STATUSES)),
+        pick=np.array([slot for _, slot in again], np.int8),
+    )
+    return rows, other
+
+
+def load_reading_differences(scene: FilteredStudy) -> dict[tuple[str, ...], ReadingDifference]:
+    """By judge and prompt: how many verdicts the other rule reads differently."""
+    first, second = load_two_readings(scene)
+    return reading_differences(first, second) if len(first) else {}
+
+
+def show_reading_differences(scene: FilteredStudy) -> str:
+    found = load_reading_differences(scene)
+    if not found:
+        return empty_state(
+            "No reply in words is stored.",
+            "Reading rules can be compared where replies are texts, not label probabilities.",
+        )
+    mine, other = scene.study.reading, other_reading_rule(scene.study.reading)
+    prompts = list(dict.fromkeys(prompt for _, prompt in found))
+    heads = [ColumnHead("Read differently", numeric=False)]
+    heads += [ColumnHead(short_prompt(prompt)) for prompt in prompts]
+    lines = []
+    for judge in dict.fromkeys(judge for judge, _ in found):
+        line = [name_cell(judge, {"judge": judge})]
+        for prompt in prompts:
+            one = found.get((judge, prompt))
+            line.append(_difference_cell(judge, prompt, one, mine, other) if one else count_cell(0))
+        lines.append(line)
+    return wrap(
+        f'<p class="eh-small">{inline_markup(reading_sentence(found, mine, other))}</p>'
+    ) + value_table(heads, lines, label="Verdicts that depend on the reading rule")
+
+
+def _difference_cell(judge: str, prompt: str, one: ReadingDifference, mine: str, other: str) -> str:
+    """How many, with what they are in the hover card."""
+    if not one.differ:
+        return f'<span class="eh-mute">0 of {count(one.share.n)}</span>'
+    parts = {
+        "another option": one.both_read, f"only {mine} reads a choice": one.only_first,
+        f"only {other} does": one.only_second,
+    }  # fmt: skip
+    said = ", ".join(f"{count(n)} {what}" for what, n in parts.items() if n)
+    tip = f"{percent(one.share)}\n{judge}, {prompt}\n{said}\nClick to read them"
+    inside = f'<b>{count(one.differ)}</b> <span class="eh-ci">of {count(one.share.n)}</span>'
+    return hover_html(inside, tip, {"judge": judge, "prompt": prompt})
+
+
+def reading_sentence(found: dict[tuple[str, ...], ReadingDifference], mine: str, other: str) -> str:
+    differ = sum(one.differ for one in found.values())
+    replies = sum(one.share.n for one in found.values())
+    part = "" if replies < MAX_REREAD else f" (the first {count(MAX_REREAD)} in plan order)"
+    if not differ:
+        return f"All {count(replies)} replies{part} read the same under `{mine}` and `{other}`."
+    return (
+        f"**{count(differ)} of {count(replies)}** replies{part} read differently under "
+        f"`{mine}` and `{other}`: {share(differ / replies)}."
+    )
+
+
+# -- prompt 4: its grades ------------------------------------------------------------------------
+
+
+def graded_rows(scene: FilteredStudy) -> pd.DataFrame:
+    """Readable choices all of whose options got a grade from the same reply."""
+    rows = select_picks(load_choice_rows(scene))
+    columns = score_columns(rows)
+    if not columns or rows.empty:
+        return rows.iloc[:0]
+    grades = rows[columns].to_numpy(np.float64)
+    beyond = np.arange(len(columns)) >= rows["options"].to_numpy()[:, None]
+    return rows.loc[(np.isfinite(grades) | beyond).all(axis=1)]
+
+
+def mean_grades(rows: pd.DataFrame) -> dict[str, Estimate]:
+    """Contestant -> the mean of the grades 0 to 5 that it got, whatever its place."""
+    if rows.empty:
+        return {}
+    names = contestants(rows)
+    placed = slot_contestants(rows, names)
+    grades = rows[score_columns(rows)].to_numpy(np.float64)[:, : placed.shape[1]]
+    item = item_codes(rows)
+    found = {}
+    for code, who in enumerate(names):
+        at = placed == code
+        row = np.nonzero(at)[0]
+        found[who] = mean_estimate(grades[at], item[row], "grade", (0, 5))
+    return found
+
+
+def show_option_grades(scene: FilteredStudy) -> str:
+    """What grades each answer gets, and how many selections their own grades contradict."""
+    rows = graded_rows(scene)
+    if rows.empty:
+        return empty_state(
+            "No reply graded its options.",
+            "Prompt 4 (grade-points) asks for a grade 0 to 5 before the selection.",
+        )
+    who = contestants(rows)
+    heads = [
+        ColumnHead("Judge, prompt", numeric=False),
+        ColumnHead("Graded"),
+        ColumnHead("Contradicted, %"),
+    ]
+    heads += [ColumnHead(f"Grade of {one}") for one in who]
+    lines = []
+    cells = rows.groupby(["judge", "prompt"], observed=True).size().index
+    for judge, prompt in cells:
+        mine = rows[(rows["judge"] == judge) & (rows["prompt"] == prompt)]
+        select = {"judge": str(judge), "prompt": str(prompt)}
+        grades = mean_grades(mine)
+        lines.append(
+            [
+                name_cell(str(judge), select, short_prompt(str(prompt))),
+                count(len(mine)),
+                value_cell(contradiction_share(mine), PERCENT, who=f"{judge}, {prompt}", select=select),
+                *(
+                    value_cell(
+                        grades.get(one), SCORE, who=f"{judge} on {one}",
+                        select={**select, "contestant": one},
+                    )
+                    for one in who
+                ),
+            ]
+        )  # fmt: skip
+    return value_table(heads, lines, label="Grades 0 to 5 before the selection")

@@ -1,0 +1,217 @@
+"""MT-Bench's own numbers: adjusted win rates, and what the two games of a pair say together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import machine_rows
+from components.html.format import count, inline_markup, number, share
+from components.html.panel import Axis, Kpi, empty_state, wrap
+from components.html.value_table import (
+    PERCENT,
+    ColumnHead,
+    count_cell,
+    forest_cell,
+    name_cell,
+    value_cell,
+    value_table,
+)
+from components.results.protocol.mt_bench.single_ratings import load_rating_rows
+from components.results.protocol.sections import protocol_rows
+from metrics.agreement.majority_agreement import CASE_KEY
+from metrics.estimation.measures import GroupedFrame
+from metrics.estimation.row_selection import (
+    group_codes,
+    observed_combinations,
+    select_pairs,
+    select_rows,
+)
+from metrics.protocols.creation_levels import single_ratings
+from metrics.win_rates.win_rates import win_loss_record, win_rate
+
+
+def load_game_rows(scene: FilteredStudy) -> pd.DataFrame:
+    rows = machine_rows(protocol_rows(scene, "pairwise", "five-level"))
+    return select_pairs(rows)
+
+
+# -- adjusted win rates --------------------------------------------------------------------------
+
+
+def show_win_rates(scene: FilteredStudy) -> str:
+    """Wins, losses, ties and (wins + ties/2) / all, both games merged by the rule in force."""
+    rows = load_game_rows(scene)
+    combine, unreadable = scene.rule
+    found = win_rate(rows, combine, unreadable) if len(rows) else {}
+    rates = {model: rate for model, rate in found.items() if rate.n}
+    if not rates:
+        return empty_state("No pair has been read yet.", "Win rates need pairs of answers.")
+    counts = win_loss_record(rows, combine, unreadable)
+    axis = Axis(chance=0.5)
+    heads = [
+        ColumnHead("Model", numeric=False), ColumnHead("Adjusted win rate, %"), ColumnHead("", axis=axis),
+        ColumnHead("Wins"), ColumnHead("Losses"), ColumnHead("Ties"), ColumnHead("Matches"),
+    ]  # fmt: skip
+    lines = []
+    for model, rate in rates.items():
+        own, select = counts[model], {"contestant": model}
+        who = f"adjusted win rate of {model}"
+        lines.append(
+            [
+                name_cell(model, select),
+                value_cell(rate, PERCENT, who=who, select=select),
+                forest_cell(rate, axis, PERCENT, who, select),
+                count_cell(own["wins"]),
+                count_cell(own["losses"]),
+                count_cell(own["ties"]),
+                count_cell(own["matches"]),
+            ]
+        )
+    return value_table(heads, lines, label="Adjusted win rates")
+
+
+@dataclass(frozen=True, slots=True)
+class GameConflicts:
+    """What the two games of each pair say, for one judge and prompt."""
+
+    judge: str
+    prompt: str
+    pairs: int
+    """Both games read."""
+    agree: int
+    both_first: int
+    """The answer shown first was chosen in both games."""
+    both_second: int
+    one_tie: int
+    toward_first: int
+    """Flips that lean to the first, those with one tie too."""
+    toward_second: int
+    dropped_pairs: int
+    """Pairs with a game that could not be read."""
+
+    @property
+    def unequal_pairs(self) -> int:
+        return self.both_first + self.both_second + self.one_tie
+
+
+def game_conflicts(scene: FilteredStudy) -> list[GameConflicts]:
+    """By judge and prompt, over pairs asked in both orders."""
+    rows = load_game_rows(scene)
+    rows = select_rows(rows, ~rows["noise"].to_numpy() & (rows["orders"] > 1).to_numpy())
+    found = []
+    for judge, prompt in observed_combinations(rows, ("judge", "prompt")):
+        mine = select_rows(rows, (rows["judge"] == judge) & (rows["prompt"] == prompt))
+        found.append(_count_conflicts(str(judge), str(prompt), mine))
+    return [one for one in found if one.pairs + one.dropped_pairs]
+
+
+def _count_conflicts(judge: str, prompt: str, rows: pd.DataFrame) -> GameConflicts:
+    asked = group_codes(rows, CASE_KEY)[1]
+    sets = GroupedFrame(rows).order_sets
+    lean = sets["lean"].to_numpy()
+    hard, flips = sets["hard"].to_numpy(), ~sets["consistent"].to_numpy()
+    return GameConflicts(
+        judge, prompt, len(sets), int(sets["consistent"].sum()),
+        int((hard & (lean > 0)).sum()), int((hard & (lean < 0)).sum()), int(sets["soft"].sum()),
+        int((flips & (lean > 0)).sum()), int((flips & (lean < 0)).sum()), asked - len(sets),
+    )  # fmt: skip
+
+
+def show_conflicts(found: Sequence[GameConflicts]) -> str:
+    if not found:
+        return empty_state("No pair was asked in both orders.", "Conflicts need two games.")
+    heads = [
+        ColumnHead("Judge, prompt", numeric=False), ColumnHead("Pairs"), ColumnHead("Games agree"),
+        ColumnHead("First both times"), ColumnHead("Second both times"), ColumnHead("One tie, one win"),
+        ColumnHead("Dropped", tip="pairs with a game that could not be read"),
+    ]  # fmt: skip
+    lines = []
+    for one in found:
+        select = {"judge": one.judge, "prompt": one.prompt}
+        flips = {**select, "flipped": True}
+        lines.append(
+            [
+                name_cell(one.judge, select, one.prompt),
+                count(one.pairs),
+                f"{count(one.agree)} {_percent_html(one.agree, one.pairs)}",
+                count_cell(one.both_first, _flips_hint("first", one), {**flips, "toward": "first"}),
+                count_cell(
+                    one.both_second, _flips_hint("second", one), {**flips, "toward": "second"}
+                ),
+                count_cell(one.one_tie, "a win in one game, a tie in the other", flips),
+                count_cell(
+                    one.dropped_pairs, "no verdict in a game", {**select, "status": "failures"}
+                ),
+            ]
+        )
+    return value_table(heads, lines, label="Conflicts between the two games")
+
+
+def _flips_hint(side: str, one: GameConflicts) -> str:
+    """A click opens every flip that leans to a side, also those with a tie in one game."""
+    leaning = one.toward_first if side == "first" else one.toward_second
+    return f"the {side} shown won both games\nopens all {leaning} flips toward the {side}"
+
+
+def _percent_html(part: int, whole: int) -> str:
+    return f'<span class="eh-ci">{share(part / whole, 0)}</span>' if whole else ""
+
+
+# -- words ---------------------------------------------------------------------------------------
+
+
+def games_finding(scene: FilteredStudy) -> tuple[str, str]:
+    rows = load_game_rows(scene)
+    rates = win_rate(rows, *scene.rule) if len(rows) else {}
+    rates = {model: rate for model, rate in rates.items() if rate.value is not None}
+    if not rates:
+        found = single_ratings(load_rating_rows(scene)) if len(load_rating_rows(scene)) else {}
+        if found:
+            best = max(found, key=lambda model: found[model].value or 0.0)
+            said = f"{best} has the highest rating: {number(found[best].value, 2)} of 10."
+            return said, "The mean over items of each model's mean rating."
+        return "No verdict yet.", "This page fills while the study runs."
+    best = next(iter(rates))
+    clash = game_conflicts(scene)
+    unequal, asked = sum(one.unequal_pairs for one in clash), sum(one.pairs for one in clash)
+    lead = "Adjusted win rate: (wins + half the ties) / all, the two games of a pair merged."
+    if asked:
+        lead = f"{count(unequal)} of {count(asked)} pairs have unequal games. {lead}"
+    return f"{best} has the highest adjusted win rate: {share(rates[best].value)}.", lead
+
+
+def game_kpis(scene: FilteredStudy) -> list[Kpi]:
+    rows = load_game_rows(scene)
+    rates = win_rate(rows, *scene.rule) if len(rows) else {}
+    kpis = []
+    best = next((model for model, rate in rates.items() if rate.value is not None), None)
+    if best is not None:
+        note = f"{best} {PERCENT.bounds(rates[best])}, n {count(rates[best].n)}"
+        kpis.append(Kpi("Adjusted win rate", share(rates[best].value), note=note))
+    clash = game_conflicts(scene)
+    asked = sum(one.pairs for one in clash)
+    if asked:
+        kpis += [
+            Kpi("First shown, both games", count(sum(o.both_first for o in clash)),
+                f"of {count(asked)}", "pairs in conflict toward the first"),
+            Kpi("Second shown, both games", count(sum(o.both_second for o in clash)),
+                f"of {count(asked)}", "pairs in conflict toward the second"),
+        ]  # fmt: skip
+    return kpis
+
+
+def unequal_games_html(found: Sequence[GameConflicts]) -> str:
+    """What the two games of a pair say together, in one line."""
+    asked, unequal = sum(one.pairs for one in found), sum(one.unequal_pairs for one in found)
+    if not asked:
+        return ""
+    first, second = sum(o.both_first for o in found), sum(o.both_second for o in found)
+    said = (
+        f"**{count(unequal)} of {count(asked)}** pairs have unequal games: the first shown won "
+        f"both {count(first)} times, the second {count(second)} times."
+    )
+    return wrap(f'<p class="eh-small">{inline_markup(said)}</p>')

@@ -1,0 +1,154 @@
+"""Single ratings, and Arena-Hard's five labels as they were given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import machine_rows
+from components.html import matrix as heat
+from components.html.format import count, number
+from components.html.panel import empty_state
+from components.html.value_table import (
+    ELO,
+    SCORE,
+    ColumnHead,
+    count_cell,
+    fit_value_axis,
+    forest_cell,
+    name_cell,
+    value_cell,
+    value_table,
+)
+from components.results.protocol.sections import protocol_rows
+from metrics.estimation.row_selection import select_picks
+from metrics.protocols.creation_levels import single_ratings
+from metrics.ratings.battles import STRONG_WINS
+from metrics.ratings.bradley_terry import fit_leaderboards
+from studies.domain import Estimate
+from studies.frames.frame import TIE
+
+ARENA_LABELS: Final = ("A>>B", "A>B", "A=B", "B>A", "B>>A")
+"""Arena-Hard's five, A being the answer shown first."""
+RATING_SCALE: Final = heat.ColourScale("Rating", "w", 5, 10, ("5", "10"), 1, 1, "of 10")
+
+
+def load_rating_rows(scene: FilteredStudy) -> pd.DataFrame:
+    return machine_rows(protocol_rows(scene, "single"))
+
+
+def show_ratings(scene: FilteredStudy) -> str:
+    """Mean rating of each model, and by category."""
+    rows = load_rating_rows(scene)
+    found = single_ratings(rows) if len(rows) else {}
+    if not found:
+        return empty_state(
+            "No single rating here.", "mt-bench-single asks for one answer at a time."
+        )
+    order = sorted(found, key=lambda model: -(found[model].value or 0.0))
+    axis = fit_value_axis([found[model] for model in order], 1, number)
+    heads = [
+        ColumnHead("Model", numeric=False),
+        ColumnHead("Rating"),
+        ColumnHead("", axis=axis),
+        ColumnHead("Ratings"),
+    ]
+    lines = []
+    for model in order:
+        select = {"contestant": model}
+        who = f"mean rating of {model}"
+        rated = int((rows["first"] == model).sum())
+        lines.append(
+            [
+                name_cell(model, select),
+                value_cell(found[model], SCORE, who=who, select=select),
+                forest_cell(found[model], axis, SCORE, who, select),
+                count(rated),
+            ]
+        )
+    return value_table(heads, lines, label="Single ratings") + _category_matrix(rows, order)
+
+
+def _category_matrix(rows: pd.DataFrame, order: Sequence[str]) -> str:
+    cells: dict[tuple[str, str], Estimate | None] = {}
+    sizes = rows.groupby("category", observed=True)["item"].nunique()
+    columns = [heat.MatrixColumn(str(c), str(n)) for c, n in sizes.items() if str(c)]
+    if len(columns) < 2:
+        return ""
+    for column in columns:
+        part = single_ratings(rows[rows["category"] == column.name])
+        cells |= {(model, column.name): got for model, got in part.items()}
+    return heat.matrix_html(
+        order, columns, cells, RATING_SCALE, keys=("contestant", "category"), turns=True
+    )
+
+
+# -- Arena-Hard: five labels ---------------------------------------------------------------------
+
+
+def label_counts(scene: FilteredStudy) -> dict[tuple[str, str], dict[str, int]]:
+    """(judge, prompt) -> how often each of the five labels was given, and failures."""
+    rows = machine_rows(protocol_rows(scene, "five-level"))
+    rows = rows.loc[~rows["noise"].to_numpy()]
+    found = {}
+    for judge, prompt in rows.groupby(["judge", "prompt"], observed=True).size().index:
+        mine = rows[(rows["judge"] == judge) & (rows["prompt"] == prompt)]
+        read = select_picks(mine)
+        pick, margin = read["pick"].to_numpy(), read["margin"].to_numpy()
+        level = np.where(pick == TIE, 2, np.where(pick == 0, 2 - margin, 2 + margin))
+        counts = np.bincount(np.clip(level, 0, 4), minlength=5)
+        found[str(judge), str(prompt)] = {
+            **dict(zip(ARENA_LABELS, counts.tolist(), strict=True)), "fail": len(mine) - len(read),
+        }  # fmt: skip
+    return found
+
+
+def show_label_counts(scene: FilteredStudy) -> str:
+    """The five labels as given, by place: a judge that looks at content gives mirrored counts."""
+    found = label_counts(scene)
+    if not found:
+        return empty_state("No five-level verdict here.", "The five labels compare two answers.")
+    heads = [
+        ColumnHead("Judge, prompt", numeric=False),
+        *(ColumnHead(label) for label in ARENA_LABELS),
+    ]
+    heads += [ColumnHead("Fail")]
+    lines = []
+    for (judge, prompt), counts in found.items():
+        select = {"judge": judge, "prompt": prompt}
+        line = [name_cell(judge, select, prompt)]
+        for place, label in enumerate(ARENA_LABELS):
+            slot = -1 if place == 2 else int(place > 2)
+            line.append(count_cell(counts[label], label, {**select, "slot": slot}))
+        failed = {**select, "status": "failures"}
+        lines.append([*line, count_cell(counts["fail"], "no readable verdict", failed)])
+    return value_table(heads, lines, label="Five labels") + _weighted_ratings(scene)
+
+
+def _weighted_ratings(scene: FilteredStudy) -> str:
+    """Ratings with much better as one win, and as three, as Arena-Hard's code has it."""
+    rows = machine_rows(protocol_rows(scene, "five-level"))
+    plain = {n: e for board in fit_leaderboards(rows) for n, e in board.ratings.items()}
+    weighted = {
+        n: e for board in fit_leaderboards(rows, weighting="arena-hard")
+        for n, e in board.ratings.items()
+    }  # fmt: skip
+    if not plain:
+        return ""
+    heads = [
+        ColumnHead("Rating", numeric=False), ColumnHead("Each verdict once"),
+        ColumnHead(f">> counts {STRONG_WINS} times", tip="Arena-Hard's code; the weights are no n"),
+    ]  # fmt: skip
+    lines = [
+        [
+            name_cell(model, {"contestant": model}),
+            value_cell(got, ELO, who=f"{model}, each verdict once", select={"contestant": model}),
+            value_cell(weighted.get(model), ELO, who=f"{model}, >> three times"),
+        ]
+        for model, got in plain.items()
+    ]
+    return value_table(heads, lines, label="Bradley–Terry with and without weights")

@@ -1,0 +1,272 @@
+"""What the papers print, read from assets/published, and what must be said beside it.
+
+Every caveat is worked out from the printed numbers: nothing about them is typed in here, except
+where a paper says it in words.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from metrics.estimation.intervals import student_t_quantile, wilson_bounds
+from metrics.protocols.creation_levels import LEVEL_POINTS, LEVELS, reward_from_counts
+from studies.domain import Estimate
+
+PUBLISHED_FOLDER: Final = Path(__file__).resolve().parents[3] / "assets" / "published"
+GRADE_PROMPTS: Final = ("grade-simple", "grade-criteria", "grade-debias", "grade-points")
+"""Prompts 1 to 4 of Grade Score, as they are called here."""
+ORDERS_PER_ITEM: Final = 2
+"""Table 5 pools two orders of an item; an interval must not count them as two items."""
+PUBLISHED_BASELINE: Final = "GPT-4o-1120"
+ROUNDING_ERROR: Final = 5e-5
+"""Half of the last digit printed."""
+
+
+def _read_csv(name: str) -> list[dict[str, str]]:
+    with (PUBLISHED_FOLDER / name).open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+def visit_skills() -> tuple[str, ...]:
+    """VisIT-Bench's instruction categories, in the order of the paper."""
+    return tuple(row["skill"] for row in _read_csv("visit_bench_skills.csv"))
+
+
+# -- Grade Score, tables 1 to 3 ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedGrade:
+    """One cell of the three tables: what is printed for it in each."""
+
+    grade: float
+    entropy: float
+    choice: float
+
+    @property
+    def max_grade(self) -> float:
+        """The highest grade its parts allow: a mean of harmonic means is never above the harmonic
+        mean of the means (it is concave)."""
+        return 2 * self.entropy * self.choice / (self.entropy + self.choice)
+
+    @property
+    def doubt_level(self) -> int:
+        """0: possible. 1: above what its parts allow. 2: above both of them."""
+        if self.grade <= self.max_grade + ROUNDING_ERROR:
+            return 0
+        return 2 if self.grade > max(self.entropy, self.choice) + ROUNDING_ERROR else 1
+
+
+GradeKey = tuple[str, str, int]
+"""(model, prompt as it is called here, 0 without or 1 with the unrelated option)"""
+
+
+@cache
+def published_grades() -> Mapping[GradeKey, PublishedGrade]:
+    parts: dict[GradeKey, dict[str, float]] = {}
+    for row in _read_csv("grade_score_tables.csv"):
+        key = (row["model"], GRADE_PROMPTS[int(row["prompt"]) - 1], int(row["unrelated_option"]))
+        parts.setdefault(key, {})[row["metric"]] = float(row["value"])
+    return {key: PublishedGrade(**found) for key, found in parts.items()}
+
+
+def doubtful_grades() -> list[tuple[GradeKey, PublishedGrade]]:
+    """The cells above what their parts allow, the worst first."""
+    found = [(key, cell) for key, cell in published_grades().items() if cell.doubt_level]
+    return sorted(found, key=lambda pair: pair[1].max_grade - pair[1].grade)
+
+
+def models_by_grade(unrelated: int = 0) -> list[str]:
+    """The models of the tables, the highest mean grade first."""
+    tables = published_grades()
+    means: dict[str, list[float]] = {}
+    for (model, _, added), cell in tables.items():
+        if added == unrelated:
+            means.setdefault(model, []).append(cell.grade)
+    return sorted(means, key=lambda model: -float(np.mean(means[model])))
+
+
+@dataclass(frozen=True, slots=True)
+class GradeCaveat:
+    """What the printed tables say against being an oracle."""
+
+    cells: int
+    above_parts: int
+    above_both: int
+    worst: tuple[GradeKey, PublishedGrade]
+    pairs: int
+    grade_rises: int
+    choice_falls: int
+    leaders: int
+    """How many different models lead one of the eight columns."""
+
+
+def grade_caveat() -> GradeCaveat:
+    tables = published_grades()
+    found = doubtful_grades()
+    pairs = [
+        (cell, tables[model, prompt, 1])
+        for (model, prompt, added), cell in tables.items()
+        if not added
+    ]
+    columns: dict[tuple[str, int], list[tuple[float, str]]] = {}
+    for (model, prompt, added), cell in tables.items():
+        columns.setdefault((prompt, added), []).append((cell.grade, model))
+    return GradeCaveat(
+        cells=len(tables),
+        above_parts=len(found),
+        above_both=sum(cell.doubt_level > 1 for _, cell in found),
+        worst=found[0],
+        pairs=len(pairs),
+        grade_rises=sum(added.grade > without.grade for without, added in pairs),
+        choice_falls=sum(added.choice < without.choice for without, added in pairs),
+        leaders=len({max(column)[1] for column in columns.values()}),
+    )
+
+
+def short_model(name: str) -> str:
+    """A model without its date."""
+    return re.sub(r"-(\d{8}|\d{4}-\d{2}-\d{2})$", "", name)
+
+
+# -- Creation-MMBench, tables 5 to 7 -------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedLevels:
+    """One row of table 5 that has counts, with intervals the paper does not print."""
+
+    model: str
+    group: str
+    counts: Mapping[str, int]
+    fail: int
+    vfs: float
+    printed_reward: float
+    printed_win_rate: float
+    reward: Estimate
+    win_rate: Estimate
+
+
+@cache
+def creation_levels() -> tuple[PublishedLevels, ...]:
+    """Table 5, the highest Reward first. Intervals count the two orders of an item as one."""
+    made = [
+        _published_levels(row) for row in _read_csv("creation_mmbench_table5.csv") if row["fail"]
+    ]
+    return tuple(sorted(made, key=lambda row: -(row.reward.value or 0.0)))
+
+
+def _published_levels(row: Mapping[str, str]) -> PublishedLevels:
+    counts = {level: int(row[level]) for level in LEVELS}
+    reward, rate = reward_from_counts(counts)
+    readable = sum(counts.values())
+    return PublishedLevels(
+        row["model"], row["group"], counts, int(row["fail"]), float(row["vfs"]),
+        float(row["reward"]), float(row["win_rate"]),
+        _reward_estimate(counts, reward or 0.0, readable), _win_rate_estimate((rate or 0.0) / 100, readable),
+    )  # fmt: skip
+
+
+def _reward_estimate(counts: Mapping[str, int], reward: float, readable: int) -> Estimate:
+    items = readable // ORDERS_PER_ITEM
+    spread = sum(n * (LEVEL_POINTS[level] - reward) ** 2 for level, n in counts.items()) / readable
+    half = float(student_t_quantile(items)) * math.sqrt(spread / items)
+    return Estimate(reward, reward - half, reward + half, readable, items, "reward",
+                    method="t, two orders of an item counted as one")  # fmt: skip
+
+
+def _win_rate_estimate(rate: float, readable: int) -> Estimate:
+    items = readable // ORDERS_PER_ITEM
+    low, high = wilson_bounds(rate * items, items)
+    return Estimate(rate, float(low), float(high), readable, items, "share",
+                    method="Wilson, two orders of an item counted as one")  # fmt: skip
+
+
+def reproduction_error() -> tuple[float, float]:
+    """How far Reward and Win Rate from the counts are from print, at most."""
+    rows = creation_levels()
+    return (
+        max(abs((row.reward.value or 0.0) - row.printed_reward) for row in rows),
+        max(abs(100 * (row.win_rate.value or 0.0) - row.printed_win_rate) for row in rows),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedDescription:
+    """Table 6: one model that reads descriptions of the images."""
+
+    model: str
+    description: str
+    vfs: float
+    reward: float
+
+
+@cache
+def creation_descriptions() -> tuple[PublishedDescription, ...]:
+    return tuple(
+        PublishedDescription(
+            row["model"], row["description"], float(row["vfs"]), float(row["reward"])
+        )
+        for row in _read_csv("creation_mmbench_table6.csv")
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedAlignment:
+    """Table 7: one judge on one model's items, or on all (`overall`)."""
+
+    sees: str
+    """images, description, or people"""
+    judge: str
+    model: str
+    dual: bool
+    mae: float
+    consistency: Estimate
+    n: int
+
+
+_JUDGE_SEES: Final = {
+    "LLM-as-a-judge": "description", "MLLM-as-a-judge": "images", "Human-as-a-judge": "people",
+}  # fmt: skip
+
+
+@cache
+def creation_alignment() -> tuple[PublishedAlignment, ...]:
+    return tuple(_published_alignment(row) for row in _read_csv("creation_mmbench_table7.csv"))
+
+
+def _published_alignment(row: Mapping[str, str]) -> PublishedAlignment:
+    n, share = int(row["n"]), float(row["consistency"]) / 100
+    low, high = wilson_bounds(share * n, n)
+    within = Estimate(share, float(low), float(high), n, n, "share", method="Wilson on the items")
+    return PublishedAlignment(
+        _JUDGE_SEES[row["method"]], row["judge"], row["model"], row["dual"] == "1", float(row["mae"]),
+        within, n,
+    )  # fmt: skip
+
+
+def count_images_unhelpful() -> tuple[int, int]:
+    """(cells in which seeing the images does not help, all): MAE and Consistency of every judge,
+    dual and not, over all models."""
+    overall = {
+        (row.judge, row.dual, row.sees): row
+        for row in creation_alignment()
+        if row.model == "overall" and row.sees != "people"
+    }
+    worse = cells = 0
+    for (judge, dual, sees), seen in overall.items():
+        if sees == "images":
+            read = overall[judge, dual, "description"]
+            worse += seen.mae >= read.mae
+            worse += (seen.consistency.value or 0.0) <= (read.consistency.value or 0.0)
+            cells += 2
+    return worse, cells

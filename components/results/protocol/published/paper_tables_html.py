@@ -1,0 +1,233 @@
+"""The papers' printed tables as the page shows them: marked as published, doubts folded in."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from components.html import matrix as heat
+from components.html.format import count, escape, inline_markup, number
+from components.html.level_stacks import LevelRow, level_legend, level_table
+from components.html.panel import Axis, notice_html, wrap
+from components.html.range_table import fit_share_axis
+from components.html.static_matrix import StaticCell, scale_html, static_matrix
+from components.html.value_table import PERCENT, ColumnHead, name_cell, value_cell, value_table
+from components.results.protocol.creation.alignment_with_people import order_dumbbell
+from components.results.protocol.grade.heatmap import short_prompt
+from components.results.protocol.paper_tables import (
+    GRADE_PROMPTS,
+    PUBLISHED_BASELINE,
+    PublishedAlignment,
+    count_images_unhelpful,
+    creation_alignment,
+    creation_descriptions,
+    creation_levels,
+    doubtful_grades,
+    grade_caveat,
+    models_by_grade,
+    published_grades,
+    reproduction_error,
+    short_model,
+)
+from studies.domain import Estimate
+
+GRADE_SCALES: Final = {
+    "Grade": heat.GRADE_SCALE,
+    "Entropy": heat.ENTROPY_SCALE,
+    "Choice": heat.CHOICE_SCALE,
+}
+CREATION_TABLES: Final = ("Five levels", "People", "Descriptions")
+
+
+# -- Grade Score ---------------------------------------------------------------------------------
+
+
+def show_published_grades(part: str) -> str:
+    """Tables 1 to 3 of the paper: without the unrelated option, and with it added."""
+    scale = GRADE_SCALES[part]
+    halves = "".join(f"<div>{_grades_matrix(part, scale, added)}</div>" for added in (0, 1))
+    corners = (
+        '<span class="eh-fk"></span><span>above what its parts allow</span>'
+        '<span class="eh-fk two"></span><span>above both parts</span>'
+    )
+    both = f'<div class="eh-halves">{halves}</div>'
+    return wrap(
+        doubt_notice(),
+        both,
+        scale_html(scale, corners if part == "Grade" else ""),
+        _doubtful_list(),
+    )
+
+
+def _grades_matrix(part: str, scale: heat.ColourScale, added: int) -> str:
+    tables = published_grades()
+    cells: dict[tuple[str, str], StaticCell | None] = {}
+    for (model, prompt, unrelated), cell in tables.items():
+        if unrelated == added:
+            lines = [
+                f"{short_model(model)}, {short_prompt(prompt)}, published",
+                f"grade {number(cell.grade, 4)}, entropy {number(cell.entropy, 4)}, "
+                f"choice {number(cell.choice, 4)}",
+            ]
+            if cell.doubt_level:
+                lines.append(f"at most {number(cell.max_grade, 4)} from these parts")
+            corners = cell.doubt_level if part == "Grade" else 0
+            printed = getattr(cell, part.lower())
+            cells[short_model(model), short_prompt(prompt)] = StaticCell(
+                printed, tuple(lines), corners
+            )
+    columns = [(short_prompt(prompt), f"prompt {k}") for k, prompt in enumerate(GRADE_PROMPTS, 1)]
+    title = "With the unrelated option added, N + 1" if added else "Without the unrelated option"
+    rows = [short_model(model) for model in models_by_grade()]
+    return static_matrix(rows, columns, cells, scale, title=title)
+
+
+def doubt_notice() -> str:
+    """Why these tables are no oracle, in words made from their numbers."""
+    found = grade_caveat()
+    (model, prompt, _), worst = found.worst
+    told = (
+        f"{found.above_parts} of {found.cells} grades exceed what their own entropy and choice "
+        f"allow, {found.above_both} exceed both ({short_model(model)}, {short_prompt(prompt)}: "
+        f"{number(worst.grade, 2)}, at most {number(worst.max_grade, 2)}). With the option added N "
+        f"grows: the grade rises in {found.grade_rises} of {found.pairs} cells while the choice "
+        f"score falls in {found.choice_falls}. {found.leaders} different models lead a column. The "
+        "authors report 0.05 to 0.12 between repeats, and N is mixed: do not rank your judges "
+        "against these."
+    )
+    return notice_html("warn", "Not an oracle.", told)
+
+
+def _doubtful_list() -> str:
+    """The doubtful cells one by one."""
+    rows = [
+        [
+            escape(short_model(model)),
+            escape(short_prompt(prompt)),
+            "with" if added else "without",
+            f"<b>{number(cell.grade, 4)}</b>",
+            number(cell.max_grade, 4),
+            f"{number(cell.grade - cell.max_grade, 4, signed=True)}",
+        ]
+        for (model, prompt, added), cell in doubtful_grades()
+    ]
+    heads = [
+        ColumnHead("Model", numeric=False), ColumnHead("Prompt", numeric=False),
+        ColumnHead("Unrelated option", numeric=False), ColumnHead("Printed"), ColumnHead("At most"), ColumnHead("Above by"),
+    ]  # fmt: skip
+    body = value_table(heads, rows, label="Doubtful cells")
+    return f'<details class="eh-how"><summary>See the {len(rows)}</summary>{body}</details>'
+
+
+# -- Creation-MMBench ----------------------------------------------------------------------------
+
+
+def show_published_creation(which: str) -> str:
+    if which == "People":
+        return _alignment_table()
+    return _descriptions_table() if which == "Descriptions" else _levels_table()
+
+
+def _levels_table() -> str:
+    rows = [
+        LevelRow(
+            row.model, row.counts, row.fail, row.reward, row.win_rate,
+            Estimate(row.vfs, note="as printed"), None, row.group,
+        )
+        for row in creation_levels()
+    ]  # fmt: skip
+    reward, rate = reproduction_error()
+    said = (
+        f"Table 5, {count(len(rows))} models against {PUBLISHED_BASELINE}, 765 items in both orders. From "
+        f"the printed counts, Reward agrees with print within {number(reward, 3)} and Win Rate "
+        f"within {number(rate, 3)}. The paper prints no intervals: these count the two orders of "
+        "an item as one."
+    )
+    return wrap(level_legend()) + level_table(rows, PUBLISHED_BASELINE) + _note_html(said)
+
+
+def _descriptions_table() -> str:
+    found: dict[str, dict[str, tuple[float, float]]] = {}
+    for row in creation_descriptions():
+        found.setdefault(row.model, {})[row.description] = (row.vfs, row.reward)
+    heads = [
+        ColumnHead("Reads descriptions", numeric=False), ColumnHead("VFS, generic"),
+        ColumnHead("VFS, query-specific"), ColumnHead("Change"), ColumnHead("Reward, generic"),
+        ColumnHead("Reward, query-specific"), ColumnHead("Change"),
+    ]  # fmt: skip
+    lines = []
+    for model, by_kind in found.items():
+        generic, specific = by_kind["generic"], by_kind["query-specific"]
+        line = [escape(model)]
+        for part, digits in ((0, 2), (1, 1)):
+            line += [
+                number(generic[part], digits),
+                f"<b>{number(specific[part], digits)}</b>",
+                number(specific[part] - generic[part], digits, signed=True),
+            ]
+        lines.append(line)
+    worse = [
+        model for model, kinds in found.items() if kinds["query-specific"][1] < kinds["generic"][1]
+    ]
+    said = (
+        "Table 6: language models that never see the image, given a description written for any "
+        "question or for this one. "
+        f"The Reward falls for {', '.join(worse)}."
+        if worse
+        else ""
+    )
+    return value_table(heads, lines, label="Table 6") + _note_html(said)
+
+
+def _alignment_table() -> str:
+    overall = [row for row in creation_alignment() if row.model == "overall"]
+    by_judge: dict[tuple[str, str], dict[bool, PublishedAlignment]] = {}
+    for row in overall:
+        by_judge.setdefault((row.judge, row.sees), {})[row.dual] = row
+    order = {"images": 0, "description": 1, "people": 2}
+    axis = fit_share_axis([row.consistency for row in overall], bounds=(0, 1))
+    heads = [
+        ColumnHead("Judge", numeric=False), ColumnHead("Sees", numeric=False), ColumnHead("MAE, one"),
+        ColumnHead("MAE, both"), ColumnHead("Within one level, %", axis=axis), ColumnHead("One"),
+        ColumnHead("Both"),
+    ]  # fmt: skip
+    ranked = sorted(
+        by_judge.items(), key=lambda pair: (order[pair[0][1]] == 2, _alignment_rank(pair[1]))
+    )
+    lines = [_alignment_row(judge, sees, runs, axis) for (judge, sees), runs in ranked]
+    always = [
+        '<span class="eh-mute">Always tie</span>', "–", "–", "–",
+        '<span class="eh-small eh-mute">needs people\'s own votes; the paper prints none</span>',
+        "–", "–",
+    ]  # fmt: skip
+    worse, cells = count_images_unhelpful()
+    said = (
+        f"Table 7, all three models pooled; intervals: Wilson on the items. The paper says that "
+        f"seeing the images always helps: in {worse} of {cells} cells it does not."
+    )
+    return value_table(heads, [*lines, always], label="Table 7") + _note_html(said)
+
+
+def _alignment_rank(runs: dict[bool, PublishedAlignment]) -> float:
+    last = runs.get(True) or runs[False]
+    return -(last.consistency.value or 0.0)
+
+
+def _alignment_row(
+    judge: str, sees: str, runs: dict[bool, PublishedAlignment], axis: Axis
+) -> list[str]:
+    one, both = runs.get(False), runs.get(True)
+    person = sees == "people"
+    shown = f"Person {judge}" if person else judge
+    return [
+        name_cell(shown, None, "against the others" if person else ""),
+        "the images" if person else sees,
+        number(one.mae, 2) if one else "–",
+        f"<b>{number(both.mae, 2)}</b>" if both else "",
+        order_dumbbell(axis, one and one.consistency, both and both.consistency, shown),
+        value_cell(one and one.consistency, PERCENT, who=f"{shown}, each order"),
+        value_cell(both and both.consistency, PERCENT, who=f"{shown}, both orders") if both else "",
+    ]
+
+
+def _note_html(text: str) -> str:
+    return wrap(f'<p class="eh-small eh-under">{inline_markup(text)}</p>') if text else ""

@@ -1,0 +1,144 @@
+"""Does this study say anything new? Its scores beside those of other benchmarks, same models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from components.charts.figures import Figure
+from components.charts.scatter import ScatterPlot, scatter_figure
+from components.filtering.filtered_study import FilteredStudy
+from components.html import matrix as heat
+from components.html.format import count, inline_markup, number
+from components.html.panel import empty_state, notice_html, wrap
+from components.html.static_matrix import StaticCell, scale_html, static_matrix
+from components.html.value_table import NumberStyle
+from components.results.protocol.creation.levels_table import creation_rows
+from components.results.protocol.mt_bench.single_ratings import load_rating_rows
+from components.results.protocol.sections import study_protocols
+from metrics.protocols.benchmark_correlations import (
+    BenchmarkCorrelations,
+    add_study_scores,
+    benchmark_scores,
+    correlate_all_benchmarks,
+)
+from metrics.protocols.creation_levels import single_ratings
+from metrics.ratings.bradley_terry import fit_leaderboards
+from studies.domain import Estimate
+
+BenchmarkScores = Mapping[str, Mapping[str, float]]
+"""benchmark -> model -> score"""
+
+CORRELATION_SCALES: Final[dict[str, heat.ColourScale]] = {
+    "Spearman": heat.ColourScale("Spearman", "b", 1, 0, ("1.00 the same ranking", "0"), 2, 1, ""),
+    "R²": heat.ColourScale("R²", "b", 1, 0, ("1.00 the same up to a line", "0"), 2, 1, ""),
+}
+MAX_BYTES: Final = 2_000_000
+SEED: Final = 20_24
+_TWO_DECIMALS: Final = NumberStyle(2)
+
+
+class InvalidScores(ValueError):
+    """An uploaded table that cannot be used, and why."""
+
+
+def read_scores(path: Path) -> dict[str, dict[str, float]]:
+    """benchmark -> model -> score from an uploaded CSV; what is wrong is named with its row."""
+    if path.stat().st_size > MAX_BYTES:
+        raise InvalidScores(f"{path.name} is larger than {count(MAX_BYTES)} bytes: a table of scores "
+                        "has a line for each model and benchmark")  # fmt: skip
+    try:
+        table = pd.read_csv(path, dtype=str, skipinitialspace=True, encoding="utf-8-sig")
+    except (UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        raise InvalidScores(
+            f"{path.name} is no CSV in UTF-8: {str(error).splitlines()[0]}"
+        ) from None
+    try:
+        return benchmark_scores(table.rename(columns=lambda name: str(name).strip().lower()))
+    except ValueError as error:
+        raise InvalidScores(f"{path.name}: {error}") from None
+
+
+def own_scores(scene: FilteredStudy) -> tuple[str, dict[str, Estimate]]:
+    """What the study itself says of its models: Reward, Bradley–Terry rating, or mean rating."""
+    kinds = study_protocols(scene)
+    if "five-level" in kinds:
+        found = {row.model: row.reward for row in creation_rows(scene)}
+        return "Reward", found
+    if "pairwise" in kinds:
+        boards = fit_leaderboards(scene.outcomes) if len(scene.outcomes) else []
+        return "rating", {n: e for board in boards for n, e in board.ratings.items()}
+    if "single" in kinds:
+        rows = load_rating_rows(scene)
+        return "mean rating", single_ratings(rows) if len(rows) else {}
+    return "", {}
+
+
+def study_redundancy(scene: FilteredStudy, scores: BenchmarkScores) -> BenchmarkCorrelations | None:
+    """The study and the uploaded benchmarks, every two of them; None without own scores."""
+    kind, own = own_scores(scene)
+    if not own:
+        return None
+    whole = add_study_scores(own, scores, f"this study ({kind})")
+    return correlate_all_benchmarks(whole, np.random.default_rng(SEED))
+
+
+def show_correlations(scene: FilteredStudy, scores: BenchmarkScores | None, measure: str) -> str:
+    if not scores:
+        return empty_state(
+            "No other benchmark yet.",
+            "Upload a CSV with the columns `model, benchmark, score`: models named as in this "
+            "study. High correlations say that the study ranks models as others do.",
+        )
+    found = study_redundancy(scene, scores)
+    if found is None:
+        return empty_state(
+            "This study gives its models no score.",
+            "Reward, ratings or win rates are compared; options without authors have none.",
+        )
+    scale = CORRELATION_SCALES[measure]
+    table = found.spearman if measure == "Spearman" else found.r2
+    cells: dict[tuple[str, str], StaticCell | None] = {}
+    for one in found.benchmarks:
+        for two, got in table[one].items():
+            said = f"{one} and {two}", f"{count(got.n)} models in common"
+            lines = (*said, got.note) if got.note else said
+            cells[one, two] = StaticCell.of(got, scale, *lines)
+    names = [(name, "") for name in found.benchmarks]
+    drawn = static_matrix(found.benchmarks, names, cells, scale, small=False, label_width=168)
+    return wrap(_unmatched_models(found), drawn, scale_html(scale))
+
+
+def _unmatched_models(found: BenchmarkCorrelations) -> str:
+    """Models are matched by name, so a name that differs must be seen."""
+    own = set(found.scores[found.benchmarks[0]])
+    others = {model for name in found.benchmarks[1:] for model in found.scores[name]}
+    common, missing = own & others, own - others
+    if common:
+        said = f"{count(len(common))} of {count(len(own), 'model')} are in the table"
+        said += f"; not in it: {', '.join(sorted(missing)[:6])}." if missing else "."
+        return f'<p class="eh-small">{inline_markup(said)}</p>'
+    told = f"The study has {', '.join(sorted(own)[:6])}; the table {', '.join(sorted(others)[:6])}."
+    return notice_html("warn", "No model has the same name.", told)
+
+
+def show_scatter(scene: FilteredStudy, scores: BenchmarkScores | None) -> Figure | None:
+    """The study against each benchmark: a point a model."""
+    found = study_redundancy(scene, scores) if scores else None
+    if found is None:
+        return None
+    own = found.benchmarks[0]
+    plots = []
+    for other in found.benchmarks[1:]:
+        rho, r2 = found.spearman[own][other], found.r2[own][other]
+        title = f"{other}: ρ {_estimate_text(rho)}, R² {number(r2.value, 2)}"
+        plots.append(ScatterPlot(found.points(other, own), other, own, title))
+    return scatter_figure(plots)
+
+
+def _estimate_text(estimate: Estimate) -> str:
+    return f"{number(estimate.value, 2)} {_TWO_DECIMALS.bounds(estimate)}".strip()

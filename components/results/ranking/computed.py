@@ -1,0 +1,111 @@
+"""What the ranking panels count, once for each version of a study and choice of filters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import ALL_CHOICE, Filter, machine_rows
+from metrics.estimation import row_selection
+from metrics.ratings.battles import BATTLE_COLUMNS
+from metrics.ratings.bradley_terry import Leaderboard, fit_leaderboards
+from metrics.ratings.online_elo import EloResult, compute_elo
+from metrics.win_rates.win_rates import head_to_head, win_rate
+from studies.domain import Estimate
+from studies.store.store import Store
+
+SEED: Final = 20_24
+"""Bands and bootstraps are drawn with this seed: the same data, the same picture."""
+MAX_BAND_BATTLES: Final = 2_000_000
+"""Battles times orders in the band: beyond it fewer orders are shuffled, never under 20."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """The boards of a selection: all verdicts, each order alone, people; and the way there."""
+
+    boards: list[Leaderboard]
+    win_rates: dict[str, Estimate] = field(default_factory=dict)
+    head_to_heads: dict[str, dict[str, Estimate]] = field(default_factory=dict)
+    elo_curve: EloResult | None = None
+    orders: int = 0
+    """Shuffled orders in the curve's band."""
+    first_order: Leaderboard | None = None
+    """The largest board from the first order of each pair alone, and from the second alone."""
+    second_order: Leaderboard | None = None
+    people: Leaderboard | None = None
+    judges: tuple[str, ...] = ()
+
+    @property
+    def board(self) -> Leaderboard | None:
+        """The largest group, if it ranks anybody."""
+        return self.boards[0] if self.boards and len(self.boards[0].names) > 1 else None
+
+    @property
+    def colours(self) -> dict[str, int]:
+        """Contestant -> place in the palette: by name, so that a filter changes no colour."""
+        return {name: place for place, name in enumerate(sorted(self.win_rates))}
+
+
+def compute_ranking(
+    rows: pd.DataFrame, asked: pd.DataFrame | None = None, votes: pd.DataFrame | None = None
+) -> Ranking:
+    """From outcomes under the rule in force; `asked` are the verdicts before both orders were
+    combined, `votes` those of people."""
+    pairs = machine_pairs(rows)
+    if pairs.empty:
+        return Ranking([])
+    orders = int(np.clip(MAX_BAND_BATTLES // max(len(pairs), 1), 20, 100))
+    rng = np.random.default_rng(SEED)
+    one, two = _boards_by_order(machine_pairs(asked)) if asked is not None else (None, None)
+    return Ranking(
+        fit_leaderboards(pairs),
+        win_rate(pairs),
+        head_to_head(pairs),
+        compute_elo(pairs, rng=rng, rounds=0, orders=orders),
+        orders,
+        one,
+        two,
+        _largest_board(votes[votes["options"] == 2]) if votes is not None else None,
+        tuple(sorted(str(name) for name in pairs["judge"].unique())),
+    )
+
+
+def machine_pairs(frame: pd.DataFrame) -> pd.DataFrame:
+    return row_selection.select_pairs(machine_rows(frame))
+
+
+def _boards_by_order(pairs: pd.DataFrame) -> tuple[Leaderboard | None, Leaderboard | None]:
+    """Boards from the order that the plan lists first for each pair of contestants, and the other.
+
+    None where an order was not asked.
+    """
+    pairs = row_selection.select_picks(pairs[[*BATTLE_COLUMNS, "options", "comparison", "shown"]])
+    case, cases = row_selection.group_codes(pairs, ["comparison"])
+    listed = pairs["shown"].iloc[row_selection.first_rows(case, cases)]
+    first = pairs["shown"].isin(listed)
+    return _largest_board(pairs[first]), _largest_board(pairs[~first])
+
+
+def _largest_board(pairs: pd.DataFrame) -> Leaderboard | None:
+    boards = fit_leaderboards(pairs) if len(pairs) else []
+    return boards[0] if boards and len(boards[0].names) > 1 else None
+
+
+def load_ranking(scene: FilteredStudy) -> Ranking:
+    """What the scene shows; the work is done once for each version of its study."""
+    store, name = scene.store, scene.name
+    return _cached_ranking(store, name, store.version(name), scene.filter)
+
+
+@lru_cache(maxsize=16)
+def _cached_ranking(store: Store, name: str, version: tuple[str, int], chosen: Filter) -> Ranking:
+    scene = FilteredStudy(store, name, chosen)
+    everyone = replace(chosen, judge=ALL_CHOICE, prompt=ALL_CHOICE).apply(scene.unfiltered_frame)
+    votes = row_selection.select_rows(everyone, row_selection.people_mask(everyone))
+    return compute_ranking(scene.outcomes, scene.machines, votes)

@@ -1,0 +1,300 @@
+"""Who is better: leaderboard, one order against both, Elo curves, head-to-head. No gradio here.
+
+Functions of a frame draw what is in it; those that end in `_of` draw from counts made before.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Final
+
+import pandas as pd
+
+from components.charts.figures import Figure, elo_curve_figure
+from components.html import matrix as heat
+from components.html.forest_cells import Axis, axis_html
+from components.html.format import attributes, count, escape, interval, number, share
+from components.html.panel import (
+    LeaderRow,
+    contestant_swatch,
+    empty_state,
+    fit_rating_axis,
+    leaderboard_table,
+    notice_html,
+    wrap,
+)
+from components.results.bias.sentences import join_names
+from components.results.ranking.computed import Ranking, compute_ranking
+from components.results.ranking.sentences import ranking_finding
+from metrics.estimation.power import battles_to_separate
+from metrics.ratings.bradley_terry import Leaderboard
+from metrics.ratings.online_elo import EloResult
+from studies.domain import Estimate
+
+NO_PAIRS_HTML: Final = empty_state(
+    "No pairs here.", "Ratings and head-to-heads need answers that met each other in pairs."
+)
+
+
+def show_leaderboard(frame: pd.DataFrame) -> str:
+    """Bradley–Terry on the Elo scale; one table for each group that can be compared."""
+    return leaderboard_html(compute_ranking(frame))
+
+
+def show_elo(frame: pd.DataFrame) -> Figure | None:
+    """Online Elo in plan order, its band over shuffled items, Bradley–Terry as the limit."""
+    return elo_figure(compute_ranking(frame))
+
+
+def show_head_to_head(frame: pd.DataFrame) -> str:
+    return head_to_head_html(compute_ranking(frame))
+
+
+def show_ranking_finding(frame: pd.DataFrame) -> tuple[str, str]:
+    """Who leads, and whether that is sure: read off the interval of the difference."""
+    return ranking_finding(compute_ranking(frame))
+
+
+# ------------------------------------------------------------------- the leaderboard
+
+
+def leaderboard_html(ranking: Ranking) -> str:
+    """One table for each group that can be compared; people beside the judges where they voted."""
+    if not ranking.boards:
+        return NO_PAIRS_HTML
+    parts = [_board_html(board, ranking) for board in ranking.boards]
+    if len(parts) > 1:
+        told = "Contestants of different groups never met: no ranking across them."
+        parts.insert(0, notice_html("warn", f"{len(parts)} groups.", told))
+    return "".join(parts)
+
+
+def _board_html(board: Leaderboard, ranking: Ranking) -> str:
+    names, ratings, ranks = board.names, board.ratings, board.ranks
+    gaps = {above: board.gap(above, below) for above, below in pairwise(names)}
+    people = people_ratings(board, ranking)
+    rows = [
+        LeaderRow(
+            name,
+            (ranks[name].low, ranks[name].high),
+            ratings[name],
+            ranking.win_rates.get(name),
+            gaps.get(name),
+            int(board.matches[place]),
+            people.get(name),
+            colour=ranking.colours.get(name, 0),
+            select={"contestant": name},
+            battles_needed=battles_to_separate(gaps[name]) if name in gaps else None,
+        )
+        for place, name in enumerate(names)
+    ]
+    table = leaderboard_table(rows)
+    if board.regularised:
+        told = (
+            "Someone won or lost every battle, so the gap has no finite value of its own: "
+            "a small pseudo-count holds it."
+        )
+        table = notice_html("warn", "Regularised.", told) + table
+    return table
+
+
+def people_ratings(board: Leaderboard, ranking: Ranking) -> dict[str, float]:
+    """People's ratings, if they rated the same contestants: else the two means differ."""
+    people = ranking.people
+    if people is None or set(people.names) != set(board.names):
+        return {}
+    found = ((name, rating.value) for name, rating in people.ratings.items())
+    return {name: value for name, value in found if value is not None}
+
+
+# ------------------------------------------------------------------ one order or both
+
+
+def order_comparison_html(ranking: Ranking) -> str:
+    """The ranking from one order alone, from the other alone, from both: side by side."""
+    both, one, two = ranking.board, ranking.first_order, ranking.second_order
+    if both is None:
+        return NO_PAIRS_HTML
+    if one is None or two is None:
+        told = "Here every pair was asked in one order. Ask in both to see what that hides."
+        return empty_state("One order only.", told)
+    boards = [board.ratings for board in (one, two, both)]
+    ends = [e for board in boards for e in board.values()]
+    axis = fit_rating_axis([LeaderRow("", (1, 1), estimate) for estimate in ends])
+    body = "".join(_order_row(name, ranking, (one, two, both), axis) for name in both.names)
+    head = (
+        '<div class="eh-ord h"><span>Model</span><span class="eh-num">1st order</span>'
+        f'<span class="eh-num">2nd order</span><span class="eh-num">Both</span>{axis_html(axis)}'
+        '<span class="eh-num">Rating, both</span></div>'
+    )
+    return wrap(head, body)
+
+
+def _order_row(
+    name: str, ranking: Ranking, boards: tuple[Leaderboard, Leaderboard, Leaderboard], axis: Axis
+) -> str:
+    places = [_rank_text(board, name) for board in boards]
+    ranks = "".join(f'<span class="eh-num rk">{text}</span>' for text in places)
+    one, two, both = (board.ratings.get(name) for board in boards)
+    value = f"<b>{number(both.value if both else None)}</b>"
+    bounds = f' <span class="eh-ci">{interval(both, 0)}</span>' if both else ""
+    return (
+        f'<div class="eh-ord"><span class="nm">{contestant_swatch(ranking.colours.get(name, 0))}{escape(name)}'
+        f'</span>{ranks}<div class="plot">{_order_dumbbell(name, one, two, both, axis)}</div>'
+        f'<span class="eh-num eh-nw val">{value}{bounds}</span></div>'
+    )
+
+
+def _rank_text(board: Leaderboard, name: str) -> str:
+    """The rank as the intervals allow it."""
+    return str(board.ranks[name]) if name in board.names else "–"
+
+
+def _order_dumbbell(
+    name: str, one: Estimate | None, two: Estimate | None, both: Estimate | None, axis: Axis
+) -> str:
+    """Hollow: one order alone, with its number; solid: both; the line is the solid one's interval.
+
+    The card has all three in words.
+    """
+    marks = "".join(f'<i class="g" style="left:{axis.place(v)}"></i>' for v in axis.ticks)
+    lines = [name]
+    if both is not None and both.low is not None and both.high is not None:
+        left, right = axis.place(both.low), axis.place(both.high)
+        width = float(right[:-1]) - float(left[:-1])
+        marks += f'<i class="t" style="left:{left};width:{width:.2f}%"></i>'
+    for number_of, estimate in ((1, one), (2, two)):
+        if estimate is not None and estimate.value is not None:
+            word = ("first", "second")[number_of - 1]
+            lines.append(f"{number(estimate.value)} {interval(estimate, 0)} {word} order alone")
+            marks += f'<i class="n" style="left:{axis.place(estimate.value)}">{number_of}</i>'
+    if both is not None and both.value is not None:
+        lines.append(f"{number(both.value)} {interval(both, 0)} both orders")
+        marks += f'<i class="p" style="left:{axis.place(both.value)}"></i>'
+    return (
+        f"<div{attributes({'class': 'eh-forest', 'data-tip': chr(10).join(lines)})}>{marks}</div>"
+    )
+
+
+# ----------------------------------------------------------------------- Elo curves
+
+
+def elo_figure(ranking: Ranking, lines: bool = True) -> Figure | None:
+    """The curve of plan order, the band over shuffled items, Bradley–Terry as the limit."""
+    if ranking.elo_curve is None:
+        return None
+    curve = ranking.elo_curve.curve
+    names = sorted(curve.names)
+    band = None
+    if curve.low is not None and curve.high is not None:
+        at = {name: curve.names.index(name) for name in names}
+        band = {n: (curve.low[:, at[n]].tolist(), curve.high[:, at[n]].tolist()) for n in names}
+    curves = {name: curve.of(name).tolist() for name in names}
+    return elo_curve_figure(
+        curve.battles.tolist(), curves, band=band, limits=rating_limits(ranking), lines=lines,
+        replay=lines,
+    )  # fmt: skip
+
+
+def rating_limits(ranking: Ranking) -> dict[str, float]:
+    """Where the curves run to; a gap without a finite value has no limit."""
+    return {
+        name: rating.value
+        for board in ranking.boards
+        if not board.regularised
+        for name, rating in board.ratings.items()
+        if rating.value is not None
+    }
+
+
+def convergence_badge(ranking: Ranking) -> str:
+    """Converged: every Bradley–Terry rating lies within the band over orders at the end."""
+    limits, curve = rating_limits(ranking), ranking.elo_curve
+    if curve is None or not limits:
+        return ""
+    away = {}
+    for name, limit in limits.items():
+        rated = curve.table.get(name)
+        if rated is None or rated.order_low is None or rated.order_high is None:
+            continue
+        if not rated.order_low <= limit <= rated.order_high:
+            away[name] = limit - (rated.estimate.value or 0.0)
+    if not away:
+        done = '<span class="eh-badge s-ok"><i>✓</i>Elo has converged</span>'
+        return wrap(f'{done} <span class="eh-small">{escape(_outside_band_text(curve))}</span>')
+    most = max(away, key=lambda name: abs(away[name]))
+    told = f"{most} is {count(round(abs(away[most])))} points from its Bradley–Terry rating"
+    tip = attributes(
+        {
+            "data-tip": "Elo has not converged\nA rating counts as reached if it lies within the "
+            f"band over orders at the end.\nNot reached: {', '.join(away)}",
+            "tabindex": "0",
+        }
+    )
+    return wrap(
+        f'<span class="eh-badge s-unreadable"{tip}><i>≠</i>Not converged yet</span> '
+        f'<span class="eh-small">{escape(told)}</span>'
+    )
+
+
+def _outside_band_text(curve: EloResult) -> str:
+    """Whom the order drawn leaves outside the band: battles in blocks, and the last decides."""
+    names = [
+        name
+        for name, rated in sorted(curve.table.items())
+        if rated.order_low is not None
+        and rated.order_high is not None
+        and not rated.order_low <= (rated.estimate.value or 0.0) <= rated.order_high
+    ]
+    if not names:
+        return ""
+    ends = "ends" if len(names) == 1 else "end"
+    return f"over shuffled orders; in the order drawn {join_names(names)} {ends} outside the band"
+
+
+# --------------------------------------------------------------------- head-to-head
+
+
+def head_to_head_html(ranking: Ranking) -> str:
+    """Row beats column; the card also says what Bradley–Terry expects."""
+    if not ranking.head_to_heads:
+        return NO_PAIRS_HTML
+    order = _leaderboard_order(ranking)
+    cells = {(a, b): ranking.head_to_heads[a].get(b) for a in order for b in order if a != b}
+    sizes = {one.n for one in cells.values() if one is not None}
+    counts = {cell: f"n {count(one.n)}" for cell, one in cells.items() if one is not None}
+    return heat.matrix_html(
+        order, order, cells, heat.WINS_SCALE, keys=("contestant", "opponent"),
+        more=_expected_lines(ranking), beside=counts if len(sizes) > 1 else None,
+    )  # fmt: skip
+
+
+def battles_per_cell(ranking: Ranking) -> str:
+    """ "160 battles a cell", or "82 to 160"."""
+    sizes = {one.n for row in ranking.head_to_heads.values() for one in row.values()}
+    if not sizes:
+        return ""
+    low, high = min(sizes), max(sizes)
+    cells = count(low) if low == high else f"{count(low)} to {count(high)}"
+    return f"{cells} battles a cell"
+
+
+def _leaderboard_order(ranking: Ranking) -> list[str]:
+    """As on the leaderboard, so that wins stand above the diagonal."""
+    ranked = [name for board in ranking.boards for name in board.names]
+    return [name for name in ranked if ranking.head_to_heads.get(name)]
+
+
+def _expected_lines(ranking: Ranking) -> dict[tuple[str, str], list[str]]:
+    found = {}
+    for board in ranking.boards:
+        if board.regularised:  # a gap without end predicts nothing but 0 or 100 %
+            continue
+        for above in board.names:
+            for below in board.names:
+                if above != below:
+                    one = board.predicted_share(above, below)
+                    bounds = interval(one, 0, scale=100)
+                    line = f"Bradley–Terry expects {share(one.value, 0)} {bounds}".strip()
+                    found[above, below] = [line]
+    return found

@@ -1,0 +1,85 @@
+"""What the ranking says: who leads, whether that is sure, what people and either order say."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from components.html.format import NARROW_SPACE, approximate_count, interval, number
+from components.results.bias.sentences import ORDINALS
+from components.results.ranking.computed import Ranking
+from metrics.estimation.power import battles_to_separate
+from metrics.ratings.bradley_terry import Leaderboard
+from studies.domain import Estimate
+
+
+def ranking_finding(ranking: Ranking) -> tuple[str, str]:
+    """Who leads, and whether that is sure: read off the interval of the difference."""
+    board = ranking.board
+    if board is None:
+        return "No ranking here.", "Ratings need pairs of answers that met each other."
+    return f"{_leader_sentence(board, ranking)}{_people_clause(board, ranking)}.", _lead_sentence(
+        board, ranking
+    )
+
+
+def is_significantly_above(gap: Estimate) -> bool:
+    """Above for sure: the interval of the difference leaves out zero."""
+    return gap.low is not None and gap.low > 0
+
+
+def _leader_sentence(board: Leaderboard, ranking: Ranking) -> str:
+    first, second = board.names[:2]
+    if not is_significantly_above(board.gap(first, second)):
+        if board.strong_component[0] != board.strong_component[1]:
+            return f"{first} won every battle that tells it from {second}"
+        return f"{first} and {second} cannot be told apart yet"
+    if ranking.judges == (first,):
+        return f"{first} ranks itself first"
+    return f"{first} is ahead of {second}"
+
+
+def _people_clause(board: Leaderboard, ranking: Ranking) -> str:
+    people = ranking.people
+    if people is None or set(people.names) != set(board.names):
+        return ""
+    if people.names == board.names:
+        return ", and people give the same order"
+    if people.names[0] != board.names[0]:
+        return f"; people put {people.names[0]} first"
+    return "; people agree on the first and order the others differently"
+
+
+def _lead_sentence(board: Leaderboard, ranking: Ranking) -> str:
+    parts = [_tied_sentence(board), _order_sentence(ranking)]
+    plain = "Bradley–Terry on the Elo scale. “Above” is read off the interval of the difference."
+    return " ".join(part for part in parts if part) or plain
+
+
+def _tied_sentence(board: Leaderboard) -> str:
+    """The closest neighbours that cannot be told apart, and what it would take."""
+    for place, (above, below) in enumerate(pairwise(board.names)):
+        gap = board.gap(above, below)
+        if gap.low is None or gap.high is None or is_significantly_above(gap):
+            continue
+        places = f"{_ordinal_word(place)} and {_ordinal_word(place + 1).lower()} place"
+        told = f"{places} cannot be told apart: {number(gap.value)} points, 95{NARROW_SPACE}% CI "
+        told += interval(gap, 0)
+        more = battles_to_separate(gap)
+        return told + (f"; about {approximate_count(more)} more battles would." if more else ".")
+    return ""
+
+
+def _ordinal_word(place: int) -> str:
+    return (ORDINALS[place] if place < len(ORDINALS) else f"{place + 1}th").capitalize()
+
+
+def _order_sentence(ranking: Ranking) -> str:
+    """Whether one order alone would have crowned somebody else."""
+    one, two, both = ranking.first_order, ranking.second_order, ranking.board
+    if one is None or two is None or both is None:
+        return ""
+    leaders = {one.names[0], two.names[0]} - {both.names[0]}
+    if not leaders:
+        return ""
+    which = "first" if one.names[0] in leaders else "second"
+    return f"From the {which} order alone, {leaders.pop()} would lead."

@@ -1,0 +1,138 @@
+"""Results, ranking: who is better, and is that sure? The panels and what fills them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import gradio as gr
+
+from components.charts.figure_parts import empty_figure
+from components.filtering.filtered_study import FilteredStudy
+from components.html.format import NARROW_SPACE, count
+from components.html.panel import LegendMark, how_computed, panel_heading
+from components.layout.widgets import ClickableHTML, PlotlyView, Switch
+from components.results.bias.computed import load_bias
+from components.results.bias.sentences import low_consistency_warning
+from components.results.ranking import panels
+from components.results.ranking.computed import Ranking, load_ranking
+from components.results.ranking.sentences import ranking_finding
+from components.results.view_contract import ViewParts, pick_choice
+
+NAME: Final = "Ranking"
+ONE_ORDER: Final = "One order"
+BAND_ONLY: Final = "Band only"
+CURVE_MODES: Final = (ONE_ORDER, BAND_ONLY)
+
+
+def build() -> ViewParts:
+    with gr.Column(elem_classes="eh-panel"):
+        board_head = ClickableHTML(panel_heading("Leaderboard"))
+        leaders = ClickableHTML(elem_id="eh-leaders")
+        ClickableHTML(how_computed(HOW_RANKING))
+    with gr.Row(equal_height=True, elem_classes="eh-pair"):
+        with gr.Column(elem_classes="eh-panel", scale=29):
+            with gr.Row(elem_classes="eh-panel-head"):
+                elo_head = ClickableHTML(panel_heading("Elo as battles come in"))
+                curves = Switch(CURVE_MODES, "Curves", elem_id="eh-curves")
+            badge = ClickableHTML(elem_id="eh-converged")
+            elo = PlotlyView(height=380, elem_id="eh-elo")
+            ClickableHTML(how_computed(HOW_ELO))
+        with gr.Column(elem_classes="eh-panel", scale=20):
+            heads_head = ClickableHTML(panel_heading("Head-to-head"))
+            heads = ClickableHTML(elem_id="eh-heads")
+            ClickableHTML(how_computed(HOW_HEAD_TO_HEAD))
+    with gr.Column(elem_classes="eh-panel"):
+        keys: list[tuple[LegendMark, str]] = [
+            ("ring", "one order alone"), ("dot", "both"),
+        ]  # fmt: skip
+        told = f"what asking in one order only would have given; line: 95{NARROW_SPACE}% CI of both"
+        ClickableHTML(panel_heading("One order, the other, both", told, keys))
+        orders = ClickableHTML(elem_id="eh-orders")
+        ClickableHTML(how_computed(HOW_ORDERS))
+    return ViewParts(
+        outputs=[board_head, leaders, elo_head, badge, elo, heads_head, heads, orders],
+        clickable=[leaders, elo, heads],
+        controls={"curves": curves},
+        partial_redraws={"curves": ([elo], render_curves)},
+    )
+
+
+HOW_RANKING: Final = (
+    "Each readable verdict of each order is one battle, unless the rule combines the orders. "
+    "`P(a beats b) = 1/(1 + 10^((Rb − Ra)/400))` is fitted by maximum likelihood; ratings average "
+    "1000; intervals by the item sandwich. The interval to read for “a is above b” is that of the "
+    "difference, not the overlap of two bars; ranks are the ranges that these intervals allow.\n\n"
+    "More battles: `n·(h·(1 + 0.84/1.96)/gap)² − n`, h the half-width now: verdicts like those so "
+    f"far until the interval leaves out 0, with a chance of 80{NARROW_SPACE}%."
+)
+HOW_ELO: Final = (
+    "`R += 4 (S − E)` battle by battle, start 1000, in the order of the plan. The order of battles "
+    "is luck: the band shows what other orders of the items would have given. With more battles "
+    "the curves run to the Bradley–Terry ratings (dotted); Elo has converged where these lie "
+    "within the band at the end. A curve that ends outside its band comes from battles in blocks "
+    "(one judge, then the next): Elo forgets, and the last block decides. Read the band then."
+)
+HOW_HEAD_TO_HEAD: Final = (
+    "`(wins + ties/2) / battles` of the two; Wilson intervals at the effective n, items as "
+    "clusters. The card also has what Bradley–Terry expects from all battles: a large difference "
+    "means that the two do not fit on one scale."
+)
+HOW_ORDERS: Final = (
+    "First order: the one that the plan lists first for a pair of contestants; second: its mirror "
+    "image. Each board is Bradley–Terry on the verdicts of that order alone, every verdict one "
+    "battle. Where the two differ, the order has entered the ranking; both together cancel most of "
+    "it."
+)
+
+
+def finding(scene: FilteredStudy) -> tuple[str, str]:
+    title, lead = ranking_finding(load_ranking(scene))
+    return title, f"{low_consistency_warning(load_bias(scene))} {lead}".strip()
+
+
+def initial_controls(scene: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, Any]:
+    return {"curves": gr.Radio(value=pick_choice(wanted.get("curves"), CURVE_MODES))}
+
+
+def render(scene: FilteredStudy, curves: str) -> list[Any]:
+    ranking = load_ranking(scene)
+    sizes = panels.battles_per_cell(ranking)
+    return [
+        board_heading(ranking),
+        panels.leaderboard_html(ranking),
+        elo_heading(ranking),
+        panels.convergence_badge(ranking),
+        *render_curves(scene, curves),
+        panel_heading(
+            "Head-to-head", f"row beats column, %, ties as half; {sizes}" if sizes else ""
+        ),
+        panels.head_to_head_html(ranking),
+        panels.order_comparison_html(ranking),
+    ]
+
+
+def render_curves(scene: FilteredStudy, curves: str) -> list[Any]:
+    drawn = panels.elo_figure(load_ranking(scene), curves != BAND_ONLY)
+    return [drawn or empty_figure("Elo needs pairs of answers.", 200)]
+
+
+def board_heading(ranking: Ranking) -> str:
+    if not ranking.board:
+        return panel_heading("Leaderboard")
+    items = ranking.board.items
+    told = f"Bradley–Terry on the Elo scale, ties as half a win; 95{NARROW_SPACE}% CI over "
+    keys: list[tuple[LegendMark, str]] = []
+    if ranking.board and panels.people_ratings(ranking.board, ranking):
+        who = f"judge {ranking.judges[0]}" if len(ranking.judges) == 1 else "judges"
+        keys = [("dot", who), ("diamond", "people")]
+    return panel_heading("Leaderboard", told + count(items, "item"), keys)
+
+
+def elo_heading(ranking: Ranking) -> str:
+    if ranking.elo_curve is None:
+        return panel_heading("Elo as battles come in")
+    told = f"one order of the same battles; band: 95{NARROW_SPACE}% of {ranking.orders} shuffled orders"
+    return panel_heading(
+        "Elo as battles come in", f"{told}; K 4", [("limit", "Bradley–Terry, the limit")]
+    )

@@ -1,0 +1,82 @@
+"""Judges against people, contestant by contestant: the same cases, each side's mean word."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.memo import memoise_by_study
+from components.filtering.raters import Raters
+from components.html import matrix as heat
+from metrics.agreement.majority_agreement import CASE_KEY
+from metrics.estimation.intervals import Floats, Ints, mean_estimate, safe_divide
+from metrics.estimation.row_selection import (
+    Mask,
+    contestants,
+    first_rows,
+    group_codes,
+    item_codes,
+    people_mask,
+    select_pairs,
+    select_picks,
+)
+from metrics.win_rates.win_rates import appearance_points
+from studies.domain import Estimate
+
+GAP_SCALE: Final = heat.ColourScale(
+    "Judges − people", "r", 0, 0.3, ("−30 points below people", "+30 above"), 0, 100, "points",
+    signed=True,
+)  # fmt: skip
+ALL_CATEGORIES: Final = "All"
+
+
+@memoise_by_study
+def judge_people_gaps(scene: FilteredStudy) -> dict[tuple[str, str], Estimate]:
+    """(contestant, category or All) -> judges' win rate − people's, on the cases both judged.
+
+    A case is one pair of answers to one item; each side's word is the mean of its verdicts.
+    """
+    rows = select_pairs(select_picks(Raters(scene).rows))
+    human = people_mask(rows)
+    if not human.any() or human.all():
+        return {}
+    names = contestants(rows)
+    case, cases = group_codes(rows, CASE_KEY)
+    first = first_rows(case, cases)
+    item = item_codes(rows)[first]
+    category = rows["category"].astype(str).to_numpy()[first]
+    row, who, points = appearance_points(rows, names)
+
+    def said(kept: Mask) -> Floats:
+        """Mean points of each contestant in each case: (cases, names)."""
+        mine = kept[row]
+        cell: Ints = case[row[mine]] * len(names) + who[mine]
+        total = np.bincount(cell, points[mine], minlength=cases * len(names))
+        return safe_divide(total, np.bincount(cell, minlength=cases * len(names))).reshape(
+            cases, -1
+        )
+
+    gap = said(~human) - said(human)
+    found: dict[tuple[str, str], Estimate] = {}
+    for code, name in enumerate(names):
+        known = np.isfinite(gap[:, code])
+        for group in (ALL_CATEGORIES, *sorted(set(category[known]) - {""})):
+            kept = known if group == ALL_CATEGORIES else known & (category == group)
+            if kept.any():
+                note = "judges − people, same cases"
+                found[name, group] = mean_estimate(
+                    gap[kept, code], item[kept], "share", (-1, 1), note
+                )
+    return found
+
+
+def overall_gaps(scene: FilteredStudy) -> dict[str, Estimate]:
+    """Contestant -> the gap over all categories."""
+    found = judge_people_gaps(scene).items()
+    return {
+        name: got
+        for (name, group), got in found
+        if group == ALL_CATEGORIES and got.value is not None
+    }

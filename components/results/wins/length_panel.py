@@ -1,0 +1,265 @@
+"""Does length decide? Wins by length ratio with a fit, and win rates with length held equal."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from components.charts.figure_parts import (
+    Figure,
+    error_bars,
+    horizontal_line,
+    make_axis,
+    make_figure,
+    make_layout,
+)
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.memo import memoise_by_study
+from components.filtering.raters import Raters
+from components.html.format import count, escape_plot, inline_markup, number, percent, share
+from components.html.panel import empty_state, wrap
+from components.html.value_table import (
+    PERCENT,
+    ColumnHead,
+    NumberStyle,
+    name_cell,
+    value_cell,
+    value_table,
+)
+from metrics.estimation.intervals import proportions, student_t_quantile
+from metrics.estimation.row_selection import (
+    item_codes,
+    people_mask,
+    select_pairs,
+    select_picks,
+    select_rows,
+)
+from metrics.win_rates.length_effects import LENGTH_RIDGE, fit_logit, length_controlled_win_rates
+from metrics.win_rates.win_rates import head_to_head, win_rate
+from studies.domain import Estimate
+from studies.frames.frame import TIE
+
+LENGTH_BIN_EDGES: Final = (-math.inf, -1.5, -0.9, -0.5, -0.17, 0.17, 0.5, 0.9, 1.5, math.inf)
+"""Of log2(its length / the other's): fixed, so that two judges have the same bins."""
+MIN_ITEMS: Final = 5
+NO_LENGTHS_TEXT: Final = "Length needs pairs of answers whose texts are known."
+
+
+@dataclass(frozen=True, slots=True)
+class LengthBin:
+    """Answers about so much longer or shorter than the other, and how often they won."""
+
+    ratio: float
+    """Mean of log2(its length / the other's)."""
+    win_rate: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class LengthEffect:
+    """Wins against length for one voice: bins to look at, a slope to quote."""
+
+    bins: tuple[LengthBin, ...]
+    odds_ratio: Estimate
+    """What doubling the length multiplies the odds of winning by."""
+
+
+def length_effect(frame: pd.DataFrame) -> LengthEffect | None:
+    """Every verdict counts for both of its answers, so a bin and its mirror image say the same.
+
+    logit P(win) = β·log2(ratio), no intercept: an answer as long as the other has no advantage.
+    """
+    rows = select_pairs(select_picks(frame))
+    if rows.empty or "length_0" not in rows or "length_1" not in rows:
+        return None
+    rows = select_rows(rows, (rows["length_0"] > 0) & (rows["length_1"] > 0))
+    if rows.empty:
+        return None
+    ratio = np.log2(rows["length_0"].to_numpy(float) / rows["length_1"].to_numpy(float))
+    pick = rows["pick"].to_numpy()
+    won = np.where(pick == TIE, 0.5, pick == 0).astype(np.float64)
+    item = item_codes(rows)
+    return LengthEffect(_length_bins(ratio, won, item), _odds_ratio(ratio, won, item))
+
+
+def _length_bins(ratio: np.ndarray, won: np.ndarray, item: np.ndarray) -> tuple[LengthBin, ...]:
+    """Every verdict counts for both of its answers; bin by bin, or millions would stand twice."""
+    own, other = (
+        np.digitize(side, LENGTH_BIN_EDGES[1:-1]).astype(np.int8) for side in (ratio, -ratio)
+    )
+    items, made = int(item.max()) + 1, []
+    for code in range(len(LENGTH_BIN_EDGES) - 1):
+        mine, its = own == code, other == code
+        if not mine.any() and not its.any():
+            continue
+        middle = float(np.concatenate([ratio[mine], -ratio[its]]).mean())
+        wins = np.bincount(item[mine], won[mine], items) + np.bincount(
+            item[its], 1 - won[its], items
+        )
+        n = np.bincount(item[mine], minlength=items) + np.bincount(item[its], minlength=items)
+        one = np.zeros(items, np.int64)
+        made.append(LengthBin(middle, proportions(wins, n.astype(np.float64), one, 1)[0]))
+    return tuple(made)
+
+
+def _odds_ratio(ratio: np.ndarray, won: np.ndarray, item: np.ndarray) -> Estimate:
+    if np.ptp(ratio) == 0:
+        return Estimate(None, note="all answers are equally long")
+    beta, covariance, items = fit_logit(ratio[:, None], won, item, np.array([LENGTH_RIDGE]))
+    method = "logit on log2 of the length ratio, item sandwich"
+    slope = float(beta[0])
+    if items < 2:
+        return Estimate(math.exp(slope), None, None, len(won), items, "odds ratio", 0.95, method)
+    half = float(student_t_quantile(items)) * math.sqrt(max(float(covariance[0, 0]), 0.0))
+    low, high = math.exp(min(slope - half, 50.0)), math.exp(min(slope + half, 50.0))
+    return Estimate(math.exp(slope), low, high, len(won), items, "odds ratio", 0.95, method)
+
+
+@memoise_by_study
+def length_effects(scene: FilteredStudy) -> tuple[LengthEffect | None, LengthEffect | None]:
+    """(the judges', the people's)."""
+    heard = Raters(scene).rows
+    human = people_mask(heard)
+    persons = length_effect(select_rows(heard, human)) if human.any() else None
+    return length_effect(scene.machines), persons
+
+
+# -- the plot ------------------------------------------------------------------------------------
+
+
+def length_figure(scene: FilteredStudy) -> Figure | None:
+    """Share won by length ratio: dots with the fit; people as diamonds."""
+    judges, persons = length_effects(scene)
+    if judges is None:
+        return None
+    data = [_fit_trace(judges.odds_ratio)] if judges.odds_ratio.value else []
+    if persons is not None:
+        data.append(_bin_trace(persons, "people", 0.05))
+    data.append(_bin_trace(judges, "judges", 0.0))
+    layout = make_layout(
+        height=330, left=52, right=16, bottom=52, revision="length", dragmode=False,
+        shapes=[horizontal_line(0.5)],
+        xaxis=make_axis(
+            "its length against the other's, characters", range=[-2.9, 2.9], fixedrange=True,
+            tickvals=[-2, -1, 0, 1, 2], ticktext=["¼", "½", "same", "2 ×", "4 ×"], showgrid=False,
+        ),
+        yaxis=make_axis(
+            range=[-0.02, 1.04], tickvals=[0, 0.25, 0.5, 0.75, 1], fixedrange=True,
+            ticktext=["0", "25", "50", "75", "100\u202f%"],
+        ),
+    )  # fmt: skip
+    return make_figure(data, layout, length_sentence(judges, persons).replace("**", ""))
+
+
+def _fit_trace(odds: Estimate) -> dict[str, Any]:
+    x = [-2.9 + 5.8 * i / 60 for i in range(61)]
+    slope = math.log(odds.value or 1.0)
+    return {
+        "x": x, "y": [1 / (1 + math.exp(-slope * a)) for a in x], "mode": "lines",
+        "line": {"color": "var(--ink)", "width": 2}, "hoverinfo": "skip",
+    }  # fmt: skip
+
+
+def _bin_trace(effect: LengthEffect, who: str, shift: float) -> dict[str, Any]:
+    bins = [b for b in effect.bins if b.win_rate.value is not None]
+    person = who == "people"
+    few = [0 < b.win_rate.items < MIN_ITEMS for b in bins]
+    colour = "var(--ink-3)" if person else "var(--ink)"
+    bars = error_bars([b.win_rate for b in bins], 2, caps=0)
+    return {
+        "mode": "markers",
+        "x": [min(max(b.ratio + shift, -2.8), 2.8) for b in bins],
+        "y": [b.win_rate.value for b in bins],
+        "error_y": {**bars, "color": colour},
+        "marker": {
+            "size": 11, "symbol": "diamond" if person else "circle",
+            "color": ["var(--surface)" if person or thin else colour for thin in few],
+            "line": {"width": 2, "color": colour},
+        },
+        "hovertext": [_hover_text(b, who) for b in bins],
+        "hovertemplate": "%{hovertext}<extra></extra>",
+    }  # fmt: skip
+
+
+def _hover_text(one: LengthBin, who: str) -> str:
+    times = 2**one.ratio
+    words = f"{number(times, 1)} times as long" if times >= 1 else f"{share(times, 0)} as long"
+    return (
+        f"<b>{percent(one.win_rate, n=False)}</b><br>{escape_plot(who)}: answers {words}<br>"
+        f"{count(one.win_rate.items, 'item')}, n {count(one.win_rate.n)}"
+    )
+
+
+def _odds_text(odds: Estimate) -> tuple[str, str]:
+    """One decimal, two below 1: an odds ratio of 0.04 is not 0.0."""
+    ends = [end for end in (odds.low, odds.value) if end is not None]
+    style = NumberStyle(2 if min(ends, default=1.0) < 1 else 1)
+    return style.text(odds.value), style.bounds(odds)
+
+
+def length_sentence(judges: LengthEffect, persons: LengthEffect | None) -> str:
+    """Twice as long multiplies the odds by … It describes; it does not say that length decides."""
+    odds = judges.odds_ratio
+    if odds.value is None:
+        return f"{odds.note.capitalize()}: length says nothing here."
+    times, bounds = _odds_text(odds)
+    said = f"Twice as long multiplies the odds of winning by **{times}** {bounds}".rstrip()
+    if persons is not None and persons.odds_ratio.value is not None:
+        said += f", for people by {' '.join(_odds_text(persons.odds_ratio))}".rstrip()
+    return f"{said}. This describes; it does not say that length is the cause."
+
+
+def show_length_sentence(scene: FilteredStudy) -> str:
+    judges, persons = length_effects(scene)
+    if judges is None:
+        return empty_state("No lengths here.", NO_LENGTHS_TEXT)
+    return wrap(f'<p class="eh-small">{inline_markup(length_sentence(judges, persons))}</p>')
+
+
+# -- length held equal ---------------------------------------------------------------------------
+
+
+def length_opponent(scene: FilteredStudy) -> str | None:
+    """Whom everybody is held against: the study's baseline, else the one who wins most."""
+    if scene.study.pairing in ("baseline", "new") and scene.study.baseline:
+        return scene.study.baseline
+    return next(iter(win_rate(select_pairs(scene.machines))), None) if len(scene.machines) else None
+
+
+def show_length_controlled(scene: FilteredStudy) -> str:
+    """Raw and length-controlled win rate against one opponent, side by side."""
+    rows = select_pairs(scene.machines)
+    opponent = length_opponent(scene)
+    if rows.empty or opponent is None or "length_0" not in rows:
+        return empty_state("No lengths here.", NO_LENGTHS_TEXT)
+    raw = head_to_head(rows)
+    found = length_controlled_win_rates(rows, opponent)
+    lines = []
+    for who, held in sorted(found.items(), key=lambda pair: -(pair[1].value or 0.0)):
+        plain = raw.get(who, {}).get(opponent)
+        select = {"contestant": who, "opponent": opponent}
+        lines.append(
+            [
+                name_cell(who, select),
+                value_cell(plain, PERCENT, who=f"{who} against {opponent}", select=select),
+                value_cell(held, PERCENT, who=f"{who} against {opponent}, length held equal",
+                      select=select),
+                _change_text(plain, held),
+            ]
+        )  # fmt: skip
+    if not lines:
+        return empty_state("Nobody met it.", f"Nobody was compared with {opponent}.")
+    heads = [
+        ColumnHead(f"Against {opponent}", numeric=False), ColumnHead("Win rate, %"),
+        ColumnHead("Length held equal, %"), ColumnHead("Change"),
+    ]  # fmt: skip
+    return value_table(heads, lines, label="Length-controlled win rates")
+
+
+def _change_text(plain: Estimate | None, held: Estimate) -> str:
+    if plain is None or plain.value is None or held.value is None:
+        return '<span class="eh-mute">–</span>'
+    return number(100 * (held.value - plain.value), 1, signed=True)

@@ -1,0 +1,269 @@
+"""Who wins how often: by contestant, category, judge and prompt, and what is missing. No gradio."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import pandas as pd
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.raters import Raters
+from components.html import matrix as heat
+from components.html.format import count, number, share
+from components.html.level_stacks import LevelRow, level_legend, level_table
+from components.html.panel import Action, Axis, empty_state, notice_html, panel_html
+from components.html.value_table import (
+    PERCENT,
+    ColumnHead,
+    count_cell,
+    forest_cell,
+    name_cell,
+    value_cell,
+    value_table,
+)
+from components.results.bias.computed import load_bias
+from components.results.protocol.creation.levels_table import study_baseline
+from components.results.wins.judges_vs_people import GAP_SCALE, judge_people_gaps
+from metrics.estimation.row_selection import (
+    contestants,
+    count_items_by,
+    people_mask,
+    select_pairs,
+    select_picks,
+    select_rows,
+)
+from metrics.protocols.creation_table import creation_table
+from metrics.win_rates.win_rates import manski_bounds, win_loss_record, win_rate, win_rates_by_cell
+from studies.domain import USABLE_STATUSES, Estimate
+
+SPLIT_COLUMNS: Final = {"Category": "category", "Judge": "judge", "Prompt": "prompt"}
+RATER_CHOICES: Final = ("Judges", "People", "Difference")
+NOTHING_YET_HTML: Final = empty_state(
+    "Nothing to show yet.", "No judgement of this selection has been stored."
+)
+NO_VOTES_HTML: Final = empty_state(
+    "Nobody voted here.", "People's win rates need votes: in the data, or from the Vote tab."
+)
+
+
+# -- by contestant -------------------------------------------------------------------------------
+
+
+def study_win_rates(scene: FilteredStudy) -> dict[str, Estimate]:
+    """Win rates under the rule in force, best first."""
+    return {who: rate for who, rate in win_rate(scene.outcomes).items() if rate.n}
+
+
+def chance_win_rate(frame: pd.DataFrame) -> float:
+    """What a contestant wins by chance: 1/N, of the N most rows have."""
+    sizes = frame["options"].value_counts()
+    return 1 / max(int(sizes.index[0]), 2) if len(sizes) else 0.5
+
+
+def show_win_rates(scene: FilteredStudy) -> str:
+    """One line a contestant: rate, what the missing verdicts could make of it, ties."""
+    rates = study_win_rates(scene)
+    if not rates:
+        return NOTHING_YET_HTML
+    counts, bounds = win_loss_record(scene.outcomes), manski_bounds(scene.machines)
+    axis = Axis(chance=chance_win_rate(scene.outcomes))
+    missing = any(_has_missing(bounds.get(who)) for who in rates)
+    heads = [
+        ColumnHead("Contestant", numeric=False), ColumnHead("Win rate, %"), ColumnHead("", axis=axis), ColumnHead("Wins"),
+        ColumnHead("Ties"), ColumnHead("Losses"),
+    ]  # fmt: skip
+    if missing:
+        heads.append(ColumnHead("If all missing", tip="all missing verdicts lost, all won: bounds"))
+    lines = [_rate_row(who, rates, counts, bounds, axis, missing) for who in rates]
+    return _missing_notice(scene, rates) + value_table(heads, lines, label="Win rates")
+
+
+def _rate_row(
+    who: str,
+    rates: Mapping[str, Estimate],
+    counts: Mapping[str, Mapping[str, int]],
+    bounds: Mapping[str, Estimate],
+    axis: Axis,
+    missing: bool,
+) -> list[str]:
+    rate, own, bound = rates[who], counts[who], bounds.get(who)
+    select = {"contestant": who}
+    tied = {**select, "slot": -1}
+    span = None
+    if bound is not None and bound.low is not None and bound.high is not None and missing:
+        span = (bound.low, bound.high)
+    line = [
+        name_cell(who, select),
+        value_cell(rate, PERCENT, who=f"win rate of {who}", select=select),
+        forest_cell(rate, axis, PERCENT, f"win rate of {who}", select, bounds=span),
+        count_cell(own["wins"]),
+        count_cell(own["ties"], f"{share(own['ties'] / max(own['matches'], 1))} of verdicts", tied),
+        count_cell(own["losses"]),
+    ]
+    if missing:
+        ends = "–" if span is None else f"{number(100 * span[0], 1)}–{number(100 * span[1], 1)}"
+        line.append(f'<span class="eh-ci">{ends}</span>')
+    return line
+
+
+def _has_missing(bound: Estimate | None) -> bool:
+    return bound is not None and bound.low is not None and bound.low != bound.high
+
+
+def _missing_notice(scene: FilteredStudy, rates: Mapping[str, Estimate]) -> str:
+    """How many verdicts are missing, what they would do as ties, and what they could do at all."""
+    failed = ~scene.machines["status"].isin(list(USABLE_STATUSES)) & ~scene.machines["noise"]
+    missing = int(failed.sum())
+    if not missing:
+        return ""
+    best = next(iter(rates))
+    asked = int((~scene.machines["noise"]).sum())
+    combine, unreadable = scene.rule
+    other = win_rate(scene.machines, combine, "exclude" if unreadable == "tie" else "tie").get(best)
+    now = number(100 * (rates[best].value or 0), 1)
+    told = f"{count(missing)} of {count(asked)} verdicts are missing. "
+    if other is not None and other.value is not None:
+        word = "Left out" if unreadable == "tie" else "As ties"
+        told += f"{word}, {number(100 * other.value, 1)} instead of {now}\u202f% for {best}. "
+    bound = manski_bounds(scene.machines).get(best)
+    if bound is not None and bound.low is not None and bound.high is not None:
+        low, high = number(100 * bound.low, 1), number(100 * bound.high, 1)
+        told += f"All lost or all won: {low} to {high}\u202f%."
+    title = "Counted as ties." if unreadable == "tie" else "Left out."
+    return notice_html(
+        "warn", title, told, Action(f"Open {count(missing)}", {"status": "failures"})
+    )
+
+
+# -- by category, judge, prompt ------------------------------------------------------------------
+
+
+def default_split(scene: FilteredStudy) -> str:
+    """By category where the items have several, else by what else differs."""
+    frame = scene.machines
+    if len({str(group) for group in frame["category"].unique()} - {""}) > 1:
+        return "Category"
+    return "Judge" if frame["judge"].nunique() >= frame["prompt"].nunique() else "Prompt"
+
+
+def show_matrix(scene: FilteredStudy, by: str, voice: str) -> str:
+    """Contestants by category, judge or prompt: by the judges, by people, or the difference."""
+    column = SPLIT_COLUMNS[by]
+    if voice != "Judges":
+        heard = Raters(scene).rows
+        voters = select_rows(heard, people_mask(heard))
+        if voters.empty:
+            return NO_VOTES_HTML
+        if voice == "Difference":
+            return _difference_matrix(scene)
+        return _rate_matrix(voters, "category", "Category")
+    return _rate_matrix(scene.outcomes, column, by) if len(scene.outcomes) else NOTHING_YET_HTML
+
+
+def _rate_matrix(rows: pd.DataFrame, column: str, by: str) -> str:
+    whole = {who: rate for who, rate in win_rate(rows).items() if rate.n}
+    if not whole:
+        return NOTHING_YET_HTML
+    cells: dict[tuple[str, str], Estimate | None] = {(n, "All"): e for n, e in whole.items()}
+    for (group,), rates in win_rates_by_cell(rows, [column]).items():
+        cells |= {(who, str(group)): e for who, e in rates.items() if group and e.n}
+    return _draw_matrix(rows, list(whole), column, by, cells, wins_scale(chance_win_rate(rows)))
+
+
+def wins_scale(even: float) -> heat.ColourScale:
+    """From chance to all wins; below chance stays blank. Pairs: the scale of head-to-heads."""
+    if even == 0.5:
+        return heat.WINS_SCALE
+    ends = (f"{number(100 * even)} % even", "100 % chosen; below even stays blank")
+    return heat.ColourScale("Wins", "w", even, 1, ends)
+
+
+def _draw_matrix(
+    rows: pd.DataFrame,
+    names: list[str],
+    column: str,
+    by: str,
+    cells: Mapping[tuple[str, str], Estimate | None],
+    scale: heat.ColourScale,
+) -> str:
+    sizes = count_items_by(rows, column)
+    columns = [
+        heat.MatrixColumn("All", count(rows["item"].nunique(), "item")),
+        *(heat.MatrixColumn(group, str(n)) for group, n in sizes.items() if group),
+    ]
+    if len(columns) == 2 and column != "category":
+        columns = columns[1:]
+    total = columns[0].name == "All"
+    return heat.matrix_html(
+        names, columns, cells, scale, total=total, turns=True, keys=("contestant", by.lower())
+    )
+
+
+def _difference_matrix(scene: FilteredStudy) -> str:
+    found = judge_people_gaps(scene)
+    if not found:
+        return empty_state("No pair that people judged too.", "The difference is paired by item.")
+    rows = scene.machines
+    names = list(study_win_rates(scene)) or contestants(rows)
+    return _draw_matrix(rows, names, "category", "Category", found, GAP_SCALE)
+
+
+# -- five levels ---------------------------------------------------------------------------------
+
+
+def show_levels(scene: FilteredStudy) -> str:
+    """Stacks where verdicts have margins; nothing at all where they have not."""
+    rows = select_pairs(scene.machines)
+    strong = select_picks(rows)
+    if strong.empty or not bool((strong["margin"] > 1).any()):
+        return ""
+    baseline = study_baseline(scene)
+    found = creation_table(rows, baseline).get((), [])
+    scored = any(row.vfs.value is not None for row in found)
+    lines = [
+        LevelRow(row.model, row.counts, row.fail, row.reward, row.win_rate,
+                 row.vfs if scored else None, {"contestant": row.model})
+        for row in found
+    ]  # fmt: skip
+    against = f"against {baseline}" if baseline else "against everyone met"
+    subtitle = f"% of readable verdicts {against}, both orders; the tie is centred on the line"
+    body = level_legend() + level_table(lines, baseline or "")
+    return panel_html("Five levels", subtitle, body, how_text=HOW_LEVELS)
+
+
+HOW_LEVELS: Final = (
+    "`Reward = (100 MB + 50 B − 50 W − 100 MW) / readable`, `Win rate = (MB + B) / readable`: here "
+    "a tie is no win. Failures are left out and shown. VFS: visual factuality, 0 to 10. Reward: "
+    "item-cluster t; Win rate: Wilson at the effective n of the items."
+)
+
+
+# -- ties ----------------------------------------------------------------------------------------
+
+
+def show_ties(scene: FilteredStudy) -> str:
+    """How often each judge says tie, by prompt; nothing at all where nobody ever does."""
+    rates = load_bias(scene).each("tie_rate")
+    if not any(rate.value for rate in rates.values()):
+        return ""
+    axis = Axis()
+    heads = [
+        ColumnHead("Judge, prompt", numeric=False),
+        ColumnHead("Ties, %"),
+        ColumnHead("", axis=axis),
+    ]
+    lines = []
+    for (judge, prompt), rate in sorted(rates.items()):
+        select = {"judge": judge, "prompt": prompt, "slot": -1}
+        if rate.value is None:
+            continue  # a format that only scores
+        who = f"ties by {judge}, {prompt}"
+        lines.append(
+            [
+                name_cell(judge, select, prompt),
+                value_cell(rate, PERCENT, who=who, select=select),
+                forest_cell(rate, axis, PERCENT, who, select),
+            ]
+        )
+    return value_table(heads, lines, label="Tie rates")

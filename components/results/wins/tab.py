@@ -1,0 +1,142 @@
+"""Results, win rates: how often each contestant wins, and where. The panels and what fills them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import gradio as gr
+
+from components.filtering.filtered_study import FilteredStudy
+from components.html.format import NARROW_SPACE
+from components.html.panel import how_computed, legend_key, panel_heading, wrap
+from components.layout.widgets import ClickableHTML, PlotlyView, Switch
+from components.results.bias.computed import load_bias
+from components.results.bias.sentences import low_consistency_warning
+from components.results.view_contract import ViewParts, pick_choice
+from components.results.wins import length_panel as wins_length
+from components.results.wins import panels as wins_view
+from components.results.wins import sentences as wins_words
+
+NAME: Final = "Win rates"
+
+
+def build() -> ViewParts:
+    with gr.Column(elem_classes="eh-panel"):
+        subtitle = f"% of verdicts, ties as half; 95{NARROW_SPACE}% CI by items; grey: if verdicts are missing"
+        ClickableHTML(panel_heading("Win rate by contestant", subtitle))
+        rates = ClickableHTML(elem_id="eh-rates")
+        ClickableHTML(how_computed(HOW_WINS))
+    with gr.Row(equal_height=True, elem_classes="eh-pair"):
+        with gr.Column(elem_classes="eh-panel", scale=19):
+            with gr.Row(elem_classes="eh-panel-head"):
+                head = ClickableHTML(panel_heading("Win rate by category"))
+                by = Switch(tuple(wins_view.SPLIT_COLUMNS), "Split by")
+                voice = Switch(wins_view.RATER_CHOICES, "Whose verdicts")
+            table = ClickableHTML(elem_id="eh-rate-matrix")
+            ClickableHTML(how_computed(HOW_MATRIX))
+        with gr.Column(elem_classes="eh-panel", scale=10) as by_length:
+            ClickableHTML(
+                panel_heading("Does length decide?", f"% won by length ratio, 95{NARROW_SPACE}% CI")
+            )
+            ClickableHTML(
+                wrap('<div class="eh-row">', legend_key("dot", "judges, with fit"),
+                     legend_key("diamond", "people"), legend_key("even", "even"), "</div>")
+            )  # fmt: skip
+            length = PlotlyView(height=330, elem_id="eh-length")
+            said = ClickableHTML(elem_id="eh-length-said")
+            ClickableHTML(how_computed(HOW_LENGTH))
+    with gr.Row(equal_height=True, elem_classes="eh-pair"):
+        with gr.Column(elem_classes="eh-panel", scale=1) as held_equal:
+            subtitle = "raw, and as if both answers were equally long; describes, does not identify"
+            ClickableHTML(panel_heading("Win rate with length held equal", subtitle))
+            controlled = ClickableHTML(elem_id="eh-controlled")
+            ClickableHTML(how_computed(HOW_CONTROLLED))
+        with gr.Column(elem_classes="eh-panel", scale=1) as tied:
+            ClickableHTML(panel_heading("Ties", f"% of verdicts, 95{NARROW_SPACE}% CI by items"))
+            ties = ClickableHTML(elem_id="eh-ties")
+    levels = ClickableHTML(elem_id="eh-levels")
+    return ViewParts(
+        outputs=[
+            rates,
+            head,
+            table,
+            by_length,
+            length,
+            said,
+            held_equal,
+            controlled,
+            tied,
+            ties,
+            levels,
+        ],
+        clickable=[rates, table, controlled, ties, levels],
+        controls={"by": by, "voice": voice},
+        partial_redraws={
+            "by": ([head, table], render_matrix),
+            "voice": ([head, table], render_matrix),
+        },
+    )
+
+
+HOW_WINS: Final = (
+    "`(wins + ties/2) / readable verdicts`. Among N options a win is being chosen, so even is 1/N. "
+    "Wilson intervals at the effective n, items as clusters. The grey span behind a dot is what "
+    "the missing verdicts could make of it: all lost, all won (Manski bounds, no sampling in them)."
+)
+HOW_MATRIX: Final = (
+    "The same rate in each part. People: every vote is a verdict. Difference: judges − people, "
+    "paired by pair and item, so that both sides speak of the same cases; item-cluster t."
+)
+HOW_LENGTH: Final = (
+    "Every verdict counts for both of its answers. `logit P(win) = β · log2(its length / the "
+    "other's)`, item sandwich; the odds for twice the length are `exp(β)`. Length may be what made "
+    "an answer better: only the padded answers of the probe set tell the two apart."
+)
+HOW_CONTROLLED: Final = (
+    "`logit P(preferred) = θ + φ · tanh(Δlength / sd)`; the rate is σ(θ), length term at 0. "
+    "The minimal form of AlpacaEval 2, without its instruction difficulty; item sandwich."
+)
+
+
+def finding(scene: FilteredStudy) -> tuple[str, str]:
+    title, lead = wins_words.wins_finding(scene)
+    return title, f"{low_consistency_warning(load_bias(scene))} {lead}".strip()
+
+
+def kpis(scene: FilteredStudy) -> str:
+    return wins_words.show_kpis(scene)
+
+
+def initial_controls(scene: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, Any]:
+    """The controls as an address or a new study wants them."""
+    return {
+        "by": gr.Radio(
+            value=pick_choice(
+                wanted.get("by"), list(wins_view.SPLIT_COLUMNS), wins_view.default_split(scene)
+            )
+        ),
+        "voice": gr.Radio(value=pick_choice(wanted.get("voice"), list(wins_view.RATER_CHOICES))),
+    }
+
+
+def render(scene: FilteredStudy, by: str, voice: str) -> list[Any]:
+    """Panels about length and ties are there only where answers have lengths and judges tie."""
+    long, ties = wins_length.length_figure(scene), wins_view.show_ties(scene)
+    return [
+        wins_view.show_win_rates(scene), *render_matrix(scene, by, voice),
+        gr.Column(visible=long is not None), long, wins_length.show_length_sentence(scene),
+        gr.Column(visible=long is not None), wins_length.show_length_controlled(scene),
+        gr.Column(visible=bool(ties)), ties, wins_view.show_levels(scene),
+    ]  # fmt: skip
+
+
+def render_matrix(scene: FilteredStudy, by: str, voice: str) -> list[Any]:
+    what = "Judges − people" if voice == "Difference" else "Win rate"
+    of = "" if voice == "Judges" else " by people" if voice == "People" else ""
+    split = by.lower() if voice == "Judges" else "category"
+    subtitle = f"%; 95{NARROW_SPACE}% CI; below even is blank"
+    if voice == "Difference":
+        subtitle = f"points, on the pairs both judged; 95{NARROW_SPACE}% CI"
+    head = panel_heading(f"{what}{of} by {split}", subtitle)
+    return [head, wins_view.show_matrix(scene, by, voice)]

@@ -1,0 +1,249 @@
+"""What the Run tab shows, and what its buttons do: plain functions, and one object that knows the
+store and the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
+
+import gradio as gr
+
+from components.html.format import escape
+from components.layout.header import show_run_pill
+from components.run.live_figures import LiveStudies
+from components.run.notices import (
+    key_notice,
+    read_click,
+    show_failures,
+    show_notices,
+    show_store_notices,
+)
+from components.run.past_runs import show_run, show_runs
+from components.run.run_facts import RunFacts, called_judges, load_run_facts
+from components.run.status_html import (
+    REPLY_SCOPES,
+    retry_button_text,
+    show_finding,
+    show_kpis,
+    show_progress,
+    show_replies,
+    start_button_text,
+)
+from judges.engine.engine import Engine
+from judges.engine.run import Run
+from judges.engine.run_state import RunSettings
+from judges.judge_errors import KeyRefused, PlanError
+from judges.models.embedded import EmbeddedUnavailable
+from judges.models.weights import WeightsMissing
+from judges.operations.check_judge import check_judge
+from judges.planning.plan import load_stored_plan
+from judges.security.key_consents import Pair
+from judges.security.typed_keys import TypedKey, TypedKeys, keys_for
+from studies.domain import RETRYABLE_STATUSES
+from studies.errors import EvenhandError
+from studies.store.store import Store
+
+RETRY_SETTINGS: Final = RunSettings(retry_statuses=frozenset(RETRYABLE_STATUSES))
+
+
+class RunActions:
+    """What the tab shows, and what its buttons do; every click answers with a new look."""
+
+    def __init__(self, store: Store, engine: Engine, live: LiveStudies) -> None:
+        self._store, self._engine, self._live = store, engine, live
+
+    def __call__(self, name: str, which: str) -> list[Any]:
+        shown = render(self._store, self._engine, self._live, name, which)
+        return [*shown, show_study_pill(self._engine, name)]
+
+    def tick(self, name: str, which: str) -> list[Any]:
+        """A look by the clock, which alone may stop the clock."""
+        shown = self(name, which)
+        if not name or isinstance(shown[0], gr.Timer) or self._engine.active_run(name) is not None:
+            return shown
+        return [gr.Timer(active=False), *shown[1:]]
+
+    def runs(self, name: str, scope: str, opened: str) -> list[Any]:
+        if not name:
+            return ["", ""]
+        return [
+            show_runs(self._store, name, scope, opened),
+            show_run(self._store, opened, name),
+        ]
+
+    def start(self, name: str, which: str) -> list[Any]:
+        start_run(self._store, self._engine, name)
+        return self(name, which)
+
+    def retry(self, name: str, which: str) -> list[Any]:
+        start_run(self._store, self._engine, name, settings=RETRY_SETTINGS)
+        return self(name, which)
+
+    def pause(self, name: str, which: str) -> list[Any]:
+        run = self._engine.active_run(name)
+        if run is not None:
+            (partial(resume, run) if run.state == "paused" else run.pause)()
+        return self(name, which)
+
+    def stop(self, name: str, which: str) -> list[Any]:
+        run = self._engine.active_run(name)
+        if run is not None:
+            run.stop()
+            run.wait(2)
+        return self(name, which)
+
+    def run_notice_action(self, name: str, which: str, event: gr.EventData) -> list[Any]:
+        """The one action of a notice."""
+        asked = read_click(event._data)
+        do: dict[str, Callable[[], object]] = {
+            "start": lambda: start_run(self._store, self._engine, name),
+            "allow": lambda: self._allow(asked.get("variable"), asked.get("origin")),
+            "go": lambda: self._control_run(name, resume),
+            "raise": lambda: self._raise_budget(name, asked.get("budget")),
+            "leave_out": lambda: self._control_run(
+                name, lambda run: run.leave_out(str(asked.get("judge")))
+            ),
+            "at_most": lambda: self._control_run(
+                name,
+                lambda run: run.limit_in_flight(
+                    str(asked.get("judge")), _parse_calls(asked.get("calls"))
+                ),
+            ),
+        }
+        do.get(str(asked.get("do")), lambda: None)()
+        return self(name, which)
+
+    def _control_run(self, name: str, act: Callable[[Run], None]) -> None:
+        run = self._engine.active_run(name)
+        if run is not None:
+            act(run)
+
+    def _raise_budget(self, name: str, budget: object) -> None:
+        if isinstance(budget, (int, float)) and budget > 0:
+            start_run(self._store, self._engine, name, budget=float(budget))
+
+    def test_key_and_start(self, name: str, which: str, key: str, origin: str) -> list[Any]:
+        """Test the key with one ask of each judge that needs it, then run.
+
+        `origin`: the host the page named beside the box; the key goes to no other.
+        """
+        known = load_run_facts(self._store, self._engine, self._live.quotes, name)
+        typed = dict.fromkeys(known.judges_without_key, TypedKey(key, origin))
+        if not key.strip():
+            gr.Warning("Paste a key first.")
+        elif not (refused := find_key_refusal(self._store, name, typed)):
+            start_run(self._store, self._engine, name, typed)
+        else:
+            gr.Warning(escape(refused))
+        return [*self(name, which), ""]
+
+    def _allow(self, variable: object, origin: object) -> None:
+        try:
+            consents = self._engine.consents(self._store)
+            consents.allow(Pair(str(variable), str(origin)))
+        except (PlanError, OSError) as error:
+            gr.Warning(escape(error))
+
+
+def resume(run: Run) -> None:
+    """Ask on; while all places are taken, say so and leave the run paused."""
+    try:
+        run.resume()
+    except PlanError as error:
+        gr.Warning(escape(error), title="Still paused", duration=None)
+
+
+def _parse_calls(value: object) -> int:
+    return max(1, value) if isinstance(value, int) else 1
+
+
+def find_key_refusal(store: Store, name: str, typed: TypedKeys) -> str:
+    """Empty if every judge answers with its key, else what the first one said."""
+    plan = load_stored_plan(store, name)
+    try:
+        keys = keys_for(called_judges(plan.study), typed)
+    except KeyRefused as error:
+        return str(error)
+    for judge in plan.study.judges:
+        if judge.name in keys:
+            checked = check_judge(plan, judge, keys)
+            if checked.read.status == "error":
+                return f"{judge.name}: {checked.read.detail}"
+    return ""
+
+
+def start_run(
+    store: Store,
+    engine: Engine,
+    name: str,
+    typed: TypedKeys | None = None,
+    *,
+    settings: RunSettings | None = None,
+    budget: float | None = None,
+) -> Run:
+    """Asks what is missing of a stored study; a run that is on is returned as it is.
+
+    `budget`: dollars for the whole study that hold for this run only.
+    """
+    running = engine.active_run(name)
+    if running is not None:
+        return running
+    try:
+        plan = load_stored_plan(store, name)
+        if budget is not None:
+            plan = replace(plan, study=replace(plan.study, budget_usd=budget))
+        keys = keys_for(called_judges(plan.study), typed or {})
+        return engine.start(plan, store, keys=keys, settings=settings)
+    except (EvenhandError, EmbeddedUnavailable, WeightsMissing, PlanError) as error:
+        raise gr.Error(escape(error), title="This study cannot be run", duration=None) from None
+
+
+def show_study_pill(engine: Engine, name: str) -> str:
+    """The pill in the header, while a run of this study is on."""
+    run = engine.latest_run(name)
+    return "" if run is None else show_run_pill(run.snapshot())
+
+
+def render(
+    store: Store, engine: Engine, live: LiveStudies, name: str, which: str = REPLY_SCOPES[0]
+) -> list[Any]:
+    """The tab for a study: its live run, its last run, or what a run would ask.
+
+    It starts the clock and never stops it: a look that began before a run did may reach the page
+    after the click that started it, and would leave the page without a clock.
+    """
+    if not name:
+        return [gr.skip()] * 19
+    now = load_run_facts(store, engine, live.quotes, name)
+    picture = live.for_study(name).figures()
+    return [
+        gr.Timer(active=True) if now.running else gr.skip(),
+        f"{now.snapshot.id} {now.snapshot.state}" if now.snapshot else "",
+        show_finding(now),
+        *show_buttons(now),
+        show_store_notices(store) + show_notices(now),
+        gr.Column(visible=len(now.key_origins) == 1),
+        key_notice(now) if now.judges_without_key else "",
+        now.key_origins[0] if len(now.key_origins) == 1 else "",
+        gr.Button(f"Test and {start_button_text(now.missing).lower()}"),
+        show_progress(now),
+        show_kpis(now, picture),
+        show_failures(store, now),
+        picture.share_figure,
+        picture.elo_figure,
+        picture.wins_figure,
+        show_replies(store, name, which),
+    ]
+
+
+def show_buttons(now: RunFacts) -> list[gr.Button]:
+    """Run, Retry, Pause, Stop: only what makes sense, each with its price."""
+    idle = not now.running and not now.recorded and now.owned
+    return [
+        gr.Button(start_button_text(now.missing), visible=idle and now.pending > 0),
+        gr.Button(retry_button_text(now.failed), visible=idle and now.offers_retry),
+        gr.Button("Resume" if now.paused else "Pause", visible=now.running and now.owned),
+        gr.Button(visible=now.running and now.owned),
+    ]

@@ -1,0 +1,212 @@
+"""The live view: rows since a cursor, then metrics, then figures; one view for all who look."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from components.charts.figure_parts import empty_figure
+from components.charts.figures import (
+    Figure,
+    SharePoint,
+    elo_curve_figure,
+    live_share_figure,
+    win_rate_figure,
+)
+from components.run.run_facts import QuoteCache
+from metrics.estimation import row_selection
+from metrics.position.position_measures import first_share, slot_shares
+from metrics.ratings.online_elo import EloState, advance_elo
+from metrics.win_rates.win_rates import win_rate
+from studies.domain import Estimate
+from studies.frames.frame import frame_from_rows
+from studies.store.lru_cache import LruCache
+from studies.store.store import Store
+
+MAX_SHARE_POINTS: Final = 120
+
+
+@dataclass(frozen=True, slots=True)
+class LiveFigures:
+    """What the Run tab shows at one moment; `rows` tells whether anything is new."""
+
+    rows: int
+    share: Estimate
+    options: int
+    """Answers shown at once: even is one in so many."""
+    share_figure: Figure | None
+    elo_figure: Figure | None
+    wins_figure: Figure | None
+
+
+MAX_LIVE_STUDIES: Final = 32
+"""Studies that are followed at a time; one that comes back begins again from its first row."""
+MAX_FOLLOWED_ASKS: Final = 300_000
+"""Asks of a study that is followed from its first verdict on; of a larger one the live view shows
+what arrives from now on, and the results show the rest."""
+
+
+@dataclass(slots=True)
+class LiveStudy:
+    """Grows with the rows that arrive; nothing is read or counted twice."""
+
+    store: Store
+    study: str
+    cursor: int = 0
+    frame: pd.DataFrame | None = None
+    elo: EloState = field(default_factory=EloState)
+    _battles: list[int] = field(default_factory=list)
+    _curves: dict[str, list[float]] = field(default_factory=dict)
+    _points: list[SharePoint] = field(default_factory=list)
+    _plan_places: set[int] = field(default_factory=set)
+    """Places in the plan that have a verdict here."""
+    _has_judges: bool = False
+    """A judge has spoken: people's votes are held against it, not counted with it."""
+    _start: int = 0
+    """The cursor at which the view began."""
+    _figures: LiveFigures | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self._start = self.cursor
+
+    def figures(self) -> LiveFigures:
+        """The figures of now; the same object as before if no judgement has come since."""
+        with self._lock:
+            if self._read_new_rows() or self._figures is None:
+                self._figures = self._draw_figures()
+            return self._figures
+
+    def _read_new_rows(self) -> bool:
+        rows = self.store.frame_rows(self.study, since=self.cursor)
+        if not rows:
+            return False
+        if any(row[0] in self._plan_places for row in rows):
+            self._reset()  # asked again or read again: the earlier verdict no longer counts
+            rows = self.store.frame_rows(self.study, since=self.cursor)
+        new = self._counted_rows(self._read(rows))
+        if new.empty:
+            return False
+        first = self.frame is None
+        self.frame = new if self.frame is None else _concat_frames(self.frame, new)
+        self._advance(new)
+        self._add_share_points(first)
+        return True
+
+    def _read(self, rows: list[tuple[Any, ...]]) -> pd.DataFrame:
+        self._plan_places.update(row[0] for row in rows)
+        rows.sort(key=lambda row: row[-1])  # as they arrived
+        self.cursor = int(rows[-1][-1])
+        return frame_from_rows(rows, self.store.item_facts(self.study), study=self.study)
+
+    def _counted_rows(self, new: pd.DataFrame) -> pd.DataFrame:
+        """The judges' rows, or the people's while no judge has spoken: as the results count."""
+        human = row_selection.people_mask(new)
+        if not self._has_judges and not human.all():
+            self._has_judges = True
+            if self.frame is not None:  # votes were counted until now
+                self._reset()
+                return self._counted_rows(
+                    self._read(self.store.frame_rows(self.study, since=self._start))
+                )
+        return row_selection.select_rows(new, ~human) if self._has_judges else new
+
+    def _reset(self) -> None:
+        self.cursor, self.frame, self.elo = self._start, None, EloState()
+        self._battles, self._curves, self._points = [], {}, []
+        self._plan_places = set()
+
+    def _advance(self, new: pd.DataFrame) -> None:
+        pairs = new[new["options"] == 2]
+        if pairs.empty:
+            return
+        before = self.elo.battles
+        self.elo, curve = advance_elo(self.elo, pairs)
+        for name in curve.names:
+            line = self._curves.setdefault(name, [1000.0] * len(self._battles))
+            line.extend(float(value) for value in curve.of(name)[1:])
+        self._battles.extend(range(before + 1, self.elo.battles + 1))
+
+    def _add_share_points(self, first: bool) -> None:
+        """A point for now; on first sight also those that would have been drawn on the way here."""
+        assert self.frame is not None
+        n = len(self.frame)
+        steps = np.unique(np.linspace(8, n, 40, dtype=int)) if first and n > 8 else [n]
+        for step in steps:
+            estimate = _first_slot_share(self.frame.iloc[:step])
+            if estimate.value is not None:
+                self._points.append(
+                    SharePoint(estimate.n, estimate.value, estimate.low, estimate.high)
+                )
+        if len(self._points) > MAX_SHARE_POINTS:
+            del self._points[1:-1:2]
+
+    def _draw_figures(self) -> LiveFigures:
+        if self.frame is None:
+            none = empty_figure("It moves while judges answer.", 250)
+            return LiveFigures(0, Estimate(None, note="nothing asked yet"), 2, none, none, none)
+        options = int(self.frame["options"].max())
+        share = _first_slot_share(self.frame)
+        figure = live_share_figure(self._points, even=1 / options) if self._points else None
+        elo = elo_curve_figure(
+            [0, *self._battles],
+            {name: [1000.0, *line] for name, line in self._curves.items()},
+            height=250,
+            revision="live-elo",
+        )
+        rates = {name: e for name, e in win_rate(self.frame).items() if e.n}
+        return LiveFigures(
+            len(self.frame),
+            share,
+            options,
+            figure,
+            elo if self._curves else empty_figure("Elo needs pairs of answers.", 250),
+            win_rate_figure(rates, height=250)
+            if rates
+            else empty_figure("No readable verdict yet.", 250),
+        )
+
+
+class LiveStudies:
+    """The views that are open: kept by the page's server, not by a visitor's session."""
+
+    def __init__(self, store: Store) -> None:
+        self.quotes = QuoteCache(store)
+        self._store = store
+        self._views: LruCache[str, tuple[str, LiveStudy]] = LruCache(MAX_LIVE_STUDIES)
+        self._lock = threading.Lock()
+
+    def for_study(self, study: str) -> LiveStudy:
+        """A study whose plan changed begins a new view."""
+        version = self._store.plan_sha(study)
+        with self._lock:
+            known = self._views.get(study)
+            if known is None or known[0] != version:
+                view = LiveStudy(self._store, study, _start_cursor(self._store, study))
+                known = self._views.put(study, (version, view))
+            return known[1]
+
+
+def _first_slot_share(frame: pd.DataFrame) -> Estimate:
+    options = int(frame["options"].max())
+    return first_share(frame) if options == 2 else slot_shares(frame, options)[0]
+
+
+def _concat_frames(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
+    """One frame of both, with the categories of both."""
+    for column in old.columns.intersection(new.columns):
+        if isinstance(old[column].dtype, pd.CategoricalDtype):
+            union = pd.api.types.union_categoricals([old[column], new[column]]).categories
+            old[column] = old[column].cat.set_categories(union)
+            new[column] = new[column].cat.set_categories(union)
+    return pd.concat([old, new], ignore_index=True)
+
+
+def _start_cursor(store: Store, study: str) -> int:
+    """The cursor from which a study is followed."""
+    whole = store.counts(study, recorded=True)["planned"]
+    return store.version(study)[1] if whole > MAX_FOLLOWED_ASKS else 0

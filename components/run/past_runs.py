@@ -1,0 +1,192 @@
+"""Runs that are over, interrupted or under way elsewhere: a list, and one of them opened."""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+from components.html.format import DASH, count, dollars, duration, escape
+from components.html.panel import (
+    Action,
+    button_html,
+    empty_state,
+    notice_html,
+    panel_heading,
+    status_badge,
+    wrap,
+)
+from components.run.notices import failure_row
+from judges.engine.run_costs import (
+    AttemptTotals,
+    RunSpending,
+    attempt_totals_of_run,
+    failures_of_run,
+    spending_by_owner,
+)
+from studies.domain import STATUSES
+from studies.store.store import PastRun, Store
+
+SCOPES: Final = ("This study", "All studies")
+MAX_LISTED_RUNS: Final = 20
+_STATE_BADGES: Final = {
+    "done": ("s-ok", "\u2713"),
+    "running": ("s-extracted", "\u25b8"),
+    "paused": ("s-unreadable", "\u2016"),
+    "stopped": ("s-truncated", "\u25a0"),
+    "interrupted": ("s-unreadable", "\u21af"),
+    "failed": ("s-error", "!"),
+}
+"""A run's state: the colour of a badge, and a glyph, never colour alone."""
+
+
+def state_badge(state: str) -> str:
+    kind, glyph = _STATE_BADGES.get(state, ("s-unreadable", "?"))
+    return f'<span class="eh-badge {kind}"><i>{glyph}</i>{escape(state)}</span>'
+
+
+def show_runs(store: Store, name: str, scope: str, opened: str = "") -> str:
+    """Newest first."""
+    runs = store.runs(name if scope == SCOPES[0] else None)
+    if not runs:
+        return empty_state("No runs yet.", "Every run is kept here, with what it asked and cost.")
+    shown = runs[:MAX_LISTED_RUNS]
+    spent = spending_by_owner(store, [run.owner for run in shown])
+    rows = [
+        _run_row(run, spent.get(run.owner), with_study=scope != SCOPES[0], opened=run.id == opened)
+        for run in shown
+    ]
+    more = f"{count(len(runs) - MAX_LISTED_RUNS)} older ones" if len(runs) > MAX_LISTED_RUNS else ""
+    tail = f'<p class="eh-small eh-mute">{more}</p>' if more else ""
+    return wrap(f'<div class="eh-runs">{"".join(rows)}</div>{tail}')
+
+
+def _run_row(run: PastRun, spent: RunSpending | None, *, with_study: bool, opened: bool) -> str:
+    calls = (
+        "no call" if spent is None else f"{count(spent.calls, 'call')}, {_cost_text(spent, run)}"
+    )
+    if run.state == "running":  # the list is not drawn anew while it counts
+        calls = "under way"
+    who = f'<b class="who">{escape(run.study)}</b>' if with_study else ""
+    click = Action("Close" if opened else "Open", {"close": 1} if opened else {"run": run.id})
+    mark = ' aria-current="true"' if opened else ""
+    return (
+        f'<div class="r"{mark}><span>{state_badge(run.state)}</span>'
+        f'<span class="when">{_run_time(run)}</span><span class="calls">{calls}</span>'
+        f'<p title="{escape(run.reason)}">{who}{escape(run.reason)}</p>'
+        f'<span class="op">{button_html(click, small=True)}</span></div>'
+    )
+
+
+def _run_time(run: PastRun) -> str:
+    started = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.started))
+    if run.ended is None:
+        return started
+    return f'{started} <span class="eh-mute">{duration(run.ended - run.started)}</span>'
+
+
+def _cost_text(spent: RunSpending, run: PastRun) -> str:
+    """What is known; a call without a price is counted, never free."""
+    if run.state in ("running", "paused"):  # what is in flight has not told yet
+        return f"{dollars(spent.cost)} so far" if spent.cost else "so far"
+    if spent.unknown == spent.calls:
+        return "price unknown"
+    told = dollars(spent.cost)
+    return f"{told} and {count(spent.unknown)} untold" if spent.unknown else told
+
+
+def find_past_run(store: Store, run_id: str) -> PastRun | None:
+    return next((run for run in store.runs() if run.id == run_id), None)
+
+
+def show_run(store: Store, run_id: str, study: str) -> str:
+    """One run, whatever became of it: its state and reason, its calls by how they ended, its
+    failures. `study` is the one in view: Inspect can only open judgements of that one."""
+    if not run_id:
+        return ""
+    run = find_past_run(store, run_id)
+    if run is None:
+        return notice_html("warn", "No such run.", "It may have been in another store.")
+    mine = attempt_totals_of_run(store, run.owner, run.study)
+    title = f"Run of {time.strftime('%Y-%m-%d %H:%M', time.localtime(run.started))}"
+    parts = [
+        panel_heading(title, f"{run.study}: {_run_totals(run, mine)}"),
+        _reason_notice(run, study),
+    ]
+    parts.append(_calls_by_judge(mine, run))
+    parts.append(_open_failures(store, run, study))
+    return wrap(f'<div class="eh-run-open">{"".join(parts)}</div>')
+
+
+def _run_totals(run: PastRun, mine: list[AttemptTotals]) -> str:
+    calls = sum(account.calls for account in mine)
+    cost = RunSpending(calls, sum(a.cost for a in mine), sum(a.unknown for a in mine))
+    took = duration(run.ended - run.started) if run.ended is not None else "no end noted"
+    return f"{run.state}, {took}, {count(calls, 'call')}" + (
+        f", {_cost_text(cost, run)}" if calls else ""
+    )
+
+
+def _reason_notice(run: PastRun, study: str) -> str:
+    kind = {"failed": "bad", "interrupted": "warn"}.get(run.state, "calm")
+    title = f"{run.state.capitalize()}."
+    go = None if run.study == study else Action("Go to this study", {"study": run.study})
+    next_step = {
+        "interrupted": "The next run asks what is missing.",
+        "stopped": "The next run asks what is missing.",
+        "failed": "What was answered is kept; the next run asks what is missing.",
+        "done": "Every ask has an outcome.",
+    }.get(run.state, "It can be steered from its study, in the process that runs it.")
+    text = ". ".join(part.rstrip(".") for part in (run.reason, next_step) if part) + "."
+    return notice_html(kind, title, text, go)  # type: ignore[arg-type]
+
+
+def _calls_by_judge(mine: list[AttemptTotals], run: PastRun) -> str:
+    if not mine:
+        return wrap('<p class="eh-small eh-mute">It made no call.</p>')
+    rows = []
+    for judge in dict.fromkeys(account.judge for account in mine):
+        own = [account for account in mine if account.judge == judge]
+        whole = RunSpending(
+            *(sum(getattr(a, f) for a in own) for f in ("calls", "cost", "unknown"))
+        )
+        tokens = sum(a.prompt_tokens for a in own), sum(a.completion_tokens for a in own)
+        rows.append(
+            f"<tr><td>{escape(judge) or DASH}</td><td>{''.join(_outcome_badge(a) for a in own)}</td>"
+            f'<td class="num">{count(tokens[0])} in, {count(tokens[1])} out</td>'
+            f'<td class="num">{_cost_text(whole, run)}</td></tr>'
+        )
+    head = (
+        '<tr><th>Judge</th><th>Calls, by how they ended</th><th class="num">Tokens</th>'
+        '<th class="num">Dollars</th></tr>'
+    )
+    return wrap(
+        f'<div class="eh-tbl-box eh-scroll"><table class="eh-tbl dense"><thead>{head}</thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _outcome_badge(account: AttemptTotals) -> str:
+    if account.outcome in STATUSES:
+        return status_badge(account.outcome, account.calls)  # type: ignore[arg-type]
+    words = "without an outcome" if account.outcome == "unknown" else account.outcome
+    return (
+        f'<span class="eh-badge s-truncated">{escape(words)} <b>{count(account.calls)}</b></span>'
+    )
+
+
+def _open_failures(store: Store, run: PastRun, study: str) -> str:
+    failed = failures_of_run(store, run.owner)
+    if not failed:
+        return ""
+    rows = "".join(
+        failure_row(
+            kind.status,  # type: ignore[arg-type]
+            kind.asks,
+            store.judgement(run.study, kind.key),
+            opens=run.study == study,
+            all_too=False,
+        )
+        for kind in failed
+    )
+    head = '<h3 class="eh-kinds-head">Its failures that still stand</h3>'
+    return wrap(f'{head}<div class="eh-kinds">{rows}</div>')

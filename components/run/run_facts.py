@@ -1,0 +1,174 @@
+"""What the Run tab needs to know about a study: its run, its counts, its money, what is left."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from judges.engine.engine import Engine
+from judges.engine.pending_asks import CostQuote, quote_cost
+from judges.engine.run import Run, RunSnapshot
+from judges.engine.run_costs import study_spending
+from judges.security.key_consents import Pair, origin_of
+from judges.security.key_store import EXPIRED_MESSAGE
+from studies.domain import RETRYABLE_STATUSES, JudgeSpec
+from studies.errors import EvenhandError
+from studies.spec.study import Study
+from studies.store.lru_cache import LruCache
+from studies.store.run_journal import list_maybe_paid_twice
+from studies.store.store import PastRun, Store
+
+ERROR_STATUSES: Final = frozenset({"error"})
+"""An error satisfies no run: asking what is missing asks these too."""
+KEY_REFUSED_REASON: Final = "refused the API key"
+KEY_REASONS: Final = (KEY_REFUSED_REASON, EXPIRED_MESSAGE)
+"""Reasons of a run that ended because a key has to be typed again."""
+NO_ASKS: Final = CostQuote(0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """One study at one moment."""
+
+    name: str
+    counts: Mapping[str, int]
+    snapshot: RunSnapshot | None
+    """Of the run of this process, on or ended."""
+    running: bool
+    last: PastRun | None
+    """The newest run in the store, while none is on."""
+    spent: float
+    """Dollars of the study, this run included."""
+    budget: float | None
+    maybe_paid_twice: int
+    """Calls that may have been paid twice."""
+    missing: CostQuote = NO_ASKS
+    """What Run would ask, while none is on."""
+    failed: CostQuote = NO_ASKS
+    """What Retry would ask."""
+    judges_without_key: tuple[str, ...] = ()
+    """Judges that need a key which is not here."""
+    key_origins: tuple[str, ...] = ()
+    """The hosts of those judges."""
+    unconfirmed: tuple[Pair, ...] = ()
+    """Variables the study would send to hosts the user has not allowed."""
+    owned: bool = True
+    """Whoever looks may also run and steer it."""
+
+    @property
+    def planned(self) -> int:
+        return self.counts.get("planned", 0)
+
+    @property
+    def done(self) -> int:
+        return self.planned - self.counts.get("pending", 0)
+
+    @property
+    def recorded(self) -> bool:
+        return bool(self.counts.get("recorded"))
+
+    @property
+    def paused(self) -> bool:
+        return self.snapshot is not None and self.snapshot.state == "paused"
+
+    @property
+    def pending(self) -> int:
+        return self.counts.get("pending", 0)
+
+    @property
+    def offers_retry(self) -> bool:
+        """Run asks errors too: while something is missing, Retry must offer more than those."""
+        return self.failed.asks > (self.counts.get("error", 0) if self.pending else 0)
+
+
+class QuoteCache:
+    """Prices of what is left, computed once for each state of a study."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._known: LruCache[str, tuple[tuple[str, int], CostQuote, CostQuote]] = LruCache(256)
+
+    def for_study(self, study: str) -> tuple[CostQuote, CostQuote]:
+        """What is missing, and what failed in a way that asking again may help."""
+        version = self._store.version(study)
+        known = self._known.get(study)
+        if known is None or known[0] != version:
+            missing, failed = (
+                self._quote(study, ERROR_STATUSES),
+                self._quote(study, RETRYABLE_STATUSES, False),
+            )
+            known = self._known.put(study, (version, missing, failed))
+        return known[1], known[2]
+
+    def _quote(self, study: str, again: Collection[str], new: bool = True) -> CostQuote:
+        try:
+            return quote_cost(self._store, study, again, pending=new)
+        except EvenhandError:  # a prompt or an item is gone: Run will say which
+            left = self._store.counts(study)
+            asks = sum(left.get(status, 0) for status in again) + new * left.get("pending", 0)
+            return CostQuote(asks, None)
+
+
+def load_run_facts(store: Store, engine: Engine, quotes: QuoteCache, name: str) -> RunFacts:
+    """While a run is on, from its snapshot alone: a look twice a second must not scan the plan."""
+    run = engine.latest_run(name)
+    snapshot = run.snapshot() if run else None
+    if run is not None and snapshot is not None and not run.finished.is_set():
+        return replace(_live_run_facts(run, snapshot), owned=store.owns(name))
+    study, mine = store.study(name), store.owns(name)
+    missing, failed = quotes.for_study(name)
+    last = next(iter(store.runs(name)), None)
+    asks = bool(missing.asks or failed.asks) and mine
+    keyless = _judges_without_key(called_judges(study), last) if missing.asks and mine else []
+    return RunFacts(
+        name=name,
+        counts=store.counts(name, recorded=True),
+        snapshot=snapshot,
+        running=False,
+        last=last,
+        spent=study_spending(store, name),
+        budget=study.budget_usd,
+        maybe_paid_twice=len(list_maybe_paid_twice(store, name)),
+        missing=missing,
+        failed=failed,
+        judges_without_key=tuple(judge.name for judge in keyless),
+        key_origins=tuple(dict.fromkeys(origin_of(judge.endpoint) for judge in keyless)),
+        unconfirmed=engine.consents(store).missing(called_judges(study)) if asks else (),
+        owned=mine,
+    )
+
+
+def _live_run_facts(run: Run, snapshot: RunSnapshot) -> RunFacts:
+    return RunFacts(
+        name=run.plan.study.name,
+        counts=snapshot.counts,
+        snapshot=snapshot,
+        running=True,
+        last=None,
+        spent=snapshot.spent_before + snapshot.spent,
+        budget=snapshot.budget,
+        maybe_paid_twice=snapshot.possibly_paid_twice,
+    )
+
+
+def called_judges(study: Study) -> list[JudgeSpec]:
+    """The judges a run may call: those of the study, and one that only extracts."""
+    names = {judge.name for judge in study.judges}
+    extra = study.extraction
+    return [*study.judges, *([extra] if extra and extra.name not in names else [])]
+
+
+def _judges_without_key(judges: list[JudgeSpec], last: PastRun | None) -> list[JudgeSpec]:
+    """Keys live in memory: after a restart they are gone."""
+    refused = last is not None and any(words in last.reason for words in KEY_REASONS)
+    return [
+        judge
+        for judge in judges
+        if judge.kind == "endpoint"
+        and (
+            (judge.api_key_env and not os.environ.get(judge.api_key_env))
+            or (refused and last is not None and f"{judge.name}:" in last.reason)
+        )
+    ]

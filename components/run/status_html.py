@@ -1,0 +1,247 @@
+"""What the Run tab says about a study: the finding, the bar, the numbers, the last replies."""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+from components.html.format import NARROW_SPACE, count, dollars, duration, escape, interval, share
+from components.html.panel import (
+    Kpi,
+    ReplyRow,
+    finding_html,
+    kpi_strip,
+    last_replies_html,
+    progress_bar,
+    wrap,
+)
+from components.run.live_figures import MAX_FOLLOWED_ASKS, LiveFigures
+from components.run.run_facts import RunFacts
+from judges.engine.pending_asks import CostQuote
+from judges.engine.run import RunSnapshot
+from studies.domain import STATUSES, USABLE_STATUSES
+from studies.store.store import Store
+
+REPLY_SCOPES: Final = ("All", "Failures only")
+
+
+def start_button_text(left: CostQuote) -> str:
+    """A button names its price."""
+    return f"Run {count(left.asks, 'ask')}, {dollars(left.dollars)}"
+
+
+def retry_button_text(failed: CostQuote) -> str:
+    return f"Ask the {count(failed.asks)} that failed again, {dollars(failed.dollars)}"
+
+
+def show_finding(facts: RunFacts) -> str:
+    if facts.recorded:
+        return finding_html(facts.name, "Recorded: nothing to ask. Results shows what it holds.")
+    title = f"{facts.name}: {count(facts.done)} of {count(facts.planned)} asked"
+    if facts.running and (seconds := _longest_wait(facts.snapshot)):
+        title += f", waiting for {duration(max(1, round(seconds)))}"
+    return finding_html(title, _finding_text(facts))
+
+
+def _longest_wait(snapshot: RunSnapshot | None) -> float:
+    waits = snapshot.waits if snapshot and snapshot.state == "running" else ()
+    return max((wait.seconds for wait in waits), default=0.0)
+
+
+def _finding_text(facts: RunFacts) -> str:
+    if facts.paused:
+        return f"Paused: no new call. Answers in flight are still stored.{_pause_limit(facts)}"
+    if facts.running:
+        if _longest_wait(facts.snapshot):
+            return "The endpoint asked us to slow down. Nothing is lost, nothing is asked twice."
+        return "It goes on if you close this page."
+    if facts.missing.asks:
+        return "Only what is missing is asked."
+    return "All asked. A second run makes no call."
+
+
+def _pause_limit(facts: RunFacts) -> str:
+    """Where others wait for a place, a pause does not last for ever."""
+    longest = facts.snapshot.longest_pause if facts.snapshot else None
+    if longest is None:
+        return ""
+    return f" A run paused for {duration(longest)} is stopped; its answers stay."
+
+
+def show_progress(facts: RunFacts) -> str:
+    """Ink for evidence, a colour for what is not, hatched for what waits to go again."""
+    snapshot, counts = facts.snapshot, facts.counts
+    waiting = sum(wait.asks for wait in snapshot.waits) if snapshot and facts.running else 0
+    by_status = {status: counts[status] for status in STATUSES if counts.get(status)}
+    bar = progress_bar(by_status, facts.planned, waiting=waiting)
+    return bar + _wait_reasons(snapshot if facts.running else None)
+
+
+def _wait_reasons(snapshot: RunSnapshot | None) -> str:
+    """Why it waits, in a line that is always there: nothing moves when it comes and goes."""
+    if snapshot is None:
+        return ""
+    told = "; ".join(snapshot.waiting) or (
+        "no limit reached, nothing to retry" if snapshot.rate else "starting"
+    )
+    if snapshot.state == "paused":
+        told = snapshot.reason or "paused by you"
+    return wrap(f'<p class="eh-small eh-mute eh-reasons">{escape(told)}</p>')
+
+
+def show_kpis(facts: RunFacts, picture: LiveFigures) -> str:
+    numbers = [_rate_kpi(facts), _time_left_kpi(facts), _spent_kpi(facts), _unusable_kpi(facts)]
+    return kpi_strip([*numbers, _first_slot_kpi(facts, picture)]) + _large_study_note(facts)
+
+
+def _large_study_note(facts: RunFacts) -> str:
+    """A study too large to be followed from its first verdict says what its charts leave out."""
+    if facts.planned <= MAX_FOLLOWED_ASKS:
+        return ""
+    told = (
+        f"A study of {count(facts.planned)} verdicts, too many to draw here: see Results."
+        if facts.recorded
+        else f"A study of {count(facts.planned)} asks: the first-slot share and the charts here "
+        "count only what has come since this tab was first opened on it. Results counts everything."
+    )
+    return wrap(f'<p class="eh-small eh-mute">{escape(told)}</p>')
+
+
+def _rate_kpi(facts: RunFacts) -> Kpi:
+    snapshot = facts.snapshot
+    if snapshot is None or not facts.running:
+        return Kpi("Rate", "–", note="no run is on")
+    waiting = sum(wait.asks for wait in snapshot.waits)
+    note = f"{count(snapshot.in_flight)} at once"
+    note += f"; {count(waiting)} waiting to go again" if waiting else ""
+    if not snapshot.rate:
+        return Kpi("Rate", "–", note=note if snapshot.state == "running" else snapshot.state)
+    per_second = snapshot.rate >= 1
+    value = snapshot.rate if per_second else 60 * snapshot.rate
+    return Kpi("Rate", f"{value:.1f}", "asks/s" if per_second else "asks/min", note)
+
+
+def _time_left_kpi(facts: RunFacts) -> Kpi:
+    snapshot = facts.snapshot
+    if snapshot is None or not facts.running:
+        return _last_run_kpi(facts)
+    started = f"started {_clock_time(snapshot.started)}"
+    if snapshot.eta is None:
+        so_far = duration(time.time() - snapshot.started)
+        return Kpi("Left", "–", note=f"{started}, {so_far} so far")
+    ends = _clock_time(time.time() + snapshot.eta)
+    return Kpi("Left", duration(snapshot.eta), note=f"{started}, ends about {ends}")
+
+
+def _last_run_kpi(facts: RunFacts) -> Kpi:
+    """When nothing runs: how long the last run took."""
+    last = facts.last
+    if last is None:
+        return Kpi("Last run", "–", note="not started")
+    if last.ended is None:
+        return Kpi("Last run", "–", note=f"{last.state}, started {_clock_time(last.started)}")
+    return Kpi(
+        "Last run",
+        duration(last.ended - last.started),
+        note=f"{last.state} {_clock_time(last.ended)}",
+    )
+
+
+def _clock_time(at: float) -> str:
+    """The time, with the day if it is not today."""
+    then, now = time.localtime(at), time.localtime()
+    return time.strftime("%H:%M" if then[:3] == now[:3] else "%Y-%m-%d %H:%M", then)
+
+
+def _spent_kpi(facts: RunFacts) -> Kpi:
+    """Against the budget, with the forecast in grey behind it."""
+    snapshot = facts.snapshot if facts.running else None
+    end = _expected_total(facts)
+    notes = []
+    if end and (facts.running or (facts.budget and facts.missing.asks)):
+        notes.append(f"about {dollars(end)} at the end")
+    if snapshot and snapshot.unpriced:
+        notes.append(f"{count(snapshot.unpriced, 'call')} at an unknown price")
+    if snapshot and snapshot.unknown_usage:
+        notes.append(f"{count(snapshot.unknown_usage, 'call')} did not tell what they used")
+    if facts.maybe_paid_twice:
+        notes.append(f"{count(facts.maybe_paid_twice)} possibly paid twice")
+    if not facts.budget:
+        return Kpi("Spent", _spent_text(facts), note="; ".join(notes) or "no budget set")
+    meter = (facts.spent / facts.budget, (end or facts.spent) / facts.budget)
+    unit = f"of {dollars(facts.budget)}"
+    return Kpi("Spent", _spent_text(facts), unit, "; ".join(notes), meter=meter)
+
+
+def _spent_text(facts: RunFacts) -> str:
+    """Nothing spent is $0, unless asking costs nothing at all."""
+    free = facts.spent == 0 and (facts.running or facts.missing.dollars == 0) and not facts.budget
+    return dollars(facts.spent) if facts.spent or free else "$0"
+
+
+def _expected_total(facts: RunFacts) -> float | None:
+    """Dollars of the study when all is asked."""
+    if facts.snapshot is not None and facts.running:
+        expected = facts.snapshot.expected_dollars
+        return None if expected is None else facts.snapshot.spent_before + expected
+    return None if facts.missing.dollars is None else facts.spent + facts.missing.dollars
+
+
+def _unusable_kpi(facts: RunFacts) -> Kpi:
+    counts = facts.counts
+    kinds = [status for status in STATUSES if status not in USABLE_STATUSES and counts.get(status)]
+    failures = sum(counts[status] for status in kinds)
+    if not failures:
+        note = "every reply was read" if facts.done else "nothing asked yet"
+        return Kpi("Not evidence", "0", f"of {count(facts.done)}", note)
+    told = ", ".join(f"{count(counts[status])} {status.replace('_', ' ')}" for status in kinds)
+    rate = share(failures / max(1, facts.done))
+    return Kpi(
+        "Not evidence", count(failures), f"of {count(facts.done)}", f"{rate}: {told}",
+        link=f"Open {count(failures)}", select={"status": "failures"},
+    )  # fmt: skip
+
+
+def _first_slot_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
+    estimate = picture.share
+    if estimate.value is None:
+        note = estimate.note or "nothing read in all orders yet"
+        if facts.done and not picture.rows:
+            note = "see Results" if facts.recorded else "no verdict since this tab was opened"
+        return Kpi("First-slot share", "–", note=note)
+    bounds = interval(estimate, 1, scale=100)
+    note = f"{bounds}, n {count(estimate.n)}; even is {share(1 / picture.options, 0)}"
+    return Kpi("First-slot share", share(estimate.value, 1), note=note)
+
+
+def show_replies(store: Store, name: str, which: str) -> str:
+    latest = store.latest_judgements(name, 8, failures_only=which == REPLY_SCOPES[1])
+    if not latest:
+        none = "No failures." if which == REPLY_SCOPES[1] else "No replies yet."
+        return wrap(f'<p class="eh-small eh-mute">{none}</p>')
+    judges = {spec.name for spec in store.study(name).judges} | {j.ask.judge for j in latest}
+    return last_replies_html(
+        [
+            ReplyRow(
+                j.status,
+                j.verdict.pick if j.verdict and j.readable else None,
+                j.ask.shown,
+                j.reply or j.detail,
+                {"key": j.ask.key},
+                j.ask.judge if len(judges) > 1 else "",
+            )
+            for j in latest
+        ]
+    )
+
+
+LIVE_CHARTS: Final = (
+    (
+        "First-slot share",
+        f"decisive verdicts, 95{NARROW_SPACE}% CI; do not stop on it",
+        "eh-live-share",
+    ),
+    ("Elo", "in the order of arrival, K 4", "eh-live-elo"),
+    ("Win rate", f"%, 95{NARROW_SPACE}% CI, ties as half", "eh-live-wins"),
+)
+"""Title, subtitle and id of the figures that move."""

@@ -1,0 +1,263 @@
+"""ASGI middleware that serves only requests sent to this server's own hosts and from its own pages.
+
+Two attacks by a web site that the user visits are refused. DNS rebinding: the site points its own
+name at 127.0.0.1, and the browser treats the app as part of the site; the Host header then holds
+that name. Cross-site requests: the site posts to http://127.0.0.1:7860; the Origin header then
+holds the site. Gradio itself checks neither, and permits cross-origin reads for every Host except
+localhost. This module imports no gradio.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from ipaddress import IPv6Address, ip_address
+from typing import Final, NamedTuple
+
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from studies.errors import EvenhandError
+
+HOSTS_VARIABLE: Final = "EVENHAND_HOSTS"
+LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
+"""Always served: Gradio checks its own start with a request to one of them."""
+SAFE_METHODS: Final = ("GET", "HEAD", "OPTIONS")
+STATE_CHANGING_ROUTES: Final = re.compile(
+    r"/(?:logout|queue/data|heartbeat|call|startup-events|mcp|upload_progress)(?:/|$)"
+)
+"""Routes that change state on GET: sessions end with their heartbeat, a stream takes messages out
+of a queue, a logout deletes a cookie."""
+
+_HOST: Final = re.compile(
+    r"(?:\[(?P<v6>[0-9a-f:.]+)\]|(?P<name>[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?)\.?)(?::(?P<port>\d{0,5}))?"
+)
+_ORIGIN: Final = re.compile(r"(?P<scheme>https?)://(?P<host>[^/?#\\]+)(?:[/?#].*)?")
+_MAX_HOST_LENGTH: Final = 300
+_DEFAULT_PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
+_FOREIGN_SITES: Final = (b"cross-site", b"same-site")
+"""Values of Sec-Fetch-Site for pages of other origins. Another port of 127.0.0.1 is "same-site"."""
+_CHECKED_HEADERS: Final = frozenset(
+    (b"host", b"origin", b"referer", b"sec-fetch-site", b"sec-fetch-mode")
+)
+
+
+class BadHosts(EvenhandError):
+    """EVENHAND_HOSTS holds an entry that is no host."""
+
+
+class Host(NamedTuple):
+    """A host name or IP address in canonical form, and its port (None: the scheme's default)."""
+
+    name: str
+    port: int | None
+    is_address: bool
+
+    def __str__(self) -> str:
+        name = f"[{self.name}]" if ":" in self.name else self.name
+        return name if self.port is None else f"{name}:{self.port}"
+
+    def serves_port(self, port: int | None) -> bool:
+        """Whether an origin with this port belongs to the host. TLS may end at a proxy, so a host
+        without a port serves the default ports of both schemes."""
+        return port == self.port or (self.port is None and port in _DEFAULT_PORTS.values())
+
+
+@lru_cache(512)
+def parse_host(text: str) -> Host | None:
+    """Parse a Host header or an entry of EVENHAND_HOSTS; None where it is malformed."""
+    found = _HOST.fullmatch(text.lower()) if len(text) <= _MAX_HOST_LENGTH else None
+    if found is None:
+        return None
+    port = int(found["port"]) if found["port"] else None
+    address = _canonical_address(found["v6"] or found["name"])
+    if found["v6"] and not address:
+        return None
+    return Host(address or found["name"], port, bool(address))
+
+
+@lru_cache(512)
+def parse_origin(text: str) -> Host | None:
+    """Parse the origin at the start of an Origin or Referer header, its port always a number; None
+    for `null` and for every scheme but http and https."""
+    found = _ORIGIN.fullmatch(text.lower()) if len(text) <= 10 * _MAX_HOST_LENGTH else None
+    host = parse_host(found["host"]) if found else None
+    if found is None or host is None:
+        return None
+    return host._replace(port=host.port or _DEFAULT_PORTS[found["scheme"]])
+
+
+@lru_cache(512)
+def _canonical_address(text: str) -> str:
+    """The usual form of an IP address, IPv4 where it is mapped into IPv6; empty for a name."""
+    try:
+        address = ip_address(text.partition("%")[0])
+    except ValueError:
+        return ""
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return str(mapped or address)
+
+
+@dataclass(frozen=True, slots=True)
+class Hosts:
+    """The hosts that a server serves."""
+
+    names: frozenset[str]
+    listed: tuple[Host, ...] = ()
+    """Hosts whose pages may use the server even if a proxy replaced the Host header."""
+    any_address: bool = False
+    """Serve every Host that is an IP address. Rebinding needs a name, and a health check or a
+    port forwarding may use an address that this machine does not have."""
+
+    def serves(self, host: Host, own_address: str) -> bool:
+        """Whether requests to the host are served; `own_address`: the server's end of the
+        connection, which covers all addresses of a machine that listens on 0.0.0.0."""
+        if host.name in self.names:
+            return True
+        return host.is_address and (self.any_address or host.name == own_address)
+
+    def trusts(self, origin: Host, host: Host, own_address: str) -> bool:
+        """Whether a page of the origin may use the server, which was addressed as `host`."""
+        if host.serves_port(origin.port) and self.serves(origin, own_address):
+            return True
+        return any(
+            listed.name == origin.name and listed.serves_port(origin.port) for listed in self.listed
+        )
+
+
+def configured_hosts(
+    bound: str, *, public: bool, environment: Mapping[str, str] = os.environ
+) -> Hosts:
+    """The hosts of a server that listens on `bound`: loopback, `bound`, the Space's own
+    (SPACE_HOST, a list where it has a custom domain) and those of EVENHAND_HOSTS."""
+    space = (parse_host(entry.rstrip("/")) for entry in _split(environment.get("SPACE_HOST", "")))
+    extra = (_parse_required_host(entry) for entry in _split(environment.get(HOSTS_VARIABLE, "")))
+    listed = (*(host for host in space if host), *extra)
+    own = _canonical_address(bound.strip("[]")) or bound.lower().rstrip(".")
+    names = frozenset((*LOOPBACK, own, *(host.name for host in listed)))
+    return Hosts(names, listed, any_address=public)
+
+
+def _split(text: str) -> list[str]:
+    return [entry.strip() for entry in text.split(",") if entry.strip()]
+
+
+def _parse_required_host(entry: str) -> Host:
+    host = parse_host(entry)
+    if host is None:
+        raise BadHosts(
+            f"{HOSTS_VARIABLE}: {entry[:80]!r} is not a host. Write names, or names with a port, with "
+            f"commas between: {HOSTS_VARIABLE}=judge.example,localhost:6274"
+        )
+    return host
+
+
+class AllowedHosts:
+    """Middleware that refuses requests to other hosts and from pages of other origins."""
+
+    def __init__(self, app: ASGIApp, hosts: Hosts) -> None:
+        self._app, self._hosts = app, hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        kind = scope["type"]
+        refused = find_refusal(scope, self._hosts) if kind in ("http", "websocket") else None
+        if refused is None:
+            await self._app(scope, receive, send)
+        elif kind == "websocket":
+            await send({"type": "websocket.close", "code": 1008, "reason": refused.words})
+        else:
+            await refused.response()(scope, receive, send)
+
+
+class RequestRefusal(NamedTuple):
+    status: int
+    words: str
+
+    def response(self) -> PlainTextResponse:
+        """Closes the connection, so that the rest of a body is not read."""
+        headers = {
+            "Cache-Control": "no-store", "Connection": "close", "X-Content-Type-Options": "nosniff"
+        }  # fmt: skip
+        return PlainTextResponse(f"{self.words}\n", self.status, headers)
+
+
+def find_refusal(scope: Scope, hosts: Hosts) -> RequestRefusal | None:
+    """The reason to refuse a request, None where it may pass."""
+    sent: dict[bytes, bytes] = {}
+    for name, value in scope["headers"]:
+        if name in _CHECKED_HEADERS:
+            if name in sent:
+                return RequestRefusal(400, f"The request has more than one {name.decode()} header.")
+            sent[name] = value
+    if not sent.get(b"host"):
+        return RequestRefusal(400, "The request has no Host header.")
+    host = parse_host(sent[b"host"].decode("latin-1"))
+    if host is None:
+        return RequestRefusal(400, "The Host header of the request is not a host.")
+    server = scope.get("server")
+    own = _canonical_address(str(server[0])) if server else ""
+    if not hosts.serves(host, own):
+        return RequestRefusal(403, _unknown_host(host))
+    return _find_foreign_page(scope, sent, lambda origin: hosts.trusts(origin, host, own))
+
+
+def _find_foreign_page(
+    scope: Scope, sent: Mapping[bytes, bytes], trusts: Callable[[Host], bool]
+) -> RequestRefusal | None:
+    """The reason to refuse a request to the right host because of the page that sent it.
+
+    Origin decides where a browser sends it. Links and frames of other sites send none and may open
+    the page, which huggingface.co does with a Space; what else they load or send is refused. A
+    client without a page (curl, gradio_client) sends none of these headers.
+    """
+    if b"origin" in sent:
+        origin = parse_origin(sent[b"origin"].decode("latin-1"))
+        return None if origin and trusts(origin) else RequestRefusal(403, _foreign_origin(origin))
+    changes = scope.get("method") not in SAFE_METHODS or bool(
+        STATE_CHANGING_ROUTES.search(scope["path"])
+    )
+    if sent.get(b"sec-fetch-site") in _FOREIGN_SITES:
+        opens = not changes and sent.get(b"sec-fetch-mode") == b"navigate"
+        return None if opens else RequestRefusal(403, _foreign_origin(None))
+    if changes and sent.get(b"referer"):
+        page = parse_origin(sent[b"referer"].decode("latin-1"))
+        return None if page and trusts(page) else RequestRefusal(403, _foreign_origin(page))
+    return None
+
+
+def _unknown_host(host: Host) -> str:
+    return (
+        f"This Evenhand does not serve {host}. Open the address printed at its start; if the name "
+        f"is yours, start it with {HOSTS_VARIABLE}={host._replace(port=None)}"
+    )
+
+
+def _foreign_origin(origin: Host | None) -> str:
+    if origin is None:
+        return "A page of another site sent this request. Open Evenhand itself and try again there."
+    return (
+        f"A page of {origin} sent this request, and only Evenhand's own pages may. If it is yours, "
+        f"start Evenhand with {HOSTS_VARIABLE}={origin}"
+    )
+
+
+def serve_only(hosts: Hosts) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
+    """Lifespan handler that puts AllowedHosts before all other middleware of an app.
+
+    Gradio puts its CORS middleware before those that launch() is given and answers preflights
+    there, so that a middleware in that list comes too late. A lifespan handler runs before the
+    first request.
+    """
+
+    @asynccontextmanager
+    async def handle(app: Starlette) -> AsyncIterator[None]:
+        stack = app.middleware_stack or app.build_middleware_stack()
+        app.middleware_stack = AllowedHosts(stack, hosts)
+        yield
+
+    return handle

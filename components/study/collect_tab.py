@@ -1,0 +1,156 @@
+"""Collect: what happens in the fold of the Study tab where items and captions are written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import gradio as gr
+
+from components.study.collect.collect_layout_tab import (
+    CAPTION_FORM,
+    ITEM_FORM,
+    CollectTab,
+    length_script,
+)
+from components.study.collect.save_collected import (
+    ANSWER_BOXES,
+    WHOLE_ITEM,
+    CollectTarget,
+    captionable_items,
+    existing_caption,
+    image_choices,
+    load_collect_target,
+    save_caption,
+    save_item,
+    show_item,
+    use_version,
+    version_choices,
+)
+from components.study.file.lenient_study import FormState
+from components.study.form_layout_tab import StudyTab
+from components.study.form_updates_tab import form_outputs, form_updates
+from components.study.jobs import JobResult
+from studies.people.new_items import MAX_CAPTION_CHARS, MAX_INSTRUCTION_CHARS, NewItem
+from studies.store.store import Store
+
+QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "private"}
+
+
+def bind_collect(study: StudyTab, store: Store) -> None:
+    tab = study.collect
+    _bind_view(tab, study, store)
+    _bind_saving(tab, study, store)
+
+
+def _bind_view(tab: CollectTab, study: StudyTab, store: Store) -> None:
+    chosen = [tab.preview, tab.image, tab.caption]
+
+    def fill(text: str) -> list[Any]:
+        return show_choices(load_collect_target(text, store.folder), store.folder)
+
+    def choose(id: str | None, text: str) -> list[Any]:
+        return show_selected_item(load_collect_target(text, store.folder), id)
+
+    def part(id: str | None, image: str | None, text: str) -> str:
+        return existing_caption(
+            load_collect_target(text, store.folder).item(id), image or WHOLE_ITEM
+        )
+
+    def turn(which: str) -> list[Any]:
+        return [gr.Column(visible=which == ITEM_FORM), gr.Column(visible=which == CAPTION_FORM)]
+
+    tab.fold.expand(fill, study.yaml, _choice_outputs(tab), **QUIET)
+    tab.which.change(turn, tab.which, [tab.item_form, tab.caption_form], **QUIET)
+    tab.item.change(choose, [tab.item, study.yaml], chosen, **QUIET)
+    tab.image.input(part, [tab.item, tab.image, study.yaml], tab.caption, **QUIET)
+    for box, length, most in (
+        (tab.instruction, tab.length, MAX_INSTRUCTION_CHARS),
+        (tab.caption, tab.caption_length, MAX_CAPTION_CHARS),
+    ):
+        box.change(None, box, length, js=length_script(most), **QUIET)
+
+
+def _choice_outputs(tab: CollectTab) -> list[Any]:
+    """What `show_offered` fills, in its order."""
+    return [tab.category, *tab.names, tab.item, tab.version]
+
+
+def show_choices(ground: CollectTarget, folder: Path) -> list[Any]:
+    """What the study's data knows: its categories, who plays in it, its items, its versions."""
+    names = [*ground.contestants, *[""] * ANSWER_BOXES][:ANSWER_BOXES]
+    items, versions = captionable_items(ground), version_choices(ground, folder)
+    return [
+        gr.Dropdown(choices=ground.categories),
+        *(gr.Textbox(name) for name in names),
+        gr.Dropdown(choices=items, value=items[0][1] if items else None),
+        gr.Dropdown(
+            choices=versions, value=ground.source if versions else None, visible=bool(versions)
+        ),
+    ]
+
+
+def show_selected_item(ground: CollectTarget, id: str | None) -> list[Any]:
+    item = ground.item(id)
+    several = image_choices(item)
+    first = several[1] if several else WHOLE_ITEM
+    return [
+        show_item(ground, item),
+        gr.Dropdown(choices=several, value=first if several else None, visible=bool(several)),
+        existing_caption(item, first),
+    ]
+
+
+def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
+    state = [study.yaml, study.view, study.tested, study.draft]
+    outputs = [*form_outputs(study), *_choice_outputs(tab), tab.said]
+    cleared = [tab.instruction, tab.images, tab.addresses, tab.reference, tab.context, *tab.answers]
+
+    def shown(went: JobResult, text: str, view: FormState, tested: Any, draft: str) -> list[Any]:
+        """The form on the new version; where nothing was saved, what was typed stays."""
+        if went.text == text:
+            return [*[gr.skip()] * (len(outputs) - 1), went.notice_html]
+        fresh = FormState(last_change=view.last_change, deselected_judges=view.deselected_judges)
+        made = form_updates(went.text, fresh, tested, draft, store.folder, before=view)
+        return [
+            *made,
+            *show_choices(load_collect_target(went.text, store.folder), store.folder),
+            went.notice_html,
+        ]
+
+    def keep_item(*typed: Any) -> list[Any]:
+        *form, text, view, tested, draft = typed
+        went = save_item(text, store.folder, *read_item_form(form))
+        done = went.text != text
+        empty = [("" if box is not tab.images else None) if done else gr.skip() for box in cleared]
+        return [*shown(went, text, view, tested, draft), *empty]
+
+    def keep_caption(
+        id: str | None, image: str | None, caption: str, by: str, text: str, *rest: Any
+    ) -> list[Any]:
+        went = save_caption(text, store.folder, id, caption, image or WHOLE_ITEM, by)
+        return shown(went, text, *rest)
+
+    def turn_to(source: str | None, text: str, *rest: Any) -> list[Any]:
+        return shown(JobResult(use_version(text, store.folder, source or ""), ""), text, *rest)
+
+    fields = [tab.instruction, tab.images, tab.addresses, tab.licence, tab.category, tab.reference,
+              tab.context, tab.by, tab.fresh, *tab.names, *tab.answers]  # fmt: skip
+    tab.save_item.click(keep_item, [*fields, *state], [*outputs, *cleared], **QUIET)
+    tab.save_caption.click(
+        keep_caption, [tab.item, tab.image, tab.caption, tab.by, *state], outputs, **QUIET
+    )
+    tab.version.input(turn_to, [tab.version, *state], outputs, **QUIET)
+
+
+def read_item_form(form: list[Any]) -> tuple[NewItem, bool, list[tuple[str, str]]]:
+    """The form's values as an item to be, whether it starts a new file, and the answers typed."""
+    instruction, images, addresses, licence, category, reference, context, by, fresh = form[:9]
+    names, answers = form[9 : 9 + ANSWER_BOXES], form[9 + ANSWER_BOXES :]
+    lines = [line.strip() for line in (addresses or "").splitlines() if line.strip()]
+    made = NewItem(
+        instruction or "", [Path(path) for path in images or ()], lines, licence or "",
+        category or "", reference or "", context or "", by=by or "",
+    )  # fmt: skip
+    typed = [(name or "", answer or "") for name, answer in zip(names, answers, strict=True)]
+    return made, bool(fresh), typed

@@ -1,0 +1,301 @@
+"""The controls of the Study form as HTML: a label, a control, what it costs or makes impossible.
+
+A control names the place it stands for in `data-field`; assets/page.js sends what a reader chose.
+All text goes through `safe` or `rich`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from components.html.format import NARROW_SPACE, attributes, count, escape, inline_markup
+from components.html.pieces import wrap
+
+Option = tuple[str, str]
+"""(value, what the reader sees)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """What stands under a control; `preset` is what the preset says where the study differs."""
+
+    text: str = ""
+    preset: str | None = None
+
+
+def form_part(*parts: str, seen: int = 0) -> str:
+    """A piece of the form; `seen` tells the page which of its changes have arrived."""
+    return wrap(f'<div class="eh-form" data-seen="{seen}">{"".join(parts)}</div>')
+
+
+def step_heading(number: int, title: str, aside: str = "") -> str:
+    """The head of a column of the form, with its number."""
+    head = f'<h2><span class="eh-step">{number}</span>{escape(title)}</h2>'
+    right = f'<span class="eh-small eh-mute">{inline_markup(aside)}</span>' if aside else ""
+    return f'<header class="eh-head">{head}{right}</header>'
+
+
+def action_checkbox(label: str, action: Mapping[str, Any], on: bool) -> str:
+    """A box to tick whose change is an action: what is asked, and what is on offer."""
+    made = attributes(
+        {
+            "type": "button",
+            "role": "checkbox",
+            "class": "eh-chk on" if on else "eh-chk",
+            "aria-checked": str(on).lower(),
+            "aria-label": label,
+            "data-do": json.dumps(dict(action)),
+        }
+    )
+    return f"<button{made}>{'✓' if on else ''}</button>"
+
+
+def subheading(title: str, aside: str = "") -> str:
+    right = f"<span>{inline_markup(aside)}</span>" if aside else ""
+    return f'<div class="eh-sub"><b>{inline_markup(title)}</b>{right}</div>'
+
+
+def form_row(
+    label: str, control: str, hint: Hint | str = "", *, to: str = "", group: bool = False
+) -> str:
+    """Label left, control right, hint under it; an ink dot where the preset says otherwise."""
+    told = Hint(hint) if isinstance(hint, str) else hint
+    changed = " changed" if told.preset is not None else ""
+    words = escape(label)
+    name = (
+        f'<span class="l{changed}" id="{html_id(to)}-l">{words}</span>'
+        if group
+        else f'<label class="l{changed}" for="{html_id(to)}">{words}</label>'
+    )
+    lines = [inline_markup(told.text)] if told.text else []
+    if told.preset is not None:
+        lines.append(f"preset: {inline_markup(told.preset)}")
+    below = f'<span class="hint" id="{html_id(to)}-h">{"; ".join(lines)}</span>' if lines else ""
+    return f'<div class="eh-fl">{name}<div class="c">{control}</div>{below}</div>'
+
+
+def html_id(field: str) -> str:
+    """An HTML id made of a field's name."""
+    return "f-" + re.sub(r"[^a-z0-9]+", "-", field.lower()).strip("-")
+
+
+def segmented_switch(
+    field: str, options: Sequence[Option], value: str, disabled: Iterable[str] = ()
+) -> str:
+    """One of a few, all in sight: radio buttons as a segmented switch."""
+    off, name = set(disabled), html_id(field)
+    parts = []
+    for choice, words in options:
+        made = _attributes(
+            type="radio", name=name, value=choice, data_field=field, checked=choice == value,
+            disabled=choice in off,
+        )  # fmt: skip
+        parts.append(f"<label><input{made}><span>{escape(words)}</span></label>")
+    group = _attributes(role="radiogroup", aria_labelledby=f"{name}-l")
+    return f'<div class="eh-segs"{group}>{"".join(parts)}</div>'
+
+
+def select_menu(field: str, options: Sequence[Option], value: str, label: str = "") -> str:
+    """One of many: a menu."""
+    known = [choice for choice, _ in options]
+    shown = list(options) if value in known else [(value, value), *options]
+    made = "".join(
+        f"<option{_attributes(value=choice, selected=choice == value)}>{escape(words)}</option>"
+        for choice, words in shown
+    )
+    own = _attributes(id=html_id(field), data_field=field, aria_label=label)
+    return f'<span class="eh-select"><select{own}>{made}</select></span>'
+
+
+def text_input(
+    field: str,
+    value: object,
+    *,
+    placeholder: str = "",
+    suggestions: Sequence[Option] = (),
+    mono: bool = False,
+    label: str = "",
+    slow: bool = False,
+) -> str:
+    """One line; `suggestions` are offered while somebody types. What is slow to act on (a file, the
+    Hub) waits until the reader leaves the field."""
+    listed = f"{html_id(field)}-d" if suggestions else ""
+    made = _attributes(
+        type="text", id=html_id(field), cls="eh-in mono" if mono else "eh-in", data_field=field,
+        value=str(value), placeholder=placeholder, list=listed, aria_label=label,
+        autocomplete="off", spellcheck="false" if mono else None, data_slow=slow,
+    )  # fmt: skip
+    offered = "".join(
+        f"<option{_attributes(value=v)}>{escape(told)}</option>" for v, told in suggestions
+    )
+    return f"<input{made}>" + (f'<datalist id="{listed}">{offered}</datalist>' if listed else "")
+
+
+def text_area(field: str, value: str, *, rows: int = 3, label: str = "") -> str:
+    made = _attributes(
+        id=html_id(field), cls="eh-in mono", data_field=field, rows=rows, aria_label=label,
+        spellcheck="false",
+    )  # fmt: skip
+    # A line break right after the tag is dropped by every browser: one more keeps the text's own.
+    return f"<textarea{made}>\n{escape(value)}</textarea>"
+
+
+def key_input(owner: str, to: str, url: str) -> str:
+    """A key: it stays in the browser until a run or a test sends it; no field of the study.
+
+    It belongs to the origin of `url`: the page deletes it when the origin changes, and shows where
+    it will be sent.
+    """
+    made = _attributes(
+        type="password", id=to, cls="eh-in", data_key=owner, autocomplete="off",
+        data_key_url=url, placeholder="kept in memory, never written",
+    )  # fmt: skip
+    note = _attributes(
+        cls="eh-small", data_key_of=owner, data_key_url=url, data_none="", role="status"
+    )
+    return f"<input{made}><span{note}></span>"
+
+
+def integer_input(
+    field: str, value: object, *, low: int = 0, high: int | None = None, label: str = ""
+) -> str:
+    """A whole number with − and + beside it."""
+    made = _attributes(
+        type="number", inputmode="numeric", id=html_id(field), data_field=field,
+        value=str(value), min=str(low), max=None if high is None else str(high), step="1",
+        aria_label=label,
+    )  # fmt: skip
+    less, more = (
+        f"<button{_attributes(type='button', data_step=by, aria_label=word, tabindex='-1')}>"
+        f"{sign}</button>"
+        for by, word, sign in (("-1", "less", "\u2212"), ("1", "more", "+"))
+    )
+    return f'<span class="eh-num2">{less}<input{made}>{more}</span>'
+
+
+def decimal_input(
+    field: str,
+    value: object,
+    *,
+    low: float = 0,
+    high: float | None = None,
+    unit: str = "",
+    placeholder: str = "",
+    label: str = "",
+) -> str:
+    made = _attributes(
+        type="number", inputmode="decimal", id=html_id(field), cls="eh-in short",
+        data_field=field, value=str(value), min=f"{low:g}",
+        max=None if high is None else f"{high:g}", step="any", placeholder=placeholder,
+        aria_label=label,
+    )  # fmt: skip
+    after = f' <span class="eh-small eh-mute">{escape(unit)}</span>' if unit else ""
+    return f"<input{made}>{after}"
+
+
+def slider(field: str, value: float, *, low: float = 0, high: float = 1, step: float = 0.05) -> str:
+    """A share; its value stands beside it while it is moved."""
+    place = 100 * (value - low) / (high - low)
+    made = _attributes(
+        type="range", id=html_id(field), data_field=field, value=f"{value:g}", min=f"{low:g}",
+        max=f"{high:g}", step=f"{step:g}", style=f"--at: {place:.1f}%",
+    )  # fmt: skip
+    told = f'<output for="{html_id(field)}">{value:g}</output>'
+    return f'<span class="eh-range"><input{made}>{told}</span>'
+
+
+def checkbox(field: str, value: bool, words: str) -> str:
+    made = _attributes(type="checkbox", id=html_id(field), data_field=field, checked=value)
+    return f'<label class="eh-tick"><input{made}><span>{inline_markup(words)}</span></label>'
+
+
+def multi_select(
+    field: str,
+    options: Sequence[Option],
+    chosen: Sequence[str],
+    *,
+    nothing: str = "all",
+    label: str = "",
+) -> str:
+    """Any of many: a folded list of boxes whose head says how many are chosen."""
+    mine = set(chosen)
+    lost = [(name, f"{name} (not in the data)") for name in chosen if name not in dict(options)]
+    words = dict([*options, *lost])
+    boxes = "".join(
+        f"<label><input{_checkbox_attributes(field, choice, choice in mine)}><span>{escape(told)}</span></label>"
+        for choice, told in words.items()
+    )
+    head = _selection_summary(len(options), [words[name] for name in chosen], nothing)
+    own = _attributes(id=html_id(field), aria_label=f"{label}: {head}" if label else None)
+    return (
+        f'<details class="eh-many" data-keep="{escape(field)}">'
+        f"<summary{own}>{escape(head)}</summary>"
+        f'<div class="eh-boxes">{boxes or "nothing to choose from"}</div></details>'
+    )
+
+
+def _checkbox_attributes(field: str, choice: str, on: bool) -> str:
+    return _attributes(type="checkbox", value=choice, data_field=field, data_many=True, checked=on)
+
+
+def _attributes(**values: object) -> str:
+    """Attributes of an element: True is a bare one, False, None and an empty text leave it out
+    (but a field may hold an empty value)."""
+    kept: dict[str, object] = {}
+    for name, value in values.items():
+        named = "class" if name == "cls" else name.replace("_", "-")
+        if value is True:
+            kept[named] = ""
+        elif (value or name == "value") and value is not None and value is not False:
+            kept[named] = value
+    return attributes(kept)
+
+
+def _selection_summary(known: int, names: Sequence[str], nothing: str) -> str:
+    if not names:
+        return f"{nothing} {count(known)}" if nothing == "all" and known else nothing
+    said = ", ".join(names)
+    return said if len(said) <= 34 else f"{count(len(names))} of {count(known)}"
+
+
+def form_button(
+    words: str,
+    action: Mapping[str, Any],
+    *,
+    kind: str = "",
+    label: str = "",
+    disabled: bool = False,
+    errand: bool = False,
+) -> str:
+    """A button of the form; an errand is what takes time (a test), and runs beside the form."""
+    told = json.dumps(dict(action), ensure_ascii=False)
+    sends = {"data_errand": told} if errand else {"data_do": told}
+    made = _attributes(type="button", cls=f"eh-btn {kind}".strip(), aria_label=label,
+                 disabled=disabled, **sends)  # fmt: skip
+    return f"<button{made}>{escape(words)}</button>"
+
+
+def form_link(words: str, action: Mapping[str, Any], label: str = "") -> str:
+    told = json.dumps(dict(action), ensure_ascii=False)
+    made = _attributes(type="button", cls="eh-link", data_do=told, aria_label=label)
+    return f"<button{made}>{escape(words)}</button>"
+
+
+def previous_next(at: int, of: int, action: str) -> str:
+    """‹ › through items, with where one stands."""
+    before = form_button(
+        "‹", {"do": action, "to": at - 1}, kind="small", label="previous item", disabled=at <= 0
+    )
+    after = form_button(
+        "›", {"do": action, "to": at + 1}, kind="small", label="next item", disabled=at >= of - 1
+    )
+    return f'<span class="eh-steps">{before}{after}</span>'
+
+
+def percent_text(value: float) -> str:
+    """A share of 1 as a reader sees it in a hint: 20 %."""
+    return f"{100 * value:.0f}{NARROW_SPACE}%"

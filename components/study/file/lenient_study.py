@@ -1,0 +1,196 @@
+"""A study file as the form reads it: leniently, over its preset, whatever else the file holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+from components.html.format import number
+from components.study.file import yaml_edit as study_edit
+from components.study.file.controls import Hint
+from components.study.file.yaml_edit import get_value
+from judges.rendering.prompt_library import LibraryPrompt, list_prompts, prompts_folder
+from studies.spec.presets import PRESETS, Preset
+from studies.spec.study import DataSpec, Study
+
+START_YAML: Final = """\
+name: My study
+data:
+  source: probe
+  count: 12
+  seed: 7
+contestants: [flawed, precise]
+judges:
+- {name: embedded, model: embedded}
+prompts: [brief-letters]
+noise_floor: 0.2
+"""
+"""What the page begins with: a study that runs on this machine in a minute."""
+
+OFFERED_JUDGES: Final[tuple[Mapping[str, Any], ...]] = (
+    {"name": "firstish", "model": "simulated", "first_bias": 0.3, "accuracy": 0.8, "seed": 1},
+)
+"""Judges that are on offer and not asked; one whose truth is known is always at hand."""
+
+STUDY_DEFAULTS: Final[Mapping[str, Any]] = {
+    **{f.name: getattr(Study(name=""), f.name) for f in fields(Study)},
+    "data": {f.name: getattr(DataSpec(), f.name) for f in fields(DataSpec)},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FormState:
+    """What is in sight beside the file itself: which panel is open, on which item."""
+
+    last_change: int = 0
+    """The last change of this page that was taken in."""
+    kind: str = ""
+    """Where data comes from, while no source of that kind is chosen yet."""
+    item: int = 0
+    prompt: str = ""
+    """The prompt in the panel, as study files name it; the first of the study if none is."""
+    other: str = ""
+    mode: str = "side"
+    """side | editor | compare."""
+    judge: str = ""
+    """The judge whose settings are open: its place in the list, or "extraction"."""
+    deselected_judges: tuple[Mapping[str, Any], ...] = OFFERED_JUDGES
+    describer: str = ""
+    describing: str = ""
+    """Who describes images, with which prompt."""
+    whole: bool = False
+    """The profile of everything that was loaded, not of the slice."""
+    shown: str = ""
+    """The text that the form shows now."""
+    notice_html: str = ""
+    """A notice about the last change."""
+
+
+@dataclass(frozen=True, slots=True)
+class LenientStudy:
+    """The values of a file; what cannot be read leaves them empty and says why."""
+
+    text: str
+    folder: Path
+    values: Mapping[str, Any] = field(default_factory=dict)
+    parse_error: str = ""
+
+    def raw(self, *path: str) -> Any:
+        """What the file itself says."""
+        return get_value(self.values, path)
+
+    def default_value(self, *path: str) -> Any:
+        """What holds where the file says nothing: the preset's value, else the default."""
+        if (preset := self.preset) is not None:
+            value = get_value(preset.values_for(self.source), path)
+            if value is not None:
+                return value
+        return get_value(STUDY_DEFAULTS, path)
+
+    def value(self, *path: str) -> Any:
+        said = self.raw(*path)
+        return self.default_value(*path) if said is None else said
+
+    @property
+    def source(self) -> str:
+        return str(self.raw("data", "source") or DataSpec().source)
+
+    @property
+    def preset(self) -> Preset | None:
+        return PRESETS.get(str(self.raw("preset") or ""))
+
+    @property
+    def judges(self) -> list[dict[str, Any]]:
+        return [dict(j) for j in as_list(self.raw("judges")) if isinstance(j, Mapping)]
+
+    def editable_judges(self) -> list[dict[str, Any]]:
+        """The same, unless the file has an entry there that the form would drop."""
+        if len(self.judges) < len(as_list(self.raw("judges"))):
+            raise ValueError("judges: an entry is no judge; mend it in study.yaml first")
+        return self.judges
+
+    @property
+    def prompts(self) -> list[str]:
+        return [str(name) for name in as_list(self.value("prompts"))]
+
+    def text_value(self, *path: str) -> str:
+        """A value as text; a list or a mapping where a word belongs is the file's own fault."""
+        value = self.value(*path)
+        return "" if value is None or isinstance(value, (list, dict)) else str(value)
+
+    def share(self, *path: str) -> float:
+        value = self.value(*path)
+        return float(value) if isinstance(value, (int, float)) else 0.0
+
+    def hint(self, text: str, *path: str) -> Hint:
+        """The hint of a control, with the preset's value where the file says otherwise."""
+        if self.preset is None or self.raw(*path) is None:
+            return Hint(text)
+        base = self.default_value(*path)
+        same = normalise_value(self.raw(*path)) == normalise_value(base)
+        return Hint(text, None if same else value_text(base))
+
+
+def read_lenient_study(text: str, folder: Path) -> LenientStudy:
+    try:
+        return LenientStudy(text, folder, study_edit.read_mapping(text))
+    except ValueError as error:
+        return LenientStudy(text, folder, {}, str(error))
+
+
+def as_list(value: Any) -> list[Any]:
+    """A list; a single value counts as a list of one."""
+    if value is None or value == "":
+        return []
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def judge_name(judge: Mapping[str, Any]) -> str:
+    """What the form calls a judge of the file."""
+    return str(judge.get("name") or judge.get("model") or "judge")
+
+
+def normalise_value(value: Any) -> Any:
+    """Tuples as lists and a number as a number, so that two spellings of a value are equal."""
+    if isinstance(value, (list, tuple)):
+        return [normalise_value(part) for part in value]
+    if isinstance(value, Mapping):
+        return {str(key): normalise_value(part) for key, part in value.items()}
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def value_text(value: Any) -> str:
+    """A value as a hint says it."""
+    if isinstance(value, (list, tuple)):
+        return ", ".join(value_text(part) for part in value) or "none"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {value_text(part)}" for key, part in value.items()) or "none"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:g}"
+    return number(value) if isinstance(value, int) else str(value) or "none"
+
+
+def own_prompts_folder(folder: Path) -> Path:
+    """The folder of the prompts that readers of this page saved; `folder` is the store's."""
+    return prompts_folder(folder / "store")
+
+
+def available_prompts(folder: Path) -> list[LibraryPrompt]:
+    """Ours and those saved beside the store; read again when a file is added."""
+    own = own_prompts_folder(folder)
+    stamp = own.stat().st_mtime_ns if own.is_dir() else 0
+    return list(_list_cached(own, stamp))
+
+
+@lru_cache(maxsize=16)
+def _list_cached(own: Path, stamp: int) -> tuple[LibraryPrompt, ...]:
+    return tuple(list_prompts(own)[0])
+
+
+def find_prompt(name: str, offered: Sequence[LibraryPrompt], folder: Path) -> LibraryPrompt | None:
+    return next((one for one in offered if one.reference_from(folder) == name), None)

@@ -1,0 +1,221 @@
+"""Everything a study file can say about one judge, as a form."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from components.html.format import escape
+from components.study.file.controls import (
+    checkbox,
+    decimal_input,
+    form_button,
+    form_row,
+    html_id,
+    integer_input,
+    key_input,
+    segmented_switch,
+    select_menu,
+    slider,
+    text_area,
+    text_input,
+)
+from components.study.plan.public_checks import is_public
+from judges.money.costs import listed_prices
+from judges.money.host_key import load_host_key
+from judges.security.key_consents import origin_of
+from studies.spec.judge_spec import SIMULATION_RANGES
+
+EMBEDDED, SIMULATED, ENDPOINT = "embedded", "simulated", "endpoint"
+JUDGE_KINDS: Final = ((EMBEDDED, "Embedded"), (ENDPOINT, "Endpoint"), (SIMULATED, "Simulated"))
+JUDGE_TEMPLATES: Final[Mapping[str, Mapping[str, Any]]] = {
+    EMBEDDED: {"model": "embedded"},
+    SIMULATED: {"model": "simulated", "first_bias": 0.3, "accuracy": 0.8, "seed": 1},
+    ENDPOINT: {"model": "gpt-4o-mini", "base_url": "https://api.openai.com/v1"},
+}
+"""What a judge of each kind begins as."""
+
+_SIMULATION_HINTS: Final = {
+    "first_bias": "picks the answer shown first, whatever it says",
+    "accuracy": "else picks the better answer",
+    "tie_rate": "says tie; only where the prompt offers one",
+    "length_preference": "prefers the longer answer; below 0 the shorter",
+    "self_preference": "prefers an answer of its own family",
+    "unreadable_rate": "gives no verdict at all",
+}
+_EFFORT_OPTIONS: Final = (
+    ("", "not sent"),
+    *((word, word) for word in ("minimal", "low", "medium", "high")),
+)
+_READ_OPTIONS: Final = (("text", "Text"), ("probabilities", "Label probabilities"))
+
+
+def judge_kind(judge: Mapping[str, Any]) -> str:
+    model = judge.get("model")
+    return str(model) if model in (EMBEDDED, SIMULATED) else ENDPOINT
+
+
+def judge_form(judge: Mapping[str, Any], field: str, name: str) -> str:
+    """Everything a study file can say about a judge."""
+    kind = judge_kind(judge)
+    parts = [
+        form_row("Name", _name_input(field, judge, name), to=f"{field}.name"),
+        form_row(
+            "Kind",
+            segmented_switch(f"{field}.kind", JUDGE_KINDS, kind),
+            to=f"{field}.kind",
+            group=True,
+        ),
+    ]
+    parts += {
+        EMBEDDED: _embedded_settings,
+        SIMULATED: _simulated_settings,
+        ENDPOINT: _endpoint_settings,
+    }[kind](judge, field, name)
+    if field.startswith("judge."):
+        gone = form_button(
+            "Remove this judge", {"do": "remove judge", "judge": int(field[6:])}, kind="small"
+        )
+        parts.append(f'<div class="eh-row">{gone}</div>')
+    return f'<div class="eh-jf">{"".join(parts)}</div>'
+
+
+def _name_input(field: str, judge: Mapping[str, Any], name: str) -> str:
+    return _mark_renaming(text_input(f"{field}.name", judge.get("name", "")), name)
+
+
+def _mark_renaming(box: str, name: str) -> str:
+    """A field that gives the judge another name: its key, if one was typed, moves along."""
+    return box.replace("<input", f'<input data-renames="{escape(name)}"', 1)
+
+
+def _model_input(field: str, judge: Mapping[str, Any], name: str) -> str:
+    """A judge that is called after its model is called after the next one too."""
+    model = str(judge.get("model", ""))
+    models = [(known, "listed price") for known in listed_prices()]
+    box = text_input(f"{field}.model", model, mono=True, suggestions=models)
+    return _mark_renaming(box, name) if name == model else box
+
+
+def _embedded_settings(judge: Mapping[str, Any], field: str, name: str) -> list[str]:
+    read = str(judge.get("read") or "probabilities")
+    return [
+        _judge_row(field, "read", "Read", segmented_switch(f"{field}.read", _READ_OPTIONS, read),
+             "probabilities: one token an ask, no reasoning; text: slower by the length of a reply",
+             group=True),
+        *_sampling_settings(judge, field),
+    ]  # fmt: skip
+
+
+def _simulated_settings(judge: Mapping[str, Any], field: str, name: str) -> list[str]:
+    parts = [
+        _judge_row(field, key, key.replace("_", " ").capitalize(),
+             slider(f"{field}.{key}", float(judge.get(key) or 0), low=SIMULATION_RANGES[key][0]),
+             told)
+        for key, told in _SIMULATION_HINTS.items()
+    ]  # fmt: skip
+    weights = ", ".join(f"{w:g}" for w in judge.get("slot_weights") or ())
+    return [
+        *parts,
+        _judge_row(field, "slot_weights", "Slot weights",
+             text_input(f"{field}.slot_weights", weights, placeholder="1, 0, 0"),
+             "where the first bias goes instead, a weight a slot; needs a first bias"),
+        _judge_row(field, "seed", "Seed", integer_input(f"{field}.seed", judge.get("seed", 0))),
+        _judge_row(field, "family", "Family", text_input(f"{field}.family", judge.get("family", ""))),
+    ]  # fmt: skip
+
+
+def _host_key_row(judge: Mapping[str, Any], field: str) -> str:
+    """Where the owner of a public page lends a key: for what, and how much of it."""
+    lent = load_host_key()
+    if lent is None:
+        return ""
+    told = (
+        f"{', '.join(lent.prices)} at {lent.endpoint}; the house pays up to "
+        f"${lent.run_usd:.2f} a run and ${lent.visitor_usd:.2f} a day for you"
+    )
+    return _judge_row(field, "api_key_env", "or the house's",
+                text_input(f"{field}.api_key_env", judge.get("api_key_env", ""), mono=True,
+                     placeholder=lent.key_env), told)  # fmt: skip
+
+
+def _endpoint_settings(judge: Mapping[str, Any], field: str, name: str) -> list[str]:
+    price = judge.get("price") if isinstance(judge.get("price"), Mapping) else {}
+    known = listed_prices().get(str(judge.get("model")))
+    ends = [(f"{field}.price.input", "input", "in"), (f"{field}.price.output", "output", "out")]
+    prices = " ".join(
+        decimal_input(to, price.get(end, ""), unit=unit, label=f"$ per million tokens {unit}",
+                placeholder=f"{getattr(known, end):g}" if known else "?")
+        for to, end, unit in ends
+    )  # fmt: skip
+    read = str(judge.get("read") or "text")
+    url = str(judge.get("base_url") or "")
+    return [
+        _judge_row(field, "base_url", "Address",
+             text_input(f"{field}.base_url", judge.get("base_url", ""), mono=True,
+                  placeholder="https://api.openai.com/v1"),
+             "any OpenAI-compatible one; a local server too"),
+        _judge_row(field, "model", "Model", _model_input(field, judge, name)),
+        _judge_row(field, "key", "Key", key_input(name, html_id(f"{field}.key"), url),
+             f"goes to {origin_of(url) or 'this address'} only; stays with this page and "
+             "the run; in no file, link or export"),
+        _host_key_row(judge, field) if is_public() else
+        _judge_row(field, "api_key_env", "or variable",
+             text_input(f"{field}.api_key_env", judge.get("api_key_env", ""), mono=True,
+                  placeholder="OPENAI_API_KEY"), "of the machine that runs this page"),
+        _judge_row(field, "price.input", "$ a million", f'<span class="eh-row">{prices}</span>',
+             "without a price the budget cannot hold it"),
+        _judge_row(field, "read", "Read", segmented_switch(f"{field}.read", _READ_OPTIONS, read),
+             "probabilities need an endpoint with logprobs", group=True),
+        _judge_row(field, "vision", "Vision", checkbox(f"{field}.vision", bool(judge.get("vision")),
+                                             "it can see images")),
+        _judge_row(field, "family", "Family",
+             text_input(f"{field}.family", judge.get("family", ""), placeholder="openai"),
+             "whose answers are its own, for self-preference"),
+        *_sampling_settings(judge, field, more=True),
+    ]  # fmt: skip
+
+
+def _sampling_settings(judge: Mapping[str, Any], field: str, more: bool = False) -> list[str]:
+    """Folded: most studies leave these as they are."""
+    heat = (
+        ""
+        if "temperature" in judge and judge["temperature"] is None
+        else judge.get("temperature", 0)
+    )
+    parts = [
+        _judge_row(field, "temperature", "Temperature",
+             decimal_input(f"{field}.temperature", heat, high=5, placeholder="not sent"),
+             "empty: not sent; some models refuse any"),
+        _judge_row(field, "max_tokens", "Max tokens",
+             integer_input(f"{field}.max_tokens", judge.get("max_tokens", 4096), low=1)),
+        _judge_row(field, "top_p", "Top-p",
+             decimal_input(f"{field}.top_p", _empty_if_none(judge.get("top_p")), high=1, placeholder="not sent")),
+        _judge_row(field, "seed", "Seed",
+             decimal_input(f"{field}.seed", _empty_if_none(judge.get("seed")), placeholder="not sent")),
+    ]  # fmt: skip
+    if more:
+        extra = judge.get("extra_body")
+        written = json.dumps(extra, ensure_ascii=False) if extra else ""
+        effort = str(judge.get("reasoning_effort") or "")
+        parts += [
+            _judge_row(field, "reasoning_effort", "Reasoning",
+                 select_menu(f"{field}.reasoning_effort", _EFFORT_OPTIONS, effort)),
+            _judge_row(field, "extra_body", "Extra body", text_area(f"{field}.extra_body", written, rows=2),
+                 "JSON that is sent along, such as provider switches"),
+        ]  # fmt: skip
+    return [
+        f'<details class="eh-how" data-keep="{escape(field)} sampling"><summary>Sampling</summary>'
+        f"{''.join(parts)}</details>"
+    ]
+
+
+def _empty_if_none(value: Any) -> Any:
+    return "" if value is None else value
+
+
+def _judge_row(
+    field: str, key: str, label: str, control: str, hint: str = "", group: bool = False
+) -> str:
+    return form_row(label, control, hint, to=f"{field}.{key}", group=group)

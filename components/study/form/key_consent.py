@@ -1,0 +1,41 @@
+"""The Study tab's question before a variable of this machine is sent to a new host."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from components.html.pieces import notice_html
+from components.study.file.controls import form_button
+from components.study.plan.public_checks import is_public
+from judges.judge_errors import PlanError
+from judges.security.key_consents import Consents, Pair, consents_in
+from studies.spec.study import Study
+
+
+def consent_notices(study: Study, folder: Path) -> str:
+    """A notice with a button for each variable the study would send to a host not allowed yet."""
+    if is_public():
+        return ""
+    judges = [*study.judges, *([study.extraction] if study.extraction else [])]
+    return "".join(map(_consent_notice, consents_in(folder).missing(judges)))
+
+
+def _consent_notice(pair: Pair) -> str:
+    words = f"Allow ${pair.variable} for {pair.origin}"
+    action = {"do": "allow key", "variable": pair.variable, "origin": pair.origin}
+    asked = notice_html(
+        "warn", f"This file wants to send ${pair.variable} to {pair.origin}.",
+        "Nothing is sent until you allow it. Allow it only if you trust that host with this key.",
+    )  # fmt: skip
+    return (
+        f'{asked}<div class="eh-row">{form_button(words, action, kind="small", errand=True)}</div>'
+    )
+
+
+def allow_key(consents: Consents, pair: Pair) -> str:
+    """Store the consent; the notice that says why it could not be stored, else nothing."""
+    try:
+        consents.allow(pair)
+    except (PlanError, OSError) as error:
+        return notice_html("bad", "Not allowed.", str(error))
+    return ""

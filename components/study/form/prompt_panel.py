@@ -1,0 +1,324 @@
+"""One prompt opened: its template, how it is sent on a real item, its faults, another beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from components.html.format import count, escape, tokens
+from components.html.pieces import notice_html, status_badge
+from components.inspect.word_diff import word_difference
+from components.study.file.controls import previous_next, segmented_switch, select_menu
+from components.study.file.lenient_study import (
+    FormState,
+    LenientStudy,
+    available_prompts,
+    find_prompt,
+    own_prompts_folder,
+)
+from components.study.form.prompt_list import verdict_ending
+from components.study.plan.study_preview import StudyPreview
+from judges.planning.plan import CHARACTERS_PER_TOKEN
+from judges.rendering.prompt import Prompt, load_prompt
+from judges.rendering.prompt_library import (
+    LibraryPrompt,
+    PromptCheck,
+    PromptProblem,
+    check_prompt,
+    preview_prompt,
+)
+from judges.rendering.template import split_template
+from studies.domain import Item
+from studies.errors import EvenhandError
+from studies.spec.presentations import resolve_contestants
+
+PANEL_MODES: Final = (("side", "Side by side"), ("editor", "Editor"), ("compare", "Compare"))
+NEW_PROMPT_YAML: Final = """\
+name: my-prompt
+version: 1
+source: ours
+protocol: pairwise
+messages:
+  - system: Say which of two answers helps the person who asked more. Nothing else counts.
+  - user: |
+      The question:
+      $task
+
+      Answer $label_first:
+      <<$fence
+      $first
+      $fence>>
+
+      Answer $label_second:
+      <<$fence
+      $second
+      $fence>>
+
+      $closing
+verdict: overall-response
+"""
+"""What "New prompt" begins with: it can be asked as it stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptPreview:
+    """A prompt on one item, as a judge would get it."""
+
+    messages: Sequence[Mapping[str, Any]]
+    shown: tuple[str, ...]
+    fault: str = ""
+
+
+# ------------------------------------------------------------------------- the prompt opened
+
+
+def current_prompt(sheet: LenientStudy, view: FormState) -> LibraryPrompt | None:
+    """The prompt in the panel: the one asked for, else the study's first."""
+    offered = available_prompts(sheet.folder)
+    for name in (view.prompt, *sheet.prompts):
+        if one := find_prompt(name, offered, sheet.folder):
+            return one
+    return _load_by_path(sheet, view)
+
+
+def _load_by_path(sheet: LenientStudy, view: FormState) -> LibraryPrompt | None:
+    """A prompt file that the study names by a path of its own."""
+    for name in (view.prompt, *sheet.prompts):
+        try:
+            return LibraryPrompt(load_prompt(name, sheet.folder), sheet.folder / name, False)
+        except EvenhandError:
+            continue
+    return None
+
+
+def prompt_heading(bench: StudyPreview, view: FormState, prompt: Prompt | None) -> str:
+    """Which prompt on which item, and how to go on."""
+    n = len(bench.items)
+    at = min(view.item, max(0, n - 1))
+    name = prompt.name if prompt else "No prompt"
+    title = f"{name}, on item {at + 1} of {count(n)}" if n else name
+    item = bench.items[at] if n else None
+    if view.mode == "compare":
+        title, item = "Two prompts side by side", None
+    sent = preview_messages(bench, prompt, item)
+    told = _item_summary(item, sent, prompt) if item and prompt else ""
+    walk = previous_next(at, n, "item") if n > 1 and view.mode != "compare" else ""
+    switch = (
+        f'<span id="f-mode-l" hidden>View</span>{segmented_switch("mode", PANEL_MODES, view.mode)}'
+    )
+    other = ""
+    if view.mode == "compare":
+        names = [
+            one.reference_from(bench.lenient_study.folder)
+            for one in available_prompts(bench.lenient_study.folder)
+        ]
+        options = [(one, one) for one in names]
+        mine = view.prompt or (bench.lenient_study.prompts or [""])[0]
+        other = select_menu("prompt", options, mine, label="First prompt") + select_menu(
+            "other", [("", "choose another"), *options], view.other, label="Second prompt"
+        )
+    return (
+        f'<header class="eh-head"><div><h2>{escape(title)}</h2><p>{escape(told)}</p></div>'
+        f'<div class="eh-row">{walk}{other}{switch}</div></header>'
+    )
+
+
+def _item_summary(item: Item, sent: PromptPreview, prompt: Prompt) -> str:
+    labels = prompt.format.labels_for(len(sent.shown)) or [
+        str(k + 1) for k in range(len(sent.shown))
+    ]
+    pairs = ", ".join(f"{n} as {label}" for n, label in zip(sent.shown, labels, strict=False))
+    size = sum(len(_message_text(m["content"])) for m in sent.messages) / CHARACTERS_PER_TOKEN
+    parts = [item.id, item.category, pairs, f"about {tokens(size)} tokens" if sent.messages else ""]
+    return "; ".join(part for part in parts if part)
+
+
+def preview_messages(
+    bench: StudyPreview, prompt: Prompt | None, item: Item | None
+) -> PromptPreview:
+    """The messages for an item, with the study's contestants, read as its first judge is."""
+    if prompt is None or item is None:
+        return PromptPreview((), ())
+    names = _item_contestants(bench, item)
+    judges = bench.lenient_study.judges
+    first = judges[0] if judges else {}
+    by_label = first.get("read", "probabilities" if first.get("model") == "embedded" else "text")
+    sees = bench.lenient_study.text_value("judge_sees") == "images" and any(
+        j.get("vision") for j in judges
+    )
+    images = tuple("data:," for _ in item.images) if sees else ()
+    try:
+        messages = preview_prompt(
+            prompt, item, contestants=names, prefilled=by_label == "probabilities", images=images
+        )
+    except EvenhandError as error:
+        return PromptPreview((), (), str(error))
+    pairs = prompt.protocol not in ("choice", "single", "describe")
+    shown = names[:2] if pairs else names if prompt.protocol == "choice" else names[:1]
+    return PromptPreview(messages, tuple(shown))
+
+
+def _item_contestants(bench: StudyPreview, item: Item) -> list[str]:
+    answered = sorted(name for name, text in item.responses.items() if text.strip())
+    if bench.plan is None:
+        return answered
+    names = resolve_contestants(bench.plan.study, bench.plan.items)
+    return [name for name in names if name in answered] or answered
+
+
+def template_and_preview(bench: StudyPreview, view: FormState, shown: LibraryPrompt | None) -> str:
+    if shown is None:
+        return notice_html("warn", "No prompt.", "Tick one in step 2, or write your own.")
+    prompt = shown.prompt
+    return (
+        f'<div class="eh-ed"><div class="eh-box">{template_html(prompt)}</div>'
+        f'<div class="eh-box well">{preview_html(bench, view, prompt)}</div></div>{prompt_check_html(shown)}'
+    )
+
+
+def template_html(prompt: Prompt) -> str:
+    """The template with its variables as chips."""
+    return "".join(
+        _message_html(
+            role,
+            "".join(_variable_chip(t) if var else escape(t) for t, var in split_template(text)),
+        )
+        for role, text in prompt.messages
+    )
+
+
+def _variable_chip(name: str) -> str:
+    return f'<span class="eh-var">${escape(name)}</span>'
+
+
+def _message_html(role: str, html: str) -> str:
+    return f'<div class="eh-msg"><b>{escape(role)}</b><pre>{html}</pre></div>'
+
+
+def preview_html(bench: StudyPreview, view: FormState, prompt: Prompt) -> str:
+    """As a judge gets it: what the template says in grey, what the item brings in ink."""
+    if not bench.items:
+        return notice_html(
+            "warn", "No item to show it on.", bench.data_error or "The slice is empty."
+        )
+    item = bench.items[min(view.item, len(bench.items) - 1)]
+    if not item.responses and prompt.protocol != "describe":
+        return '<p class="hint">This item has no answers: there is nothing to show it on.</p>'
+    sent = preview_messages(bench, prompt, item)
+    if sent.fault:
+        return notice_html("bad", "Cannot be rendered.", sent.fault)
+    parts, same = [], 0
+    for place, message in enumerate(sent.messages):
+        template = prompt.messages[place][1] if place < len(prompt.messages) else ""
+        if template == message["content"]:
+            same += 1
+            continue
+        body = _shade_template(_message_text(message["content"]), template)
+        parts.append(_message_html(f"{message['role']}, as sent", body))
+    told = f"{count(same, 'message')} sent as on the left." if same else ""
+    return "".join(parts) + (f'<p class="hint">{told}</p>' if told else "")
+
+
+def _shade_template(text: str, template: str) -> str:
+    """Where the template's own words lie in what was sent; only the shading depends on it."""
+    out, at = [], 0
+    for words, variable in split_template(template):
+        if variable or not words:
+            continue
+        found = text.find(words, at)
+        if found < 0:
+            return escape(text)
+        out.append(escape(text[at:found]) + f'<span class="eh-own">{escape(words)}</span>')
+        at = found + len(words)
+    return "".join(out) + escape(text[at:])
+
+
+def _message_text(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n".join(part.get("text", "[image]") for part in content)
+
+
+# ---------------------------------------------------------------------- checking, comparing
+
+
+def prompt_check_html(shown: LibraryPrompt) -> str:
+    """What can be said about a prompt without asking anybody."""
+    checked = check_prompt(shown.prompt.yaml, shown.prompt.name)
+    return check_result_html(checked, ours=shown.built_in)
+
+
+def check_result_html(checked: PromptCheck, *, ours: bool = False) -> str:
+    prompt = checked.prompt
+    problems = "".join(_problem_html(problem, ours) for problem in checked.problems)
+    if prompt is None or not checked.usable:
+        return problems
+    told = (
+        f"{count(len(prompt.messages), 'message')}; every variable is known; "
+        f"the reply {verdict_ending(prompt.verdict)}"
+    )
+    sha = f"version {prompt.version}, sha {prompt.sha[:8]} · {prompt.source}"
+    return (
+        f'<div class="eh-row eh-foot">{status_badge("ok")}'
+        f'<span class="eh-small">{escape(told)}</span><span class="eh-grow"></span>'
+        f'<span class="eh-small eh-mute">{escape(sha)}</span></div>{problems}'
+    )
+
+
+def _problem_html(problem: PromptProblem, ours: bool) -> str:
+    """A prompt of ours is asked as it stands: what there is to know about it is no alarm."""
+    if problem.level == "error":
+        return notice_html("bad", "Cannot be saved.", problem.text)
+    if ours:
+        return f'<p class="hint">To know: {escape(problem.text)}.</p>'
+    return notice_html("warn", "Mind:", problem.text)
+
+
+def editor_preview(bench: StudyPreview, view: FormState, text: str) -> str:
+    """Beside the editor: the text as it would be sent, and what is wrong with it."""
+    checked = check_prompt(text)
+    box = preview_html(bench, view, checked.prompt) if checked.prompt else ""
+    well = f'<div class="eh-box well">{box}</div>' if box else ""
+    return f"{check_result_html(checked)}{well}"
+
+
+def compare_prompts(bench: StudyPreview, view: FormState) -> str:
+    """Two prompts message by message, with the words that only one of them has marked."""
+    folder = bench.lenient_study.folder
+    offered = available_prompts(folder)
+    first = current_prompt(bench.lenient_study, view)
+    second = find_prompt(view.other, offered, folder)
+    if first is None or second is None:
+        return notice_html(
+            "calm", "Choose two prompts.", "Words that only one of them has are marked."
+        )
+    sides: tuple[list[str], list[str]] = ([], [])
+    a, b = first.prompt, second.prompt
+    for place in range(max(len(a.messages), len(b.messages))):
+        mine, its = _message_at(a, place), _message_at(b, place)
+        difference = word_difference(mine[1], its[1])
+        for side, role, html in ((0, mine[0], difference.first), (1, its[0], difference.second)):
+            sides[side].append(_message_html(role, html) if role else "")
+    heads = [f"{p.name}, version {p.version} · {p.protocol}, {p.verdict}" for p in (a, b)]
+    boxes = "".join(
+        f'<div class="eh-box"><p class="eh-small eh-mute">{escape(head)}</p>{"".join(side)}</div>'
+        for head, side in zip(heads, sides, strict=True)
+    )
+    same = " They say the same." if a.messages == b.messages else ""
+    told = f"{tokens(_estimate_tokens(a))} and {tokens(_estimate_tokens(b))} tokens without the item.{same}"
+    return f'<div class="eh-ed">{boxes}</div><p class="eh-small eh-mute">{escape(told)}</p>'
+
+
+def _message_at(prompt: Prompt, place: int) -> tuple[str, str]:
+    return prompt.messages[place] if place < len(prompt.messages) else ("", "")
+
+
+def _estimate_tokens(prompt: Prompt) -> float:
+    return sum(len(text) for _, text in prompt.messages) / CHARACTERS_PER_TOKEN
+
+
+def saved_prompt_path(prompt: Prompt, folder: Path) -> str:
+    """How the study file names a version saved beside the store."""
+    return f"{own_prompts_folder(folder).name}/{prompt.name}-v{prompt.version}.yaml"

@@ -1,0 +1,292 @@
+"""What a click or a keystroke in the Study form does to the study file and to what is in sight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from components.html.pieces import notice_html
+from components.study.file.lenient_study import (
+    FormState,
+    LenientStudy,
+    judge_name,
+    normalise_value,
+    read_lenient_study,
+)
+from components.study.file.typed_values import (
+    add_answer_file,
+    parse_field,
+    parse_filters,
+    parse_strata,
+)
+from components.study.file.yaml_edit import change_source, put_value
+from components.study.form.data_source import BUILTIN, HUB
+from components.study.form.judge_edit import edit_judge, new_judge, unique_name
+from components.study.form.protocol_settings import PRESET_SETTINGS
+from studies.errors import EvenhandError
+from studies.spec.presets import PRESETS
+
+FormChange = Mapping[str, Any]
+"""{"n": 3, "set": "data.count", "to": "12"} or {"n": 4, "do": "add judge", …}."""
+
+
+def apply_changes(
+    text: str, view: FormState, entries: Sequence[FormChange], folder: Path
+) -> tuple[str, FormState]:
+    """All changes that were not taken in yet, in their order; a wrong one says so and is passed."""
+    view = replace(view, notice_html="")
+    for entry in entries:
+        if int(entry.get("n", 0)) <= view.last_change:
+            continue
+        view = replace(view, last_change=int(entry["n"]))
+        sheet = read_lenient_study(text, folder)
+        if sheet.parse_error:
+            told = f"study.yaml: {sheet.parse_error}. Mend it below, then the form works again."
+            return text, replace(
+                view, notice_html=notice_html("bad", "The file cannot be changed.", told)
+            )
+        try:
+            text, view = _apply_change(sheet, view, entry)
+        except (ValueError, EvenhandError) as error:
+            view = replace(view, notice_html=notice_html("bad", "Not changed.", str(error)))
+    return text, view
+
+
+def _apply_change(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
+    if "set" in entry:
+        return _set_field(sheet, view, str(entry["set"]), entry.get("to"))
+    act = _ACTIONS.get(str(entry.get("do")))
+    if act is None:
+        raise ValueError(f"no such action: {entry.get('do')!r}")
+    return act(sheet, view, entry)
+
+
+# ------------------------------------------------------------------------------ one field
+
+
+def _set_field(sheet: LenientStudy, view: FormState, field: str, raw: Any) -> tuple[str, FormState]:
+    if field in ("mode", "prompt", "other", "describer", "describing"):
+        return sheet.text, replace(view, **{field: str(raw)})
+    if field == "profile":
+        return sheet.text, replace(view, whole=raw == "all")
+    if field == "kind":
+        return _set_source_kind(sheet, view, str(raw))
+    if field == "data.source":
+        return _set_source(sheet, view, str(raw).strip())
+    if field == "hub":
+        name = str(raw).strip().removeprefix("hub:")
+        return _set_source(sheet, view, f"hub:{name}" if name else "")
+    head, _, rest = field.partition(".")
+    if head in ("judge", "extraction"):
+        return _set_judge_field(sheet, head, rest, raw), view
+    if head in _MAPPING_PATHS:
+        return _set_mapping_entry(sheet, _MAPPING_PATHS[head], rest, raw), view
+    if field in _FIELD_PARSERS:
+        path, parse = _FIELD_PARSERS[field]
+        return _put_unless_default(sheet, path, parse(sheet, str(raw))), view
+    return _put_unless_default(sheet, tuple(field.split(".")), parse_field(field, raw)), view
+
+
+def _put_unless_default(sheet: LenientStudy, path: tuple[str, ...], value: Any) -> str:
+    """What is as the preset (or the default) has it is left out of the file."""
+    if not value and not isinstance(value, (int, float, dict)):
+        value = None
+    if value is not None and normalise_value(value) == normalise_value(sheet.default_value(*path)):
+        value = None
+    if value == {} and not sheet.default_value(*path):
+        value = None
+    return put_value(sheet.text, path, value)
+
+
+def _set_source_kind(sheet: LenientStudy, view: FormState, kind: str) -> tuple[str, FormState]:
+    if kind == BUILTIN:
+        return _set_source(sheet, view, "probe")
+    return sheet.text, replace(view, kind=kind)
+
+
+def _set_source(sheet: LenientStudy, view: FormState, source: str) -> tuple[str, FormState]:
+    """Another source begins with all its items and contestants; the size of the slice stays."""
+    if not source:
+        return sheet.text, view
+    text = sheet.text
+    if source != sheet.source:
+        text = change_source(text, source)
+    kind = HUB if source.startswith("hub:") else ""
+    return text, replace(view, kind=kind, item=0)
+
+
+_MAPPING_PATHS: Final[Mapping[str, tuple[str, ...]]] = {
+    "families": ("families",),
+    "files": ("data", "files"),
+    "mapping": ("data", "mapping"),
+}
+
+
+def _set_mapping_entry(sheet: LenientStudy, path: tuple[str, ...], key: str, raw: Any) -> str:
+    values = sheet.raw(*path)
+    made = dict(values) if isinstance(values, Mapping) else {}
+    made.pop(key, None)
+    if str(raw).strip():
+        made[key] = str(raw).strip()
+    return put_value(sheet.text, path, made or None)
+
+
+_FIELD_PARSERS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[LenientStudy, str], Any]]]] = {
+    "where": (("data", "where"), parse_filters),
+    "filter": (("data", "where"), parse_filters),
+    "data.per": (("data", "per"), parse_strata),
+    "files+": (("data", "files"), add_answer_file),
+}
+
+
+def _set_judge_field(sheet: LenientStudy, head: str, rest: str, raw: Any) -> str:
+    if head == "extraction":
+        return put_value(sheet.text, ("extraction",), _edit_extraction(sheet, rest, raw))
+    place, _, key = rest.partition(".")
+    judges = sheet.editable_judges()
+    judges[int(place)] = edit_judge(judges[int(place)], key, raw)
+    return put_value(sheet.text, ("judges",), judges)
+
+
+def _edit_extraction(sheet: LenientStudy, key: str, raw: Any) -> dict[str, Any] | None:
+    entry = sheet.raw("extraction", "judge")
+    if key != "judge":
+        return {"judge": edit_judge(dict(entry), key, raw)} if isinstance(entry, dict) else None
+    if raw == "@own":
+        return {"judge": new_judge("endpoint", sheet.judges, "extractor")}
+    return {"judge": str(raw)} if raw else None
+
+
+# ------------------------------------------------------------------------------- one action
+
+
+def _apply_preset(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
+    """As published: what the preset sets is taken out of the file, so that the preset holds."""
+    name = str(entry.get("preset", ""))
+    if name and name not in PRESETS:
+        raise ValueError(f"no preset named {name!r}. Known: {', '.join(PRESETS)}")
+    text = put_value(sheet.text, ("preset",), name or None)
+    if not name:  # its prompts would go with it
+        text = put_value(text, ("prompts",), sheet.prompts or ["brief-letters"])
+        return text, view
+    for key in PRESET_SETTINGS:
+        text = put_value(text, (key,), None)
+    sets = PRESETS[name].values_for(sheet.source).get("data", {})
+    for key in sets:
+        text = put_value(text, ("data", key), None)
+    if "options" in sets:  # N answers at once: a choice of two of them would be another protocol
+        text = put_value(text, ("contestants",), None)
+    return text, replace(view, prompt="")
+
+
+def _add_judge(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
+    judges = sheet.editable_judges()
+    made = [*judges, new_judge("endpoint", judges)]
+    return put_value(sheet.text, ("judges",), made), replace(view, judge=str(len(judges)))
+
+
+def _open_judge(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
+    return sheet.text, replace(view, judge=str(entry.get("judge", "")))
+
+
+def _find_judge(entry: FormChange, judges: Sequence[Mapping[str, Any]]) -> int | None:
+    """Where the judge of a card stands now. The card may be older than the file: two clicks are
+    faster than one answer, and then its place is another judge's. None: it is not there any more,
+    and what was wanted of it has been done."""
+    place, name = int(entry["judge"]), entry.get("name")
+    if name is None or (place < len(judges) and judge_name(judges[place]) == name):
+        return place
+    return next((at for at, one in enumerate(judges) if judge_name(one) == name), None)
+
+
+def _deselect_judge(
+    sheet: LenientStudy, view: FormState, entry: FormChange
+) -> tuple[str, FormState]:
+    """Not asked, not forgotten."""
+    judges = sheet.editable_judges()
+    if (place := _find_judge(entry, judges)) is None:
+        return sheet.text, view
+    gone = judges.pop(place)
+    view = replace(view, deselected_judges=(gone, *view.deselected_judges), judge="")
+    return put_value(sheet.text, ("judges",), judges or None), view
+
+
+def _reselect_judge(
+    sheet: LenientStudy, view: FormState, entry: FormChange
+) -> tuple[str, FormState]:
+    parked = list(view.deselected_judges)
+    if (place := _find_judge(entry, parked)) is None:
+        return sheet.text, view
+    back = dict(parked.pop(place))
+    judges = sheet.editable_judges()
+    back["name"] = unique_name(str(back.get("name") or "judge"), judges)
+    text = put_value(sheet.text, ("judges",), [*judges, back])
+    return text, replace(view, deselected_judges=tuple(parked))
+
+
+def _delete_deselected(
+    sheet: LenientStudy, view: FormState, entry: FormChange
+) -> tuple[str, FormState]:
+    gone = _find_judge(entry, view.deselected_judges)
+    parked = [one for place, one in enumerate(view.deselected_judges) if place != gone]
+    return sheet.text, replace(view, deselected_judges=tuple(parked))
+
+
+def _remove_judge(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
+    judges = sheet.editable_judges()
+    judges.pop(int(entry["judge"]))
+    return put_value(sheet.text, ("judges",), judges or None), replace(view, judge="")
+
+
+def _toggle_prompt(
+    sheet: LenientStudy, view: FormState, entry: FormChange
+) -> tuple[str, FormState]:
+    name = str(entry["prompt"])
+    others = [one for one in sheet.prompts if one != name]
+    chosen = [*others, name] if entry.get("on") else others
+    return _put_unless_default(sheet, ("prompts",), chosen), replace(view, prompt=name)
+
+
+def _show_prompt(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
+    return sheet.text, replace(view, prompt=str(entry["prompt"]), mode=str(entry["mode"]))
+
+
+def _new_prompt(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
+    return sheet.text, replace(view, prompt="@new", mode="editor")
+
+
+def _set_prompt_mode(
+    sheet: LenientStudy, view: FormState, entry: FormChange
+) -> tuple[str, FormState]:
+    return sheet.text, replace(view, mode=str(entry["mode"]))
+
+
+def _go_to_item(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
+    return sheet.text, replace(view, item=max(0, int(entry["to"])))
+
+
+def _apply_mapping(
+    sheet: LenientStudy, view: FormState, entry: FormChange
+) -> tuple[str, FormState]:
+    return put_value(sheet.text, ("data", "mapping"), dict(entry["mapping"])), view
+
+
+_ACTIONS: Final[
+    Mapping[str, Callable[[LenientStudy, FormState, FormChange], tuple[str, FormState]]]
+] = {
+    "preset": _apply_preset,
+    "add judge": _add_judge,
+    "open judge": _open_judge,
+    "park": _deselect_judge,
+    "unpark": _reselect_judge,
+    "drop": _delete_deselected,
+    "remove judge": _remove_judge,
+    "prompt": _toggle_prompt,
+    "show prompt": _show_prompt,
+    "new prompt": _new_prompt,
+    "mode": _set_prompt_mode,
+    "item": _go_to_item,
+    "map": _apply_mapping,
+}

@@ -1,0 +1,151 @@
+"""The Study form drawn: every piece of it from a study file and what is in sight. No gradio."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Final
+
+from components.html.pieces import finding_html, notice_html
+from components.study.file.controls import form_part, step_heading
+from components.study.file.lenient_study import FormState
+from components.study.form import data_source as study_data
+from components.study.form import protocol_settings as study_protocol
+from components.study.form.headline import study_question, study_summary
+from components.study.form.image_description_form import describe_form
+from components.study.form.judge_cards import judge_cards, judge_count_text
+from components.study.form.key_consent import consent_notices
+from components.study.form.prompt_list import prompt_list, prompt_protocols
+from components.study.form.prompt_panel import (
+    NEW_PROMPT_YAML,
+    compare_prompts,
+    current_prompt,
+    editor_preview,
+    prompt_heading,
+    template_and_preview,
+)
+from components.study.form.records_report import records_html
+from components.study.form.slice_profile_html import profile_html
+from components.study.plan.study_preview import StudyPreview
+from judges.operations.check_judge import JudgeCheck
+from studies.domain import Item
+from studies.texts.slice_statistics import SliceProfile, profile_slice
+
+FORM_PARTS: Final = ("title", "said", "source", "records", "judges", "protocol", "prompt", "body")
+"""What `drawn` returns, in this order."""
+
+
+def render_form(
+    bench: StudyPreview, view: FormState, tested: Mapping[str, JudgeCheck], draft: str = ""
+) -> list[str]:
+    """All pieces of the form; `draft` is the text in the prompt editor."""
+    return [
+        render_title(bench),
+        render_notices(bench, view),
+        render_source(bench, view),
+        render_records(bench, view),
+        render_judges(bench, view, tested),
+        render_protocol(bench, view),
+        render_prompt_title(bench, view),
+        render_prompt_body(bench, view, draft),
+    ]
+
+
+def render_title(bench: StudyPreview) -> str:
+    return finding_html(study_question(bench.lenient_study), study_summary(bench))
+
+
+def render_notices(bench: StudyPreview, view: FormState) -> str:
+    """What the last change could not do, and why the study cannot be run; nothing if it can."""
+    parts = [view.notice_html]
+    if bench.plan_error and bench.plan_error != bench.data_error:
+        parts.append(notice_html("bad", "This study cannot be run yet.", bench.plan_error))
+    if bench.plan is not None:
+        parts.append(consent_notices(bench.plan.study, bench.lenient_study.folder))
+    return "".join(parts)
+
+
+def render_source(bench: StudyPreview, view: FormState) -> str:
+    head = step_heading(1, "Data", study_data.item_count_text(bench))
+    return form_part(head, study_data.source_form(bench, view), seen=view.last_change)
+
+
+def render_records(bench: StudyPreview, view: FormState) -> str:
+    slice_of = study_data.slice_form(bench, view)
+    return form_part(
+        slice_of, records_html(bench, view), describe_form(bench, view), seen=view.last_change
+    )
+
+
+def render_judges(bench: StudyPreview, view: FormState, tested: Mapping[str, JudgeCheck]) -> str:
+    sheet = bench.lenient_study
+    head = step_heading(2, "Judges and prompts", judge_count_text(sheet))
+    return form_part(
+        head, judge_cards(sheet, view, tested), prompt_list(sheet), seen=view.last_change
+    )
+
+
+def render_protocol(bench: StudyPreview, view: FormState) -> str:
+    sheet = bench.lenient_study
+    sees = any(judge.get("vision") for judge in sheet.judges)
+    head = step_heading(3, "Protocol", study_protocol.preset_status_text(sheet))
+    body = study_protocol.protocol_form(sheet, prompt_protocols(sheet), bench.contestants, sees)
+    return form_part(head, body, seen=view.last_change)
+
+
+def render_prompt_title(bench: StudyPreview, view: FormState) -> str:
+    shown = current_prompt(bench.lenient_study, view)
+    return form_part(
+        prompt_heading(bench, view, shown.prompt if shown else None), seen=view.last_change
+    )
+
+
+def render_prompt_body(bench: StudyPreview, view: FormState, draft: str = "") -> str:
+    if view.mode == "editor":
+        return form_part(
+            editor_preview(bench, view, draft or NEW_PROMPT_YAML), seen=view.last_change
+        )
+    if view.mode == "compare":
+        return form_part(compare_prompts(bench, view), seen=view.last_change)
+    shown = current_prompt(bench.lenient_study, view)
+    return form_part(template_and_preview(bench, view, shown), seen=view.last_change)
+
+
+def initial_draft(bench: StudyPreview, view: FormState) -> str:
+    """What the editor begins with: the prompt in sight, or a new one."""
+    if view.prompt == "@new":
+        return NEW_PROMPT_YAML
+    shown = current_prompt(bench.lenient_study, view)
+    return shown.prompt.yaml if shown else NEW_PROMPT_YAML
+
+
+def render_slice_profile(bench: StudyPreview, view: FormState) -> str:
+    if bench.records is None or not bench.items:
+        return form_part(notice_html("calm", "No profile.", "It needs records that can be read."))
+    items = tuple(bench.records.items) if view.whole else bench.items
+    named = bench.lenient_study.raw("contestants")
+    players = tuple(str(name) for name in named) if isinstance(named, list) else ()
+    found = _profile_cached(_ItemsByIdentity(items), players)
+    total = len(bench.records.items)
+    html = profile_html(found, whole=view.whole, slice_size=len(bench.items), total=total)
+    return form_part(html, seen=view.last_change)
+
+
+class _ItemsByIdentity:
+    """Items told apart by who they are, not by all their texts: a profile is worked out once."""
+
+    def __init__(self, items: tuple[Item, ...]) -> None:
+        self.items = items
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _ItemsByIdentity) and len(self.items) == len(other.items) and all(
+            mine is its for mine, its in zip(self.items, other.items, strict=True)
+        )  # fmt: skip
+
+    def __hash__(self) -> int:
+        return hash((len(self.items), id(self.items[0]) if self.items else 0))
+
+
+@lru_cache(maxsize=8)
+def _profile_cached(items: _ItemsByIdentity, players: tuple[str, ...]) -> SliceProfile:
+    return profile_slice(items.items, players)

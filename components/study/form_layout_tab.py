@@ -1,0 +1,200 @@
+"""The Study tab laid out: the first screen, then the form from which a study is made and run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import gradio as gr
+
+from components.html.pieces import finding_html, panel_heading
+from components.layout.widgets import ClickableHTML
+from components.study.collect import collect_layout_tab
+from components.study.file.lenient_study import START_YAML, FormState
+from components.study.plan.example_files import example_names
+
+UPLOAD_SUFFIXES: Final = [".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".gz"]
+_FORM_SCRIPT: Final = (
+    "evenhand.clicks(element, trigger, watch); evenhand.form(element, trigger, watch);"
+    " /* triggers 'select' */"
+)
+_BROWSER_VALUE_SCRIPT: Final = "evenhand.wire({name!r}, props, trigger); /* triggers 'select' */"
+
+
+@dataclass(frozen=True)
+class StudyTab:
+    finding: gr.HTML
+    again: gr.Button
+    table: gr.HTML
+    ways: gr.HTML
+    data: gr.HTML
+    title: gr.HTML
+    edit: gr.Button
+    new: gr.Button
+    plan: gr.HTML
+    run: gr.Button
+    attempt: gr.Button
+    said: gr.HTML
+    source: gr.HTML
+    upload: gr.File
+    records: gr.HTML
+    judges: gr.HTML
+    protocol: gr.HTML
+    prompt: gr.HTML
+    writing: gr.Column
+    draft: gr.Code
+    save_prompt: gr.Button
+    import_prompts: gr.UploadButton
+    body: gr.HTML
+    profile: gr.HTML
+    yaml: gr.Code
+    open_file: gr.UploadButton
+    save_file: gr.DownloadButton
+    example: gr.Dropdown
+    collect: collect_layout_tab.CollectTab
+    run_bar: gr.HTML
+    edits: gr.HTML
+    """What the reader changed in the form, as the browser sends it."""
+    errand: gr.HTML
+    keys: gr.HTML
+    """Keys of judges, in the browser until a run or a test sends them."""
+    view: gr.State
+    tested: gr.State
+
+    @property
+    def form_components(self) -> list[Any]:
+        """The pieces of the form, in the order of `study_draw.drawn`."""
+        return [
+            self.title, self.said, self.source, self.records, self.judges, self.protocol,
+            self.prompt, self.body,
+        ]  # fmt: skip
+
+    @property
+    def plan_components(self) -> list[Any]:
+        """What follows from the plan, in the order of `show_plan_of`."""
+        return [self.plan, self.run, self.attempt, self.run_bar, self.profile, self.save_file]
+
+
+# --------------------------------------------------------------------------------- layout
+
+
+def build() -> StudyTab:
+    parts: dict[str, Any] = {"view": gr.State(FormState()), "tested": gr.State({})}
+    for name in ("edits", "errand", "keys"):
+        parts[name] = _browser_value(name)
+    with gr.Row(elem_classes="eh-title-row"):
+        parts["finding"] = ClickableHTML(elem_id="eh-first-finding")
+        parts["again"] = gr.Button(
+            "Ask 20 items again: 40 asks, free", variant="primary", elem_classes="eh-fit eh-big",
+            elem_id="eh-again",
+        )  # fmt: skip
+    parts["table"] = ClickableHTML(elem_id="eh-first-visit")
+    parts["ways"] = _form_html("eh-ways-box")
+    parts["data"] = ClickableHTML()
+    with gr.Column(elem_id="eh-form"):
+        _build_head(parts)
+        with gr.Row(equal_height=True, elem_classes="eh-pair eh-columns"):
+            with gr.Column(elem_classes="eh-panel"):
+                _build_data(parts)
+            with gr.Column(elem_classes="eh-panel"):
+                parts["judges"] = _form_html("eh-judges")
+            with gr.Column(elem_classes="eh-panel"):
+                parts["protocol"] = _form_html("eh-protocol")
+        with gr.Column(elem_classes="eh-panel", elem_id="eh-prompt-panel"):
+            _build_prompt(parts)
+        with gr.Column(elem_classes="eh-panel"):
+            parts["profile"] = _form_html("eh-profile")
+        parts["collect"] = collect_layout_tab.build()
+        with gr.Column(elem_classes="eh-panel"):
+            _build_file(parts)
+        parts["run_bar"] = _form_html("eh-run-bar")
+    return StudyTab(**parts)
+
+
+def _form_html(elem_id: str) -> gr.HTML:
+    """A piece of the form: its fields and buttons reach Python through `edits` and `errand`."""
+    return gr.HTML(
+        "",
+        js_on_load=_FORM_SCRIPT,
+        apply_default_css=False,
+        elem_id=elem_id,
+        elem_classes=["eh-html"],
+    )
+
+
+def _browser_value(name: str) -> gr.HTML:
+    """An invisible component that carries a value of the page to the server."""
+    return gr.HTML(
+        "", html_template="<i hidden></i>", js_on_load=_BROWSER_VALUE_SCRIPT.format(name=name),
+        apply_default_css=False, elem_classes=["eh-html", "eh-wire"],
+    )  # fmt: skip
+
+
+def _build_head(parts: dict[str, Any]) -> None:
+    with gr.Row(elem_classes="eh-title-row"):
+        parts["title"] = ClickableHTML(
+            finding_html("Set up a study", "Nothing is asked until you press Run."),
+            elem_id="eh-study-title",
+        )
+        parts["edit"] = gr.Button(
+            "Edit the study in view", elem_classes="eh-fit", elem_id="eh-edit"
+        )
+        parts["new"] = gr.Button("New study", elem_classes="eh-fit", elem_id="eh-new")
+    with gr.Row(elem_classes="eh-plan-row"):
+        parts["plan"] = ClickableHTML(elem_id="eh-plan")
+        with gr.Column(elem_classes="eh-go"):
+            parts["run"] = gr.Button(
+                "Run", variant="primary", elem_classes="eh-big", elem_id="eh-run"
+            )
+            parts["attempt"] = gr.Button("Try one item", elem_classes="eh-ghost", elem_id="eh-try")
+    parts["said"] = _form_html("eh-study-said")
+
+
+def _build_data(parts: dict[str, Any]) -> None:
+    parts["source"] = _form_html("eh-source")
+    parts["upload"] = gr.File(
+        label="Drop files here", file_types=UPLOAD_SUFFIXES, file_count="multiple", visible=False,
+        interactive=True, height=120, elem_id="eh-upload",
+    )  # fmt: skip
+    parts["records"] = _form_html("eh-records")
+
+
+def _build_prompt(parts: dict[str, Any]) -> None:
+    parts["prompt"] = _form_html("eh-prompt")
+    with gr.Row(elem_classes="eh-writing"):
+        with gr.Column(visible=False, elem_classes="eh-editor") as writing:
+            parts["draft"] = gr.Code(
+                language="yaml", show_label=False, interactive=True, elem_id="eh-draft",
+                lines=18, max_lines=30, show_line_numbers=False, label="Prompt file",
+            )  # fmt: skip
+            with gr.Row():
+                parts["save_prompt"] = gr.Button(
+                    "Save as a new version", elem_classes="eh-fit", elem_id="eh-save-prompt"
+                )
+                parts["import_prompts"] = gr.UploadButton(
+                    "Import judge_prompts.jsonl", file_types=[".jsonl"], elem_classes="eh-fit"
+                )
+        parts["writing"] = writing
+        parts["body"] = _form_html("eh-prompt-body")
+
+
+def _build_file(parts: dict[str, Any]) -> None:
+    with gr.Row(elem_classes="eh-panel-head"):
+        ClickableHTML(
+            panel_heading(
+                "study.yaml", "the form writes it, Run reads it; what the form cannot show stays"
+            )
+        )
+        parts["example"] = gr.Dropdown(
+            example_names(), value=None, label="Open an example", interactive=True,
+            show_label=False, container=False, elem_classes="eh-filter", elem_id="eh-example",
+        )  # fmt: skip
+    parts["yaml"] = gr.Code(
+        START_YAML, language="yaml", show_label=False, interactive=True, label="study.yaml",
+        elem_id="eh-yaml", lines=10, max_lines=24, show_line_numbers=False,
+    )  # fmt: skip
+    with gr.Row():
+        parts["open_file"] = gr.UploadButton(
+            "Open a study file", file_types=[".yaml", ".yml"], elem_classes="eh-fit"
+        )
+        parts["save_file"] = gr.DownloadButton("Save study.yaml", elem_classes="eh-fit")

@@ -1,0 +1,106 @@
+"""What the Study tab shows for a study file: its form, and its plan."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from components.html.format import count, dollars, escape
+from components.server import temp_files
+from components.study import form_html as study_draw
+from components.study.file.controls import form_part
+from components.study.file.lenient_study import FormState
+from components.study.form.data_source import RECORDED, UPLOAD, current_source_kind
+from components.study.form_layout_tab import StudyTab
+from components.study.plan.cost_preview import (
+    count_unanswered,
+    empty_plan_kpis,
+    forecast_by_judge,
+    one_item_plan,
+    plan_kpis,
+    run_button_text,
+)
+from components.study.plan.study_preview import StudyPreview, build_preview
+from judges.planning.plan import assign_owner
+from studies.store.store import Store
+
+
+def form_outputs(tab: StudyTab) -> list[Any]:
+    """What `show_form` returns, in its order."""
+    return [
+        tab.yaml,
+        tab.view,
+        *tab.form_components,
+        tab.upload,
+        tab.writing,
+        tab.draft,
+        tab.profile,
+    ]
+
+
+def form_updates(
+    text: str,
+    view: FormState,
+    tested: Any,
+    draft: str,
+    folder: Path,
+    before: FormState | None = None,
+) -> list[Any]:
+    """The file and the form that shows it; the editor is filled when it is opened."""
+    look = build_preview(text, folder)
+    was = before or FormState()
+    opened = view.mode == "editor" and (was.mode, was.prompt) != (view.mode, view.prompt)
+    words = study_draw.initial_draft(look, view) if opened or not draft else draft
+    turned = view.whole != was.whole
+    return [
+        text,
+        replace(view, shown=text),
+        *study_draw.render_form(look, view, tested, words),
+        gr.File(visible=current_source_kind(look.lenient_study, view) in (UPLOAD, RECORDED)),
+        gr.Column(visible=view.mode == "editor"),
+        gr.Code(words) if opened else gr.skip(),
+        study_draw.render_slice_profile(look, view) if turned else gr.skip(),
+    ]
+
+
+def plan_updates(look: StudyPreview, view: FormState, store: Store) -> list[Any]:
+    """The plan box is always true: it is computed from the very file that Run reads."""
+    saved = _write_download(look.lenient_study.text)
+    if look.plan is None:
+        off, no_try = (gr.Button(words, interactive=False) for words in ("Run", "Try one item"))
+        return [
+            empty_plan_kpis(),
+            off,
+            no_try,
+            "",
+            study_draw.render_slice_profile(look, view),
+            saved,
+        ]
+    numbers, once = (
+        forecast_by_judge(look.plan, store),
+        forecast_by_judge(one_item_plan(look.plan), store),
+    )
+    words = run_button_text(numbers, count_unanswered(assign_owner(look.plan, store), store))
+    trial = f"or try one item: {count(once.asks, 'ask')}, {dollars(once.dollars)}"
+    press = f'<button type="button" class="eh-btn primary" data-press="#eh-run">{escape(words)}</button>'
+    return [
+        plan_kpis(look.plan, numbers),
+        gr.Button(words, interactive=True),
+        gr.Button(trial, interactive=True),
+        form_part(press),
+        study_draw.render_slice_profile(look, view),
+        saved,
+    ]
+
+
+def _write_download(text: str) -> str:
+    """A file for the download button, in Gradio's own folder of temporary files."""
+    folder = temp_files.temp_folder() / hashlib.sha256(text.encode()).hexdigest()[:16]
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "study.yaml"
+    path.write_text(text, encoding="utf-8")
+    return str(path)

@@ -1,0 +1,253 @@
+"""What takes time or leaves the form: tests, uploads, recorded verdicts. No gradio."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import secrets
+import shutil
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from components.html.pieces import notice_html
+from components.server.access import current_access
+from components.study.file.lenient_study import read_lenient_study
+from components.study.file.yaml_edit import change_source, dump_study, put_value
+from components.study.form.data_source import (
+    HUB,
+    HUB_TOKEN_NAME,
+    HUB_URL,
+    UPLOADS_FOLDER,
+    original_file_name,
+    source_kind,
+)
+from components.study.plan import demo_studies
+from components.study.plan.cost_preview import one_item_plan
+from components.study.plan.public_checks import check_upload_space
+from components.study.plan.study_preview import load_records, plan_from_text, read_data_spec
+from judges.engine.engine import Engine
+from judges.engine.outcome import ReplyOutcome
+from judges.models.embedded import EmbeddedUnavailable
+from judges.models.weights import WeightsMissing
+from judges.operations.check_judge import JudgeCheck, check_judge
+from judges.operations.image_descriptions import write_descriptions
+from judges.planning.plan import Plan, assign_owner, save_plan
+from judges.security.key_consents import Consents
+from judges.security.key_store import redact_keys, register_keys
+from judges.security.typed_keys import TypedKeys, key_at, keys_for
+from studies.errors import EvenhandError, SourceError, StudyError
+from studies.exchange.recorded_studies import name_from_source, save_recorded_study
+from studies.files.items import dump_item
+from studies.files.read_limits import current_limits
+from studies.files.tables import check_file_size, is_table_file, read_table
+from studies.sources.load import LoadedSource, load_source
+from studies.sources.registry import SOURCE_FORMATS
+from studies.spec.study import DataSpec, study_to_mapping
+from studies.store.store import Store
+
+REPORTED_ERRORS = (EvenhandError, EmbeddedUnavailable, WeightsMissing)
+"""What is said on the page; anything else is a fault of ours."""
+
+
+# -------------------------------------------------------------------------------- asking
+
+
+def test_judge(
+    text: str, folder: Path, name: str, typed: TypedKeys, consents: Consents
+) -> JudgeCheck:
+    """One ask of one judge: raw reply, reading, latency. What prevents it is said in its place."""
+    try:
+        plan = plan_from_text(text, folder)
+        judge = plan.judge(name)
+        keys = keys_for([judge], typed)
+        if judge.api_key_env and name not in keys and not current_access().machine_files:
+            raise StudyError(
+                "the house's key answers runs, which are metered, and no tests; try one item"
+            )
+        return check_judge(plan, judge, keys, consents)
+    except StopIteration:
+        told = f"no judge named {name!r} in this study"
+    except REPORTED_ERRORS as error:
+        told = str(error)
+    return JudgeCheck(name, "", ReplyOutcome("error", None, "", told), 0.0, "")
+
+
+def prepare_run(text: str, store: Store, *, one_item: bool = False) -> Plan:
+    """The plan of what Run (or the try-out) asks, saved; refused with a reason before any call."""
+    plan = plan_from_text(text, store.folder)
+    if plan.study.name in {demo_studies.PAIRS_STUDY, demo_studies.OPTIONS_STUDY}:
+        raise StudyError("name: this is the recorded demo's name; choose another")
+    made = assign_owner(one_item_plan(plan) if one_item else plan, store)
+    save_plan(made, store)
+    return made
+
+
+def open_recorded_verdicts(text: str, store: Store) -> str:
+    """The recorded verdicts of a study's source, whole, as a study of their own; its name."""
+    folder = store.folder
+    spec = replace(read_data_spec(read_lenient_study(text, folder)), where={}, options=0, categories=(), count=0,
+                   per={})  # fmt: skip
+    found = load_records(spec, folder)
+    name = name_from_source(original_file_name(spec.source))
+    if name.endswith("-files"):  # several, kept together: no name of their own
+        name = found.format
+    if store.has_live_asks(name):
+        name = f"{name}, recorded"
+    name = store.name_for_owner(name)
+    save_recorded_study(store, name, spec, found)
+    return name
+
+
+@dataclass(frozen=True, slots=True)
+class JobResult:
+    """What an errand came to: the file as it is now, and what to say."""
+
+    text: str
+    notice_html: str
+
+
+def describe_images(
+    text: str, store: Store, engine: Engine, errand: Mapping[str, Any], typed: TypedKeys
+) -> JobResult:
+    """New descriptions in a new items file, with which the study goes on."""
+    folder = store.folder
+    try:
+        study = plan_from_text(text, folder).study
+        judge, prompt = str(errand["judge"]), str(errand["prompt"])
+        sha = hashlib.sha256(f"{text}{judge}{prompt}".encode()).hexdigest()[:8]
+        out = folder / UPLOADS_FOLDER / f"{sha}-described.jsonl"
+        keys = keys_for(study.judges, typed)
+        done = write_descriptions(study, judge, prompt, out, store, engine=engine, keys=keys)
+    except REPORTED_ERRORS as error:
+        return JobResult(text, notice_html("bad", "Nothing was described.", str(error)))
+    if done.out is None:
+        why = next(iter(done.failed.values()), done.reason or "no reply came")
+        return JobResult(text, notice_html("bad", "Nothing was described.", why))
+    made = put_value(text, ("data", "source"), f"{UPLOADS_FOLDER}/{out.name}")
+    for key in (
+        "format",
+        "files",
+        "join",
+        "mapping",
+        "split",
+        "count",
+        "per",
+        "where",
+        "categories",
+    ):
+        made = put_value(made, ("data", key), None)
+    failed = f" {len(done.failed)} failed and keep what they had." if done.failed else ""
+    told = f"{done.described} items for ${done.dollars:.2f}.{failed} The study goes on with them."
+    return JobResult(made, notice_html("warn" if failed else "calm", "Described.", told))
+
+
+def fetch_private(text: str, store: Store, typed: TypedKeys) -> JobResult:
+    """A private dataset with the reader's own token: kept as a file, so that no other reader of
+    this page gets it by its name."""
+    folder = store.folder
+    try:
+        spec = read_data_spec(read_lenient_study(text, folder))
+        if source_kind(spec.source) != HUB:
+            raise StudyError("data.source: name a dataset of the Hub first")
+        if HUB_TOKEN_NAME not in typed:
+            raise StudyError("a private dataset needs your token; type it in first")
+        token = key_at(typed[HUB_TOKEN_NAME], HUB_URL, "token")
+        with register_keys([token]):
+            found = _load_private(spec, folder, token)
+        lines = "".join(
+            json.dumps(dump_item(item), ensure_ascii=False) + "\n" for item in found.items
+        )
+        check_upload_space(folder, len(lines))
+    except REPORTED_ERRORS as error:
+        return JobResult(text, notice_html("bad", "Nothing was fetched.", str(error)))
+    name = spec.source.removeprefix("hub:").partition("@")[0].replace("/", "-").replace(":", "-")
+    out = folder / UPLOADS_FOLDER / f"{secrets.token_hex(4)}-{name}.jsonl"
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(lines, encoding="utf-8")
+    made = change_source(text, f"{UPLOADS_FOLDER}/{out.name}")
+    told = f"{len(found.items):,} items at {found.revision[:12]}; the study goes on with them."
+    return JobResult(made, notice_html("calm", "Fetched.", told))
+
+
+def _load_private(spec: DataSpec, folder: Path, token: str) -> LoadedSource:
+    """What the Hub's library says may repeat the token."""
+    try:
+        return load_source(spec, folder, token)
+    except EvenhandError as error:
+        raise SourceError(redact_keys(str(error))) from None
+
+
+# -------------------------------------------------------------------------------- files
+
+
+def store_upload(path: Path, folder: Path, name: str = "") -> str:
+    """An uploaded file is kept beside the store, by its content: temporary files go."""
+    with path.open("rb") as content:
+        sha = hashlib.file_digest(content, "sha256").hexdigest()[:8]
+    kept = folder / UPLOADS_FOLDER / f"{sha}-{safe_file_name(name or path.name)}"
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(path, kept)
+    return f"{UPLOADS_FOLDER}/{kept.name}"
+
+
+def safe_file_name(name: str) -> str:
+    """A file's name without what means something to a shell, a path or a page; its ending stays."""
+    words = _UNSAFE_CHARACTERS.sub("-", unicodedata.normalize("NFKC", name)).strip("-.")
+    stem, dot, ending = words.partition(".")
+    return f"{stem[:60] or 'file'}{dot}{ending[-30:]}"
+
+
+_UNSAFE_CHARACTERS = re.compile(r"[^\w.+-]+")
+
+
+def use_upload(text: str, paths: Sequence[Path], folder: Path) -> str:
+    """The study on the uploaded file; of several, one holds the questions and others answers."""
+    for path in paths:
+        check_file_size(path)
+    size = sum(path.stat().st_size for path in paths)
+    current_limits().check_bytes(size, f"these {len(paths)} files")
+    check_upload_space(folder, size)
+    if len(paths) == 1:
+        return change_source(text, store_upload(paths[0], folder))
+    if whole := _store_as_folder(paths, folder):
+        return change_source(text, whole)
+    questions = max(paths, key=_question_file_rank)
+    made = change_source(text, store_upload(questions, folder))
+    answers = {_contestant_name(p): store_upload(p, folder) for p in paths if p != questions}
+    return put_value(made, ("data", "files"), answers)
+
+
+def _store_as_folder(paths: Sequence[Path], folder: Path) -> str:
+    """A set of files that a format knows as a folder, kept together under their own names."""
+    contents = sorted((path.name, path.read_bytes()) for path in paths)
+    sha = hashlib.sha256(b"\0".join(name.encode() + text for name, text in contents)).hexdigest()
+    kept = folder / UPLOADS_FOLDER / f"{sha[:8]}-{len(paths)}-files"
+    kept.mkdir(parents=True, exist_ok=True)
+    for path in paths:
+        shutil.copyfile(path, kept / safe_file_name(path.name))
+    if any(form.matches_folder(kept) for form in SOURCE_FORMATS.values()):
+        return f"{UPLOADS_FOLDER}/{kept.name}"
+    shutil.rmtree(kept)
+    return ""
+
+
+def _question_file_rank(path: Path) -> tuple[int, int]:
+    """The file of questions has most columns; of equals the larger."""
+    known = len(read_table(path).columns) if is_table_file(path) else 0
+    return known, path.stat().st_size
+
+
+def _contestant_name(path: Path) -> str:
+    return path.name.partition(".")[0].removeprefix("answers_").removeprefix("answers-")
+
+
+def stored_study_yaml(store: Store, name: str) -> str:
+    """A stored study as a file, to be edited: under a name of its own if it cannot be run again."""
+    study = store.study(name)
+    line = next(line for line in store.studies() if line.name == name)
+    mapping = study_to_mapping(replace(study, name=f"{name}, again") if line.recorded else study)
+    return dump_study(mapping)

@@ -1,0 +1,235 @@
+"""What a study would ask, in numbers, fast enough to follow every change of the form.
+
+The number of asks is exact; tokens and prices come from all asks of a small plan, and from items
+spread over the slice of a large one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from components.html.format import DASH, count, dollars, duration, tokens
+from components.html.pieces import Kpi, kpi_strip
+from judges.planning.eligibility import why_skipped
+from judges.planning.plan import Forecast, Plan, make_forecast, plan_sha
+from judges.planning.plan_checks import showings_for
+from studies.domain import REFERENCE, Item
+from studies.spec.presentations import resolve_contestants
+from studies.spec.study import Study
+from studies.store.store import Store
+
+MAX_EXACT_ASKS: Final = 3000
+"""Asks that are all rendered for their tokens: about a quarter of a second."""
+SAMPLE_ASKS: Final = 1500
+
+
+@dataclass(frozen=True, slots=True)
+class ForecastByJudge:
+    """A plan in numbers; `sampled` is how many asks the tokens are worked out from, 0 for all."""
+
+    asks: int
+    noise: int
+    by_judge: Mapping[str, Forecast]
+    sampled_asks: int = 0
+
+    @property
+    def prompt_tokens(self) -> int:
+        return sum(one.prompt_tokens for one in self.by_judge.values())
+
+    @property
+    def completion_tokens(self) -> int:
+        return sum(one.completion_tokens for one in self.by_judge.values())
+
+    @property
+    def dollars(self) -> float | None:
+        costs = [one.dollars for one in self.by_judge.values()]
+        known = [cost for cost in costs if cost is not None]
+        return sum(known) if len(known) == len(costs) else None
+
+    @property
+    def seconds(self) -> float | None:
+        """Judges are asked side by side: the slowest counts."""
+        times = [one.seconds for one in self.by_judge.values() if one.seconds is not None]
+        return max(times, default=None)
+
+
+# ------------------------------------------------------------------------------ the numbers
+
+
+def count_asks(plan: Plan) -> tuple[int, int]:
+    """How many asks, and how many of them for the noise floor; nothing is rendered."""
+    asks = noise = 0
+    shown = {showings_for(prompt): {} for prompt in plan.prompts}
+    for shows, by_item in shown.items():
+        for showing in shows(plan.study, plan.items):
+            total, again = by_item.get(showing.item.id, (0, 0))
+            by_item[showing.item.id] = (total + 1, again + showing.noise)
+    for prompt in plan.prompts:
+        by_item = shown[showings_for(prompt)]
+        for item in plan.items:
+            if not why_skipped(prompt, item, plan.prompts):
+                total, again = by_item.get(item.id, (0, 0))
+                asks, noise = asks + total, noise + again
+    judges = len(plan.study.judges)
+    return asks * judges, noise * judges
+
+
+def forecast_by_judge(plan: Plan, store: Store | None = None) -> ForecastByJudge:
+    """Asks, tokens, dollars and seconds, judge by judge."""
+    asks, noise = count_asks(plan)
+    judges = plan.study.judges
+    part = plan if asks <= MAX_EXACT_ASKS else _sample_plan(plan, asks)
+    found = {
+        judge.name: make_forecast(
+            replace(part, study=replace(plan.study, judges=(judge,))), store=store
+        )
+        for judge in judges
+    }
+    sampled = sum(one.asks for one in found.values())
+    if part is plan:
+        return ForecastByJudge(asks, noise, found)
+    by = asks / max(1, sampled)
+    return ForecastByJudge(
+        asks, noise, {name: _scale_forecast(one, by) for name, one in found.items()}, sampled
+    )
+
+
+def _sample_plan(plan: Plan, asks: int) -> Plan:
+    """Items spread evenly over the slice, about as many as make a sample."""
+    wanted = max(2, round(len(plan.items) * SAMPLE_ASKS / asks))
+    return replace(plan, items=sample_evenly(plan.items, wanted))
+
+
+def sample_evenly(items: Sequence[Item], wanted: int) -> tuple[Item, ...]:
+    step = max(1.0, len(items) / wanted)
+    return tuple(items[int(k * step)] for k in range(min(wanted, len(items))))
+
+
+def _scale_forecast(one: Forecast, by: float) -> Forecast:
+    return replace(
+        one,
+        asks=round(one.asks * by),
+        prompt_tokens=round(one.prompt_tokens * by),
+        completion_tokens=round(one.completion_tokens * by),
+        dollars=None if one.dollars is None else one.dollars * by,
+        seconds=None if one.seconds is None else one.seconds * by,
+    )
+
+
+# -------------------------------------------------------------------------------- in words
+
+
+def plan_kpis(plan: Plan, numbers: ForecastByJudge) -> str:
+    """Calls, tokens, dollars, minutes: true, since they come from the very file that Run reads."""
+    study = plan.study
+    again = f"{count(numbers.asks - numbers.noise)} + {count(numbers.noise)} for the noise floor"
+    amount, _, unit = tokens(numbers.prompt_tokens + numbers.completion_tokens).partition(" ")
+    sent, back = tokens(numbers.prompt_tokens), tokens(numbers.completion_tokens)
+    part = f", from {count(numbers.sampled_asks)} asks" if numbers.sampled_asks else ""
+    return kpi_strip(
+        [
+            Kpi("Asks", count(numbers.asks), note=again if numbers.noise else "no noise floor"),
+            Kpi("Tokens", amount, unit, f"{sent} in, {back} out{part}"),
+            _dollars_kpi(study, numbers),
+            _time_kpi(numbers),
+        ]
+    )
+
+
+def empty_plan_kpis() -> str:
+    """The strip while the study cannot be run: dashes, never the numbers of another plan."""
+    names = ("Asks", "Tokens", "Dollars", "Time")
+    return kpi_strip([Kpi(name, DASH, note="no plan yet") for name in names])
+
+
+def _dollars_kpi(study: Study, numbers: ForecastByJudge) -> Kpi:
+    cost, budget = numbers.dollars, study.budget_usd
+    unknown = [name for name, one in numbers.by_judge.items() if one.dollars is None]
+    if cost is None:
+        return Kpi("Dollars", "unknown", note=f"no price is known for {', '.join(unknown)}")
+    note = _cost_by_judge(numbers) or "on this machine"
+    if budget is None:
+        return Kpi("Dollars", dollars(cost), note=note if not cost else f"{note}; no budget set")
+    if cost > budget:
+        note = f"more than the budget: it stops before {dollars(budget)}"
+    part = min(1.0, cost / budget) if budget else 1.0
+    return Kpi("Dollars", dollars(cost), f"of {dollars(budget)}", note, meter=(part, part))
+
+
+def _cost_by_judge(numbers: ForecastByJudge) -> str:
+    paid = {name: one.dollars for name, one in numbers.by_judge.items() if one.dollars}
+    free = [name for name in numbers.by_judge if name not in paid]
+    if not paid:
+        return ""
+    told_free = f"; {', '.join(free)} free" if free else ""
+    if len(paid) == 1:
+        return f"{next(iter(paid))} all of it{told_free}"
+    return ", ".join(f"{name} {dollars(cost)}" for name, cost in paid.items()) + told_free
+
+
+def _time_kpi(numbers: ForecastByJudge) -> Kpi:
+    parts = [
+        f"{name} {duration(one.seconds)}"
+        for name, one in numbers.by_judge.items()
+        if one.seconds is not None
+    ]
+    side = ", side by side" if len(parts) > 1 else ""
+    amount, _, unit = duration(numbers.seconds).partition(" ")
+    return Kpi("Time", f"about {amount}", unit, ", ".join(parts) + side)
+
+
+def run_button_text(numbers: ForecastByJudge, left: int | None = None) -> str:
+    """What the button does and its price; a study that was begun goes on where it stopped."""
+    if left is None or left == numbers.asks:
+        return f"Run {count(numbers.asks, 'ask')}, {dollars(numbers.dollars)}"
+    if not left:
+        return "Run again: nothing is left to ask"
+    part = None if numbers.dollars is None else numbers.dollars * left / numbers.asks
+    return f"Run the {count(left, 'ask')} left, {dollars(part)}"
+
+
+def count_unanswered(plan: Plan, store: Store) -> int | None:
+    """How many asks of this very plan are not answered yet; None if it was never begun."""
+    if store.plan_sha(plan.study.name) != plan_sha(plan):
+        return None
+    counts = store.counts(plan.study.name)
+    return int(counts.get("pending", 0)) + int(counts.get("error", 0))
+
+
+# ------------------------------------------------------------------------------- a try-out
+
+
+def one_item_plan(plan: Plan) -> Plan:
+    """One item and one comparison of each judge and prompt: what a run looks like, for pennies."""
+    suiting = [
+        i for i in plan.items if all(not why_skipped(p, i, plan.prompts) for p in plan.prompts)
+    ]
+    item = (suiting or list(plan.items))[0]
+    study = replace(
+        plan.study,
+        name=f"{plan.study.name}, one item",
+        data=replace(plan.study.data, where={"id": (item.id,)}, count=0, per={}, categories=(),
+                     options=0),
+        contestants=_opponents(plan, item),
+        unrelated="none",
+        noise_floor=0.0,
+        repeats=1,
+        reference_games=0,
+    )  # fmt: skip
+    return replace(plan, study=study, items=(item,), recorded=())
+
+
+def _opponents(plan: Plan, item: Item) -> tuple[str, ...]:
+    """Two that answered the item; all of them where a prompt shows all at once."""
+    names = [n for n in resolve_contestants(plan.study, plan.items) if _has_answer(item, n)]
+    if any(prompt.protocol == "choice" for prompt in plan.prompts):
+        return tuple(names)
+    first = {"baseline": plan.study.baseline, "new": plan.study.new}.get(plan.study.pairing, "")
+    others = [name for name in names if name != first]
+    return (first, *others[:1]) if first else tuple(others[:2])
+
+
+def _has_answer(item: Item, name: str) -> bool:
+    return bool((item.reference if name == REFERENCE else item.responses.get(name, "")).strip())

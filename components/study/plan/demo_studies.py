@@ -1,0 +1,50 @@
+"""The studies a new store begins with: the recorded demo, and the study its button runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from judges.planning.plan import Plan, make_plan
+from judges.rendering.prompt import load_prompt
+from studies.exchange.recorded_studies import save_recorded_once
+from studies.sources.load import ASSETS_FOLDER, load_items
+from studies.spec.study import DataSpec, Study, load_study
+from studies.store.rows import PromptText
+from studies.store.store import Store
+
+DEMO_FOLDER: Final = ASSETS_FOLDER / "demo"
+PAIRS_STUDY: Final = "Probe set, embedded judge"
+OPTIONS_STUDY: Final = "Probe set, four options"
+LIVE_STUDY: Final = "Twenty items, live"
+
+
+def open_demo(store: Store, folder: Path = DEMO_FOLDER) -> None:
+    """Recorded judgements of the embedded judge, so that the first screen shows something real."""
+    for log in sorted(folder.glob("*.jsonl"), reverse=True):
+        study = load_study(log.with_suffix(".yaml"))
+        prompts = tuple(load_prompt(name) for name in study.prompts)
+        texts = tuple(PromptText(p.sha, p.name, p.version, p.yaml) for p in prompts)
+        save_recorded_once(store, study, load_items(study.data, study.folder), log, texts)
+
+
+def live_plan(store: Store) -> Plan:
+    """The plan behind the button of the first screen."""
+    return make_plan(live_study(store))
+
+
+def live_study(store: Store) -> Study:
+    """Ask it again: 20 items, precise against flawed, both orders, no noise floor: 40 asks."""
+    recorded = store.study(PAIRS_STUDY)
+    return replace(
+        recorded,
+        name=LIVE_STUDY,
+        data=DataSpec(source="probe", count=20, seed=7),
+        contestants=("precise", "flawed"),
+        prompts=recorded.prompts[:1],
+        pairing="all",
+        baseline="",
+        labels="plain",
+        noise_floor=0.0,
+    )

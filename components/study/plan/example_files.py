@@ -1,0 +1,23 @@
+"""The study files that ship with the page, to be opened, changed and run."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+from studies.errors import StudyError
+from studies.sources.load import ASSETS_FOLDER
+
+EXAMPLES_FOLDER: Final = ASSETS_FOLDER / "studies"
+
+
+@lru_cache(maxsize=1)
+def example_names() -> list[str]:
+    """File names without their ending; none where no examples ship."""
+    return sorted(path.stem for path in EXAMPLES_FOLDER.glob("*.yaml"))
+
+
+def example_text(name: str) -> str:
+    if name not in example_names():
+        raise StudyError(f"no example named {name!r}. Known: {', '.join(example_names())}")
+    return (EXAMPLES_FOLDER / f"{name}.yaml").read_text(encoding="utf-8")

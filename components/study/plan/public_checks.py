@@ -1,0 +1,115 @@
+"""What a study may name where strangers use the page: no file, no variable and no address of the
+machine that serves it.
+
+The study file is written in the browser, so that every path in it is a stranger's. Uploads, the
+built-in set, the Hub and the folder of records that the owner opened are theirs to read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path, PurePath
+from typing import Final
+
+from components.server.access import current_access
+from judges.judge_errors import PlanError
+from judges.money.host_key import load_host_key
+from judges.planning.plan_checks import showings_for
+from judges.rendering.prompt import Prompt
+from judges.security.endpoint_rules import check_url
+from studies.domain import Item, JudgeSpec
+from studies.errors import StudyError
+from studies.files.read_limits import MEGABYTE, current_limits
+from studies.public_mode import is_public as is_public
+from studies.sources.load import BUILT_IN_SOURCES
+from studies.spec.records_folder import RECORDS_VARIABLE
+from studies.spec.study import DataSpec, Study
+
+ALLOWED_PREFIXES: Final = ("hub:", "uploads/", f"${{{RECORDS_VARIABLE}}}/")
+PROMPTS_PREFIX: Final = "prompts/"
+
+
+def check_data_source(spec: DataSpec) -> None:
+    """Raises where a public page would read a file of its machine."""
+    if not is_public():
+        return
+    for name in (spec.source, *spec.files.values()):
+        inside = ".." not in PurePath(name).parts
+        if name not in BUILT_IN_SOURCES and not (name.startswith(ALLOWED_PREFIXES) and inside):
+            raise StudyError(
+                f"data.source: {name!r} is a file of the machine that runs this page; upload "
+                "yours, or name a dataset of the Hub"
+            )
+
+
+def check_prompts_and_judges(study: Study) -> None:
+    """The same for prompts and endpoints, and for keys that are the owner's."""
+    if not is_public():
+        return
+    for name in study.prompts:
+        path = PurePath(name)
+        if path.suffix and (not name.startswith(PROMPTS_PREFIX) or ".." in path.parts):
+            raise StudyError(f"prompts: {name!r} is a file of this machine; write it in the editor")
+    asked = len(study.judges) * max(1, len(study.prompts))
+    current_limits().check_participants(len(study.contestants or ()), asked, study.name)
+    judges = [*study.judges, *([study.extraction] if study.extraction else [])]
+    for judge in judges:
+        if judge.api_key_env and (why := _key_refusal(study, judge)):
+            raise StudyError(f"judge {judge.name!r}: {why}")
+        if judge.kind == "endpoint":
+            check_url(judge.endpoint)
+
+
+def _key_refusal(study: Study, judge: JudgeSpec) -> str:
+    """Why a variable that a stranger names is not the key that the house lends."""
+    lent = load_host_key()
+    if lent is None:
+        return "api_key_env names a variable of this machine; type your key instead"
+    return lent.refusal_reason(judge, sees=study.judge_sees == "images")
+
+
+def check_ask_count(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -> None:
+    """Raises where a study has more asks than this page takes, without listing them all."""
+    most = current_access().asks
+    if most is None:
+        return
+    asked = 0.0
+    each = max(1, len(study.judges))
+    for prompt in prompts:
+        asked += each * _count_showings(study, items, prompt, most // each + 1)
+    if asked > most:
+        raise PlanError(
+            f"about {_round_estimate(asked):,} asks: {len(items):,} items, {len(study.judges)} judges, "
+            f"{len(prompts)} prompts, all pairs and orders, {study.repeats} times. A public page "
+            f"takes {most:,} for one study: take fewer items (data.count) or contestants"
+        )
+
+
+def _count_showings(study: Study, items: Sequence[Item], prompt: Prompt, enough: int) -> float:
+    """Exact up to `enough`; beyond that, from the items it took to get there."""
+    seen = [s.item.id for s in islice(showings_for(prompt)(study, items), enough)]
+    if len(seen) < enough:
+        return len(seen)
+    whole = [item for item in seen if item != seen[-1]]  # the last one is cut off
+    return max(float(enough), len(whole) * len(items) / max(1, len(set(whole))))
+
+
+def _round_estimate(value: float) -> int:
+    """Two digits: it is an estimate."""
+    digits = len(str(int(value)))
+    return int(round(value, 2 - digits)) if digits > 2 else int(value)
+
+
+def check_upload_space(folder: Path, more: int) -> None:
+    """Raises where a visitor's files would take more than one visitor may."""
+    most = current_access().upload_bytes
+    if most is None:
+        return
+    kept = sum(path.lstat().st_size for path in folder.rglob("*")) if folder.is_dir() else 0
+    if kept + more > most:
+        raise StudyError(
+            f"your files here would take {(kept + more) / MEGABYTE:,.0f} MB; a visitor has "
+            f"{most / MEGABYTE:,.0f} MB. They are removed a week after their last use; run "
+            "Evenhand on your own machine for more"
+        )

@@ -1,0 +1,157 @@
+"""All that a study file comes to, as far as it comes: its records, its slice, its plan.
+
+Records are read once and kept while their files stay as they are.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from components.study.file.lenient_study import LenientStudy, read_lenient_study
+from components.study.plan.public_checks import (
+    check_ask_count,
+    check_data_source,
+    check_prompts_and_judges,
+)
+from judges.models.weights import WeightsMissing
+from judges.planning.plan import Plan
+from judges.planning.plan_checks import check_plan
+from judges.rendering.prompt import load_prompt
+from studies.domain import Item
+from studies.errors import EvenhandError, StudyError
+from studies.files.shards import ITEMS_FILE
+from studies.sources.load import LoadedSource, image_folder, load_source, source_path
+from studies.spec.study import DataSpec, parse_study, study_from_mapping
+
+RETRY_SECONDS: Final = 60.0
+"""Seconds before a source that failed is tried again."""
+
+
+@dataclass(frozen=True, slots=True)
+class StudyPreview:
+    """All that a study file comes to, as far as it comes: the page draws itself from it."""
+
+    lenient_study: LenientStudy
+    records: LoadedSource | None = None
+    items: tuple[Item, ...] = ()
+    plan: Plan | None = None
+    plan_error: str = ""
+    """Why there is no plan: what, where, what to do."""
+    data_error: str = ""
+    """Why there are no records."""
+
+    @property
+    def contestants(self) -> list[str]:
+        items = self.records.items if self.records else ()
+        return sorted({name for item in items for name in item.responses})
+
+
+def build_preview(text: str, folder: Path) -> StudyPreview:
+    sheet = read_lenient_study(text, folder)
+    if sheet.parse_error:
+        return StudyPreview(sheet, plan_error=f"study.yaml: {sheet.parse_error}")
+    records, items, data_fault = None, (), ""
+    try:
+        spec = read_data_spec(sheet)
+        records = load_records(spec, folder)
+        items = tuple(records.select_slice(spec).items)
+    except EvenhandError as error:
+        data_fault = str(error)
+    try:
+        return StudyPreview(sheet, records, items, plan_from_text(text, folder), "", data_fault)
+    except (EvenhandError, WeightsMissing) as error:
+        return StudyPreview(sheet, records, items, None, str(error), data_fault)
+
+
+def read_data_spec(sheet: LenientStudy) -> DataSpec:
+    """The data of a study whose other parts may still be wrong."""
+    kept = {key: sheet.values[key] for key in ("preset", "data") if key in sheet.values}
+    return study_from_mapping({"name": "data", **kept}, "study.yaml", sheet.folder).data
+
+
+def load_records(spec: DataSpec, folder: Path) -> LoadedSource:
+    """All records of a source; read again only when a file of it changes.
+
+    A source that cannot be read is not tried again for a while: the page asks at every change, and
+    a Hub that does not answer takes its time to say so.
+    """
+    check_data_source(spec)
+    whole = replace(spec, where={}, options=0, categories=(), count=0, per={}, seed=0)
+    wait = int(time.monotonic() // RETRY_SECONDS)
+    found = _load_or_error(_SourceKey(whole, folder), wait)
+    if isinstance(found, EvenhandError):
+        raise type(found)(str(found))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _SourceKey:
+    """Records told apart by how they are named and when their files were written."""
+
+    spec: DataSpec = field(compare=False)
+    folder: Path
+    name: str = field(init=False)
+    stamp: tuple[int, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", repr(self.spec))
+        object.__setattr__(self, "stamp", _file_stamps(self.spec, self.folder))
+
+
+@lru_cache(maxsize=32)
+def _load_or_error(source: _SourceKey, wait: int) -> LoadedSource | EvenhandError:
+    try:
+        return _load_cached(source)
+    except EvenhandError as error:
+        return error
+
+
+@lru_cache(maxsize=6)
+def _load_cached(source: _SourceKey) -> LoadedSource:
+    return load_source(source.spec, source.folder)
+
+
+def _file_stamps(spec: DataSpec, folder: Path) -> tuple[int, ...]:
+    """When the files of a source were written last, and how large they are."""
+    if spec.source.startswith("hub:"):
+        return ()
+    found: list[int] = []
+    try:
+        path = source_path(spec, folder)
+        files = [path, *(folder / name for name in spec.files.values())]
+        for one in [*files, *(path.iterdir() if path.is_dir() else ())]:
+            if one.exists():
+                found += [one.stat().st_mtime_ns, one.stat().st_size]
+    except (EvenhandError, OSError):
+        pass  # loading says what is wrong
+    return tuple(found)
+
+
+def plan_from_text(text: str, folder: Path) -> Plan:
+    """The plan of a study file, from records that are kept; what cannot be asked is refused."""
+    study = parse_study(text, "study.yaml", folder)
+    check_prompts_and_judges(study)
+    found = load_records(study.data, folder).select_slice(study.data)
+    items = tuple(found.items)
+    _check_askable(found)
+    prompts = tuple(load_prompt(name, folder) for name in study.prompts)
+    if study.protocol:
+        prompts = tuple(p for p in prompts if p.protocol == study.protocol)
+    check_ask_count(study, items, prompts)
+    check_plan(study, items, prompts)
+    images = image_folder(study.data, folder)
+    return Plan(study, items, prompts, images, recorded=tuple(found.judgements))
+
+
+def _check_askable(found: LoadedSource) -> None:
+    """Verdicts may come without what they are about: they open, but nothing can be asked."""
+    if found.shards is not None and not any(item.responses for item in found.items):
+        raise StudyError(
+            f"data.source: {found.shards.folder.name} holds verdicts, but no questions and no "
+            f"answers, so there is nothing to ask about. Open the verdicts as a study (step 1), or "
+            f"put the items into {ITEMS_FILE} beside the shards"
+        )

@@ -1,0 +1,123 @@
+"""The first screen: the finding of the recorded demo, and three ways on from it. No gradio."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+
+import pandas as pd
+
+from components.html.forest_tables import first_visit_table
+from components.html.format import attributes, count, escape, share
+from components.html.pieces import data_note, empty_state, finding_html, wrap
+from components.results.bias import panels as bias_view
+from components.results.bias.panels import first_visit_rows
+from components.study.plan import demo_studies
+from studies.store.store import Store
+
+
+def welcome_screen(store: Store) -> list[str]:
+    """Finding, table, the three ways on, data line."""
+    names = [line.name for line in store.studies()]
+    ways = next_steps(store)
+    if demo_studies.PAIRS_STUDY not in names:
+        told = "Judges can be run without it: set up a study below."
+        return [
+            finding_html("Is your judge even-handed?", "No recorded demo in this store."),
+            empty_state("Nothing recorded.", told),
+            ways,
+            "",
+        ]
+    told = (
+        "Real replies of SmolLM2-135M-Instruct to the built-in probe set, recorded. It is far too "
+        "small to rank models: it is here to show what position bias looks like."
+    )
+    return [*_demo_finding(store, store.version(demo_studies.PAIRS_STUDY)), ways, data_note(told)]
+
+
+@lru_cache(maxsize=4)
+def _demo_finding(store: Store, version: tuple[str, int]) -> tuple[str, str]:
+    """The finding and its table: every visitor sees them first, and they do not change."""
+    frame = store.frame(demo_studies.PAIRS_STUDY)
+    return finding_html(*_demo_sentences(frame)), first_visit_table(first_visit_rows(frame))
+
+
+def _demo_sentences(frame: pd.DataFrame) -> tuple[str, str]:
+    rows, pairs = first_visit_rows(frame), bias_view.leans_from_frame(frame)
+    flips, asked = sum(row.flips for row in pairs), sum(row.pairs for row in pairs)
+    rate = share(flips / max(1, asked), 0)
+    lead = (
+        f"A small judge on this machine, asked in both orders about {asked // max(1, len(rows))} "
+        f"pairs of answers to {frame['item'].nunique()} questions, with "
+        f"{count(len(rows), 'prompt')}. Recorded."
+    )
+    return f"Swap two answers, and this judge changes its mind on {rate} of pairs.", lead
+
+
+def next_steps(store: Store) -> str:
+    """Your own data, your own judge, what others recorded."""
+    cards = [
+        _step_card(
+            "Your own data",
+            "A table with a question and two or more answers: CSV, JSONL, Parquet, a Hub id, or "
+            "somebody’s recorded verdicts.",
+            _form_button("Choose a file", {"set": "kind", "to": "upload"})
+            + _form_button("Hub id", {"set": "kind", "to": "hub"}, "ghost"),
+        ),
+        _step_card(
+            "Your own judge",
+            "Any OpenAI-compatible address. The key stays in memory: in no file, link or export.",
+            _form_button("Add a judge", {"do": "add judge"}),
+        ),
+        _step_card(
+            "Recorded studies", "Nothing is asked, nothing costs.", _recorded_studies(store)
+        ),
+    ]
+    return wrap(f'<div class="eh-form eh-ways" data-seen="0">{"".join(cards)}</div>')
+
+
+def _step_card(title: str, text: str, below: str) -> str:
+    return (
+        f'<section class="eh-panel"><h2>{escape(title)}</h2><p>{escape(text)}</p>'
+        f'<div class="eh-row">{below}</div></section>'
+    )
+
+
+def _form_button(words: str, action: dict[str, str], kind: str = "") -> str:
+    made = attributes(
+        {
+            "type": "button",
+            "class": f"eh-btn {kind}".strip(),
+            "data-do": json.dumps(action),
+            "data-goto": "#eh-form",
+        }
+    )
+    return f"<button{made}>{escape(words)}</button>"
+
+
+def _recorded_studies(store: Store) -> str:
+    """Studies that can be looked at now, and one more: a file of verdicts."""
+    lines = [line for line in store.studies() if line.recorded][:4]
+    items = "".join(
+        f"<li>{_open_study_button(line.name)} "
+        f"<span class='eh-mute'>{count(_count_verdicts(store, line.name), 'verdict')}</span></li>"
+        for line in lines
+    )
+    more = _form_button("Open a file of verdicts", {"set": "kind", "to": "recorded"}, "ghost")
+    return f'<ul class="eh-plain">{items}</ul>{more}'
+
+
+def _count_verdicts(store: Store, name: str) -> int:
+    counts = store.counts(name, recorded=True)
+    return int(counts.get("planned", 0))
+
+
+def _open_study_button(name: str) -> str:
+    made = attributes(
+        {
+            "type": "button",
+            "class": "eh-link",
+            "data-errand": json.dumps({"do": "open study", "study": name}),
+        }
+    )
+    return f"<button{made}>{escape(name)}</button>"

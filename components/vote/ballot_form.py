@@ -1,0 +1,135 @@
+"""Which form a study's voters get, and what of an item they see: what its protocol shows people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Final
+
+from components.inspect.load_comparison import ItemImage, item_images
+from judges.rendering.prompt import Prompt, load_prompt, parse_prompt
+from studies.domain import HUMAN_PREFIX, REFERENCE, Item
+from studies.errors import EvenhandError
+from studies.frames.frame import SEP
+from studies.spec.presets import PRESETS
+from studies.store.ballots import Ballot, BallotMode
+from studies.store.store import Store
+
+FORM_NAMES: Final[Mapping[BallotMode, str]] = MappingProxyType(
+    {
+        "pair": "A / tie / B",
+        "levels": "Five levels",
+        "options": "Pick one of several",
+        "verify": "Verification",
+    }
+)
+UNIT_NOUNS: Final[Mapping[BallotMode, str]] = MappingProxyType(
+    {"pair": "pair", "levels": "pair", "options": "question", "verify": "answer"}
+)
+FORM_QUESTIONS: Final[Mapping[BallotMode, str]] = MappingProxyType(
+    {
+        "pair": "Which answer better and fully follows the instruction: factual, helpful and "
+        "accurate?",
+        "levels": "Which answer is better by the criteria, and by how much?",
+        "options": "Which answer is the most helpful one that follows the instruction?",
+        "verify": "Does this answer correctly follow the instruction?",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BallotForm:
+    """The form that a study's protocol asks people to fill in."""
+
+    mode: BallotMode
+    origin: str
+    """Where that comes from."""
+    reference: bool = False
+    """Whether people may read the reference: no published form shows it to them."""
+
+
+@dataclass(frozen=True, slots=True)
+class VoterView:
+    """An item as one voter sees it: no name, no verdict, and nothing that hangs on either."""
+
+    instruction: str
+    task: str
+    texts: tuple[str, ...]
+    """The answers in the order of the ballot."""
+    images: tuple[ItemImage, ...] = ()
+    context: str = ""
+    criteria: str = ""
+    reference: str = ""
+
+
+def load_ballot_form(store: Store, study: str) -> BallotForm:
+    return _cached_form(store, study, store.version(study)[0])
+
+
+@lru_cache(maxsize=64)
+def _cached_form(store: Store, study: str, version: str) -> BallotForm:
+    prompts = _load_prompts(store, study)
+    preset = PRESETS.get(store.study(study).preset)
+    shows = any("reference" in prompt.variables for prompt in prompts) and preset is None
+    protocols = {prompt.protocol for prompt in prompts}
+    because = f"as {preset.title} asks people" if preset else "as its judges are asked"
+    if "five-level" in protocols:
+        return BallotForm("levels", because, shows)
+    if "choice" in protocols and "pairwise" not in protocols:
+        return BallotForm("options", because, shows)
+    if protocols & {"pairwise", "choice"}:
+        return BallotForm("pair", because, shows)
+    return _form_from_verdicts(store, study)
+
+
+def _form_from_verdicts(store: Store, study: str) -> BallotForm:
+    """Somebody's verdicts come without prompts: the form follows what they look like."""
+    pairs, more, strong = store.read(
+        "SELECT sum(length(p.shown) - length(replace(p.shown, ?2, '')) = 1), "
+        "sum(length(p.shown) - length(replace(p.shown, ?2, '')) > 1), sum(j.margin > 1) "
+        "FROM plan p JOIN judgements j USING(key) "
+        "WHERE p.study=(SELECT id FROM studies WHERE name=?1) AND p.judge NOT LIKE ?3",
+        (study, SEP, f"{HUMAN_PREFIX}%"),
+    ).fetchone()
+    if (more or 0) > (pairs or 0):
+        return BallotForm("options", "as its judges chose")
+    return BallotForm(
+        "levels" if strong else "pair", "as its verdicts are" if pairs else "the usual one"
+    )
+
+
+def _load_prompts(store: Store, study: str) -> list[Prompt]:
+    found = []
+    for name in store.study(study).prompts:
+        try:
+            text = store.prompt_of(study, name)
+            found.append(parse_prompt(text, name) if text else load_prompt(name))
+        except EvenhandError:  # a prompt file that is gone: what was asked is not known here
+            continue
+    return found
+
+
+def build_voter_view(
+    store: Store, study: str, form: BallotForm, ballot: Ballot, item: Item
+) -> VoterView:
+    """What this ballot shows. The reference never where it is among the answers."""
+    pictures = item_images(replace(store.study(study), folder=store.folder_of(study)), item)
+    criteria = item.criteria.get("subjective", "") if ballot.mode in ("pair", "levels") else ""
+    hidden = ballot.mode == "verify" or REFERENCE in ballot.shown or not form.reference
+    return VoterView(
+        item.instruction,
+        item.meta.get("task", "") or item.category,
+        tuple(item.answer(name) for name in ballot.shown),
+        pictures,
+        _context_text(item),
+        criteria,
+        "" if hidden else item.reference,
+    )
+
+
+def _context_text(item: Item) -> str:
+    if isinstance(item.context, str):
+        return item.context
+    return "\n\n".join(f"Image {k}: {text}" for k, text in enumerate(item.context, 1))

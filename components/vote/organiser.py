@@ -1,0 +1,166 @@
+"""What whoever asks for votes sees: the rules, what they do to estimates, who has voted."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
+
+from components.html.format import count, escape
+from components.html.panel import notice_html, wrap
+from components.server.hf_login import is_account
+from components.vote.ballot_form import FORM_NAMES, UNIT_NOUNS, load_ballot_form
+from studies.domain import HUMAN_PREFIX
+from studies.people.votable import count_by_selection
+from studies.people.vote_session import list_voters
+from studies.sharing.visitor_store import VisitorStore
+from studies.store.ballots import BALLOT_MODES, BallotMode, SelectionRule, VotingRules
+from studies.store.store import Store
+
+AS_PROTOCOL: Final = "as the protocol asks"
+SAMPLING_CHOICES: Final[Mapping[str, SelectionRule]] = MappingProxyType(
+    {"At random": "random", "Where orders flip": "flipped", "Where judges disagree": "split"}
+)
+VERIFY_TARGETS: Final = MappingProxyType(
+    {"References": "reference", "Contestants' answers": "answers"}
+)
+MAX_LISTED_VOTERS: Final = 50
+
+VALIDITY_NOTES: Final[Mapping[SelectionRule, str]] = MappingProxyType(
+    {
+        "random": "**At random.** Every comparison has the same chance to be voted on, so "
+        "agreement, κ and corrected win rates estimate what they say, without bias.",
+        "flipped": "**Where orders flip.** The quickest way to read what makes a judge waver. "
+        "These are its hard cases: agreement and κ from them are lower than at random, and no win "
+        "rate may be corrected with them.",
+        "split": "**Where judges disagree.** The quickest way to find who is wrong. Where all "
+        "judges err alike is never looked at, so agreement, κ and corrected win rates from these "
+        "votes are no estimates of the whole.",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class VotingControls:
+    """The rules as the controls of the page hold them."""
+
+    mode: str
+    choose: str
+    votes: float | None
+    repeats: float
+    each: float | None
+    whom: str
+    timed: bool
+    reveal: bool
+
+    def to_voting(self) -> VotingRules:
+        mode: BallotMode | str = next((m for m in BALLOT_MODES if FORM_NAMES[m] == self.mode), "")
+        return VotingRules(
+            mode,  # type: ignore[arg-type]
+            SAMPLING_CHOICES[self.choose],
+            int(self.votes or 0),
+            round(self.repeats / 100, 4),
+            int(self.each or 0),
+            bool(self.timed),
+            bool(self.reveal),
+            VERIFY_TARGETS[self.whom],  # type: ignore[arg-type]
+        )
+
+
+def controls_from(voting: VotingRules) -> VotingControls:
+    """The same the other way: what the controls show for the rules of a study."""
+    return VotingControls(
+        FORM_NAMES[voting.mode] if voting.mode else AS_PROTOCOL,
+        next(name for name, choice in SAMPLING_CHOICES.items() if choice == voting.choose),
+        voting.votes,
+        round(100 * voting.repeats, 2),
+        voting.each,
+        next(name for name, whom in VERIFY_TARGETS.items() if whom == voting.whom),
+        voting.timed,
+        voting.reveal,
+    )
+
+
+def show_validity(store: Store, study: str, choose: str) -> str:
+    """How many comparisons a choice leaves, and which estimates stay valid under it."""
+    rules, choice = store.voting_rules(study), SAMPLING_CHOICES[choose]
+    form = load_ballot_form(store, study)
+    mode = rules.mode or form.mode
+    left = count_by_selection(store, study, mode, rules)
+    told = f"{count(left[choice], UNIT_NOUNS[mode])} of {count(left['random'])}."
+    cast, odd = _count_nonrandom_votes(store, study)
+    warning = (
+        f" {count(odd)} of {count(cast)} votes here were not chosen at random; Agreement says so."
+        if odd
+        else ""
+    )
+    kind: Any = "calm" if choice == "random" else "warn"
+    asks = f" The protocol's form: {FORM_NAMES[form.mode]}, {form.origin}."
+    return notice_html(kind, "", f"{VALIDITY_NOTES[choice]} {told}{warning}{asks}")
+
+
+def _count_nonrandom_votes(store: Store, study: str) -> tuple[int, int]:
+    odd, cast = store.non_random_votes(study)
+    return cast, odd
+
+
+def show_voters(store: Store, study: str) -> str:
+    """Who has voted how often; what was verified."""
+    lines = list_voters(store, study)
+    if not lines:
+        body = '<p class="eh-small eh-mute">Nobody has voted on this page yet.</p>'
+    else:
+        rows = "".join(
+            f'<tr><td class="nm">{escape(line.voter.removeprefix(HUMAN_PREFIX))}</td>'
+            f'<td class="num">{count(line.voted)}</td><td class="num">{count(line.skipped)}</td>'
+            f'<td class="num">{_vote_time(line.last)}</td></tr>'
+            for line in lines[:MAX_LISTED_VOTERS]
+        )
+        more = len(lines) - MAX_LISTED_VOTERS
+        rest = f'<p class="eh-small">and {count(more)} more</p>' if more > 0 else ""
+        logged = any(is_account(line.voter) for line in lines)
+        rest += '<p class="eh-small">hf: logged in with Hugging Face</p>' if logged else ""
+        body = (
+            '<table class="eh-tbl dense"><thead><tr><th>Voter</th><th class="num">Votes</th>'
+            '<th class="num">Skipped</th><th class="num">Last here</th></tr></thead>'
+            f"<tbody>{rows}</tbody></table>{rest}"
+        )
+    return wrap(f'<div class="eh-voters">{body}{_verification_summary(store, study)}</div>')
+
+
+def _vote_time(at: float) -> str:
+    return time.strftime("%d %b, %H:%M", time.localtime(at)) if at else "–"
+
+
+def _verification_summary(store: Store, study: str) -> str:
+    checks = [check for found in store.checks(study).values() for check in found]
+    if not checks:
+        return ""
+    faults = Counter(check.fault for check in checks if not check.follows)
+    parts = [
+        f"{count(len(checks), 'answer')} verified",
+        f"{count(sum(check.follows for check in checks))} follow the instruction",
+        f"{count(faults.total())} do not (the answer's fault {count(faults['answer'])}, the "
+        f"caption's {count(faults['caption'])})",
+        f"{count(sum(check.harmful for check in checks))} flagged as harmful",
+    ]
+    return f'<p class="eh-small">{escape("; ".join(parts))}.</p>'
+
+
+def show_link(store: Store) -> str:
+    """The address for voters; the browser knows where this page is. Where strangers share the page
+    a study is its owner's, and a link to it needs the token that Share makes."""
+    told = (
+        "For voters: a page with this ballot and nothing else. No results, no names; this page has "
+        "them one tab away."
+    )
+    if isinstance(store, VisitorStore):
+        return wrap(f'<p class="eh-small">{told} Share makes the link.</p>')
+    return wrap(
+        f'<div class="eh-voters-link"><p class="eh-small">{told}</p>'
+        '<div class="eh-link-row"><code data-voters-link>…</code>'
+        '<button type="button" class="eh-btn" data-copy-link>Copy</button></div></div>'
+    )

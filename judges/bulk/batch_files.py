@@ -1,0 +1,309 @@
+"""Asks as OpenAI Batch files and back: what is pending goes out, what comes back is stored once.
+
+Nothing of ours schedules a batch: the provider does, or `vllm run-batch` on one's own machines. A
+line carries the ask's key, so that lines may come back in any order, twice, or never: a key is
+stored once, and what is missing stays pending.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+import httpx2
+
+from judges.engine.outcome import read_outcome as read_verdict
+from judges.engine.run_costs import record_run
+from judges.judge_errors import PlanError
+from judges.models.chat_completion import build_status_error, parse_completion
+from judges.models.failures import BadReply, CallFailure, classify_error
+from judges.models.interface import JudgeCall
+from judges.money.costs import cost_of, price_of
+from judges.planning.plan import Plan, render_call
+from studies.domain import Ask, Item, Judgement, Usage
+from studies.errors import SourceError
+from studies.store.rows import put_judgement
+from studies.store.store import Store
+
+COMPLETIONS_PATH: Final = "/v1/chat/completions"
+MAX_FILE_LINES: Final = 50_000
+MAX_FILE_BYTES: Final = 200 * 1000 * 1000
+"""The provider's limits on one file."""
+BATCH_PRICE_FACTOR: Final = 0.5
+"""What a batch costs of the price of live calls, where the provider says nothing else."""
+MAX_LINE_BYTES: Final = 16 * 1024 * 1024
+_PAGE_SIZE: Final = 500
+OWNER_PREFIX: Final = "batch"
+MANIFEST_FILE: Final = "batch.json"
+"""Which judge each file is for."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchFile:
+    path: Path
+    judge: str
+    lines: int
+    bytes: int
+
+
+def export_batch(
+    plan: Plan,
+    store: Store,
+    folder: Path,
+    *,
+    most_lines: int = MAX_FILE_LINES,
+    most_bytes: int = MAX_FILE_BYTES,
+) -> list[BatchFile]:
+    """Writes what endpoints still have to answer, one judge a file, none over an old one."""
+    judges = [judge for judge in plan.study.judges if judge.kind == "endpoint"]
+    if not judges:
+        raise PlanError("no judge of this study is an endpoint: batch files are for those")
+    folder.mkdir(parents=True, exist_ok=True)
+    items = {item.id: item for item in plan.items}
+    written: list[BatchFile] = []
+    for judge in judges:
+        lines = (
+            batch_line(render_call(plan, ask, items))
+            for ask in _iterate_pending(store, plan, judge.name)
+        )
+        name = re.sub(r"[^A-Za-z0-9.-]+", "-", judge.name).strip("-") or "judge"
+        for number, part in enumerate(_split_into_files(lines, most_lines, most_bytes), 1):
+            path = folder / f"{name}-{number:04d}.jsonl"
+            if path.exists():
+                raise PlanError(f"{path} is there already; name a new folder")
+            half = path.with_name(path.name + ".part")
+            with half.open("wb") as out:
+                out.writelines(part)
+            half.replace(path)
+            size = sum(len(line) for line in part)
+            written.append(BatchFile(path, judge.name, len(part), size))
+    files = {file.path.name: file.judge for file in written}
+    manifest = {"study": plan.study.name, "files": files}
+    (folder / MANIFEST_FILE).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
+    return written
+
+
+def batch_files_by_judge(folder: Path) -> dict[str, list[Path]]:
+    """The files of a folder by judge, as export_batch wrote them."""
+    try:
+        files = json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8"))["files"]
+        found: dict[str, list[Path]] = {}
+        for name, judge in files.items():
+            found.setdefault(judge, []).append(folder / Path(name).name)
+    except OSError:
+        raise PlanError(f"no {MANIFEST_FILE} in {folder}: export-batch comes first") from None
+    except (ValueError, KeyError, AttributeError, TypeError):
+        raise PlanError(f"{folder / MANIFEST_FILE} is not what export-batch wrote") from None
+    return found
+
+
+def batch_line(call: JudgeCall) -> bytes:
+    body = {"model": call.judge.model, "messages": call.messages, **call.parameters}
+    entry = {"custom_id": call.key, "method": "POST", "url": COMPLETIONS_PATH, "body": body}
+    return json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def _iterate_pending(store: Store, plan: Plan, judge: str) -> Iterator[Ask]:
+    after = -1
+    while page := store.pending_asks(plan.study.name, judge, after, _PAGE_SIZE):
+        after = page[-1][0]
+        yield from (ask for _, ask in page)
+
+
+def _split_into_files(
+    lines: Iterable[bytes], most_lines: int, most_bytes: int
+) -> Iterator[list[bytes]]:
+    part: list[bytes] = []
+    size = 0
+    for line in lines:
+        if len(line) > most_bytes:
+            raise PlanError(
+                f"an ask of {len(line) / 1e6:.0f} MB does not fit into a batch file of "
+                f"{most_bytes / 1e6:.0f} MB: send smaller images, or ask it live"
+            )
+        if part and (len(part) == most_lines or size + len(line) > most_bytes):
+            yield part
+            part, size = [], 0
+        part.append(line)
+        size += len(line)
+    if part:
+        yield part
+
+
+# ------------------------------------------------------------------------------------------ back
+
+
+@dataclass(slots=True)
+class BatchImport:
+    """What became of the lines of some files."""
+
+    stored: int = 0
+    by_status: Counter[str] = field(default_factory=Counter)
+    already_answered: int = 0
+    """Lines for asks that were answered before, in another file or live."""
+    unknown: int = 0
+    """Lines whose key is no ask of this study."""
+    pending: Counter[str] = field(default_factory=Counter)
+    """Lines that say nothing final (expired, rate limit, a server's fault): still to be asked."""
+    unreadable_lines: list[str] = field(default_factory=list)
+    """file:line of what could not be read."""
+    dollars: float | None = 0.0
+    """None as soon as one price is not known."""
+
+
+def import_batch(
+    plan: Plan, store: Store, paths: Iterable[Path], *, price_factor: float = BATCH_PRICE_FACTOR
+) -> BatchImport:
+    """Reads output and error files of a batch; whatever their order, a key is stored once."""
+    reader = _BatchImporter(plan, store, price_factor)
+    for path in paths:
+        for where, text in _read_lines(path):
+            reader.import_line(where, text)
+            if len(reader.buffer) >= _PAGE_SIZE:
+                reader.flush()
+    reader.flush()
+    if reader.totals.stored:
+        record_run(store, _BatchRun(plan, batch_owner(plan), reader.began, time.time()))
+    return reader.totals
+
+
+@dataclass(frozen=True, slots=True)
+class _BatchRun:
+    """What batches have answered, as one run of the study: a budget counts what its runs spent."""
+
+    plan: Plan
+    owner: str
+    started: float
+    ended: float
+    state: str = "done"
+    reason: str = "by batch files"
+
+    @property
+    def id(self) -> str:
+        return self.owner
+
+
+def batch_owner(plan: Plan) -> str:
+    """Whose the attempts of a study's batches are."""
+    return f"{OWNER_PREFIX}-{hashlib.sha256(plan.study.name.encode()).hexdigest()[:12]}"
+
+
+def _read_lines(path: Path) -> Iterator[tuple[str, bytes]]:
+    try:
+        with path.open("rb") as lines:
+            number = 0
+            while text := lines.readline(MAX_LINE_BYTES + 1):
+                number += 1
+                if len(text) > MAX_LINE_BYTES:
+                    limit = MAX_LINE_BYTES // 2**20
+                    raise SourceError(f"{path.name}, line {number}: longer than {limit} MB")
+                if text.strip():
+                    yield f"{path.name}:{number}", text
+    except OSError as error:
+        raise SourceError(f"cannot read {path}: {error.strerror}") from None
+
+
+class _BatchImporter:
+    def __init__(self, plan: Plan, store: Store, price_factor: float) -> None:
+        self.plan, self.store, self.price_factor = plan, store, price_factor
+        self.asks: dict[str, Ask] = {ask.key: ask for ask in store.asks(plan.study.name)}
+        self.items: dict[str, Item] = {item.id: item for item in plan.items}
+        self.totals = BatchImport()
+        self.began = time.time()
+        self.owner = batch_owner(plan)
+        self.buffer: dict[str, tuple[Judgement, Usage, float | None]] = {}
+
+    def import_line(self, where: str, text: bytes) -> None:
+        try:
+            entry = json.loads(text)
+            key = entry["custom_id"]
+            response, error = entry.get("response"), entry.get("error")
+        except (ValueError, KeyError, TypeError, AttributeError):
+            self.totals.unreadable_lines.append(where)
+            return
+        ask = self.asks.get(key)
+        if ask is None:
+            self.totals.unknown += 1
+        elif key in self.buffer:
+            self.totals.already_answered += 1
+        else:
+            self._buffer_reply(ask, response, error)
+
+    def _buffer_reply(self, ask: Ask, response: Any, error: Any) -> None:
+        if not isinstance(response, dict):
+            code = error.get("code") if isinstance(error, dict) else None
+            self.totals.pending[str(code or "no response")] += 1
+            return
+        call = render_call(self.plan, ask, self.items)
+        content = json.dumps(response.get("body")).encode()
+        status = response.get("status_code", 200)
+        try:
+            if not isinstance(status, int) or status >= 300:
+                sent = httpx2.Request("POST", call.judge.endpoint)
+                raise build_status_error(
+                    httpx2.Response(int(status), content=content, request=sent)
+                )
+            answer = parse_completion(content)
+        except Exception as failed:
+            self._buffer_failure(ask, call, failed)
+            return
+        read = read_verdict(call, answer, self.plan.study.reading)
+        price = price_of(call.judge)
+        cost = cost_of(answer.usage, price)
+        cost = None if cost is None else cost * self.price_factor
+        judgement = replace(read.judgement(ask, answer), cost=cost, time=time.time())
+        self.buffer[ask.key] = (judgement, answer.usage, cost)
+
+    def _buffer_failure(self, ask: Ask, call: JudgeCall, error: Exception) -> None:
+        """What an endpoint refuses for good is an outcome; all else may still be answered."""
+        fault: CallFailure = classify_error(error, call.judge.endpoint)
+        if fault.action == "settle" and not isinstance(error, BadReply):
+            judgement = Judgement(
+                ask, fault.status, rule=fault.reason, detail=fault.detail, time=time.time()
+            )
+            self.buffer[ask.key] = (judgement, Usage(), None)
+        else:
+            self.totals.pending[fault.reason] += 1
+
+    def flush(self) -> None:
+        ready, self.buffer = list(self.buffer.values()), {}
+        stored = self.store.writer.run(lambda c: _insert_new(c, ready, self.owner))
+        self.totals.stored += len(stored)
+        self.totals.already_answered += len(ready) - len(stored)
+        for judgement, _, cost in stored:
+            self.totals.by_status[judgement.status] += 1
+            if judgement.usage.prompt is None and cost is None:
+                continue  # refused: nothing was used, nothing is owed
+            known = self.totals.dollars is not None and cost is not None
+            self.totals.dollars = (self.totals.dollars or 0.0) + (cost or 0.0) if known else None
+
+
+def _insert_new(
+    connection: sqlite3.Connection,
+    ready: list[tuple[Judgement, Usage, float | None]],
+    owner: str,
+) -> list[tuple[Judgement, Usage, float | None]]:
+    """Insert or ignore: an ask that has an answer keeps it. An `error` is no answer."""
+    stored = []
+    for judgement, usage, cost in ready:
+        key = judgement.ask.key
+        there = connection.execute("SELECT status FROM judgements WHERE key=?", (key,)).fetchone()
+        if there is not None and there[0] != "error":
+            continue
+        put_judgement(connection, judgement)
+        connection.execute(
+            "INSERT INTO attempts(key, owner, started, ended, outcome, prompt_tokens, "
+            "completion_tokens, cached_tokens, cache_write, cost) VALUES (?,?,?,?,?,?,?,?,?,?)",
+            (key, owner, judgement.time, judgement.time, judgement.status, usage.prompt,
+             usage.completion, usage.cached, usage.cache_write, cost),
+        )  # fmt: skip
+        stored.append((judgement, usage, cost))
+    return stored

@@ -1,0 +1,278 @@
+"""How long and how dear: 10 thousand, a million, 100 million asks, by each way of asking.
+
+`python -m judges.bulk.capacity` prints docs/capacity.md. Tokens are counted from our own prompts, prices
+are those of judges/prices.yaml; all else is an assumption that the page states.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import mean
+from typing import Final
+
+import yaml
+
+from judges.bulk.batch_files import BATCH_PRICE_FACTOR, MAX_FILE_LINES
+from judges.money.costs import PRICES_FILE, listed_prices
+from judges.planning.plan import (
+    CHARACTERS_PER_TOKEN,
+    REPLY_TOKENS,
+    asks_of,
+    estimate_tokens,
+    make_plan,
+)
+from studies.domain import Price
+from studies.spec.study import parse_study
+
+ASK_COUNTS: Final = (10_000, 1_000_000, 100_000_000)
+PRICED_MODEL: Final = "gpt-4o"
+ITEM_TOKENS: Final = 560
+"""Tokens of a question (60) and two answers (250 each)."""
+MEAN_LATENCY: Final = 3.0
+LATENCY_SIGMA: Final = 0.5
+"""Of a log-normal latency; its mean is LATENCY."""
+CPU_PER_CALL: Final = 0.00184
+"""Seconds of one core, measured with 64 calls in flight against a loopback server."""
+LIVE_IN_FLIGHT: Final = 256
+RAY_WORKERS, RAY_IN_FLIGHT = 16, 64
+BATCH_QUEUE_TOKENS: Final = 80_000_000
+"""Prompt tokens that may wait in batches at once."""
+BATCH_WINDOW_HOURS: Final = 24.0
+GPU_COUNT: Final = 32
+GPU_TOKENS_PER_SECOND: Final = 5_000.0
+"""Tokens in and out that one GPU handles a second."""
+GPU_DOLLARS_PER_HOUR: Final = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class AccountLimits:
+    """What an account may send in a minute."""
+
+    requests: float
+    tokens: float
+
+
+ORDINARY_ACCOUNT: Final = AccountLimits(10_000, 800_000)
+RAISED_ACCOUNT: Final = AccountLimits(10_000, 30_000_000)
+
+
+@dataclass(frozen=True, slots=True)
+class AskTokens:
+    """What one ask takes."""
+
+    description: str
+    sent: int
+    received: int
+
+    @property
+    def tokens(self) -> int:
+        return self.sent + self.received
+
+    def dollars(self, price: Price) -> float:
+        return (self.sent * price.input + self.received * price.output) / 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class AskingMethod:
+    """One way of asking, for one load."""
+
+    name: str
+    rate: float
+    """Asks a second once it runs."""
+    limiting_factor: str
+    """What holds it back."""
+    dollars: float
+    """Of one ask."""
+    min_hours: float = 0.0
+    """Hours that even one ask may take."""
+
+    def hours(self, asks: int) -> float:
+        return max(self.min_hours, asks / self.rate / 3600)
+
+
+def measure_ask_tokens(prompt: str, received: int, told: str) -> AskTokens:
+    """The prompt's own words, counted, and an ordinary question with two ordinary answers."""
+    judge = f"{{name: j, model: {PRICED_MODEL}, base_url: 'http://127.0.0.1:9/v1'}}"
+    study = f"name: c\ndata: {{source: probe}}\njudges: [{judge}]\nprompts: [{prompt}]\n"
+    calls = [planned.call for planned in asks_of(make_plan(parse_study(study)))]
+    shown = [
+        len(call.inputs.item.instruction) + sum(len(text) for text in call.inputs.answers)
+        for call in calls
+    ]
+    own = mean(estimate_tokens(call)[0] for call in calls) - mean(shown) / CHARACTERS_PER_TOKEN
+    return AskTokens(told, round(own) + ITEM_TOKENS, received)
+
+
+def max_rate(
+    load: AskTokens, in_flight: int, limits: AccountLimits, processes: int = 1
+) -> tuple[float, str]:
+    """Asks a second, and what holds them back."""
+    return min(
+        (in_flight / MEAN_LATENCY, f"{in_flight:,} calls in flight"),
+        (limits.requests / 60, f"{limits.requests:,.0f} requests a minute"),
+        (limits.tokens / 60 / load.tokens, f"{limits.tokens / 1e6:g} M tokens a minute"),
+        (processes / CPU_PER_CALL, "one core a process"),
+    )
+
+
+def asking_methods(load: AskTokens) -> list[AskingMethod]:
+    price = listed_prices()[PRICED_MODEL]
+    live, by_live = max_rate(load, LIVE_IN_FLIGHT, ORDINARY_ACCOUNT)
+    ray, by_ray = max_rate(load, RAY_WORKERS * RAY_IN_FLIGHT, RAISED_ACCOUNT, RAY_WORKERS)
+    batch = BATCH_QUEUE_TOKENS / load.sent / (BATCH_WINDOW_HOURS * 3600)
+    weights = GPU_COUNT * GPU_TOKENS_PER_SECOND / load.tokens
+    each = GPU_COUNT * GPU_DOLLARS_PER_HOUR / 3600 / weights
+    return [
+        AskingMethod("live", live, by_live, load.dollars(price)),
+        AskingMethod("batch files", batch, f"{BATCH_QUEUE_TOKENS / 1e6:g} M prompt tokens queued",
+            BATCH_PRICE_FACTOR * load.dollars(price), BATCH_WINDOW_HOURS),
+        AskingMethod("Ray + endpoint", ray, by_ray, load.dollars(price)),
+        AskingMethod("Ray + vLLM", weights, f"{GPU_COUNT} GPUs", each),
+    ]  # fmt: skip
+
+
+def simulate_hours(
+    load: AskTokens, asks: int, in_flight: int, limits: AccountLimits, seed: int = 7
+) -> float:
+    """Hours until the last of so many replies is there: calls begin as the limits allow, never
+    more at once than may be in flight, and last as long as they are drawn to."""
+    rng = random.Random(seed)
+    mu = math.log(MEAN_LATENCY) - LATENCY_SIGMA**2 / 2
+    gap = max(60 / limits.requests, 60 * load.tokens / limits.tokens, CPU_PER_CALL)
+    ends: list[float] = []
+    start = 0.0
+    for _ in range(asks):
+        if len(ends) == in_flight:
+            start = max(start, heapq.heappop(ends))
+        heapq.heappush(ends, start + rng.lognormvariate(mu, LATENCY_SIGMA))
+        start += gap
+    return max(ends) / 3600
+
+
+def capacity_page() -> str:
+    return "\n".join(_page_lines()) + "\n"
+
+
+def _page_lines() -> Iterator[str]:
+    reasoned = measure_ask_tokens("visit-reference-free", REPLY_TOKENS, "a verdict with reasons")
+    letter = measure_ask_tokens("brief-letters", 1, "one letter, read by its probabilities")
+    yield "# How many asks, how long, how dear"
+    yield ""
+    yield "Written by `python -m judges.bulk.capacity`; a test holds this page against it. It is"
+    yield "arithmetic on stated assumptions, not a measurement: change them in the script to yours."
+    yield ""
+    for load in (reasoned, letter):
+        yield from _table_lines(load)
+    yield from _explanation_lines(reasoned)
+    yield from _assumption_lines(reasoned, letter)
+
+
+def _table_lines(load: AskTokens) -> Iterator[str]:
+    told = f"{load.description[0].upper()}{load.description[1:]}"
+    yield f"## {told}: {load.sent:,} tokens in, {load.received:,} out"
+    yield ""
+    yield (
+        "| way | asks/s | tokens/s | held back by | "
+        + " | ".join(map(_format_asks, ASK_COUNTS))
+        + " |"
+    )
+    yield "|---|---:|---:|---|" + "---:|" * len(ASK_COUNTS)
+    for way in asking_methods(load):
+        cells = [
+            f"{_format_hours(way.hours(n))}, {_format_dollars(way.dollars * n)}" for n in ASK_COUNTS
+        ]
+        rates = f"{_format_rate(way.rate)} | {_format_rate(way.rate * load.tokens)}"
+        yield f"| {way.name} | {rates} | {way.limiting_factor} | " + " | ".join(cells) + " |"
+    yield ""
+
+
+def _explanation_lines(load: AskTokens) -> Iterator[str]:
+    live, _, ray, weights = asking_methods(load)
+    n = ASK_COUNTS[0]
+    drawn = simulate_hours(load, n, LIVE_IN_FLIGHT, ORDINARY_ACCOUNT)
+    wide = simulate_hours(load, n, RAY_WORKERS * RAY_IN_FLIGHT, RAISED_ACCOUNT)
+    yield "## How to read it"
+    yield ""
+    yield (f"- **Simulated**, call by call with log-normal latencies: {n:,} asks take "
+           f"{_format_hours(drawn)} live and {_format_hours(wide)} by Ray against the raised limit; the "
+           f"arithmetic says {_format_hours(live.hours(n))} and {_format_hours(ray.hours(n))}. The difference "
+           "is the last replies, so it does not grow with the number of asks.")  # fmt: skip
+    yield ("- **An account's limit is nobody's to outrun.** Ray against an endpoint is faster here "
+           "only because its limit is higher; at the same limit one live process does as well, up "
+           f"to about {1 / CPU_PER_CALL:,.0f} calls/s of one core.")  # fmt: skip
+    yield (f"- **Batch files** cost {BATCH_PRICE_FACTOR:g} of the live price. Their hours are the worst "
+           f"case: every queue takes its whole {BATCH_WINDOW_HOURS:.0f} h. {ASK_COUNTS[1]:,} asks are "
+           f"{math.ceil(ASK_COUNTS[1] / MAX_FILE_LINES)} files of {MAX_FILE_LINES:,} lines.")  # fmt: skip
+    ratio = live.dollars / weights.dollars
+    yield (f"- **Own weights** cost GPUs, not tokens: ${1000 * weights.dollars:.2f} for a thousand "
+           f"asks, {ratio:.0f} times less than live, for another judge. Built and tested with a "
+           "stand-in; not yet run on a GPU.")  # fmt: skip
+    yield ("- Both orders, repeats and a noise floor multiply asks: 1,000 items with 5 "
+           f"contestants, both orders and 3 judges are {1000 * 20 * 3:,}.")  # fmt: skip
+    yield ""
+
+
+def _assumption_lines(reasoned: AskTokens, letter: AskTokens) -> Iterator[str]:
+    price = listed_prices()[PRICED_MODEL]
+    dated = yaml.safe_load(PRICES_FILE.read_text(encoding="utf-8"))["as_of"]
+    own = reasoned.sent - ITEM_TOKENS
+    yield "## Assumptions"
+    yield ""
+    yield "| what | value | from |"
+    yield "|---|---|---|"
+    rows = [
+        ("prompt's own words", f"{own} tokens with reasons, "
+         f"{letter.sent - ITEM_TOKENS} for a letter",
+         "counted: visit-reference-free, brief-letters, "
+         f"{CHARACTERS_PER_TOKEN} characters a token"),
+        ("question and two answers", f"{ITEM_TOKENS} tokens", "assumed: 60 + 2 × 250"),
+        ("reply", f"{REPLY_TOKENS} tokens, or 1", "what `python -m judges plan` assumes"),
+        ("price", f"${price.input:g} in, ${price.output:g} out a million tokens ({PRICED_MODEL})",
+         f"judges/prices.yaml, {dated}; no discount for cached prefixes"),
+        ("account", f"{ORDINARY_ACCOUNT.requests:,.0f} requests, {ORDINARY_ACCOUNT.tokens:,.0f} tokens a minute; "
+         f"{BATCH_QUEUE_TOKENS:,} tokens queued in batches",
+         "tier 4 as OpenAI's cookbook lists it; yours is on your account's page"),
+        ("raised account", f"{RAISED_ACCOUNT.requests:,.0f} requests, {RAISED_ACCOUNT.tokens:,.0f} tokens a minute",
+         "assumed: what the largest accounts are given"),
+        ("latency", f"{MEAN_LATENCY:g} s a call, log-normal with σ {LATENCY_SIGMA:g}", "assumed"),
+        ("in flight", f"{LIVE_IN_FLIGHT} live; {RAY_WORKERS} workers × {RAY_IN_FLIGHT} by Ray",
+         "`concurrency` of the study"),
+        ("our own work", f"{1000 * CPU_PER_CALL:.2f} ms of a core a call",
+         "measured against a loopback server"),
+        ("GPUs", f"{GPU_COUNT} H100, {GPU_TOKENS_PER_SECOND:,.0f} tokens/s each (in and out), "
+         f"${GPU_DOLLARS_PER_HOUR:.2f} an hour each",
+         "a 70B judge in FP8: NVIDIA's NIM benchmarks tell 920 tokens/s out with 5,000 in and 500 "
+         "out on two H100, which is 5,060 a GPU. vLLM, other lengths and prefix caching differ; "
+         "the price is assumed"),
+    ]  # fmt: skip
+    for row in rows:
+        yield "| " + " | ".join(row) + " |"
+    yield ""
+    yield "Not counted: retries (a run keeps them below 1.2 attempts an answer at a limiter), the"
+    yield "doubled cap of replies that were cut off, extraction asks, and images."
+
+
+def _format_asks(n: int) -> str:
+    return f"{n / 1000:g} k asks" if n < 1_000_000 else f"{n / 1_000_000:g} M asks"
+
+
+def _format_rate(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _format_hours(hours: float) -> str:
+    if hours < 1:
+        return f"{60 * hours:.3g} min"
+    return f"{hours:.3g} h" if hours < 100 else f"{hours / 24:,.0f} days"
+
+
+def _format_dollars(dollars: float) -> str:
+    return f"${dollars:,.0f}" if dollars >= 100 else f"${dollars:.2f}"
+
+
+if __name__ == "__main__":
+    print(capacity_page(), end="")

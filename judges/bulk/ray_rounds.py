@@ -1,0 +1,99 @@
+"""What goes out next: pending asks, leased, within the budget, some hundred thousand at a time.
+
+A round bounds what lies on disk and what a budget can lose. With a budget, a round holds as many
+asks as fit into what is left of it in the worst case; when their true cost is known the next one
+is cut.
+"""
+
+from __future__ import annotations
+
+import heapq
+import sqlite3
+from collections.abc import Collection, Iterator
+from typing import Final
+
+from judges.engine.run_costs import study_spending
+from judges.models.interface import JudgeCall
+from judges.money.costs import Ledger, price_of
+from judges.planning.plan import Plan, plan_includes, render_call
+from studies.domain import Ask, JudgeSpec
+from studies.store.run_owners import is_owner_alive
+from studies.store.store import Store
+
+MAX_ROUND_ASKS: Final = 200_000
+"""Asks in one round."""
+_PAGE_SIZE: Final = 500
+
+
+class AskRounds:
+    """The asks of some judges that nothing stored satisfies; what fails in this run is not asked
+    again by it."""
+
+    def __init__(self, plan: Plan, store: Store, owner: str) -> None:
+        self.plan, self.store, self.owner = plan, store, owner
+        self.stopped_judges: dict[str, str] = {}
+        """Judges that cannot go on, and why."""
+        self.first_seq = int(
+            store.read("SELECT COALESCE(max(seq), 0) FROM judgements").fetchone()[0]
+        )
+        self._items = {item.id: item for item in plan.items}
+        self._sha = store.plan_sha(plan.study.name)
+
+    def judges(self) -> list[JudgeSpec]:
+        endpoints = [judge for judge in self.plan.study.judges if judge.kind == "endpoint"]
+        return [judge for judge in endpoints if judge.name not in self.stopped_judges]
+
+    def lease_next(self, most: int = MAX_ROUND_ASKS) -> list[tuple[int, Ask, JudgeCall]]:
+        """Leased for us; nothing if all is asked, or all that is left is asked by others."""
+        study = self.plan.study
+        ledger = Ledger(study.budget_usd, study_spending(self.store, study.name))
+        found: list[tuple[int, Ask, JudgeCall]] = []
+        changed = self.store.plan_sha(study.name) != self._sha
+        for position, ask in heapq.merge(*(self._pending(judge.name) for judge in self.judges())):
+            if changed and not plan_includes(self.plan, ask, self._items):
+                continue
+            call = render_call(self.plan, ask, self._items)
+            if len(found) == most or ledger.reserve(call, price_of(call.judge)) is None:
+                break
+            found.append((position, ask, call))
+        ours = self._lease([ask.key for _, ask, _ in found])
+        return [row for row in found if row[1].key in ours]
+
+    def release(self) -> None:
+        owner = self.owner
+        self.store.writer.run(lambda c: c.execute("DELETE FROM leases WHERE owner=?", (owner,)))
+
+    def _pending(self, judge: str) -> Iterator[tuple[int, Ask]]:
+        after = -1
+        name = self.plan.study.name
+        while page := self.store.pending_asks(name, judge, after, _PAGE_SIZE, began=self.first_seq):
+            after = page[-1][0]
+            yield from page
+
+    def _lease(self, keys: Collection[str]) -> set[str]:
+        """Those of some asks that nobody alive is making and nobody has answered meanwhile, all
+        looked at in one transaction: another run may be at the same study."""
+
+        def work(connection: sqlite3.Connection) -> set[str]:
+            owners = [row[0] for row in connection.execute("SELECT DISTINCT owner FROM leases")]
+            others = [owner for owner in owners if owner != self.owner]
+            alive = [owner for owner in others if is_owner_alive(self.store.owners, owner)]
+            connection.execute("CREATE TEMP TABLE IF NOT EXISTS wanted (key TEXT PRIMARY KEY)")
+            connection.execute("DELETE FROM temp.wanted")
+            connection.executemany(
+                "INSERT OR IGNORE INTO temp.wanted VALUES (?)", ((k,) for k in keys)
+            )
+            free = (
+                "FROM temp.wanted w WHERE NOT EXISTS (SELECT 1 FROM leases l WHERE l.key=w.key "
+                f"AND l.owner IN ({','.join('?' * len(alive))})) AND NOT EXISTS (SELECT 1 FROM "
+                "judgements j WHERE j.key=w.key AND (j.status!='error' OR j.seq>?))"
+            )
+            values = (*alive, self.first_seq)
+            ours = {row[0] for row in connection.execute(f"SELECT key {free}", values)}
+            connection.execute(
+                f"INSERT OR REPLACE INTO leases SELECT key, ? {free}", (self.owner, *values)
+            )
+            return ours
+
+        found: set[str] = self.store.writer.run(work)
+        return found

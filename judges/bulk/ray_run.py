@@ -1,0 +1,292 @@
+"""python -m judges run STUDY.yaml --engine ray: the same plan on many machines.
+
+Ray schedules, restarts and retries; nothing of ours does. What workers write is keyed by the ask,
+so an ask that is made twice is stored once, and a run whose driver died goes on from the shards
+that lie there. The driver needs the store; workers need one folder that all of them see.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from judges.bulk.ray_asks import RayJob, make_shard_folder, write_asks
+from judges.bulk.ray_rounds import MAX_ROUND_ASKS, AskRounds
+from judges.bulk.ray_vllm import ProcessorFactory, build_vllm_stage, check_weights
+from judges.bulk.ray_worker import EndpointWorker
+from judges.engine.run_costs import record_run
+from judges.engine.run_state import RunSettings
+from judges.engine.snapshot import RunStatus
+from judges.judge_errors import PlanError
+from judges.money.costs import check_budget
+from judges.planning.plan import Plan
+from judges.security.key_consents import Consents, consents_in, pair_of
+from studies.exchange.export import write_export
+from studies.exchange.shard_import import ShardImport, import_shards
+from studies.files.shards import ITEMS_FILE, find_shards
+from studies.store.run_owners import LeaseOwner, is_owner_alive
+from studies.store.store import Store
+
+PROJECT_FOLDER: Final = Path(__file__).resolve().parents[2]
+OBJECT_STORE_BYTES: Final = 200 * 2**20
+"""Bytes of a local Ray's object store: what flows through it is names of shards."""
+IMPORTED_MARK_FILE: Final = "imported"
+CALLS_PER_WORKER: Final = 64
+"""Calls in flight that one worker process handles with ease."""
+
+
+@dataclass(frozen=True, slots=True)
+class RayCluster:
+    """Where a run is carried out."""
+
+    address: str = ""
+    """Of a running cluster; empty: a local Ray that ends with the run."""
+    workers: int = 0
+    """0: as many as the study's concurrency asks for."""
+    shards: Path | None = None
+    """A folder that all workers see; None: beside the store."""
+    weights: dict[str, str] = field(default_factory=dict)
+    """Judges that workers run themselves with vLLM, and where each finds the weights."""
+    processor: ProcessorFactory | None = None
+    """Instead of Ray's vLLM processor, where there is no GPU."""
+
+
+@dataclass(slots=True)
+class RayRun:
+    """A run as the store keeps it."""
+
+    plan: Plan
+    owner: str
+    id: str = field(default_factory=lambda: secrets.token_urlsafe(9))
+    state: RunStatus = "running"
+    reason: str = ""
+    started: float = field(default_factory=time.time)
+    ended: float | None = None
+
+
+def run_on_ray(
+    plan: Plan,
+    store: Store,
+    cluster: RayCluster,
+    *,
+    settings: RunSettings | None = None,
+    most: int = MAX_ROUND_ASKS,
+    told: Callable[[ShardImport], None] = lambda taken: None,
+) -> tuple[ShardImport, dict[str, str]]:
+    """Asks what is pending; what came of it, and the judges that were stopped, with reasons."""
+    ray = _import_ray()
+    _check_cluster_plan(plan, cluster, consents_in(store.folder))
+    root = cluster.shards or default_shard_folder(store, plan.study.name)
+    make_shard_folder(root)
+    write_export(store, plan.study.name, "items", root / ITEMS_FILE)
+    owner = LeaseOwner(store.owners)
+    run = RayRun(plan, owner.id)
+    taken = _import_leftover_shards(store, plan, root, owner.id)
+    rounds = AskRounds(plan, store, owner.id)
+    try:
+        record_run(store, run)
+        with _ray_session(ray, cluster):
+            pilot = _RoundRunner(
+                ray, plan, store, cluster, rounds, settings or RunSettings(), taken, told
+            )
+            pilot.run_rounds(root, most)
+        left = store.counts(plan.study.name).get("pending", 0)
+        run.state = "stopped" if left else "done"
+        run.reason = "; ".join(rounds.stopped_judges.values())
+    except BaseException as error:
+        run.state, run.reason = "failed", f"{type(error).__name__}: {error}"[:300]
+        raise
+    finally:
+        run.ended = time.time()
+        taken.add(_import_leftover_shards(store, plan, root, owner.id))
+        rounds.release()
+        record_run(store, run)
+        owner.close()
+    return taken, rounds.stopped_judges
+
+
+def default_shard_folder(store: Store, study: str) -> Path:
+    name = re.sub(r"[^A-Za-z0-9.-]+", "-", study).strip("-.") or "study"
+    return store.path.with_name(store.path.name + "-shards") / name
+
+
+def _import_ray() -> Any:
+    try:
+        import ray
+        import ray.data
+    except ImportError:
+        raise PlanError("--engine ray needs Ray: pip install -r requirements-cluster.txt") from None
+    return ray
+
+
+def _check_cluster_plan(plan: Plan, cluster: RayCluster, consents: Consents) -> None:
+    names = {judge.name for judge in plan.study.judges if judge.kind == "endpoint"}
+    if not names:
+        raise PlanError(
+            "no judge of this study is an endpoint: the embedded and the simulated ones run here, "
+            "without --engine ray"
+        )
+    paid = [j for j in plan.study.judges if j.name in names and j.name not in cluster.weights]
+    check_budget(plan.study.budget_usd, paid)
+    for judge in paid:
+        consents.check(judge)
+    for name, path in cluster.weights.items():
+        check_weights(plan, name, path)
+
+
+@contextlib.contextmanager
+def _ray_session(ray: Any, cluster: RayCluster) -> Iterator[None]:
+    """Workers import this very code: from the same folder here, sent along elsewhere."""
+    os.environ.setdefault("RAY_DATA_DISABLE_PROGRESS_BARS", "1")
+    quiet = {"logging_level": "ERROR", "log_to_driver": False}
+    if cluster.address:
+        sent = [str(PROJECT_FOLDER / "judges"), str(PROJECT_FOLDER / "studies")]
+        ray.init(address=cluster.address, runtime_env={"py_modules": sent}, **quiet)
+    else:
+        env = {
+            "PYTHONPATH": os.pathsep.join([str(PROJECT_FOLDER), os.environ.get("PYTHONPATH", "")])
+        }
+        ray.init(
+            address="local", include_dashboard=False, object_store_memory=OBJECT_STORE_BYTES,
+            runtime_env={"env_vars": env}, **quiet,
+        )  # fmt: skip
+    context = ray.data.DataContext.get_current()
+    context.enable_progress_bars = False
+    context.print_on_execution_start = False
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+@dataclass(slots=True)
+class _RoundRunner:
+    """Round after round until nothing is left that can be asked."""
+
+    ray: Any
+    plan: Plan
+    store: Store
+    cluster: RayCluster
+    rounds: AskRounds
+    settings: RunSettings
+    totals: ShardImport
+    on_progress: Callable[[ShardImport], None]
+    imported_shards: set[Path] = field(default_factory=set)
+    """Shards that are in the store."""
+
+    def run_rounds(self, root: Path, most: int) -> None:
+        number = 0
+        while asked := self.rounds.lease_next(most):
+            before = self.totals.stored
+            folder = root / f"{self.rounds.owner}-{number:04d}"
+            workers, in_flight = self._split_concurrency(len(asked))
+            job = self._build_job(folder, in_flight)
+            for kind, group in self._group_by_weights(asked).items():
+                files = write_asks(
+                    group, folder / f"asks-{kind}", _batch_size(in_flight, len(group))
+                )
+                data = self.ray.data.read_parquet([str(path) for path in files])
+                self._collect(self._build_stage(kind, data, job, workers), folder)
+            self._import_shards(find_shards(folder))  # what a worker wrote before it died
+            _mark_imported(folder, self.store, self.plan)
+            self.rounds.release()
+            number += 1
+            if self.totals.stored == before:
+                break  # nothing got through: the next round would fare no better
+
+    def _group_by_weights(self, asked: list[Any]) -> dict[str, list[Any]]:
+        """Asks for endpoints, and those of each judge whose weights are here."""
+        found: dict[str, list[Any]] = {}
+        for row in asked:
+            judge = row[1].judge
+            found.setdefault(judge if judge in self.cluster.weights else "", []).append(row)
+        return found
+
+    def _build_job(self, folder: Path, in_flight: int) -> RayJob:
+        study = self.plan.study
+        return RayJob(
+            {judge.name: judge for judge in study.judges},
+            {prompt.name: prompt for prompt in self.plan.prompts},
+            self.settings.reading or study.reading,
+            self.rounds.owner,
+            str(folder.resolve()),
+            in_flight,
+            self.settings,
+            frozenset(pair for judge in study.judges if (pair := pair_of(judge)) is not None),
+        )
+
+    def _split_concurrency(self, asks: int) -> tuple[int, int]:
+        """Workers, and calls in flight in each: together never more than the study allows."""
+        allowed = self.settings.concurrency or self.plan.study.concurrency
+        wanted = self.cluster.workers or max(2, math.ceil(allowed / CALLS_PER_WORKER))
+        workers = max(1, min(wanted, allowed, asks))
+        return workers, max(1, allowed // workers)
+
+    def _build_stage(self, kind: str, data: Any, job: RayJob, workers: int) -> Any:
+        if kind:
+            path = self.cluster.weights[kind]
+            return build_vllm_stage(self.cluster.processor, path, data, job, workers)
+        return data.map_batches(
+            EndpointWorker, fn_constructor_args=[job], batch_size=None, batch_format="pyarrow",
+            compute=self.ray.data.ActorPoolStrategy(size=workers, max_tasks_in_flight_per_actor=2),
+            num_cpus=0.5,  # it waits for replies most of the time
+        )  # fmt: skip
+
+    def _collect(self, results: Any, folder: Path) -> None:
+        """Shards go into the store as they come, so that a page that watches it sees them."""
+        for table in results.iter_batches(batch_size=None, batch_format="pyarrow"):
+            for row in table.to_pylist():
+                if row["stopped"]:
+                    self.rounds.stopped_judges.setdefault(row["judge"], row["stopped"])
+                else:
+                    self._import_shards([folder / row["shard"]])
+            self.on_progress(self.totals)
+
+    def _import_shards(self, paths: list[Path]) -> None:
+        new = [path for path in paths if path not in self.imported_shards]
+        self.totals.add(import_shards(self.store, new))
+        self.imported_shards.update(new)
+
+
+def _batch_size(in_flight: int, asks: int) -> int:
+    """Asks in a batch: enough to keep a worker's calls in flight, few enough to lose."""
+    return max(1, min(4096, max(32, 8 * in_flight), math.ceil(asks / 2)))
+
+
+def _import_leftover_shards(store: Store, plan: Plan, root: Path, mine: str) -> ShardImport:
+    """What an earlier run has left: its driver died before its last shards were in."""
+    taken = ShardImport()
+    stamp = _study_stamp(store, plan)
+    for folder in sorted(path for path in root.iterdir() if path.is_dir()):
+        owner = folder.name.rpartition("-")[0]
+        if owner != mine and is_owner_alive(store.owners, owner):
+            continue  # another driver is at it
+        with contextlib.suppress(OSError):
+            if stamp in (folder / IMPORTED_MARK_FILE).read_text(encoding="utf-8").split():
+                continue
+        taken.add(import_shards(store, find_shards(folder)))
+        _mark_imported(folder, store, plan)
+    return taken
+
+
+def _study_stamp(store: Store, plan: Plan) -> str:
+    """A study of one store: shards may have to go into another one, too."""
+    row = store.read("SELECT created FROM studies WHERE name=?", (plan.study.name,)).fetchone()
+    return repr(row[0])
+
+
+def _mark_imported(folder: Path, store: Store, plan: Plan) -> None:
+    """All shards of a round are in; its requests, the larger part, are not needed any more."""
+    for asks in folder.glob("asks-*"):
+        shutil.rmtree(asks, ignore_errors=True)
+    with (folder / IMPORTED_MARK_FILE).open("a", encoding="utf-8") as out:
+        out.write(_study_stamp(store, plan) + "\n")

@@ -1,0 +1,220 @@
+"""Inside a worker: the engine's own panel asks a batch, and what comes back goes into shards.
+
+Gate, deadline, retries, doubled caps and the reading of verdicts are the live engine's: a reply
+has the same outcome whoever asked for it. Ray's own HTTP processor retries by itself, raises at
+the first refusal and takes the API key into its configuration, so it is not used. A worker knows
+its key from its own environment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import secrets
+import time
+from collections import Counter, defaultdict
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+
+from judges.bulk.ray_asks import AskRow, RayJob, build_call, parse_ask_row
+from judges.engine.attempt import AskAttempts
+from judges.engine.rate_limit import EndpointLimiter
+from judges.engine.run_state import JudgeState, RunState
+from judges.engine.worker_pool import JudgeQueue, WorkerPool
+from judges.judge_errors import JudgeStopped
+from judges.models.factory import build_model, find_api_key
+from judges.money.costs import Ledger, price_of
+from judges.security.key_consents import Consents
+from studies.domain import Ask, Judgement, JudgeSpec, Usage
+from studies.errors import EvenhandError
+from studies.files.shards import AskOutcome, CallAttempt, settled_keys, write_shard
+
+FLUSH_ROWS: Final = 500
+FLUSH_SECONDS: Final = 2.0
+"""A worker that dies takes at most so much with it, and what was in flight."""
+REPORT_SCHEMA: Final = pa.schema(
+    [
+        ("shard", pa.string()), ("judge", pa.string()), ("asks", pa.int64()),
+        ("stopped", pa.string()),
+    ]
+)  # fmt: skip
+
+
+class AttemptLog:
+    """What the journal is to a live run: it notes every attempt, for the shard. Nobody else asks
+    the same, for the driver holds the leases."""
+
+    def __init__(self, owner: str) -> None:
+        self.owner = owner
+        self.given_up_keys: set[str] = set()
+        self._attempts: dict[str, list[CallAttempt]] = defaultdict(list)
+        self._open_attempts: dict[int, tuple[str, float]] = {}
+        self._ids = itertools.count(1)
+
+    async def begin(self, key: str, *, leased: bool = False) -> int:
+        attempt = next(self._ids)
+        self._open_attempts[attempt] = (key, time.time())
+        return attempt
+
+    async def withdraw(self, key: str, attempt: int) -> None:
+        self._open_attempts.pop(attempt)
+
+    async def end(self, attempt: int, outcome: str, usage: Usage, cost: float | None) -> None:
+        key, started = self._open_attempts.pop(attempt)
+        noted = CallAttempt(self.owner, started, time.time(), outcome, usage, cost)
+        self._attempts[key].append(noted)
+
+    async def release(self, key: str) -> None:
+        """The driver's leases cover the whole round."""
+
+    def find_in_progress(self, keys: Collection[str]) -> set[str]:
+        return set()
+
+    async def give_up(
+        self, key: str, attempt: int, outcome: str, usage: Usage, cost: float | None
+    ) -> None:
+        await self.end(attempt, outcome, usage, cost)
+        self.given_up_keys.add(key)
+
+    def pop_attempts(self, key: str) -> tuple[CallAttempt, ...]:
+        return tuple(self._attempts.pop(key, ()))
+
+
+class ShardWriter:
+    """Where the outcomes of one batch go: a new file every few hundred rows or seconds."""
+
+    def __init__(self, folder: Path, batch: str) -> None:
+        self._folder, self._batch = folder, batch
+        self._rows: list[AskOutcome] = []
+        self._since = time.monotonic()
+        self.written: list[tuple[str, Counter[str]]] = []
+
+    def put(self, outcome: AskOutcome) -> None:
+        self._rows.append(outcome)
+        late = time.monotonic() - self._since > FLUSH_SECONDS
+        if late or len(self._rows) >= FLUSH_ROWS:
+            self.flush()
+
+    def flush(self) -> None:
+        if self._rows:
+            path = self._folder / f"{self._batch}-{secrets.token_hex(4)}.parquet"
+            write_shard(path, self._rows)
+            asks = Counter(outcome.judgement.ask.judge for outcome in self._rows)
+            self.written.append((path.name, asks))
+        self._rows, self._since = [], time.monotonic()
+
+    def report(self, stopped: dict[str, str]) -> pa.Table:
+        """What was written, for the driver: names and counts, no texts."""
+        rows: list[dict[str, Any]] = [
+            {"shard": name, "judge": judge, "asks": n, "stopped": ""}
+            for name, asks in self.written
+            for judge, n in asks.items()
+        ]
+        rows += [
+            {"shard": "", "judge": judge, "asks": 0, "stopped": reason}
+            for judge, reason in stopped.items()
+        ]
+        return pa.Table.from_pylist(rows, schema=REPORT_SCHEMA)
+
+
+def find_answered_keys(folder: Path, rows: Collection[AskRow]) -> set[str]:
+    """Keys that a worker which died over this very batch has left in its shards."""
+    batches = sorted({row.batch for row in rows})
+    return settled_keys([path for name in batches for path in folder.glob(f"{name}-*.parquet")])
+
+
+class EndpointWorker:
+    """A Ray worker that asks endpoints; its gates and connections live as long as it does."""
+
+    def __init__(self, job: RayJob) -> None:
+        self.job = job
+        self._loop = asyncio.new_event_loop()
+        self._states: dict[str, JudgeState] = {}
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        rows = [parse_ask_row(row) for row in table.to_pylist()]
+        return self._loop.run_until_complete(self._ask(rows))
+
+    async def _ask(self, rows: list[AskRow]) -> pa.Table:
+        folder = Path(self.job.shards)
+        before = find_answered_keys(folder, rows)
+        todo = {row.ask.key: row for row in rows if row.ask.key not in before}
+        shards = ShardWriter(folder, rows[0].batch if rows else "none")
+        notebook = AttemptLog(self.job.owner)
+        stopped = {}
+        desk = RunState(self.job.settings, notebook, Ledger(), self._states, self.job.reading)
+        by_judge: dict[str, list[Ask]] = defaultdict(list)
+        for row in todo.values():
+            by_judge[row.ask.judge].append(row.ask)
+        seats = [
+            self._build_queue(name, asks, todo, notebook, shards) for name, asks in by_judge.items()
+        ]
+        desk.apply_controls()
+        await WorkerPool(desk, seats).run()
+        for name in by_judge:
+            if reason := self._states[name].stop_reason:
+                stopped[name] = reason
+        for key in notebook.given_up_keys:
+            shards.put(self._unsettled_outcome(todo[key], notebook))
+        shards.flush()
+        return shards.report(stopped)
+
+    def _build_queue(
+        self,
+        name: str,
+        asks: list[Ask],
+        todo: dict[str, AskRow],
+        notebook: AttemptLog,
+        shards: ShardWriter,
+    ) -> JudgeQueue:
+        waiting = iter(asks)
+
+        async def settle(judgement: Judgement, attempts: AskAttempts) -> None:
+            assert attempts.attempt is not None
+            key = judgement.ask.key
+            status = judgement.status
+            await notebook.end(attempts.attempt, status, attempts.usage, attempts.cost)
+            shards.put(
+                AskOutcome(judgement, notebook.pop_attempts(key), position=todo[key].position)
+            )
+
+        return JudgeQueue(
+            self._judge_state(self.job.judges[name]),
+            lambda limit: list(itertools.islice(waiting, limit)),
+            lambda ask: build_call(self.job, todo[ask.key]),
+            settle,
+        )
+
+    def _judge_state(self, judge: JudgeSpec) -> JudgeState:
+        """Made inside the loop: clients belong to it. Without a key nothing is asked."""
+        if judge.name not in self._states:
+            try:
+                key = find_api_key(judge, {}, Consents(self.job.allowed))
+                model, why = build_model(judge, key, {}), ""
+            except EvenhandError as error:
+                model, why = _KeylessModel(), f"on a worker: {error}"
+            gate = EndpointLimiter(self.job.in_flight)
+            state = JudgeState(judge.name, model, price_of(judge), gate, self.job.in_flight)
+            state.stop_reason = why
+            self._states[judge.name] = state
+        return self._states[judge.name]
+
+    def _unsettled_outcome(self, row: AskRow, notebook: AttemptLog) -> AskOutcome:
+        reason = self._states[row.ask.judge].stop_reason
+        judgement = Judgement(row.ask, "error", rule="stopped", detail=reason, time=time.time())
+        attempts = notebook.pop_attempts(row.ask.key)
+        return AskOutcome(judgement, attempts, settled=False, position=row.position)
+
+
+class _KeylessModel:
+    """Stands where a judge has no key."""
+
+    gate, ceiling = "", 1
+
+    async def complete(self, call: object) -> Any:
+        raise JudgeStopped("no key")
+
+    async def close(self) -> None: ...

@@ -1,0 +1,122 @@
+"""From a reply to a judgement: the one place where a label becomes a slot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from judges.models.interface import JudgeCall, JudgeReply, dump_logprobs
+from judges.rendering.prompt import Prompt
+from judges.verdicts.verdict import ParsedVerdict, parse_verdict, read_probabilities
+from studies.domain import Ask, Judgement, Status, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyOutcome:
+    """A typed outcome: a verdict in shown slots, or why there is none."""
+
+    status: Status
+    verdict: Verdict | None
+    rule: str
+    detail: str = ""
+
+    def judgement(self, ask: Ask, answer: JudgeReply) -> Judgement:
+        return Judgement(
+            ask=ask,
+            status=self.status,
+            verdict=self.verdict,
+            rule=self.rule,
+            reply=answer.text or answer.refusal,
+            reasoning=answer.reasoning,
+            finish=answer.finish,
+            usage=answer.usage,
+            model=answer.model,
+            detail=self.detail,
+            top_logprobs=dump_logprobs(answer.top_logprobs),
+        )
+
+
+def read_outcome(call: JudgeCall, answer: JudgeReply, rule: str = "default") -> ReplyOutcome:
+    """The outcome of a call: by label probabilities if they were asked for, else by its words."""
+    if call.parameters.get("logprobs"):
+        return read_label_probabilities(call.prompt, call.inputs.labels, answer)
+    return read_reply(call.prompt, call.inputs.labels, answer, rule)
+
+
+def read_reply(
+    prompt: Prompt, labels: Sequence[str], answer: JudgeReply, rule: str
+) -> ReplyOutcome:
+    """Refusals, filters and empty replies are outcomes of their own, never ties."""
+    if (told := _refusal_outcome(answer)) is not None:
+        return told
+    if not answer.text.strip():
+        cut = answer.finish == "length"
+        detail = "the reply ended before any text" if cut else "the reply is empty"
+        return ReplyOutcome("truncated" if cut else "empty", None, "empty", detail)
+    if prompt.verdict == "none":  # a description: its words are all there is to it
+        cut = answer.finish == "length"
+        return ReplyOutcome("truncated" if cut else "ok", None, "none", "cut off" if cut else "")
+    return _outcome_of_text(
+        parse_verdict(prompt.verdict, answer.text, len(labels), rule), labels, answer
+    )
+
+
+def _refusal_outcome(answer: JudgeReply) -> ReplyOutcome | None:
+    if answer.refusal:
+        return ReplyOutcome("refusal", None, "refusal", answer.refusal)
+    if answer.finish == "content_filter":
+        return ReplyOutcome("filtered", None, "content_filter", "the provider filtered the reply")
+    return None
+
+
+def _outcome_of_text(
+    reading: ParsedVerdict, labels: Sequence[str], answer: JudgeReply
+) -> ReplyOutcome:
+    if reading.verdict is not None:
+        return ReplyOutcome("ok", labels_to_slots(reading.verdict, labels), reading.rule)
+    if reading.truncated or answer.finish == "length":
+        return ReplyOutcome(
+            "truncated", None, reading.rule, "cut off before a verdict could be read"
+        )
+    return ReplyOutcome("unreadable", None, reading.rule, reading.reason)
+
+
+def read_label_probabilities(
+    prompt: Prompt, labels: Sequence[str], answer: JudgeReply
+) -> ReplyOutcome:
+    """By what the judge was about to say: the labels' probabilities at its last token."""
+    if (told := _refusal_outcome(answer)) is not None:
+        return told
+    if not answer.top_logprobs:
+        empty = not answer.text.strip()
+        detail = "the reply is empty" if empty else "the judge told no label probabilities"
+        return ReplyOutcome("empty" if empty else "unsupported", None, "probabilities", detail)
+    order = sorted(labels, key=lambda label: (len(label), label))
+    reading = read_probabilities(order, answer.token_probabilities, prompt.format.ties)
+    if reading.verdict is None:
+        shares = Verdict(label_mass=reading.mass)
+        detail = reading.reason or "the labels were unlikely"
+        return ReplyOutcome("unreadable", shares, reading.rule, detail)
+    return ReplyOutcome("ok", labels_to_slots(reading.verdict, labels), reading.rule)
+
+
+def labels_to_slots(verdict: Verdict, labels: Sequence[str]) -> Verdict:
+    """Label order (A, B, … or 1, 2, …) to the order shown, through what each slot was called."""
+    order = sorted(labels, key=lambda label: (len(label), label))
+    slot_of = [labels.index(label) for label in order]
+    n = len(labels)
+
+    def moved(values: tuple[float, ...]) -> tuple[float, ...]:
+        if len(values) < n:
+            return values
+        by_slot = dict(zip(slot_of, values[:n], strict=True))
+        return (*(by_slot[slot] for slot in range(n)), *values[n:])
+
+    pick = verdict.pick
+    return Verdict(
+        pick=slot_of[pick] if isinstance(pick, int) else pick,
+        margin=verdict.margin,
+        scores=moved(verdict.scores),
+        label_probabilities=moved(verdict.label_probabilities),
+        label_mass=verdict.label_mass,
+    )

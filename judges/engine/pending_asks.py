@@ -1,0 +1,139 @@
+"""What is left to ask, by what the store holds: counts, prices, and the asks page by page."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from typing import Final, NamedTuple
+
+from judges.engine.run_state import RunSettings
+from judges.money.costs import price_of
+from judges.planning.plan import Plan, estimate_tokens, load_stored_plan, plan_includes, render_call
+from studies.domain import Ask, JudgeSpec, Price
+from studies.store.run_journal import RunJournal
+from studies.store.store import Store
+
+MIN_COSTED_JUDGEMENTS: Final = 5
+"""Judgements whose mean cost says what the next one costs; before that prompts are counted."""
+SAMPLE_ASKS: Final = 50
+
+
+class PendingPages:
+    """The asks of one judge that nothing stored satisfies, in plan order.
+
+    If the study is saved anew meanwhile, only what the run's own plan asks too.
+    """
+
+    def __init__(self, store: Store, plan: Plan, judge: str, journal: RunJournal, sha: str) -> None:
+        """`sha`: that of the plan as it was stored when the run began."""
+        self._store, self._plan, self._judge, self._journal = store, plan, judge, journal
+        self._sha = sha
+        self._items = {item.id: item for item in plan.items}
+        self._after = -1
+
+    def __call__(self, limit: int) -> list[Ask]:
+        while page := self._page(limit):
+            self._after = page[-1][0]
+            asks = [ask for _, ask in page]
+            if self._store.plan_sha(self._plan.study.name) != self._sha:  # looked at after the page
+                asks = [ask for ask in asks if plan_includes(self._plan, ask, self._items)]
+            if asks:
+                return asks
+        return []
+
+    def _page(self, limit: int) -> list[tuple[int, Ask]]:
+        return self._store.pending_asks(
+            self._plan.study.name, self._judge, self._after, limit,
+            again=self._journal.retry_statuses, began=self._journal.start_seq,
+        )  # fmt: skip
+
+
+def count_statuses(
+    store: Store, study: str, settings: RunSettings, began: int | None = None
+) -> Counter[str]:
+    """Counts from the store; what this run asks again is pending until it has."""
+    counts = Counter({"pending": 0} | store.counts(study))
+    marks = ",".join("?" * len(settings.retry_statuses))
+    waiting = store.read(
+        "SELECT j.status, count(*) FROM plan p JOIN judgements j USING(key) "
+        "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND p.origin='live' "
+        f"AND j.status IN ({marks}) AND j.seq<=? GROUP BY 1",
+        (study, *settings.retry_statuses, 2**62 if began is None else began),
+    )
+    for status, count in waiting:
+        counts[status] -= count
+        counts["pending"] += count
+    return counts
+
+
+def pending_by_judge(store: Store, study: str, settings: RunSettings) -> dict[str, int]:
+    """How many asks of each judge this run has to make."""
+    marks = ",".join("?" * len(settings.retry_statuses))
+    rows = store.read(
+        "SELECT judge, count(*) FROM plan p WHERE study=(SELECT id FROM studies WHERE name=?) "
+        "AND origin='live' AND NOT EXISTS (SELECT 1 FROM judgements j WHERE j.key=p.key "
+        f"AND j.status NOT IN ({marks})) GROUP BY judge",
+        (study, *settings.retry_statuses),
+    )
+    return dict(rows.fetchall())
+
+
+class CostQuote(NamedTuple):
+    """What a button would ask, and for how much."""
+
+    asks: int
+    dollars: float | None
+    """None: a judge's price is not known."""
+
+
+def quote_cost(
+    store: Store, study: str, again: Collection[str], *, pending: bool = True
+) -> CostQuote:
+    """Asks that ended in one of these statuses, and with `pending` those never answered; priced at
+    what this study's judgements by the same judge have cost."""
+    marks = ",".join("?" * len(again))
+    rows = store.read(
+        "SELECT p.judge, count(*) FROM plan p LEFT JOIN judgements j USING(key) "
+        "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND p.origin='live' "
+        f"AND (j.status IN ({marks}) OR (j.key IS NULL AND ?)) GROUP BY p.judge",
+        (study, *again, pending),
+    ).fetchall()
+    if not rows:
+        return CostQuote(0, 0.0)
+    judges = {judge.name: judge for judge in store.study(study).judges}
+    each = [
+        _mean_ask_cost(store, study, judges[name]) if name in judges else None for name, _ in rows
+    ]
+    known = [cost * count for cost, (_, count) in zip(each, rows, strict=True) if cost is not None]
+    dollars = sum(known) if len(known) == len(rows) else None
+    return CostQuote(sum(count for _, count in rows), dollars)
+
+
+def _mean_ask_cost(store: Store, study: str, judge: JudgeSpec) -> float | None:
+    """Dollars that one ask of a judge costs on average."""
+    price = price_of(judge)
+    if price is None:
+        return None
+    if not (price.input or price.output):
+        return 0.0
+    count, mean = store.read(
+        "SELECT count(*), avg(j.cost) FROM plan p JOIN judgements j USING(key) "
+        "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND p.judge=? AND j.cost IS NOT NULL",
+        (study, judge.name),
+    ).fetchone()
+    return (
+        float(mean)
+        if count >= MIN_COSTED_JUDGEMENTS
+        else _estimate_ask_cost(store, study, judge, price)
+    )
+
+
+def _estimate_ask_cost(store: Store, study: str, judge: JudgeSpec, price: Price) -> float | None:
+    plan = load_stored_plan(store, study)
+    items = {item.id: item for item in plan.items}
+    asks = [ask for _, ask in store.pending_asks(study, judge.name, -1, SAMPLE_ASKS)]
+    tokens = [estimate_tokens(render_call(plan, ask, items)) for ask in asks]
+    if not tokens:
+        return None
+    total = sum(sent * price.input + received * price.output for sent, received in tokens)
+    return total / len(tokens) / 1e6

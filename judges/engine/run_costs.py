@@ -1,0 +1,144 @@
+"""What a store knows about money: the ledger by judge and outcome, and what each run spent."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final, NamedTuple, Protocol
+
+from judges.planning.plan import Plan
+from studies.domain import USABLE_STATUSES
+from studies.store.store import Store
+
+
+class RecordableRun(Protocol):
+    """A run as far as the store keeps it."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def plan(self) -> Plan: ...
+    @property
+    def owner(self) -> str: ...
+    @property
+    def state(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
+    @property
+    def started(self) -> float: ...
+    @property
+    def ended(self) -> float | None: ...
+
+
+class AttemptTotals(NamedTuple):
+    """The attempts of one judge that ended in one way."""
+
+    judge: str
+    outcome: str
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    cached_tokens: int
+    cost: float
+    unknown: int
+    """Calls whose cost is not known: no price, or no usage told."""
+
+
+REFUSED_SQL: Final = (
+    "(a.outcome LIKE 'HTTP %' OR a.outcome LIKE 'no %' OR a.outcome IN "
+    "('rate limit', 'unreachable', 'too_long', 'unsupported', 'stopped'))"
+)
+UNKNOWN_USAGE_SQL: Final = f"sum(a.cost IS NULL AND (a.outcome IS NULL OR NOT {REFUSED_SQL}))"
+"""Calls that may have been billed without telling; what an endpoint refuses it does not bill."""
+
+
+def record_run(store: Store, run: RecordableRun) -> None:
+    values = (
+        run.id, run.plan.study.name, run.owner, run.state, run.reason, run.started, run.ended,
+    )  # fmt: skip
+    store.writer.run(
+        lambda c: c.execute("INSERT OR REPLACE INTO runs VALUES (?,?,?,?,?,?,?)", values)
+    )
+
+
+def attempt_totals(store: Store, study: str) -> list[AttemptTotals]:
+    """Every attempt at the asks of a study, extractions included, by judge and outcome."""
+    rows = store.read(
+        "WITH mine(key, judge) AS ("
+        "SELECT DISTINCT key, judge FROM plan WHERE origin='live' "
+        "AND study=(SELECT id FROM studies WHERE name=?1) "
+        "UNION SELECT e.key, e.judge FROM extractions e JOIN plan p ON p.key=e.reads "
+        "WHERE p.study=(SELECT id FROM studies WHERE name=?1)) "
+        "SELECT mine.judge, COALESCE(a.outcome, 'unknown'), count(*), "
+        "COALESCE(sum(a.prompt_tokens), 0), COALESCE(sum(a.completion_tokens), 0), "
+        "COALESCE(sum(a.cached_tokens), 0), COALESCE(sum(a.cost), 0.0), "
+        "sum(a.cost IS NULL) FROM attempts a JOIN mine USING(key) GROUP BY 1, 2 ORDER BY 1, 2",
+        (study,),
+    )
+    return [AttemptTotals(*row) for row in rows]
+
+
+def attempt_totals_of_run(store: Store, owner: str, study: str) -> list[AttemptTotals]:
+    """What one run did: its attempts by judge and outcome. `owner`: see PastRun."""
+    rows = store.read(
+        "WITH mine(key, judge) AS ("
+        "SELECT DISTINCT key, judge FROM plan "
+        "WHERE study=(SELECT id FROM studies WHERE name=?2) "
+        "UNION SELECT e.key, e.judge FROM extractions e JOIN plan p ON p.key=e.reads "
+        "WHERE p.study=(SELECT id FROM studies WHERE name=?2)) "
+        "SELECT COALESCE(mine.judge, ''), COALESCE(a.outcome, 'unknown'), count(*), "
+        "COALESCE(sum(a.prompt_tokens), 0), COALESCE(sum(a.completion_tokens), 0), "
+        f"COALESCE(sum(a.cached_tokens), 0), COALESCE(sum(a.cost), 0.0), {UNKNOWN_USAGE_SQL} "
+        "FROM attempts a LEFT JOIN mine USING(key) WHERE a.owner=?1 GROUP BY 1, 2 ORDER BY 1, 2",
+        (owner, study),
+    )
+    return [AttemptTotals(*row) for row in rows]
+
+
+class RunSpending(NamedTuple):
+    """One run in a list."""
+
+    calls: int
+    cost: float
+    unknown: int
+
+
+def spending_by_owner(store: Store, owners: Collection[str]) -> dict[str, RunSpending]:
+    """Calls and dollars of some runs, in one look."""
+    marks = ",".join("?" * len(owners))
+    rows = store.read(
+        f"SELECT owner, count(*), COALESCE(sum(cost), 0.0), {UNKNOWN_USAGE_SQL} FROM attempts a "
+        f"WHERE owner IN ({marks}) GROUP BY owner",
+        list(owners),
+    )
+    return {owner: RunSpending(*rest) for owner, *rest in rows}
+
+
+def study_spending(store: Store, study: str) -> float:
+    """Dollars that the runs of a study have spent; what another study paid for is not in it."""
+    row = store.read(
+        "SELECT COALESCE(sum(a.cost), 0.0) FROM runs r JOIN attempts a ON a.owner=r.owner "
+        "WHERE r.study=? AND r.owner!=''",
+        (study,),
+    ).fetchone()
+    return float(row[0])
+
+
+class FailedAsks(NamedTuple):
+    """Judgements of one run that are no evidence, of one kind."""
+
+    status: str
+    asks: int
+    key: str
+    """The last of them: an example."""
+
+
+def failures_of_run(store: Store, owner: str) -> list[FailedAsks]:
+    """As they stand now: what was asked again since and read is not among them."""
+    marks = ",".join("?" * len(USABLE_STATUSES))
+    rows = store.read(
+        "SELECT j.status, count(DISTINCT j.key), j.key, max(j.seq) FROM attempts a "
+        "JOIN judgements j ON j.key=a.key AND j.status=a.outcome "
+        f"WHERE a.owner=? AND j.status NOT IN ({marks}) GROUP BY j.status",
+        (owner, *USABLE_STATUSES),
+    )
+    return [FailedAsks(*row[:3]) for row in rows]

@@ -1,0 +1,99 @@
+"""What the other runs of a study have taken of its budget: earlier ones, and those that are on
+beside this one, in this process or in another.
+
+A call is written down before it is sent, in a transaction, and only one process writes at a time.
+So a look in that very transaction sees every call that anybody else has sent, and two runs
+together stay within the budget as one does.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from judges.engine.run_costs import REFUSED_SQL
+from judges.money.costs import Ledger, price_of
+from judges.planning.plan import Plan
+from studies.domain import Price
+from studies.store.run_owners import is_owner_alive
+from studies.store.store import Store
+
+CHECK_SECONDS: Final = 0.1
+"""Seconds between two looks while there is plenty left."""
+SCARCE_SHARE: Final = 0.2
+"""This share of the budget: with less, every call looks."""
+
+
+class SiblingRuns:
+    """Keeps a run's ledger informed of what its siblings take."""
+
+    def __init__(
+        self,
+        store: Store,
+        plan: Plan,
+        owner: str,
+        ledger: Ledger,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._owners: Path = store.owners
+        self._study, self._owner, self._ledger, self._clock = plan.study.name, owner, ledger, clock
+        self._free_judges = [judge.name for judge in plan.study.judges if _is_free(price_of(judge))]
+        self._ended_owners: set[str] = set()
+        """Runs that take no more: what they took is known."""
+        self._checked_at = clock()
+        self._update_ledger(store.read(*self._spending_query()).fetchall())
+
+    def fits_budget(self, connection: sqlite3.Connection) -> bool:
+        """Whether what is reserved still fits, after what others have begun meanwhile."""
+        scarce = self._ledger.remaining < SCARCE_SHARE * (self._ledger.budget or 0.0)
+        if (scarce or self._clock() - self._checked_at >= CHECK_SECONDS) and self._has_siblings(
+            connection
+        ):
+            self._checked_at = self._clock()
+            self._update_ledger(connection.execute(*self._spending_query()).fetchall())
+        return self._ledger.remaining >= -1e-12
+
+    def _has_siblings(self, connection: sqlite3.Connection) -> bool:
+        """Another run of this study that is on, or has ended since the last look."""
+        rows = connection.execute(
+            "SELECT owner, ended FROM runs WHERE study=? AND owner NOT IN ('', ?) AND "
+            "(ended IS NULL OR ended>=(SELECT started FROM runs WHERE owner=?))",
+            (self._study, self._owner, self._owner),
+        ).fetchall()
+        new = [(owner, ended) for owner, ended in rows if owner not in self._ended_owners]
+        self._ended_owners.update(
+            owner
+            for owner, ended in new
+            if ended is not None or not is_owner_alive(self._owners, owner)
+        )
+        return bool(new)
+
+    def _spending_query(self) -> tuple[str, tuple[object, ...]]:
+        marks = ",".join("?" * len(self._free_judges))
+        return (
+            "SELECT a.owner, COALESCE(sum(a.cost), 0.0), COALESCE(max(a.cost), 0.0), "
+            f"sum(a.cost IS NULL AND a.ended IS NOT NULL AND NOT {REFUSED_SQL}), "
+            "sum(a.ended IS NULL) FROM attempts a WHERE a.owner IN "
+            "(SELECT owner FROM runs WHERE study=? AND owner NOT IN ('', ?)) AND NOT EXISTS "
+            f"(SELECT 1 FROM plan p WHERE p.key=a.key AND p.judge IN ({marks})) GROUP BY 1",
+            (self._study, self._owner, *self._free_judges),
+        )
+
+    def _update_ledger(self, rows: list[tuple[str, float, float, int, int]]) -> None:
+        """A call that is on may cost its worst; one that never told, what the dearest of those
+        that did has cost."""
+        open_by = {owner: count for owner, _, _, _, count in rows if count}
+        alive = {owner for owner in open_by if is_owner_alive(self._owners, owner)}
+        ledger = self._ledger
+        ledger.spent_by_others = sum(row[1] for row in rows)
+        ledger.max_cost_by_others = max((row[2] for row in rows), default=0.0)
+        lost = sum(count for owner, count in open_by.items() if owner not in alive)
+        ledger.unknown_by_others = lost + sum(row[3] for row in rows)
+        ledger.in_flight_by_others = sum(open_by[owner] for owner in alive)
+
+
+def _is_free(price: Price | None) -> bool:
+    return price is not None and not (price.input or price.output)

@@ -1,0 +1,258 @@
+"""What a failed call means: wait and try again, settle the ask, or stop the judge."""
+
+from __future__ import annotations
+
+import email.utils
+import json
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+import aiohttp
+import httpx2
+import openai
+
+from judges.judge_errors import EndpointRefused, KeyExpired
+from judges.models.embedded import EmbeddedUnavailable
+from judges.security.key_store import KEY_MASK, MIN_KEY_LENGTH, redact_keys
+from studies.domain import Status
+
+MAX_RETRY_AFTER: Final = 120.0
+CONNECT_TIMEOUT: Final = 10.0
+"""Seconds in which a connection must be made; a read may take as long as the deadline allows."""
+MAX_DETAIL_LENGTH: Final = 500
+
+FailureAction = Literal["retry", "settle", "stop", "without"]
+"""`without`: try once more without the parameter the endpoint does not take."""
+
+
+class BadReply(Exception):
+    """A 200 whose body is no chat completion; it may have been billed."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallFailure:
+    action: FailureAction
+    status: Status
+    reason: str
+    """Few words, the same for the same kind of fault: counted and shown."""
+    detail: str
+    congestion: bool = False
+    rate_limited: bool = False
+    """The endpoint counts calls, and counted too many."""
+    maybe_billed: bool = False
+    """The work may have been done although its result did not arrive."""
+    wait: float | None = None
+    """Seconds the endpoint asked us to stay away."""
+    parameter: str = ""
+
+
+def classify_error(error: BaseException, endpoint: str, secret: str = "") -> CallFailure:
+    """Sorts an exception of the client by what the engine should do about it.
+
+    `secret` is the API key in use: whatever a provider echoes, it is not in what we keep.
+    """
+    fault = _classify(error, endpoint)
+    return replace(fault, detail=redact_message(fault.detail, secret)[:MAX_DETAIL_LENGTH])
+
+
+def _classify(error: BaseException, endpoint: str) -> CallFailure:
+    if isinstance(error, openai.APIStatusError):
+        return _classify_status(error, endpoint)
+    if isinstance(error, EmbeddedUnavailable):
+        return CallFailure("stop", "error", "not available", str(error))
+    if isinstance(error, KeyExpired):
+        return CallFailure("stop", "error", "key expired", str(error))
+    if (refused := _find_refusal(error)) is not None:
+        return CallFailure("stop", "error", "endpoint refused", str(refused))
+    if (bad := _find_bad_reply(error)) is not None:
+        return CallFailure("retry", "error", "bad reply", str(bad), maybe_billed=True)
+    if isinstance(error, (httpx2.TransportError, TimeoutError)):
+        return _classify_connection(error, endpoint)
+    if isinstance(error, aiohttp.ClientResponseError):
+        kind = error.message.partition(":")[0].strip()[:60]  # what follows is what came instead
+        detail = f"{endpoint} does not answer in HTTP: {kind}"
+        return CallFailure("retry", "error", "bad reply", detail, maybe_billed=True)
+    return CallFailure("retry", "error", type(error).__name__, str(error), maybe_billed=True)
+
+
+def _classify_connection(error: BaseException, endpoint: str) -> CallFailure:
+    """By what lies beneath: the client calls a refused connection and a reset one timeouts.
+
+    A connection that was never made cost nothing; an answer that did not come may have.
+    """
+    causes = list(_error_chain(error))
+    if any(isinstance(cause, aiohttp.ConnectionTimeoutError) for cause in causes):
+        detail = f"cannot reach {endpoint}: no connection within {CONNECT_TIMEOUT:g} seconds"
+        return CallFailure("retry", "error", "unreachable", detail)
+    if any(isinstance(cause, aiohttp.ClientConnectorError) for cause in causes):
+        return CallFailure(
+            "retry", "error", "unreachable", f"cannot reach {endpoint}: {causes[-1]}"
+        )
+    if any(isinstance(cause, TimeoutError) for cause in causes):
+        detail = "no answer within the deadline"
+        return CallFailure("retry", "error", "timeout", detail, congestion=True, maybe_billed=True)
+    detail = f"the connection to {endpoint} was lost: {causes[-1] or type(causes[-1]).__name__}"
+    return CallFailure("retry", "error", "connection lost", detail, maybe_billed=True)
+
+
+def _find_bad_reply(error: BaseException) -> BadReply | None:
+    """A reply that grew too large is refused inside the client, which wraps what we raise."""
+    return next((cause for cause in _error_chain(error) if isinstance(cause, BadReply)), None)
+
+
+def _find_refusal(error: BaseException) -> EndpointRefused | None:
+    """An address that must not be asked is found out inside the client too."""
+    return next(
+        (cause for cause in _error_chain(error) if isinstance(cause, EndpointRefused)), None
+    )
+
+
+def _error_chain(error: BaseException) -> Iterator[BaseException]:
+    inner: BaseException | None = error
+    while inner is not None:
+        yield inner
+        inner = inner.__cause__ or inner.__context__
+
+
+def _classify_status(error: openai.APIStatusError, endpoint: str) -> CallFailure:
+    code, message = error.status_code, _error_message(error)
+    if code == 401:
+        return CallFailure(
+            "stop", "error", "wrong key", f"{endpoint} refused the API key (401): {message}"
+        )
+    if code == 403:
+        return CallFailure(
+            "stop", "error", "forbidden", f"{endpoint} forbids this (403): {message}"
+        )
+    if code == 404:
+        detail = f"{endpoint} knows no such model or path (404): {message}"
+        return CallFailure("stop", "error", "not found", detail)
+    if code == 402 or (code == 429 and _NO_QUOTA.search(f"{_error_codes(error)} {message}")):
+        return CallFailure(
+            "stop", "error", "no quota", f"the account at {endpoint} has no quota: {message}"
+        )
+    if code == 429:
+        wait = parse_retry_after(error.response.headers)
+        return CallFailure(
+            "retry", "error", "rate limit", message, congestion=True, rate_limited=True, wait=wait
+        )
+    if code in (400, 413, 422):
+        return _classify_bad_request(error, message)
+    if 300 <= code < 400:
+        return CallFailure(
+            "stop", "error", "redirect", f"{endpoint} redirects ({code}); use its real address"
+        )
+    wait = parse_retry_after(error.response.headers)
+    return CallFailure("retry", "error", f"HTTP {code}", message, congestion=code == 503, wait=wait)
+
+
+_NO_QUOTA: Final = re.compile(r"insufficient_quota|exceeded your current quota", re.IGNORECASE)
+_CONTEXT_OVERFLOW: Final = re.compile(
+    r"context[_ ]length|context size|context window|exceed_context|maximum context"
+    r"|too (long|many tokens)|input is too large",
+    re.IGNORECASE,
+)
+_IMAGE_ERROR: Final = re.compile(r"image|vision|multimodal|mmproj", re.IGNORECASE)
+_CONTENT_FILTER: Final = re.compile(
+    r"content_filter|content management policy|safety", re.IGNORECASE
+)
+_UNKNOWN_PARAMETER: Final = re.compile(
+    r"unsupported|not supported|unrecognized|unknown (parameter|argument)|extra (fields|inputs)"
+    r"|not permitted",
+    re.IGNORECASE,
+)
+_LOGPROBS_ERROR: Final = re.compile(r"logprobs|log probabilit", re.IGNORECASE)
+DROPPABLE_PARAMETERS: Final = ("max_tokens", "temperature", "top_p", "seed", "reasoning_effort")
+_DROPPABLE: Final = re.compile(rf"\b(?:{'|'.join(DROPPABLE_PARAMETERS)})\b")
+
+
+def _classify_bad_request(error: openai.APIStatusError, message: str) -> CallFailure:
+    """A 400 belongs to its ask, unless it repeats without any success."""
+    told = f"{_error_codes(error)} {message}"
+    if _CONTEXT_OVERFLOW.search(told) or error.status_code == 413:
+        return CallFailure("settle", "too_long", "too long", message)
+    if _CONTENT_FILTER.search(told):
+        return CallFailure("settle", "filtered", "filtered", message)
+    if _LOGPROBS_ERROR.search(told):
+        hint = "this judge tells no label probabilities; use read: text"
+        return CallFailure("settle", "unsupported", "no logprobs", f"{message} ({hint})")
+    if _UNKNOWN_PARAMETER.search(told) and (name := _find_parameter(error, message)):
+        return CallFailure("without", "unsupported", f"no {name}", message, parameter=name)
+    if _IMAGE_ERROR.search(told):
+        hint = "this judge takes no images; use judge_sees: context"
+        return CallFailure("settle", "unsupported", "no images", f"{message} ({hint})")
+    return CallFailure("settle", "error", "bad request", message)
+
+
+def _find_parameter(error: openai.APIStatusError, message: str) -> str:
+    named = str(_error_body(error).get("param") or "")
+    told = f"{named} {message}"
+    found = set(_DROPPABLE.findall(told))
+    return next((name for name in DROPPABLE_PARAMETERS if name in found), "")
+
+
+def parse_retry_after(
+    headers: Mapping[str, str], wall: Callable[[], float] = time.time
+) -> float | None:
+    """Milliseconds, seconds or an HTTP date; a date is read against the server's own clock, so
+    that ours may be an hour off."""
+    if (ms := _parse_float(headers.get("retry-after-ms"))) is not None:
+        return _clamp_wait(ms / 1000)
+    value = headers.get("retry-after")
+    if value is None:
+        return None
+    if (seconds := _parse_float(value)) is not None:
+        return _clamp_wait(seconds)
+    until = _parse_date(value)
+    if until is None:
+        return None
+    return _clamp_wait(until - (_parse_date(headers.get("date")) or wall()))
+
+
+def _parse_float(value: str | None) -> float | None:
+    try:
+        return float(value) if value is not None else None
+    except ValueError:
+        return None
+
+
+def _parse_date(value: str | None) -> float | None:
+    try:
+        return email.utils.parsedate_to_datetime(value).timestamp() if value else None
+    except ValueError:
+        return None
+
+
+def _clamp_wait(seconds: float) -> float:
+    return min(max(seconds, 0.0), MAX_RETRY_AFTER)
+
+
+def redact_message(text: str, secret: str = "") -> str:
+    """Some providers echo the key in their messages, or a part of it."""
+    if len(secret) >= MIN_KEY_LENGTH:
+        text = text.replace(secret, KEY_MASK)
+    return redact_keys(text)
+
+
+def _error_body(error: openai.APIStatusError) -> Mapping[str, Any]:
+    body = error.body
+    return body if isinstance(body, dict) else {}
+
+
+def _error_codes(error: openai.APIStatusError) -> str:
+    body = _error_body(error)
+    return f"{body.get('code') or ''} {body.get('type') or ''}"
+
+
+def _error_message(error: openai.APIStatusError) -> str:
+    body = _error_body(error)
+    text = body.get("message") or (json.dumps(body) if body else str(error))
+    return replace_surrogates(" ".join(str(text).split()))
+
+
+def replace_surrogates(text: str) -> str:
+    """JSON may hold half of a surrogate pair, which is no text: no file and no store takes it."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

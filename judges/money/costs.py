@@ -1,0 +1,195 @@
+"""What calls cost: the price of a usage, and a budget that is reserved before each call."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+import yaml
+
+from judges.judge_errors import PlanError
+from judges.models.interface import JudgeCall
+from studies.domain import JudgeSpec, Price, Usage
+
+PRICES_FILE: Final = Path(__file__).parents[1] / "prices.yaml"
+MILLION: Final = 1_000_000
+WORST_TOKENS_PER_BYTE: Final = 0.5
+"""English takes a quarter, other scripts up to a half; calibrated upwards as replies come in."""
+WORST_TOKENS_PER_MESSAGE: Final = 16
+WORST_TOKENS_PER_IMAGE: Final = 2000
+CAP_PARAMETERS: Final = ("max_completion_tokens", "max_tokens")
+
+
+def price_of(judge: JudgeSpec) -> Price | None:
+    """The study's price, else the dated list's; ours cost nothing; None is unknown, never 0."""
+    if judge.kind != "endpoint":
+        return Price(0.0, 0.0)
+    return judge.price or listed_prices().get(judge.model)
+
+
+def check_budget(budget: float | None, judges: Iterable[JudgeSpec]) -> None:
+    """Before anything is asked, however it is: what has no price keeps no budget."""
+    for judge in judges:
+        if budget is not None and price_of(judge) is None:
+            raise PlanError(
+                f"judge {judge.name!r}: its price is not known, so a budget of ${budget:g} cannot "
+                "be kept; give it a price, or leave out budget_usd"
+            )
+
+
+@lru_cache(maxsize=4)
+def listed_prices(path: Path = PRICES_FILE) -> dict[str, Price]:
+    """Dollars per million tokens by model, as data with a date and a source."""
+    values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return {model: Price(**price) for model, price in (values.get("models") or {}).items()}
+
+
+def cost_of(usage: Usage, price: Price | None) -> float | None:
+    """Cached and cache-writing tokens have prices of their own where the provider says so."""
+    if price is None or usage.prompt is None or (usage.completion is None and price.output):
+        return None
+    read = price.input if price.cache_read is None else price.cache_read
+    write = price.input if price.cache_write is None else price.cache_write
+    plain = usage.prompt - usage.cached - usage.cache_write
+    if plain < 0:  # some endpoints do not count them among the prompt's
+        plain = usage.prompt
+    dollars = plain * price.input + usage.cached * read + usage.cache_write * write
+    return (dollars + (usage.completion or 0) * price.output) / MILLION
+
+
+def reply_token_cap(call: JudgeCall) -> int:
+    """The most tokens a reply may have, under either of its names."""
+    named = (call.parameters.get(name) for name in CAP_PARAMETERS)
+    return int(next((cap for cap in named if cap is not None), call.judge.max_tokens))
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Dollars spent and reserved by one run; a call is made only if its worst case fits."""
+
+    budget: float | None = None
+    spent_by_others: float = 0.0
+    """Dollars that other runs of the study have spent of the budget."""
+    unknown_by_others: int = 0
+    """Calls of other runs that may have been billed: nobody told, or their process died."""
+    max_cost_by_others: float = 0.0
+    """What the dearest of their calls has cost."""
+    in_flight_by_others: int = 0
+    """Calls that another run has in flight now."""
+    spent: dict[str, float] = field(default_factory=dict)
+    unpriced: Counter[str] = field(default_factory=Counter)
+    """Calls whose price is not known: shown as unknown, never as 0."""
+    unknown_usage: Counter[str] = field(default_factory=Counter)
+    """Calls that may have been billed without telling their usage; the budget takes the worst."""
+    _maybe_spent: float = 0.0
+    _reserved: float = 0.0
+    _max_worst_case: float = 0.0
+    _open_calls: int = 0
+    _tokens_per_byte: float = WORST_TOKENS_PER_BYTE
+    _waiters: list[asyncio.Future[None]] = field(default_factory=list)
+
+    @property
+    def total(self) -> float:
+        return sum(self.spent.values())
+
+    @property
+    def has_no_open_calls(self) -> bool:
+        """No call in flight that costs anything: nothing more will be given back."""
+        return self._open_calls == 0
+
+    @property
+    def remaining(self) -> float:
+        """Dollars of the budget that nobody has spent, reserved or may have spent."""
+        if self.budget is None:
+            return math.inf
+        worst = self._max_worst_case
+        others = (
+            self.spent_by_others
+            + self.unknown_by_others * (self.max_cost_by_others or worst)
+            + self.in_flight_by_others * worst
+        )
+        return self.budget - others - self.total - self._maybe_spent - self._reserved
+
+    def reserve(self, call: JudgeCall, price: Price | None) -> float | None:
+        """Dollars set aside for the worst case of a call, or None if they are not there."""
+        worst = self._worst_case_of(call, price)
+        self._max_worst_case = max(self._max_worst_case, worst)
+        if worst and worst > self.remaining + 1e-12:
+            return None
+        self._reserved += worst
+        self._open_calls += worst > 0
+        return worst
+
+    def settle(
+        self,
+        judge: str,
+        reserved: float,
+        usage: Usage,
+        price: Price | None,
+        *,
+        maybe_billed: bool = True,
+    ) -> float | None:
+        """Gives the reservation back and books what the call cost; an unknown cost is counted."""
+        self._open_calls -= reserved > 0
+        self._reserved = max(0.0, self._reserved - reserved) if self._open_calls else 0.0
+        cost = cost_of(usage, price)
+        if cost is not None:
+            self.spent[judge] = self.spent.get(judge, 0.0) + cost
+        elif maybe_billed:
+            (self.unpriced if price is None else self.unknown_usage)[judge] += 1
+            self._maybe_spent += reserved
+        self.wake_waiters()
+        return cost
+
+    async def wait_for_change(self) -> None:
+        """Returns when a reservation was given back, or the run was stopped or paused."""
+        future = asyncio.get_running_loop().create_future()
+        self._waiters.append(future)
+        await future
+
+    def wake_waiters(self) -> None:
+        waiters, self._waiters = self._waiters, []
+        for future in waiters:
+            if not future.done():
+                future.set_result(None)
+
+    def calibrate(self, call: JudgeCall, usage: Usage) -> None:
+        """Learns how many tokens a byte may make with these models."""
+        size, images = _measure_content(call)
+        if usage.prompt and size and not images:
+            told = usage.prompt - WORST_TOKENS_PER_MESSAGE * len(call.messages)
+            self._tokens_per_byte = max(self._tokens_per_byte, 1.1 * told / size)
+
+    def _worst_case_of(self, call: JudgeCall, price: Price | None) -> float:
+        return worst_case_cost(call, price, self._tokens_per_byte)
+
+
+def worst_case_cost(call: JudgeCall, price: Price | None, tokens_per_byte: float) -> float:
+    """Every token new to the provider's cache, the reply as long as it may get."""
+    if price is None or not (price.input or price.output):
+        return 0.0
+    size, images = _measure_content(call)
+    sent = size * tokens_per_byte + images * WORST_TOKENS_PER_IMAGE
+    sent += WORST_TOKENS_PER_MESSAGE * len(call.messages)
+    dearest = max(price.input, price.cache_write or 0.0)
+    return (sent * dearest + reply_token_cap(call) * price.output) / MILLION
+
+
+def _measure_content(call: JudgeCall) -> tuple[int, int]:
+    """Bytes of text and number of images; an image's base64 is no text."""
+    size = images = 0
+    for message in call.messages:
+        content = message["content"]
+        if isinstance(content, str):
+            size += len(content.encode())
+            continue
+        for part in content:
+            size += len(part.get("text", "").encode())
+            images += part.get("type") == "image_url"
+    return size, images

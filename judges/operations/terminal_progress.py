@@ -1,0 +1,146 @@
+"""A run in words, for terminals: a bar where there is one, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from typing import Final, TextIO
+
+from judges.engine.run import Run, RunSnapshot
+from judges.engine.run_costs import AttemptTotals
+from studies.domain import STATUSES
+
+BAR_WIDTH: Final = 30
+PRINT_SECONDS: Final = 5.0
+RETRY_SECONDS: Final = 2.0
+GIVE_UP_SECONDS: Final = 60.0
+"""Seconds for which a run that the store has paused is tried again: nobody may be watching."""
+
+
+def follow_run(run: Run, out: TextIO = sys.stderr) -> RunSnapshot:
+    """Shows a run until it ends; Ctrl-C stops it cleanly and keeps what is in flight."""
+    interactive = out.isatty()
+    told = time.monotonic()
+    nurse = _PauseRetrier(run, out)
+    stopping = False
+    while not run.finished.is_set():
+        try:
+            run.wait(0.1 if interactive else 0.2)
+            snapshot = run.snapshot()
+            nurse.retry_if_paused(snapshot)
+            if interactive:
+                out.write(f"\r\033[K{progress_bar(snapshot)}")
+                out.flush()
+            elif time.monotonic() - told >= PRINT_SECONDS:
+                told = time.monotonic()
+                print(progress_line(snapshot), file=out, flush=True)
+        except KeyboardInterrupt:
+            if stopping:
+                raise
+            stopping = True
+            run.stop()
+            print("\nstopping: answers in flight are kept; Ctrl-C again drops them", file=out)
+    if interactive:
+        out.write("\r\033[K")
+    return run.snapshot()
+
+
+class _PauseRetrier:
+    """A run that cannot write its store pauses itself; without a page somebody must resume it."""
+
+    def __init__(self, run: Run, out: TextIO) -> None:
+        self._run, self._out = run, out
+        self._paused_since: float | None = None
+        self._retried_at = 0.0
+
+    def retry_if_paused(self, snapshot: RunSnapshot) -> None:
+        if snapshot.state != "paused":
+            if (
+                self._paused_since is not None
+                and time.monotonic() - self._retried_at > RETRY_SECONDS
+            ):
+                self._paused_since = None
+            return
+        now = time.monotonic()
+        if self._paused_since is None:
+            self._paused_since = now
+            print(f"\npaused: {snapshot.reason}; trying again", file=self._out, flush=True)
+        if now - self._paused_since > GIVE_UP_SECONDS:
+            self._run.stop()
+        elif now - self._retried_at > RETRY_SECONDS:
+            self._retried_at = now
+            self._run.resume()
+
+
+def progress_bar(snapshot: RunSnapshot) -> str:
+    planned = max(1, snapshot.counts.get("planned", 0))
+    filled = round(BAR_WIDTH * snapshot.done / planned)
+    return f"[{'█' * filled}{'·' * (BAR_WIDTH - filled)}] {progress_line(snapshot)}"
+
+
+def progress_line(snapshot: RunSnapshot) -> str:
+    parts = [f"{snapshot.done:,} of {snapshot.counts.get('planned', 0):,}"]
+    if snapshot.rate:
+        parts.append(f"{snapshot.rate:.1f}/s")
+    if snapshot.eta is not None:
+        parts.append(f"{format_duration(snapshot.eta)} left")
+    if snapshot.spent:
+        parts.append(f"${snapshot.spent:.4f}")
+    return ", ".join([*parts, *snapshot.waiting])
+
+
+def run_summary(
+    snapshot: RunSnapshot, tokens: tuple[int, int], ledger: Sequence[AttemptTotals] = ()
+) -> str:
+    """The closing lines: planned, done, by status, tokens, dollars, seconds."""
+    by_status = [f"{s} {n:,}" for s in STATUSES if (n := snapshot.counts.get(s, 0))]
+    seconds = (snapshot.ended or time.time()) - snapshot.started
+    rows = [
+        f"{snapshot.study}: {snapshot.state}{': ' + snapshot.reason if snapshot.reason else ''}",
+        f"  planned {snapshot.counts.get('planned', 0):,}, done {snapshot.done:,}",
+        f"  {', '.join(by_status) or 'nothing asked yet'}",
+        f"  tokens {tokens[0]:,} in, {tokens[1]:,} out; {_format_spending(snapshot)} this run; "
+        f"{seconds:.1f} s",
+    ]
+    rows += [
+        f"  {failure.judge}: {failure.reason}, {failure.times:,} times: {failure.example}"
+        for failure in snapshot.failures
+    ]
+    if snapshot.possibly_paid_twice:
+        rows.append(
+            f"  possibly paid twice: {snapshot.possibly_paid_twice:,} calls in flight when their "
+            "process was killed"
+        )
+    return "\n".join([*rows, *_judge_lines(ledger)])
+
+
+def _format_spending(snapshot: RunSnapshot) -> str:
+    dollars = f"${snapshot.spent:.4f}"
+    if snapshot.unpriced:
+        dollars += f" and {snapshot.unpriced:,} calls at an unknown price"
+    if snapshot.unknown_usage:
+        dollars += f" and {snapshot.unknown_usage:,} calls that did not tell what they used"
+    return dollars
+
+
+def _judge_lines(ledger: Sequence[AttemptTotals]) -> list[str]:
+    """The ledger of the whole study, judge by judge: every attempt, by how it ended."""
+    lines = []
+    for judge in dict.fromkeys(account.judge for account in ledger):
+        mine = [account for account in ledger if account.judge == judge]
+        ways = ", ".join(f"{account.outcome} {account.calls:,}" for account in mine)
+        cost = sum(account.cost for account in mine)
+        unknown = sum(account.unknown for account in mine)
+        known = f"${cost:.4f}" + (f", {unknown:,} calls at an unknown cost" if unknown else "")
+        lines.append(f"  {judge}, all attempts so far: {ways}; {known}")
+    return lines
+
+
+def format_duration(seconds: float) -> str:
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"

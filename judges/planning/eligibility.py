@@ -1,0 +1,59 @@
+"""Which items a prompt can be asked on: one that scores by criteria needs criteria.
+
+An item that lacks what a prompt gives the judge is skipped by that prompt, and counted: it has not
+failed, it was never asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from judges.rendering.prompt import Prompt
+from studies.domain import Item
+
+_REQUIRED_FIELDS: Final[Mapping[str, tuple[str, Callable[[Item], str]]]] = {
+    "criteria_subjective": ("subjective criteria", lambda i: i.criteria.get("subjective", "")),
+    "criteria_factuality": ("factuality criteria", lambda i: i.criteria.get("factuality", "")),
+    "ground_truth": ("ground truth", lambda item: item.ground_truth),
+    "reference": ("reference", lambda item: item.reference),
+}  # fmt: skip
+"""Variables that a judge cannot do without, in words, and where an item has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedItems:
+    """Items that a prompt of a study is not asked on, and why."""
+
+    prompt: str
+    items: int
+    why: str
+
+
+def why_skipped(prompt: Prompt, item: Item, prompts: Sequence[Prompt]) -> str:
+    """Why a prompt is not asked on an item; empty if it is.
+
+    Of two prompts of one protocol, one with and one without the ground truth, each item is asked
+    with one: Creation-MMBench scores with the ground truth where there is one.
+    """
+    if prompt.protocol == "describe":
+        return "" if item.images or "images" not in prompt.variables else "no images"
+    for variable, (words, value) in _REQUIRED_FIELDS.items():
+        if variable in prompt.variables and not value(item).strip():
+            return f"no {words}"
+    if item.ground_truth.strip() and "ground_truth" not in prompt.variables:
+        for other in prompts:
+            if other.protocol == prompt.protocol and "ground_truth" in other.variables:
+                return f"its ground truth is used by {other.name}"
+    return ""
+
+
+def count_skipped(prompts: Sequence[Prompt], items: Sequence[Item]) -> tuple[SkippedItems, ...]:
+    """What a plan leaves out, by prompt and reason: said before a cent is spent."""
+    found: dict[tuple[str, str], int] = {}
+    for prompt in prompts:
+        for item in items:
+            if why := why_skipped(prompt, item, prompts):
+                found[prompt.name, why] = found.get((prompt.name, why), 0) + 1
+    return tuple(SkippedItems(prompt, count, why) for (prompt, why), count in found.items())

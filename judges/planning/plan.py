@@ -1,0 +1,401 @@
+"""From a study to its asks: comparisons x prompts x judges, rendered, keyed, estimated."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from judges.models.interface import JudgeCall
+from judges.models.weights import find_weights, sha256_of
+from judges.money.costs import price_of
+from judges.planning.eligibility import why_skipped
+from judges.planning.plan_checks import check_plan, showings_for
+from judges.rendering.image_urls import image_url as image_url
+from judges.rendering.image_urls import replace_images_by_hash
+from judges.rendering.prompt import (
+    Prompt,
+    PromptInputs,
+    canonical_json,
+    load_prompt,
+    parse_prompt,
+    render_prompt,
+)
+from studies.domain import UNRELATED, Ask, Item, Judgement, JudgeSpec, Price
+from studies.exchange.recorded_studies import recorded_beside_asks
+from studies.people.item_votes import has_votes
+from studies.sources.load import image_folder, load_source
+from studies.spec.presentations import Presentation, unrelated_answer
+from studies.spec.study import Study, dump_study
+from studies.store.rows import PromptText, RequestRecord
+from studies.store.store import PlanChange, Store
+
+CHARACTERS_PER_TOKEN: Final = 4.2
+REPLY_TOKENS: Final = 250
+"""A guess for replies in words, replaced by the mean of what came back once some have."""
+
+IMAGE_TOKENS: Final = 765
+"""What a provider counts for a picture of about a megapixel; its bytes are no text."""
+PLAN_VERSION: Final = 2
+"""Raise it when draws or rendering change: plans of older versions are then made again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A study with everything it needs to be asked."""
+
+    study: Study
+    items: tuple[Item, ...]
+    prompts: tuple[Prompt, ...]
+    images: Path
+    """The folder that image paths are relative to."""
+    aspects: Mapping[str, str] = field(default_factory=dict)
+    """By item, what a query-specific description is to attend to; only describe plans have any."""
+    recorded: tuple[Judgement, ...] = ()
+    """Verdicts that come with the data: kept beside those that are asked for."""
+    ignored_verdicts: int = 0
+    """Verdicts that the data holds and the study leaves where they are: a folder of shards is
+    only ever opened whole, as a study of its own."""
+    salt: str = ""
+    """Where strangers share a store, whose asks these are (Store.salt): what one of them paid an
+    endpoint for is no answer for another. Empty, the same ask is the same everywhere."""
+    stored_sha: str = ""
+    """The sha under which it was read from a store; empty for one that was just made."""
+
+    def judge(self, name: str) -> JudgeSpec:
+        return next(judge for judge in self.study.judges if judge.name == name)
+
+    def prompt(self, name: str) -> Prompt:
+        return next(prompt for prompt in self.prompts if prompt.name == name)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedAsk:
+    """An ask with what it is made of."""
+
+    ask: Ask
+    request: RequestRecord
+    call: JudgeCall
+
+
+def make_plan(study: Study) -> Plan:
+    """Loads data and prompts, and refuses early what cannot be asked."""
+    loaded = load_source(study.data, study.folder).select_slice(study.data)
+    study = replace(study, data=loaded.pin_revision(study.data))
+    items = tuple(loaded.items)
+    prompts = tuple(load_prompt(name, study.folder) for name in study.prompts)
+    if study.protocol:
+        prompts = tuple(p for p in prompts if p.protocol == study.protocol)
+    check_plan(study, items, prompts)
+    images = image_folder(study.data, study.folder)
+    left = loaded.shards.rows if loaded.shards is not None else 0
+    return Plan(
+        study, items, prompts, images, recorded=tuple(loaded.judgements), ignored_verdicts=left
+    )
+
+
+def asks_of(plan: Plan) -> Iterator[PlannedAsk]:
+    """Every ask in plan order: item by item in a seeded shuffle, each for all judges and prompts,
+    so that what has come so far is a fair sample and a rating of all judges mixes them."""
+    items = list(plan.items)
+    random.Random(f"plan:{plan.study.data.seed}").shuffle(items)
+    kinds = dict.fromkeys(showings_for(prompt) for prompt in plan.prompts)
+    showings = {
+        kind: _group_by_item(kind(plan.study, items)) for kind in kinds
+    }  # alike for every judge
+    identities = {j.name: identity_of(j, plan.study.families) for j in plan.study.judges}
+    suited = {
+        item.id: [p for p in plan.prompts if not why_skipped(p, item, plan.prompts)]
+        for item in items
+    }
+    parameters: dict[tuple[str, str, int], dict[str, Any]] = {}
+    for item in items:
+        for judge in plan.study.judges:
+            for prompt in suited[item.id]:
+                for showing in showings[showings_for(prompt)].get(item.id, ()):
+                    at = (judge.name, prompt.name, len(showing.shown))
+                    if at not in parameters:
+                        parameters[at] = parameters_of(judge, prompt, len(showing.shown))
+                    identity = identities[judge.name]
+                    yield _plan_ask(plan, judge, prompt, showing, identity, parameters[at])
+
+
+def _group_by_item(showings: Iterator[Presentation]) -> dict[str, list[Presentation]]:
+    found: dict[str, list[Presentation]] = {}
+    for showing in showings:
+        found.setdefault(showing.item.id, []).append(showing)
+    return found
+
+
+def render_call(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> JudgeCall:
+    """The request of a stored ask, rendered again from its item and prompt."""
+    judge, prompt = plan.judge(ask.judge), plan.prompt(ask.prompt)
+    scene = _build_inputs(plan, judge, items[ask.item], ask.shown, ask.labels,
+                   items.get(ask.unrelated_item or ""))  # fmt: skip
+    return _render_inputs(
+        ask.key, judge, prompt, scene, parameters_of(judge, prompt, len(ask.shown))
+    )
+
+
+def plan_includes(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> bool:
+    """Whether an ask that a store holds now is one that this plan would send, byte for byte.
+
+    A study may be saved anew while its plan is being asked. An ask of the new plan, rendered from
+    the old one, would keep the answer to other words under its key.
+    """
+    known = {judge.name for judge in plan.study.judges}
+    if ask.item not in items or ask.judge not in known:
+        return False
+    if ask.prompt not in {prompt.name for prompt in plan.prompts}:
+        return False
+    call = render_call(plan, ask, items)
+    salt = plan.salt if call.judge.kind == "endpoint" else ""
+    identity = identity_of(call.judge, plan.study.families)
+    return key_of(identity, call, ask.repeat, salt=salt) == ask.key
+
+
+def save_plan(plan: Plan, store: Store) -> PlanChange:
+    """Writes the study with its plan; a plan that is already there as it stands is left alone."""
+    sha = plan_sha(plan)
+    if store.plan_sha(plan.study.name) == sha:
+        planned = store.counts(plan.study.name)["planned"]
+        return PlanChange(planned, 0, 0)
+    asks = [(planned.ask, planned.request) for planned in asks_of(plan)]
+    texts = [PromptText(p.sha, p.name, p.version, p.yaml) for p in plan.prompts]
+    recorded = recorded_beside_asks(
+        store, plan.study, plan.items, plan.recorded, tuple(ask for ask, _ in asks)
+    )
+    return store.save_study(plan.study, plan.items, asks, texts, plan_sha=sha, recorded=recorded)
+
+
+def assign_owner(plan: Plan, store: Store) -> Plan:
+    """The plan as whoever asks keeps it: its name (Store.own_name), its asks their own."""
+    name = store.name_for_owner(plan.study.name)
+    return replace(plan, study=replace(plan.study, name=name), salt=store.salt)
+
+
+def plan_sha(plan: Plan) -> str:
+    """Changes with the study, its data, its prompts or the weights of the embedded judge."""
+    parts = [
+        str(PLAN_VERSION),
+        dump_study(replace(plan.study, preset="")),  # what a preset says may change with a release
+        *(repr(item) for item in plan.items),
+        *(prompt.sha for prompt in plan.prompts),
+        *(repr(prompt.format) for prompt in plan.prompts),  # its closing words are sent too
+        *(identity_of(judge) for judge in plan.study.judges),
+        *(repr((j.ask, j.status, j.verdict)) for j in plan.recorded),
+        *([canonical_json(dict(plan.aspects))] if plan.aspects else []),
+        *(["votes"] if has_votes(plan.items) else []),
+    ]
+    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
+
+
+def identity_of(judge: JudgeSpec, families: Mapping[str, str] | None = None) -> str:
+    """Who answers, as it goes into keys: never a port of ours, never a path."""
+    if judge.kind == "embedded":
+        return f"embedded:{sha256_of(find_weights())}"
+    if judge.kind == "simulated":
+        settings = dict(judge.simulation)
+        if settings.get("self_preference"):  # then it depends on who is family, too
+            settings |= {"family": judge.family, "families": dict(families or {})}
+        return f"simulated:{canonical_json(settings)}"
+    return judge.endpoint
+
+
+def parameters_of(judge: JudgeSpec, prompt: Prompt, n_options: int) -> dict[str, Any]:
+    """What is sent beside model and messages."""
+    values: dict[str, Any] = {}
+    if judge.kind != "simulated":
+        values["max_tokens"] = judge.max_tokens
+        for name in ("temperature", "top_p", "seed", "reasoning_effort"):
+            if (value := getattr(judge, name)) is not None:
+                values[name] = value
+    if judge.read == "probabilities" and prompt.format.prefill_for(n_options) is not None:
+        values |= {"max_tokens": 1, "logprobs": True, "top_logprobs": 20}
+    elif judge.kind == "embedded" and (grammar := prompt.format.gbnf(n_options)):
+        values |= {"grammar": grammar, "max_tokens": 64}
+    return values | dict(judge.extra_body)
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What a plan will take, said before a cent is spent."""
+
+    asks: int
+    noise: int
+    prompt_tokens: int
+    completion_tokens: int
+    dollars: float | None
+    """None: a judge's price is not known."""
+    seconds: float | None
+
+
+def make_forecast(
+    plan: Plan, pending: set[str] | None = None, store: Store | None = None
+) -> Forecast:
+    """Counts tokens from the rendered prompts; `pending` leaves out what is already answered.
+
+    A store that holds judgements of the same endpoint says how fast it has been.
+    """
+    asks = noise = sent = received = 0
+    dollars: float | None = 0.0
+    seconds = {judge.name: 0.0 for judge in plan.study.judges}
+    prices = {judge.name: price_of(judge) for judge in plan.study.judges}
+    paces = {
+        judge.name: store.endpoint_rate(identity_of(judge, plan.study.families)) if store else None
+        for judge in plan.study.judges
+    }
+    for planned in asks_of(plan):
+        if pending is not None and planned.ask.key not in pending:
+            continue
+        judge = planned.call.judge
+        tokens_in, tokens_out = estimate_tokens(planned.call)
+        asks, noise = asks + 1, noise + planned.ask.noise
+        sent, received = sent + tokens_in, received + tokens_out
+        dollars = _add_cost(dollars, prices[judge.name], tokens_in, tokens_out)
+        seconds[judge.name] += _estimate_seconds(
+            judge, tokens_in, plan.study.concurrency, paces[judge.name]
+        )
+    slowest = max(seconds.values(), default=0.0)  # judges are asked side by side
+    return Forecast(asks, noise, sent, received, dollars, slowest)
+
+
+def estimate_tokens(call: JudgeCall) -> tuple[int, int]:
+    """A tokenizer-free estimate: characters / 4.2 in, a usual reply out."""
+    texts, images = 0, 0
+    for message in call.messages:
+        content = message["content"]
+        parts = [{"text": content}] if isinstance(content, str) else content
+        texts += sum(len(part.get("text", "")) for part in parts)
+        images += sum("image_url" in part for part in parts)
+    out = min(REPLY_TOKENS, call.parameters.get("max_tokens", call.judge.max_tokens))
+    return round(texts / CHARACTERS_PER_TOKEN) + IMAGE_TOKENS * images, out
+
+
+def _add_cost(dollars: float | None, price: Price | None, sent: int, received: int) -> float | None:
+    if dollars is None or price is None:
+        return None
+    return dollars + (sent * price.input + received * price.output) / 1e6
+
+
+def _estimate_seconds(
+    judge: JudgeSpec, tokens: int, concurrency: int, pace: tuple[float, float] | None
+) -> float:
+    """At the pace it has shown; before that a guess: 85 prompt tokens/s for the embedded judge (two
+    cores of a small server; a desktop has four times that), 3 s a call elsewhere."""
+    if judge.kind == "simulated":
+        return 0.0005
+    if judge.kind == "embedded":
+        return tokens / (pace[0] if pace else 85.0)
+    return (1 / pace[1] if pace else 3.0) / concurrency
+
+
+def _plan_ask(
+    plan: Plan,
+    judge: JudgeSpec,
+    prompt: Prompt,
+    showing: Presentation,
+    identity: str,
+    parameters: dict[str, Any],
+) -> PlannedAsk:
+    labels = labels_of(prompt, len(showing.shown), showing.crossed)
+    other = showing.unrelated_item
+    scene = _build_inputs(plan, judge, showing.item, showing.shown, labels, other)
+    call = _render_inputs("", judge, prompt, scene, parameters)
+    salt = plan.salt if judge.kind == "endpoint" else ""
+    key = key_of(identity, call, showing.repeat, salt=salt)
+    ask = Ask(
+        key=key,
+        item=showing.item.id,
+        judge=judge.name,
+        prompt=prompt.name,
+        shown=showing.shown,
+        labels=labels,
+        repeat=showing.repeat,
+        noise=showing.noise,
+        unrelated_item=other.id if other else None,
+        orders=showing.orders,
+    )
+    request = RequestRecord(key, identity, judge.model, prompt.sha, canonical_json(parameters))
+    return PlannedAsk(ask, request, JudgeCall(key, judge, prompt, scene, call.messages, parameters))
+
+
+def labels_of(prompt: Prompt, n: int, crossed: bool) -> tuple[str, ...]:
+    """What each slot is called. Crossed: the first answer is called B (or the last number)."""
+    labels = prompt.format.labels_for(n) or tuple(str(k) for k in range(1, n + 1))
+    return labels[::-1] if crossed else labels
+
+
+def key_of(
+    identity: str, call: JudgeCall, repeat: int, *, reads: str | None = None, salt: str = ""
+) -> str:
+    """Same ask, same bytes, same key, on every machine and after every restart."""
+    request = {
+        "endpoint": identity,
+        "model": call.judge.model,
+        "messages": replace_images_by_hash(call.messages) if call.inputs.images else call.messages,
+        "parameters": dict(call.parameters),
+        "shown": call.inputs.shown,
+        "labels": call.inputs.labels,
+        "repeat": repeat,
+        "prompt": call.prompt.sha,
+    }
+    if reads is not None:
+        request["reads"] = reads
+    if salt:
+        request["salt"] = salt
+    return hashlib.sha256(canonical_json(request).encode()).hexdigest()[:40]
+
+
+def _build_inputs(
+    plan: Plan,
+    judge: JudgeSpec,
+    item: Item,
+    shown: tuple[str, ...],
+    labels: tuple[str, ...],
+    other: Item | None,
+) -> PromptInputs:
+    shown = tuple(name for name in shown if name)  # a description is of nobody's answer
+    answers = tuple(
+        unrelated_answer(item, other) if name == UNRELATED and other else item.answer(name)
+        for name in shown
+    )
+    sees = plan.study.judge_sees == "images" and judge.vision
+    images = tuple(image_url(path, plan.images) for path in item.images) if sees else ()
+    return PromptInputs(item, shown, answers, labels, images, aspects=plan.aspects.get(item.id, ""))
+
+
+def _render_inputs(
+    key: str, judge: JudgeSpec, prompt: Prompt, scene: PromptInputs, parameters: dict[str, Any]
+) -> JudgeCall:
+    prefilled = judge.read == "probabilities"
+    return JudgeCall(
+        key, judge, prompt, scene, render_prompt(prompt, scene, prefilled=prefilled), parameters
+    )
+
+
+def load_stored_plan(store: Store, name: str) -> Plan:
+    """A study as it was saved: its items and prompts from the store, so no file is needed."""
+    while True:  # somebody may save it between two of these looks
+        sha = store.plan_sha(name)
+        plan = replace(_read_plan(store, name), stored_sha=sha)
+        if store.plan_sha(name) == sha:
+            return plan
+
+
+def _read_plan(store: Store, name: str) -> Plan:
+    study = store.study(name)
+    items = tuple(store.items(name).values())
+    texts = store.read(
+        "SELECT t.yaml FROM prompts t JOIN (SELECT r.prompt_sha, min(p.position) AS place "
+        "FROM plan p JOIN requests r USING(key) WHERE p.origin='live' AND "
+        "p.study=(SELECT id FROM studies WHERE name=?) GROUP BY 1) ON sha=prompt_sha "
+        "ORDER BY place",
+        (name,),
+    )
+    prompts = tuple(parse_prompt(text, name) for (text,) in texts)
+    folder = image_folder(study.data, store.folder_of(name))
+    return Plan(study, items, prompts, folder, salt=store.salt_of(name))

@@ -1,0 +1,133 @@
+"""What cannot be asked as it stands: refused before money is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from judges.judge_errors import PlanError
+from judges.models.simulated import SIMULATED_FORMATS
+from judges.models.simulated_scores import SCORING_FORMATS
+from judges.planning.eligibility import why_skipped
+from judges.rendering.prompt import Prompt
+from studies.domain import Item, JudgeSpec
+from studies.spec.presentations import (
+    Presentation,
+    is_reference_judged,
+    option_presentations,
+    pair_presentations,
+    single_presentations,
+)
+from studies.spec.study import Study, preset_differences
+
+_PAIR_PROTOCOLS: Final = ("pairwise", "five-level", "factuality")
+
+ShowingsBuilder = Callable[[Study, Sequence[Item]], Iterator[Presentation]]
+
+
+def showings_for(prompt: Prompt) -> ShowingsBuilder:
+    """How a prompt shows answers: two, all, one, or (to describe images) none."""
+    if prompt.protocol in _PAIR_PROTOCOLS:
+        return pair_presentations
+    if prompt.protocol == "describe":
+        return _describe_showings
+    return option_presentations if prompt.protocol == "choice" else single_presentations
+
+
+def _describe_showings(_: Study, items: Sequence[Item]) -> Iterator[Presentation]:
+    for item in items:
+        yield Presentation(item, (), False, 0, False, 1)
+
+
+def check_plan(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -> None:
+    """Raises PlanError with what to change."""
+    if not study.judges:
+        raise PlanError("the study names no judge; add one under 'judges'")
+    if not prompts and study.prompts:
+        raise PlanError(f"protocol: {study.protocol} leaves none of the study's prompts")
+    if not prompts:
+        raise PlanError("the study names no prompt; add one under 'prompts'")
+    names = [prompt.name for prompt in prompts]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise PlanError(f"two prompts are named {twice[0]!r}; give each file its own 'name'")
+    _check_images(study, prompts)
+    for prompt in prompts:
+        _check_prompt(study, prompt)
+        for judge in study.judges:
+            _check_reading(judge, prompt)
+    _check_not_empty(study, items, prompts)
+
+
+def _check_prompt(study: Study, prompt: Prompt) -> None:
+    if prompt.protocol in ("describe", "extraction"):
+        raise PlanError(
+            f"prompt {prompt.name!r} has the protocol {prompt.protocol}: it judges nothing"
+        )
+    if (
+        study.labels == "crossed"
+        and prompt.protocol != "single"
+        and not prompt.supports_crossed_labels
+    ):
+        raise PlanError(
+            "labels: crossed needs $first, $second, $label_first and $label_second; prompt "
+            f"{prompt.name!r} does not use them all"
+        )
+    if "reference" in prompt.variables and is_reference_judged(study):
+        raise PlanError(
+            f"prompt {prompt.name!r} gives the judge the reference, but @reference plays: it "
+            "would be compared with itself"
+        )
+
+
+def _check_not_empty(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -> None:
+    """A prompt that suits no item is skipped as long as another one asks; one that suits some and
+    still finds no answers to show is a mistake of the slice."""
+    suiting = {p.name: [i for i in items if not why_skipped(p, i, prompts)] for p in prompts}
+    for prompt in prompts:
+        shows = showings_for(prompt)
+        if suiting[prompt.name] and next(shows(study, items), None) is None:
+            wanted = "one of" if shows is single_presentations else "two of"
+            raise PlanError(
+                f"nothing to ask with prompt {prompt.name!r}: no item of this slice has answers "
+                f"by {wanted} the contestants"
+            )
+    if not any(suiting.values()):
+        prompt = prompts[0]
+        why = why_skipped(prompt, items[0], prompts)
+        raise PlanError(f"nothing to ask with prompt {prompt.name!r}: {why} in any item")
+
+
+def _check_images(study: Study, prompts: Sequence[Prompt]) -> None:
+    """Who is to see must be able to, and must be shown something. What a preset says about seeing
+    holds for judges that can: a local judge reads the description and is no mistake."""
+    if study.judge_sees != "images":
+        return
+    by_preset = study.preset and "judge_sees" not in {d.key for d in preset_differences(study)}
+    local = all(judge.kind != "endpoint" for judge in study.judges)
+    if not any(judge.vision for judge in study.judges) and not (by_preset and local):
+        raise PlanError(
+            "judge_sees: images, but no judge has vision: true; give it to one that sees, or say "
+            "judge_sees: context"
+        )
+    if not any(prompt.shows_images for prompt in prompts) and not by_preset:
+        raise PlanError("judge_sees: images, but no prompt of the study shows $images")
+
+
+def _check_reading(judge: JudgeSpec, prompt: Prompt) -> None:
+    if judge.read == "probabilities" and not prompt.format.prefill:
+        if judge.kind == "embedded" and prompt.format.grammar:
+            return
+        raise PlanError(
+            f"judge {judge.name!r} reads label probabilities, but the verdict format "
+            f"{prompt.verdict!r} of prompt {prompt.name!r} has no single-token labels"
+        )
+    if judge.kind == "simulated" and prompt.verdict not in SIMULATED_FORMATS:
+        raise PlanError(
+            f"judge {judge.name!r} is simulated and cannot answer in the verdict format "
+            f"{prompt.verdict!r} of prompt {prompt.name!r}; it knows {', '.join(SIMULATED_FORMATS)}"
+        )
+    picks = prompt.verdict not in SCORING_FORMATS
+    if judge.simulation.get("tie_rate") and picks and not prompt.format.ties:
+        raise PlanError(
+            f"judge {judge.name!r} has a tie_rate, but prompt {prompt.name!r} offers no tie"
+        )

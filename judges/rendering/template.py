@@ -1,0 +1,94 @@
+"""Templates of judge prompts: which variables there are, and how they are filled in one pass.
+
+One pass matters: judged text may hold `$closing` or `{question}`; it must never expand.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Final
+
+VARIABLES: Final = (
+    "instruction", "context", "reference", "ground_truth", "criteria_subjective",
+    "criteria_factuality", "response_a", "response_b", "first", "second", "label_first",
+    "label_second", "labels", "options", "reply", "images", "n_images", "aspects", "closing",
+    "fence", "task", "query", "query_text",
+)  # fmt: skip
+ALIASES: Final = {
+    "question": "instruction",
+    "prompt": "instruction",
+    "answer": "first",
+    "answer_a": "response_a",
+    "answer_b": "response_b",
+    "output_1": "response_a",
+    "output_2": "response_b",
+    "ref_answer_1": "reference",
+}
+"""Names that other people's prompts use, written {question} or {{question}}."""
+
+_PLACEHOLDER: Final = re.compile(
+    r"\$(?P<dollar>[a-z_]+)|\{\{\s*(?P<double>[a-z_0-9]+)\s*\}\}|\{(?P<single>[a-z_0-9]+)\}"
+)
+
+
+def fill_template(text: str, values: Mapping[str, str]) -> str:
+    """Puts values into a template in one pass; what is no variable stays as it is."""
+    return "".join(
+        [values[name] if is_variable else name for name, is_variable in split_template(text)]
+    )
+
+
+@lru_cache(maxsize=1024)
+def split_template(text: str) -> tuple[tuple[str, bool], ...]:
+    """A template cut once: (its own text, False) and (a variable's name, True) in turn."""
+    found, end = [], 0
+    for match in _PLACEHOLDER.finditer(text):
+        if (name := _find_variable(match)) is not None:
+            found += [(text[end : match.start()], False), (name, True)]
+            end = match.end()
+    return (*found, (text[end:], False))
+
+
+@lru_cache(maxsize=1024)
+def variables_in(texts: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(
+        name for text in texts for name, is_variable in split_template(text) if is_variable
+    )
+
+
+def unknown_variables(text: str) -> list[str]:
+    """What is written with a dollar and is no variable, as it is written."""
+    names = (match["dollar"] for match in _PLACEHOLDER.finditer(text))
+    return [f"${name}" for name in names if name and name not in VARIABLES]
+
+
+def misspelt_braces(text: str) -> list[tuple[str, str]]:
+    """Words in braces that stay as they are, but look much like a variable: (written, meant).
+
+    Braces are also JSON and code, so that only near misses are worth a word.
+    """
+    found = []
+    for match in _PLACEHOLDER.finditer(text):
+        name = match["double"] or match["single"]
+        if (
+            name
+            and _find_variable(match) is None
+            and (near := nearest_name(name, [*VARIABLES, *ALIASES]))
+        ):
+            found.append((match[0], near))
+    return found
+
+
+def nearest_name(word: str, known: Iterable[str]) -> str:
+    """The known word most like this one; empty if none is."""
+    return next(iter(difflib.get_close_matches(word, list(known), n=1, cutoff=0.7)), "")
+
+
+def _find_variable(match: re.Match[str]) -> str | None:
+    if match["dollar"]:
+        return match["dollar"] if match["dollar"] in VARIABLES else None
+    name = match["double"] or match["single"]
+    return ALIASES.get(name, name if name in VARIABLES else None)

@@ -1,0 +1,69 @@
+"""python -m judges allow, and the question asked before a variable is sent to a new host."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+from judges.judge_errors import ConsentNeeded
+from judges.security.key_consents import Consents, Pair, consents_in, origin_of
+from studies.domain import JudgeSpec
+from studies.spec.study import Study
+from studies.store.database import default_store_path
+from studies.store.store import Store
+from studies.terminal import escape_control
+
+OPTION: Final = "--allow-keys"
+
+
+def add_allow_option(sub: argparse.ArgumentParser) -> None:
+    """Add the option by which a script confirms without a terminal."""
+    sub.add_argument(
+        OPTION, action="store_true",
+        help="send the variables this study names to the hosts it names, and remember them",
+    )  # fmt: skip
+
+
+def add_allow_command(commands: Any) -> None:
+    words = "allow an environment variable to be sent to an endpoint, and remember it"
+    sub = commands.add_parser("allow", help=words, description=words)
+    sub.add_argument("variable", help="the variable's name, such as OPENAI_API_KEY")
+    sub.add_argument("url", help="the endpoint: https://host, with its port if it has one")
+    sub.add_argument("--store", type=Path, default=None, help="the SQLite file to use")
+    sub.set_defaults(command=allow)
+
+
+def allow(options: argparse.Namespace) -> int:
+    path = Path(options.store) if options.store is not None else default_store_path()
+    pair = Pair(options.variable, origin_of(options.url) or options.url)
+    consents_in(path.parent).allow(pair)
+    print(f"allowed: ${pair.variable} may be sent to {pair.origin}")
+    return 0
+
+
+def confirm(study: Study, store: Store, options: argparse.Namespace) -> None:
+    """Settle what a study may send: by the option, by a question on a terminal, else refuse."""
+    judges = [*study.judges, *([study.extraction] if study.extraction else [])]
+    confirm_judges(judges, consents_in(store.folder), allowed=options.allow_keys)
+
+
+def confirm_judges(judges: Iterable[JudgeSpec], consents: Consents, *, allowed: bool) -> None:
+    for pair in consents.missing(judges):
+        if not allowed and not _ask(pair):
+            raise ConsentNeeded(
+                f"${pair.variable} is not sent to {pair.origin}: this study names them together, "
+                f"and you have not allowed it. If you trust the host, add {OPTION}"
+            )
+        consents.allow(pair)
+
+
+def _ask(pair: Pair) -> bool:
+    """Ask on the terminal; without one the answer is no."""
+    if not sys.stdin.isatty():
+        return False
+    words = f"This study wants to send ${pair.variable} to {pair.origin}. Send it? [y/N] "
+    print(escape_control(words), end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -1,0 +1,129 @@
+"""Permission to send an environment variable to an endpoint, asked once and remembered.
+
+A study file names a variable (`api_key_env`) and an address (`base_url`). A file from another
+person can pair a variable of this machine with that person's own address. So a variable is read
+only for an origin it was allowed for: a provider listed in providers.yaml, or a pair the user
+confirmed. Confirmed pairs are stored beside the store, as names; a key is never in that file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import httpx2
+import yaml
+
+from judges.judge_errors import ConsentNeeded, PlanError
+from judges.security.endpoint_rules import PROVIDERS_FILE
+from studies.domain import JudgeSpec
+
+FILE: Final = "key-consents.json"
+_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
+
+
+class Pair(NamedTuple):
+    """An environment variable and the origin that receives its value."""
+
+    variable: str
+    origin: str
+
+
+def origin_of(url: str) -> str:
+    """Scheme, host and port of a URL in their normal form; empty if it has no host.
+
+    The parser is the one that builds the request, so that both mean the same host.
+    """
+    try:
+        parts = httpx2.URL(url.strip())
+        host = parts.raw_host.decode("ascii").lower().rstrip(".")
+    except (httpx2.InvalidURL, UnicodeError, ValueError, TypeError):
+        return ""
+    if parts.scheme not in ("http", "https") or not host:
+        return ""
+    shown = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{shown}" + (f":{parts.port}" if parts.port else "")
+
+
+@cache
+def listed_pairs(path: Path = PROVIDERS_FILE) -> frozenset[Pair]:
+    """The variables of known providers with the provider's own host, over https."""
+    values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    named = values.get("variables") if isinstance(values, dict) else None
+    if not isinstance(named, dict):
+        raise PlanError(f"{path.name}: expected variables: and a host for each of them")
+    return frozenset(Pair(str(name), f"https://{host}") for name, host in named.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Consents:
+    """The pairs that are allowed: some that are given, and those of a file if there is one."""
+
+    given: frozenset[Pair] = frozenset()
+    path: Path | None = None
+    """The file of confirmed pairs; None: no further pair can be confirmed."""
+
+    def allow(self, pair: Pair) -> None:
+        """Add a pair to the file."""
+        if self.path is None:
+            raise PlanError("a public page sends no variable of its machine; type your key instead")
+        known = bool(pair.origin) and origin_of(pair.origin) == pair.origin
+        if not known or not _VARIABLE.fullmatch(pair.variable):
+            raise PlanError(
+                f"{pair.variable[:60]!r} and {pair.origin[:120]!r} are not a variable and an "
+                "origin; write them as OPENAI_API_KEY https://host"
+            )
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        partial = self.path.with_name(f".{self.path.name}.{os.getpid()}")
+        partial.write_text(json.dumps(sorted({*self._stored(), pair}), indent=1), "utf-8")
+        partial.replace(self.path)
+
+    def allows(self, pair: Pair) -> bool:
+        return pair in self.given or pair in self._stored()
+
+    def check(self, judge: JudgeSpec) -> None:
+        """Raise where a judge's variable must not be sent to its endpoint yet."""
+        pair = pair_of(judge)
+        if pair is not None and not self.allows(pair):
+            raise ConsentNeeded(
+                f"judge {judge.name!r}: this study wants to send ${pair.variable} to "
+                f"{pair.origin or judge.endpoint}. Allow it on the page, or with: "
+                f"python -m judges allow {pair.variable} {pair.origin}"
+            )
+
+    def missing(self, judges: Iterable[JudgeSpec]) -> tuple[Pair, ...]:
+        """Pairs of these judges that the user can still confirm, each once."""
+        if self.path is None:
+            return ()
+        pairs = (pair_of(judge) for judge in judges)
+        return tuple(dict.fromkeys(p for p in pairs if p is not None and not self.allows(p)))
+
+    def _stored(self) -> frozenset[Pair]:
+        """A file that cannot be read allows nothing."""
+        try:
+            lines = json.loads(self.path.read_text("utf-8")) if self.path is not None else []
+            return frozenset(Pair(str(variable), str(origin)) for variable, origin in lines)
+        except (OSError, ValueError, TypeError):
+            return frozenset()
+
+
+NO_CONSENTS: Final = Consents()
+"""No variable is sent anywhere."""
+
+
+def consents_in(folder: Path) -> Consents:
+    """The consents of the user whose store lies in a folder."""
+    return Consents(listed_pairs(), folder / FILE)
+
+
+def pair_of(judge: JudgeSpec) -> Pair | None:
+    """The variable and the origin of a judge; None if it needs no variable."""
+    if judge.kind != "endpoint" or not judge.api_key_env:
+        return None
+    return Pair(judge.api_key_env, origin_of(judge.endpoint))

@@ -1,0 +1,176 @@
+"""The parts of verdict markers: a label, a number, double brackets, JSON. All are linear."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import deque
+from dataclasses import dataclass
+from typing import Final, NoReturn
+
+from judges.verdicts.reply_cleaning import CleanedReply
+from studies.domain import Verdict
+
+NO_MARKER: Final = "no marker"
+UNREADABLE_MARKER: Final = "the last marker's value cannot be read"
+
+# A letter with an accent is another letter, and not every accented letter is one character.
+ACCENTS: Final = "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
+LABEL_END: Final = rf"(?![\w{ACCENTS}])"
+_OPENING_MARKS: Final = "[\"'\u201c\u2018(\\[{<]{0,3}"
+_CLOSING_MARKS: Final = "[\"'\u201d\u2019)\\]}>]{0,4}"
+
+_LABEL_LETTER: Final = re.compile(
+    rf"[ \n]?{_OPENING_MARKS} ?(?:(?:response|assistant) ?)?{_OPENING_MARKS}([a-z]){LABEL_END}"
+)
+_ALTERNATIVE_WORD: Final = re.compile(
+    rf"{_CLOSING_MARKS}[ ,]{{0,3}}(?:or|and|nor|tie|tied|draw|vs|versus){LABEL_END}"
+)
+# A tie may have an adjective before it: "a clear tie".
+_TIE_AFTER_ARTICLE: Final = re.compile(
+    r"(?: (?:clear|close|near|very|complete|perfect|virtual|real|true|exact|total|narrow|dead)"
+    rf"){{1,2}} (?:tie|draw|heat|toss[ -]?up){LABEL_END}"
+)
+# In lower case the second label may be an article: "B, a clear win".
+_ALTERNATIVE_LABEL: Final = re.compile(
+    rf"{_CLOSING_MARKS} ?[,/&|+=<>] ?(?:[Rr]esponse |[Aa]ssistant )?{_OPENING_MARKS}([A-Z]){LABEL_END}"
+)
+_BRACKETS: Final = re.compile(r"\[\[([^\[\]\n]{0,80})(\]\]|\]?[ \n]?\Z)")
+_LABEL_SEPARATOR: Final = re.compile(r" ?(?:/|&|,? ?(?:or|and|vs\.?|versus)) ?")
+"""Between two labels that stand in one place: no choice was made."""
+
+_NUMBER: Final = re.compile(r"([0-9]{1,9}(?:[.,][0-9]{1,9})?|\.[0-9]{1,9})(?![0-9]|[.,][0-9])")
+_DENOMINATOR: Final = re.compile(r"[\])]{0,2} ?(?:/|out of) ?([0-9]{0,9}(?:[.,]0{1,9})?)")
+_DASH: Final = "[-\u2010-\u2015\u2212~]"
+_NOT_A_SCORE: Final = re.compile(
+    rf"[\w%/\u2044{ACCENTS}]| ?%| ?(?:{_DASH}|\.\.\.?|to |or |and ) ?[0-9]"
+)
+_SECOND_SCORE: Final = re.compile(
+    rf"[\w%/\u2044{ACCENTS}]| ?%| ?(?:{_DASH}|to |or |and ) ?[0-9]{{1,9}}(?:[.,][0-9]{{1,9}})? ?/"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MarkerMatch:
+    """What a format's reader found in a cleaned reply, and where."""
+
+    verdict: Verdict | None = None
+    reason: str = NO_MARKER
+    span: tuple[int, int] | None = None
+    rule: str = "last-marker"
+
+
+def last_match(
+    pattern: re.Pattern[str], text: str, start: int = 0, end: int | None = None
+) -> re.Match[str] | None:
+    """The last match. Unlike a search for `.*marker`, it never goes back over the text."""
+    return next(
+        iter(deque(pattern.finditer(text, start, len(text) if end is None else end), 1)), None
+    )
+
+
+def letter_at(text: CleanedReply, position: int) -> tuple[str, int] | None:
+    """The label that stands alone at a position, and its end: "A or B" and "a tie" are none."""
+    match = _LABEL_LETTER.match(text.lower, position)
+    if match is None or _ALTERNATIVE_WORD.match(text.lower, match.end()):
+        return None
+    if match[1] == "a" and _TIE_AFTER_ARTICLE.match(text.lower, match.end()):
+        return None
+    rival = _ALTERNATIVE_LABEL.match(text.text, match.end())
+    if rival and rival[1].lower() != match[1]:
+        return None
+    return match[1], match.end()
+
+
+@dataclass(frozen=True, slots=True)
+class Brackets:
+    """`[[content]]`; the content of a pair that the end of the reply cut off is None, and so is
+    that of two different ones with an "or" between them."""
+
+    content: str | None
+    span: tuple[int, int]
+
+
+def last_brackets(text: str, start: int = 0, end: int | None = None) -> Brackets | None:
+    two = deque(_BRACKETS.finditer(text, start, len(text) if end is None else end), 2)
+    if not two:
+        return None
+    match = two[-1]
+    if len(two) == 2 and _LABEL_SEPARATOR.fullmatch(text, two[0].end(), match.start()):
+        one, other = (found[1].replace(" ", "") for found in two)
+        if one != other:
+            return Brackets(None, match.span())
+    return Brackets(match[1] if match[2] == "]]" else None, match.span())
+
+
+def score_at(text: str, position: int, top: int) -> tuple[float, int] | None:
+    """The score at a position and its end. `/top` may follow it; a range or another denominator
+    makes it none, and so does anything that makes it another number (%, 8th)."""
+    number = _NUMBER.match(text, position)
+    if number is None:
+        return None
+    end = number.end()
+    denominator = _DENOMINATOR.match(text, end)
+    if denominator and re.split("[.,]", denominator[1])[0] != str(top):
+        return None
+    end = denominator.end() if denominator else end
+    if (_SECOND_SCORE if denominator else _NOT_A_SCORE).match(text, end):
+        return None
+    return float(number[1].replace(",", ".")), end
+
+
+def find_json_values(text: str, key: str) -> list[list[object]]:
+    """For each JSON object that has the key (any case), in the order they end: its values there.
+
+    Objects inside others count, also inside one that is broken further on. Near-JSON is none.
+    """
+    found: list[list[object]] = []
+
+    def keep(pairs: list[tuple[str, object]]) -> None:
+        values = [value for name, value in pairs if name.lower() == key]
+        if values:
+            found.append(values)
+
+    decoder = json.JSONDecoder(
+        object_pairs_hook=keep, parse_int=str, parse_constant=_reject_constant
+    )
+    start = _OBJECT_START.search(text) if f'"{key}"' in text.lower() else None
+    while start:
+        start = _OBJECT_START.search(
+            text, start.start() + _try_decode(decoder, text, start.start())
+        )
+    return found
+
+
+_OBJECT_START: Final = re.compile(r'\{[ \n]{0,99}"')
+_MAX_OBJECT_LENGTH: Final = 65_536
+_PROSE: Final = 500
+"""A parse that fails within so many characters is repeated close by."""
+
+
+def _try_decode(decoder: json.JSONDecoder, text: str, start: int) -> int:
+    """How far to go on after trying to parse at a position.
+
+    Only a piece is given to the parser, since its error counts the lines before the failure. A
+    short piece goes first: a reply of braces would copy the long one at each of them.
+    """
+    try:
+        return decoder.raw_decode(text[start : start + 2 * _PROSE])[1]
+    except json.JSONDecodeError as failure:
+        if failure.pos <= _PROSE and not failure.msg.startswith("Unterminated"):
+            return 1
+    except (RecursionError, ValueError):
+        pass  # the long piece decides
+    try:
+        return decoder.raw_decode(text[start : start + _MAX_OBJECT_LENGTH])[1]
+    except json.JSONDecodeError as failure:
+        # The brace may have stood in prose, so look again close by; never twice at long pieces.
+        return failure.pos if failure.pos > _PROSE else 1
+    except RecursionError:
+        return len(text)
+    except ValueError:
+        return 1
+
+
+def _reject_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")

@@ -1,0 +1,86 @@
+"""Reading which of N options was selected, by our rule and by the Grade Score authors'."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Final
+
+from judges.verdicts.markers import LABEL_END, UNREADABLE_MARKER, MarkerMatch, last_match, score_at
+from judges.verdicts.reply_cleaning import CleanedReply
+from studies.domain import Verdict
+
+_SELECTION: Final = re.compile(r"(?<!\w)selection ?:")
+_OPTION: Final = re.compile(
+    rf"(?:(?<!\w)options?[ -]?#?|#|(?<![\w.,#-]))([0-9]{{1,9}})(?!\.?[0-9]){LABEL_END}"
+)
+_ALTERNATIVE_OPTION: Final = re.compile(
+    r"(?: ?(?:,|/|&|\+|=|or |and |to ){1,3}|[-\u2010-\u2015]) ?"
+    r"(?:and |or )?(?:option )?#?([0-9]{1,9})"
+)
+
+
+def read_selection(text: CleanedReply, n_options: int) -> MarkerMatch:
+    """The first option named on the last `Selection:` line, or on the next if that is empty."""
+    marker = last_match(_SELECTION, text.lower)
+    if marker is None:
+        return MarkerMatch()
+    option = _OPTION.search(text.lower, marker.end(), _value_end(text.lower, marker.end()))
+    if option is None:
+        return MarkerMatch(reason=UNREADABLE_MARKER)
+    rival = _ALTERNATIVE_OPTION.match(text.lower, option.end())
+    if rival and int(rival[1]) != int(option[1]):
+        return MarkerMatch(reason=UNREADABLE_MARKER)
+    return _match_option(text, marker.start(), option, n_options)
+
+
+def read_gradelab_selection(text: CleanedReply, n_options: int) -> MarkerMatch:
+    """The Grade Score authors' rule: the first "Selection", then the first "Option k" after it."""
+    start = max(text.text.find("Selection"), 0)
+    option = re.compile("Option ([0-9]{1,9})").search(text.text, start)
+    if option is None:
+        return MarkerMatch(rule="gradelab")
+    return replace(_match_option(text, option.start(), option, n_options), rule="gradelab")
+
+
+def _value_end(text: str, position: int) -> int:
+    """Where the line ends, or the next one if nothing follows on this (blank lines are gone)."""
+    end = text.find("\n", position)
+    if end >= 0 and not text[position:end].strip():
+        position = end + 1
+        if text.startswith("explanation", position):
+            return position
+        end = text.find("\n", position)
+    return len(text) if end < 0 else end
+
+
+def _match_option(
+    text: CleanedReply, start: int, option: re.Match[str], n_options: int
+) -> MarkerMatch:
+    number = int(option[1])
+    if not 1 <= number <= n_options:
+        return MarkerMatch(reason=f"there is no option {number}")
+    verdict = Verdict(pick=number - 1, scores=_read_grades(text.lower, n_options))
+    return MarkerMatch(verdict, "", (start, option.end()))
+
+
+_GRADING: Final = re.compile(r"(?<!\w)grading ?:")
+_GRADE_OF: Final = re.compile(
+    r"option ?#?([0-9]{1,9})(?![0-9]) ?[\])]? ?[:=(\u2013\u2014-] ?(?:grade|score|points)?"
+    r" ?[:=]? ?[\[(]?(?=[0-9])"
+)
+
+
+def _read_grades(text: str, n_options: int) -> tuple[float, ...]:
+    """The grades 0-5 that prompt 4 of Grade Score asks for before the selection; all or none."""
+    selection = last_match(_SELECTION, text)
+    end = selection.start() if selection else len(text)
+    grading = last_match(_GRADING, text, 0, end)
+    grades: dict[int, float] = {}
+    for option in _GRADE_OF.finditer(text, grading.end(), end) if grading else ():
+        grade = score_at(text, option.end(), 5)
+        grades.pop(int(option[1]), None)
+        if grade and 0 <= grade[0] <= 5:
+            grades[int(option[1])] = grade[0]
+    wanted = range(1, n_options + 1)
+    return tuple(grades[k] for k in wanted) if all(k in grades for k in wanted) else ()

@@ -1,0 +1,126 @@
+"""What is done to a reply before its verdict is read, and the way back to where it stood.
+
+Each step replaces the matches of one pattern, so one table serves reading (fast, no record) and
+boxing the verdict on the page (each edit remembered). Every step takes linear time.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+CleaningStep = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
+TextEdit = tuple[int, int, str]
+"""Text from start to end became this."""
+
+
+@dataclass(frozen=True, slots=True)
+class CleanedReply:
+    """A reply ready to be read. In `lower` only A-Z are lowered, so offsets agree."""
+
+    text: str
+    lower: str
+    truncated: bool
+
+
+def clean_reply(reply: str, *, emphasis: bool = True) -> CleanedReply:
+    """The reply as its verdict is read. JSON keeps its emphasis marks: they are part of values."""
+    for pattern, replacement in _SPACE_STEPS if reply.isascii() else _UNICODE_STEPS + _SPACE_STEPS:
+        reply = pattern.sub(replacement, reply)
+    tags = _REASONING_TAG.findall(reply)
+    if tags and tags[-1] != "/":
+        return CleanedReply(reply, lower_ascii(reply), truncated=True)
+    if tags:
+        reply = _REASONING_STEP[0].sub(" ", reply)
+    for pattern, replacement in _EMPHASIS_STEPS if emphasis else ():
+        reply = pattern.sub(replacement, reply)
+    return CleanedReply(reply, lower_ascii(reply), truncated=False)
+
+
+def original_span(reply: str, span: tuple[int, int], *, emphasis: bool = True) -> tuple[int, int]:
+    """Where a span of the cleaned text stood in the reply as it came."""
+    history = []
+    steps = (*_UNICODE_STEPS, *_SPACE_STEPS, _REASONING_STEP)
+    for pattern, replacement in (*steps, *_EMPHASIS_STEPS) if emphasis else steps:
+        history.append(_find_edits(pattern, replacement, reply))
+        reply = pattern.sub(replacement, reply)
+    start, end = span
+    for edits in reversed(history):
+        start, end = (
+            _span_before_edits(start, edits)[0],
+            _span_before_edits(max(start, end - 1), edits)[1],
+        )
+    return start, end
+
+
+def lower_ascii(text: str) -> str:
+    """Only our own letters are lowered: look-alikes of other alphabets stay what they are."""
+    return text.translate(_ASCII_LOWER)
+
+
+def _find_edits(
+    pattern: re.Pattern[str], replacement: str | Callable[[re.Match[str]], str], text: str
+) -> list[TextEdit]:
+    return [
+        (m.start(), m.end(), replacement if isinstance(replacement, str) else replacement(m))
+        for m in pattern.finditer(text)
+    ]
+
+
+def _span_before_edits(position: int, edits: list[TextEdit]) -> tuple[int, int]:
+    """Start and end, before the edits, of what is the character at a position after them."""
+    starts, shift = [], 0
+    for start, end, replacement in edits:
+        starts.append(start - shift)
+        shift += (end - start) - len(replacement)
+    index = bisect_right(starts, position) - 1
+    if index < 0:
+        return position, position + 1
+    start, end, replacement = edits[index]
+    behind = position - starts[index] - len(replacement)
+    return (start, end) if behind < 0 else (end + behind, end + behind + 1)
+
+
+def _normalise_nfkc(match: re.Match[str]) -> str:
+    return unicodedata.normalize("NFKC", match[0])
+
+
+_ASCII_LOWER: Final = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
+_UNICODE_STEPS: Final[tuple[CleaningStep, ...]] = (
+    # Runs are bounded: NFKC sorts combining marks by insertion, quadratic in their number.
+    (re.compile(r"[\x00-\x7f]?[^\x00-\x7f]{1,32}"), _normalise_nfkc),
+    (
+        re.compile(
+            "[\u00ad\u034f\u061c\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+            "\ufe00-\ufe0f\ufeff\U000e0000-\U000e01ef]+"
+        ),
+        "",
+    ),
+)
+_SPACE_STEPS: Final[tuple[CleaningStep, ...]] = (
+    (re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]"), "\n"),
+    # What NFKC leaves of the space-like characters, blank letters and the Braille blank included.
+    (re.compile("[\t\x1f\u1680\u115f\u1160\u2800]+"), " "),
+)
+_REASONING_TAG: Final = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE | re.ASCII)
+_REASONING_STEP: Final[CleaningStep] = (
+    # A closing tag alone, first, ends a block that the chat template opened for the model.
+    # `clean` uses this only where the last tag closes. `\Z` keeps any other text linear: without
+    # it, every opening tag of a text that never closes one would be searched to the end.
+    re.compile(
+        r"\A[^<]*(?:<(?!/?think(?:ing)?>)[^<]*)*</think(?:ing)?>"
+        r"|<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)",
+        re.IGNORECASE | re.ASCII | re.DOTALL,
+    ),
+    " ",
+)
+_EMPHASIS_STEPS: Final[tuple[CleaningStep, ...]] = (
+    # As in Markdown, a backslash is an escape only before punctuation.
+    (re.compile(r"[*_`\\]+(?:(?<!\\)|(?=[\W_]))"), ""),
+    (re.compile(r" {2,}"), " "),
+    (re.compile(r"(?: \n|\n[ \n])[ \n]*"), "\n"),
+)

@@ -1,0 +1,94 @@
+"""Reading a verdict out of a reply, or out of the probabilities of its labels.
+
+A reply never makes it raise, nor takes more than linear time. What is done to a reply first:
+judges/verdicts/reply_cleaning.py. One function per format: judges/verdicts/readers.py, judges/verdicts/option_readers.py.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from judges.verdicts.markers import MarkerMatch
+from judges.verdicts.readers import reader_for
+from judges.verdicts.reply_cleaning import clean_reply, original_span
+from judges.verdicts.verdict_formats import find_format
+from studies.domain import Verdict
+
+READING_RULES: Final = ("default", "last", "gradelab")
+MIN_LABEL_MASS: Final = 0.5
+"""Below this the judge was about to say something else: no reading of its labels is honest."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedVerdict:
+    """A verdict in label order, the rule that gave it, and why there is none if there is none."""
+
+    verdict: Verdict | None
+    rule: str
+    truncated: bool = False
+    reason: str = ""
+    mass: float | None = None
+    probabilities: tuple[float, ...] = ()
+
+
+def parse_verdict(
+    format: str, reply: str, n_options: int = 2, rule: str = "default"
+) -> ParsedVerdict:
+    """The verdict of a reply, its pick and scores by label: 0 is A or 1, 1 is B or 2."""
+    found, truncated = _find_marker(format, reply, n_options, rule)
+    reason = "" if found.verdict else found.reason
+    return ParsedVerdict(found.verdict, found.rule, truncated, reason)
+
+
+def marker_span(
+    format: str, reply: str, n_options: int = 2, rule: str = "default"
+) -> tuple[int, int] | None:
+    """Where the verdict that was read stands in the raw reply, for the page to box it."""
+    found, _ = _find_marker(format, reply, n_options, rule)
+    if found.verdict is None or found.span is None:
+        return None
+    return original_span(reply, found.span, emphasis=format != "json-winner")
+
+
+def read_probabilities(
+    labels: Sequence[str], token_probabilities: Mapping[str, float], tie: str | None = None
+) -> ParsedVerdict:
+    """The label the judge was most likely to say next. Exactly equal labels are a tie."""
+    names = [*labels] if tie is None else [*labels, tie]
+    mass_of = dict.fromkeys(names, 0.0)
+    for token, probability in token_probabilities.items():
+        name = token.strip(" \t\r\n\u2581\u0120")
+        if name in mass_of and 0 < probability <= 1 + 1e-6:
+            mass_of[name] += probability
+    mass = math.fsum(mass_of.values())
+    shares = tuple(mass_of[name] / mass for name in names) if mass > 0 else ()
+    seen = shares[: len(labels)]
+    if mass < MIN_LABEL_MASS:
+        reason = f"the labels together have probability {mass:.3f}, less than one half"
+        return ParsedVerdict(None, "probabilities", reason=reason, mass=mass, probabilities=seen)
+    best = [index for index, share in enumerate(shares) if share == max(shares)]
+    drawn = len(best) > 1 or best[0] >= len(labels)
+    verdict = Verdict(
+        pick="tie" if drawn else best[0],
+        margin=0 if drawn else 1,
+        label_probabilities=seen,
+        label_mass=mass,
+    )
+    return ParsedVerdict(verdict, "probabilities", mass=mass, probabilities=seen)
+
+
+def _find_marker(format: str, reply: str, n_options: int, rule: str) -> tuple[MarkerMatch, bool]:
+    name = find_format(format).name
+    if rule not in READING_RULES:
+        raise ValueError(
+            f"No reading rule named {rule!r}. Known rules: {', '.join(READING_RULES)}."
+        )
+    text = clean_reply(reply, emphasis=name != "json-winner")
+    if text.truncated:
+        return MarkerMatch(reason="the reasoning block is not closed"), True
+    if not text.text.strip():
+        return MarkerMatch(reason="empty reply"), False
+    return reader_for(name, rule)(text, n_options), False

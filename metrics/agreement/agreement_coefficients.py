@@ -1,0 +1,161 @@
+"""Coefficients of agreement on plain arrays: Cohen, Fleiss, Krippendorff, Kendall, Spearman."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from metrics.estimation.intervals import Floats
+
+MeasurementLevel = Literal["nominal", "ordinal", "interval"]
+
+
+@dataclass(frozen=True)
+class CohenKappa:
+    """Observed agreement, what chance gives, κ and its standard error; None where undefined."""
+
+    observed: float | None
+    expected: float | None
+    kappa: float | None
+    error: float | None
+    n: int
+    note: str = ""
+
+
+def cohen_kappa(first: ArrayLike, second: ArrayLike) -> CohenKappa:
+    """Cohen's κ of two raters with the Fleiss–Cohen–Everitt standard error.
+
+    One category only: chance is 1, κ undefined, the observed agreement is still given.
+    """
+    a, b = np.asarray(first), np.asarray(second)
+    if len(a) == 0:
+        return CohenKappa(None, None, None, None, 0, "nothing in common")
+    _, codes = np.unique(np.concatenate([a, b]), return_inverse=True)
+    size = int(codes.max()) + 1
+    p = np.bincount(codes[: len(a)] * size + codes[len(a) :], minlength=size * size)
+    return cohen_kappa_from_table(p.reshape(size, size))
+
+
+def cohen_kappa_from_table(table: ArrayLike) -> CohenKappa:
+    """Cohen's κ from a square table of counts."""
+    counts = np.asarray(table, np.float64)
+    n = counts.sum()
+    if n == 0:
+        return CohenKappa(None, None, None, None, 0, "nothing in common")
+    p = counts / n
+    row, column = p.sum(axis=1), p.sum(axis=0)
+    observed, expected = float(np.trace(p)), float(row @ column)
+    if expected > 1 - 1e-12:
+        return CohenKappa(observed, expected, None, None, int(n), "one category only: κ undefined")
+    kappa = (observed - expected) / (1 - expected)
+    return CohenKappa(observed, expected, kappa, _kappa_standard_error(p, kappa, int(n)), int(n))
+
+
+def _kappa_standard_error(p: Floats, kappa: float, n: int) -> float:
+    row, column = p.sum(axis=1), p.sum(axis=0)
+    expected = float(row @ column)
+    agree = np.diag(p) * (1 - (row + column) * (1 - kappa)) ** 2
+    apart = p * (row[None, :] + column[:, None]) ** 2
+    off = (apart.sum() - np.trace(apart)) * (1 - kappa) ** 2
+    middle = (kappa - expected * (1 - kappa)) ** 2
+    return math.sqrt(max(float(agree.sum() + off - middle), 0) / n) / (1 - expected)
+
+
+def fleiss_kappa(table: ArrayLike) -> float | None:
+    """Fleiss' κ from (subjects, categories) counts with equally many raters per subject."""
+    counts = np.asarray(table, np.float64)
+    raters = counts.sum(axis=1)
+    if len(counts) == 0 or raters[0] < 2 or not (raters == raters[0]).all():
+        return None
+    m = raters[0]
+    observed = float(((counts**2).sum(axis=1) - m).mean() / (m * (m - 1)))
+    shares = counts.sum(axis=0) / counts.sum()
+    expected = float((shares**2).sum())
+    return None if expected > 1 - 1e-12 else float((observed - expected) / (1 - expected))
+
+
+def krippendorff_alpha(ratings: ArrayLike, level: MeasurementLevel = "nominal") -> float | None:
+    """Krippendorff's α of (raters, units) ratings, nan where a rater skipped a unit.
+
+    None where nothing is rated twice or all values are the same.
+    """
+    if level not in _DISTANCES:
+        raise ValueError(f"No level named {level!r}. Known: {', '.join(_DISTANCES)}")
+    data = np.asarray(ratings, np.float64)
+    known = np.isfinite(data)
+    data, known = data[:, known.sum(axis=0) > 1], known[:, known.sum(axis=0) > 1]
+    values = np.unique(data[known])
+    if len(values) < 2:
+        return None
+    counts = np.stack([((data == value) & known).sum(axis=0) for value in values]).astype(float)
+    pairs = counts.sum(axis=0) - 1
+    coincidence = (counts / pairs) @ counts.T - np.diag((counts / pairs).sum(axis=1))
+    totals = coincidence.sum(axis=1)
+    distance = _DISTANCES[level](values, totals)
+    expected = float((np.outer(totals, totals) * distance).sum() / (totals.sum() - 1))
+    return float(1 - (coincidence * distance).sum() / expected)
+
+
+def _nominal_distance(values: Floats, totals: Floats) -> Floats:
+    return 1 - np.eye(len(values))
+
+
+def _ordinal_distance(values: Floats, totals: Floats) -> Floats:
+    """Ranks between two values, their own counts half."""
+    middle = np.cumsum(totals) - totals / 2
+    gap: Floats = np.subtract.outer(middle, middle) ** 2
+    return gap
+
+
+def _interval_distance(values: Floats, totals: Floats) -> Floats:
+    gap: Floats = np.subtract.outer(values, values) ** 2
+    return gap
+
+
+_DISTANCES: dict[str, Callable[[Floats, Floats], Floats]] = {
+    "nominal": _nominal_distance,
+    "ordinal": _ordinal_distance,
+    "interval": _interval_distance,
+}
+
+
+def kendall_tau(first: ArrayLike, second: ArrayLike) -> float | None:
+    """Kendall's τ-b; None where one side is constant or there is less than a pair."""
+    return _correlation(stats.kendalltau, first, second)
+
+
+def spearman_correlation(first: ArrayLike, second: ArrayLike) -> float | None:
+    """Spearman's rank correlation; None where one side is constant."""
+    return _correlation(stats.spearmanr, first, second)
+
+
+def pearson_correlation(first: ArrayLike, second: ArrayLike) -> float | None:
+    """Pearson's correlation; None where one side is constant."""
+    return _correlation(stats.pearsonr, first, second)
+
+
+def _correlation(
+    function: Callable[[Floats, Floats], tuple[float, float]], first: ArrayLike, second: ArrayLike
+) -> float | None:
+    a, b = np.asarray(first, np.float64), np.asarray(second, np.float64)
+    if len(a) < 2 or np.ptp(a) == 0 or np.ptp(b) == 0:
+        return None
+    return float(function(a, b)[0])
+
+
+def mean_absolute_error(judge: ArrayLike, people: ArrayLike) -> float | None:
+    """Mean |J − P|, scores in −2…2."""
+    gap = np.abs(np.asarray(judge, np.float64) - np.asarray(people, np.float64))
+    return float(gap.mean()) if len(gap) else None
+
+
+def share_within_one(judge: ArrayLike, people: ArrayLike) -> float | None:
+    """Creation-MMBench's Consistency: share of |J − P| ≤ 1, exactly 1 counts."""
+    gap = np.abs(np.asarray(judge, np.float64) - np.asarray(people, np.float64))
+    return float((gap <= 1 + 1e-9).mean()) if len(gap) else None

@@ -1,0 +1,131 @@
+"""Which judge could stand for a person? Take one voter away and put the judge in their place.
+
+For every vote that others voted beside: how many of those others does the voter side with, and how
+many would the judge have sided with? Same cases, same others, so that what makes a case hard
+cancels (the alternative annotator test of Calderon, Reichart and Dror 2025, as a difference).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from metrics.agreement.majority_agreement import CASE_KEY
+from metrics.agreement.pairwise_agreement import (
+    count_votes,
+    extract_case_votes,
+    picks_by_sorted_name,
+)
+from metrics.estimation import row_selection
+from metrics.estimation.intervals import (
+    Floats,
+    Ints,
+    draw_item_weights,
+    mean_estimate,
+    safe_divide,
+    sum_by_item,
+    unknown_estimate,
+)
+from studies.domain import Estimate
+
+BOOTSTRAP_ROUNDS: Final = 2000
+NO_COMMON_CASES_NOTE: Final = "no answers that two people and this judge all judged"
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeAsAnnotator:
+    """How often the judge, and the people it stands for, side with the remaining people.
+
+    `advantage` is judge − person on the same cases: above 0 the judge is the better stand-in.
+    `best` is the share of item bootstrap rounds in which no other judge has a larger advantage,
+    on the cases that all have; None where there are none.
+    """
+
+    judge: str
+    with_judge: Estimate
+    with_person: Estimate
+    advantage: Estimate
+    best: float | None = None
+
+
+def judges_as_annotators(
+    frame: pd.DataFrame, rng: np.random.Generator, rounds: int = BOOTSTRAP_ROUNDS
+) -> list[JudgeAsAnnotator]:
+    """Every judge in a person's place, the largest advantage first.
+
+    A judge's word on a case is all its readable verdicts in all orders, each with equal weight; its
+    side with the others is the share of them it names, ties included.
+    """
+    rows = row_selection.select_picks(frame)
+    if len(rows) == 0:
+        return []
+    case, cases = row_selection.group_codes(rows, CASE_KEY)
+    human = row_selection.people_mask(rows)
+    said, judge = picks_by_sorted_name(rows), rows["judge"].astype(str).to_numpy()
+    votes = extract_case_votes(rows, human, case, cases)
+    counts = count_votes(votes, int(said.max(initial=0)) + 2)
+    item = row_selection.item_codes(rows)[row_selection.first_rows(case, cases)]
+    person = _people_agreement_share(counts)
+    found, shares = [], []
+    for name in sorted(set(judge[~human])):
+        mine = ~human & (judge == name)
+        own = _judge_agreement_share(counts, case[mine], said[mine])
+        shares.append(own - person)
+        found.append(_judge_as_annotator(name, own, person, item))
+    best = _lead_shares(np.stack(shares), item, rng, rounds) if found else []
+    ranked = [
+        JudgeAsAnnotator(one.judge, one.with_judge, one.with_person, one.advantage, share)
+        for one, share in zip(found, best, strict=True)
+    ]
+    return sorted(ranked, key=lambda one: -_value_or_lowest(one.advantage.value))
+
+
+def _value_or_lowest(value: float | None) -> float:
+    return -np.inf if value is None else value
+
+
+def _people_agreement_share(counts: Ints) -> Floats:
+    """Mean share of the other voters a voter sides with; nan with fewer than two votes."""
+    n = counts.sum(axis=1)
+    return safe_divide((counts * (counts - 1)).sum(axis=1), n * (n - 1))
+
+
+def _judge_agreement_share(counts: Ints, case: Ints, said: Ints) -> Floats:
+    """Mean share of the remaining voters that the judge names, over who is taken away.
+
+    Each voter is left out equally often, so that is the share of all voters it names.
+    """
+    n = counts.sum(axis=1)
+    named = safe_divide(counts[case, said + 1], np.where(n > 1, n, 0)[case])
+    total = np.bincount(case, named, minlength=len(counts))
+    return safe_divide(total, np.bincount(case, minlength=len(counts)))
+
+
+def _judge_as_annotator(name: str, own: Floats, person: Floats, item: Ints) -> JudgeAsAnnotator:
+    both = np.isfinite(own) & np.isfinite(person)
+    if not both.any():
+        none = unknown_estimate(NO_COMMON_CASES_NOTE, "share")
+        return JudgeAsAnnotator(name, none, none, none)
+    return JudgeAsAnnotator(
+        name,
+        mean_estimate(own[both], item[both], "share", (0, 1)),
+        mean_estimate(person[both], item[both], "share", (0, 1)),
+        mean_estimate(own[both] - person[both], item[both], "difference of shares", (-1, 1)),
+    )
+
+
+def _lead_shares(
+    advantage: Floats, item: Ints, rng: np.random.Generator, rounds: int
+) -> list[float | None]:
+    """Share of bootstrap rounds each judge leads on the cases that all of them have."""
+    common = np.isfinite(advantage).all(axis=0)
+    if not common.any():
+        return [None] * len(advantage)
+    _, sums = sum_by_item(advantage[:, common].T, item[common])
+    drawn = draw_item_weights(len(sums), rounds, rng) @ sums
+    top = drawn.max(axis=1, keepdims=True)
+    leads = drawn >= top - 1e-12
+    return [float(value) for value in (leads / leads.sum(axis=1, keepdims=True)).mean(axis=0)]

@@ -1,0 +1,202 @@
+"""Judges and people: does the judge say what people say, and what other judges say?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation import row_selection
+from metrics.estimation.integer_codes import unique_codes
+from metrics.estimation.intervals import Floats, Ints, proportion, safe_divide
+from metrics.estimation.measures import CellKey, GroupedFrame, Measure, MeasureTally, build_tally
+from studies.domain import Estimate
+from studies.frames.frame import TIE
+
+TieRule = Literal["keep", "drop"]
+
+CASE_KEY = ("item", "comparison")
+"""What judges and people both speak about: some answers to one item."""
+
+NO_PEOPLE_NOTE = "no verdict that people judged too"
+NO_CHOICE = -2
+
+
+@dataclass(frozen=True)
+class CaseVerdicts:
+    """The picks of a frame with what they are about and whom they chose."""
+
+    rows: pd.DataFrame
+    names: list[str]
+    case: Ints
+    cases: int
+    chosen: Ints
+
+
+def build_case_verdicts(frame: pd.DataFrame) -> CaseVerdicts:
+    """Readable picks with their case and chosen contestant."""
+    rows = row_selection.keep_first_votes(row_selection.select_picks(frame))
+    case, count = row_selection.group_codes(rows, CASE_KEY)
+    names = row_selection.contestants(rows) if len(rows) else []
+    return CaseVerdicts(rows, names, case, count, row_selection.chosen_contestants(rows, names))
+
+
+def majority_choices(case: Ints, chosen: Ints, cases: int) -> Ints:
+    """The most frequent choice of each case; no mode is a tie, no vote is UNKNOWN."""
+    width = int(chosen.max(initial=0)) + 2
+    votes, code = unique_codes(case * width + chosen + 1)
+    counts = np.bincount(code, minlength=len(votes))
+    owner, choice = votes // width, votes % width - 1
+    most = np.zeros(cases, np.int64)
+    np.maximum.at(most, owner, counts)
+    top = counts == most[owner]
+    result = np.full(cases, NO_CHOICE, np.int64)
+    result[owner[top]] = choice[top]
+    result[np.bincount(owner[top], minlength=cases) > 1] = TIE
+    return result
+
+
+def people_majority_rows(frame: pd.DataFrame) -> pd.DataFrame:
+    """The people's majority as rows of a frame, one per case: a judge named "people"."""
+    data = build_case_verdicts(frame.loc[row_selection.people_mask(frame)])
+    winner = majority_choices(data.case, data.chosen, data.cases)
+    rows = data.rows.iloc[row_selection.first_rows(data.case, data.cases)]
+    if len(rows) == 0:
+        return rows
+    placed = row_selection.slot_contestants(rows, data.names)
+    pick = np.where(winner < 0, TIE, (placed == winner[:, None]).argmax(axis=1))
+    judge = pd.Categorical(["people"] * len(rows))
+    return rows.assign(pick=pick.astype(np.int8), judge=judge)
+
+
+def _judge_and_people_slots(evidence: GroupedFrame) -> tuple[pd.DataFrame, Ints, Ints]:
+    """(judges' rows that people judged too, judge's slot, people's slot in the same row)."""
+    data = build_case_verdicts(evidence.frame)
+    human = row_selection.people_mask(data.rows)
+    winner = majority_choices(data.case[human], data.chosen[human], data.cases)[data.case]
+    kept = ~human & (winner != NO_CHOICE)
+    rows, winner = data.rows.loc[kept], winner[kept]
+    if len(rows) == 0:
+        return rows, winner, winner
+    placed = row_selection.slot_contestants(rows, data.names)
+    theirs = np.where(winner < 0, TIE, (placed == winner[:, None]).argmax(axis=1))
+    return rows, rows["pick"].to_numpy().astype(np.int64), theirs
+
+
+def _apply_tie_rule(
+    rows: pd.DataFrame, a: Ints, b: Ints, ties: TieRule
+) -> tuple[pd.DataFrame, Ints, Ints]:
+    if ties == "keep":
+        return rows, a, b
+    kept = (a >= 0) & (b >= 0)
+    return rows.loc[kept], a[kept], b[kept]
+
+
+def people_agreement_measure(ties: TieRule = "keep") -> Measure:
+    """Share of a judge's verdicts that equal the people's majority (no mode: tie).
+
+    keep: a three-way match, ties are verdicts. drop: only where both are decisive.
+    """
+
+    def tally(evidence: GroupedFrame) -> MeasureTally:
+        rows, mine, theirs = _apply_tie_rule(*_judge_and_people_slots(evidence), ties)
+        return build_tally(rows, mine == theirs, 1)
+
+    return Measure(
+        "agreement" if ties == "keep" else "agreement_decisive",
+        "share",
+        tally,
+        empty=NO_PEOPLE_NOTE,
+    )
+
+
+def people_kappa_measure(ties: TieRule = "keep") -> Measure:
+    """Cohen's κ of a judge with the people's majority, in slots (first, second, tie)."""
+
+    def tally(evidence: GroupedFrame) -> MeasureTally:
+        rows, mine, theirs = _apply_tie_rule(*_judge_and_people_slots(evidence), ties)
+        return _kappa_tally(rows, mine, theirs)
+
+    name = "kappa" if ties == "keep" else "kappa_decisive"
+    return Measure(name, "kappa", tally, "other", (-1, 1), NO_PEOPLE_NOTE)
+
+
+def _kappa_tally(rows: pd.DataFrame, a: Ints, b: Ints) -> MeasureTally:
+    size = max(int(a.max(initial=0)), int(b.max(initial=0))) + 2
+    columns = [(a + 1 == i) & (b + 1 == j) for i in range(size) for j in range(size)]
+
+    def kappa(totals: Floats) -> Floats:
+        table = totals[..., :-1].reshape(*totals.shape[:-1], size, size)
+        p = safe_divide(table, totals[..., -1][..., None, None])
+        observed = np.trace(p, axis1=-2, axis2=-1)
+        expected = (p.sum(axis=-1) * p.sum(axis=-2)).sum(axis=-1)
+        return safe_divide(observed - expected, 1 - expected)
+
+    return replace(build_tally(rows, *columns, 1), statistic=kappa)
+
+
+def people_agreement_table(
+    frame: pd.DataFrame, by: Sequence[str] = ("judge",)
+) -> dict[CellKey, dict[str, Estimate]]:
+    """Agreement and κ with the people's majority, with ties and without, for every cell."""
+    evidence = GroupedFrame(frame, by)
+    measures = (
+        people_agreement_measure(),
+        people_kappa_measure(),
+        people_agreement_measure("drop"),
+        people_kappa_measure("drop"),
+    )
+    columns = {measure.name: measure.by_cell(evidence) for measure in measures}
+    return {
+        cell: {name: columns[name][cell] for name in columns}
+        for cell in evidence.cells
+        if columns["agreement"][cell].n
+    }
+
+
+# -- judge against judge -------------------------------------------------------------------------
+
+
+def judge_agreement_matrix(
+    frame: pd.DataFrame, ties: TieRule = "keep", people: bool = True
+) -> dict[str, dict[str, Estimate]]:
+    """Share of equal verdicts of every two judges on the same order of the same case.
+
+    Repeats are reduced to their mode. With `people`, their majority stands as one more judge, held
+    against both orders.
+    """
+    machine = frame.loc[~row_selection.people_mask(frame)]
+    data = build_case_verdicts(machine)
+    rows = row_selection.modal_verdicts(data.rows)
+    grid, items, judges = _pick_grid(rows)
+    table: dict[str, dict[str, Estimate]] = {name: {} for name in judges}
+    for i, a in enumerate(judges):
+        for j in range(i):
+            both = (grid[i] != NO_CHOICE) & (grid[j] != NO_CHOICE)
+            if ties == "drop":
+                both &= (grid[i] >= 0) & (grid[j] >= 0)
+            got = proportion(grid[i][both] == grid[j][both], items[both], note="")
+            table[a][judges[j]] = table[judges[j]][a] = got
+    if people and row_selection.people_mask(frame).any():
+        for (judge,), got in (
+            people_agreement_measure(ties).by_cell(GroupedFrame(frame, ["judge"])).items()
+        ):
+            if judge in table and got.n:
+                table[judge]["people"] = got
+                table.setdefault("people", {})[judge] = got
+    return table
+
+
+def _pick_grid(rows: pd.DataFrame) -> tuple[Ints, Ints, list[str]]:
+    """(judges × asks) slots picked, UNKNOWN where not asked, with the asks' items."""
+    ask, asks = row_selection.group_codes(rows, ("item", "comparison", "prompt", "shown"))
+    judges = sorted({str(name) for name in rows["judge"]})
+    code = {name: k for k, name in enumerate(judges)}
+    line = rows["judge"].astype(str).map(code).to_numpy(np.int64) if len(rows) else np.zeros(0, int)
+    grid = np.full((len(judges), asks), NO_CHOICE, np.int64)
+    grid[line, ask] = rows["pick"]
+    items = row_selection.item_codes(rows)[row_selection.first_rows(ask, asks)]
+    return grid, items, judges

@@ -1,0 +1,318 @@
+"""Any two voices on the same asks: how often they say the same, κ and α beyond chance, by items.
+
+A voice is whatever the column `judge` names (relabel it to tell prompts apart); `people` is the
+majority of the people who voted on the same answers.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from metrics.agreement.majority_agreement import CASE_KEY, NO_CHOICE, majority_choices
+from metrics.estimation import row_selection
+from metrics.estimation.integer_codes import unique_codes
+from metrics.estimation.intervals import (
+    Floats,
+    Ints,
+    Statistic,
+    jackknife_estimate,
+    join_notes,
+    proportion,
+    safe_divide,
+    unknown_estimate,
+)
+from studies.domain import Estimate
+from studies.frames.frame import TIE
+
+PEOPLE: Final = "people"
+ASK_KEY: Final = (*CASE_KEY, "shown")
+_READ_COLUMNS: Final = (*row_selection.ORDER_KEY, "options", "status", "noise", "pick")
+"""What a verdict is known by: of millions of rows the other columns are most of the memory."""
+NOTHING_COMMON_NOTE: Final = "nothing that both judged"
+CONSTANT_VERDICTS_NOTE: Final = "both always say the same one thing: chance cannot be told apart"
+
+
+@dataclass(frozen=True, slots=True)
+class PairAgreement:
+    """Two voices: share of equal verdicts, Cohen's κ, Krippendorff's α (nominal), and without ties.
+
+    `decisive` and `kappa_decisive` count only what both decided.
+    """
+
+    share: Estimate
+    kappa: Estimate
+    alpha: Estimate
+    decisive: Estimate
+    kappa_decisive: Estimate
+
+
+def pair_agreement(first: Ints, second: Ints, item: Ints, note: str = "") -> PairAgreement:
+    """Two arrays of verdicts on the same asks (slots, TIE), with the item of each."""
+    decided = (first >= 0) & (second >= 0)
+    share, kappa, alpha = _agreement_coefficients(first, second, item, note)
+    parts = _agreement_coefficients(first[decided], second[decided], item[decided], note)
+    return PairAgreement(share, kappa, alpha, parts[0], parts[1])
+
+
+def _agreement_coefficients(
+    a: Ints, b: Ints, item: Ints, note: str
+) -> tuple[Estimate, Estimate, Estimate]:
+    if len(a) == 0:
+        why = note or NOTHING_COMMON_NOTE
+        return (
+            unknown_estimate(why, "share"),
+            unknown_estimate(why, "kappa"),
+            unknown_estimate(why, "alpha"),
+        )
+    size = int(max(a.max(), b.max())) + 2
+    sums = _item_tables((a + 1) * size + b + 1, item, size * size)
+    return (
+        proportion(a == b, item, note=note),
+        _chance_corrected(sums, _kappa_statistic(size), len(a), "kappa", note),
+        _chance_corrected(sums, _alpha_statistic(size), len(a), "alpha", note),
+    )
+
+
+def _item_tables(cell: Ints, item: Ints, cells: int) -> Floats:
+    """How often each item has each cell of the table of two voices."""
+    present, code = unique_codes(item)
+    counts = np.bincount(code * cells + cell, minlength=len(present) * cells)
+    return counts.reshape(len(present), cells).astype(np.float64)
+
+
+def _chance_corrected(sums: Floats, statistic: Statistic, n: int, unit: str, note: str) -> Estimate:
+    got = jackknife_estimate(sums, statistic, n, unit, (-math.inf, 1), note)
+    return (
+        got
+        if got.value is not None
+        else unknown_estimate(join_notes(note, CONSTANT_VERDICTS_NOTE), unit)
+    )
+
+
+def _as_square(totals: Floats, size: int) -> Floats:
+    return totals.reshape(*totals.shape[:-1], size, size)
+
+
+def _kappa_statistic(size: int) -> Statistic:
+    def statistic(totals: Floats) -> Floats:
+        table = _as_square(totals, size)
+        p = safe_divide(table, table.sum(axis=(-2, -1))[..., None, None])
+        expected = (p.sum(axis=-1) * p.sum(axis=-2)).sum(axis=-1)
+        return safe_divide(np.trace(p, axis1=-2, axis2=-1) - expected, 1 - expected)
+
+    return statistic
+
+
+def _alpha_statistic(size: int) -> Statistic:
+    """α = 1 − (n − 1)·Σ_{c≠k} o_ck / Σ_{c≠k} n_c·n_k on the table of coincidences."""
+
+    def statistic(totals: Floats) -> Floats:
+        table = _as_square(totals, size)
+        both = table + np.swapaxes(table, -2, -1)
+        said = both.sum(axis=-1)
+        n = said.sum(axis=-1)
+        apart = n - np.trace(both, axis1=-2, axis2=-1)
+        return 1 - safe_divide((n - 1) * apart, n * n - (said * said).sum(axis=-1))
+
+    return statistic
+
+
+# -- judges, and people as one more ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class VerdictGrid:
+    """What every voice said to every ask: a slot, TIE, or UNKNOWN where it was not asked."""
+
+    raters: list[str]
+    picks: NDArray[np.int8]
+    item: Ints
+    asks: pd.DataFrame
+    """One row of the frame for each ask: what was shown."""
+
+    def between(self, first: str, second: str, note: str = "") -> PairAgreement:
+        a, b = (self.picks[self.raters.index(name)].astype(np.int64) for name in (first, second))
+        both = (a != NO_CHOICE) & (b != NO_CHOICE)
+        return pair_agreement(a[both], b[both], self.item[both], note)
+
+
+def build_verdict_grid(frame: pd.DataFrame) -> VerdictGrid:
+    """Machines by their modal verdict on each order; the people's majority, if any, is first."""
+    rows = row_selection.keep_first_votes(row_selection.select_picks(frame[list(_READ_COLUMNS)]))
+    human = row_selection.people_mask(rows)
+    machine = row_selection.modal_verdicts(row_selection.select_rows(rows, ~human))
+    ask, asks = row_selection.group_codes(machine, ASK_KEY)
+    judge = machine["judge"].astype("category").cat.remove_unused_categories()
+    names = sorted(str(name) for name in judge.cat.categories)
+    line = np.array([names.index(str(name)) for name in judge.cat.categories], np.int64)
+    said = np.full((len(names), asks), NO_CHOICE, np.int8)
+    said[line[judge.cat.codes.to_numpy()], ask] = machine["pick"]
+    first = machine.iloc[row_selection.first_rows(ask, asks)]
+    item = row_selection.item_codes(first)
+    if not human.any() or asks == 0:
+        return VerdictGrid(names, said, item, first)
+    theirs = _majority_slots(first, row_selection.select_rows(rows, human))
+    return VerdictGrid([PEOPLE, *names], np.concatenate([theirs[None, :], said]), item, first)
+
+
+def _majority_slots(asks: pd.DataFrame, votes: pd.DataFrame) -> NDArray[np.int8]:
+    """The people's majority in the slots of each ask; UNKNOWN where nobody voted."""
+    both = pd.concat([asks[[*ASK_KEY, "options", "pick"]], votes[[*ASK_KEY, "options", "pick"]]])
+    both = both.astype(dict.fromkeys(ASK_KEY, "category"))
+    case, cases = row_selection.group_codes(both, CASE_KEY)
+    names = row_selection.contestants(both)
+    voted = np.arange(len(both)) >= len(asks)
+    chosen = row_selection.chosen_contestants(both, names)
+    winner = majority_choices(case[voted], chosen[voted], cases)[case[: len(asks)]]
+    placed = row_selection.slot_contestants(both.iloc[: len(asks)], names)
+    slot = (placed == winner[:, None]).argmax(axis=1)
+    return np.where(winner >= 0, slot, winner).astype(np.int8)
+
+
+def agreement_matrix(frame: pd.DataFrame) -> dict[str, dict[str, PairAgreement]]:
+    """Every two voices; symmetric, without a diagonal."""
+    made = build_verdict_grid(frame)
+    table: dict[str, dict[str, PairAgreement]] = {name: {} for name in made.raters}
+    for first, second in combinations(made.raters, 2):
+        got = made.between(first, second)
+        table[first][second] = table[second][first] = got
+    return table
+
+
+# -- people among themselves -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleAgreement:
+    """Two people on the same answers, and each person against the majority of the others."""
+
+    pair: PairAgreement
+    others: PairAgreement
+    voters: int
+    cases: int
+    single_vote_cases: int
+    """Cases with a single vote: nobody to compare it with."""
+
+
+@dataclass(frozen=True, eq=False)
+class PeopleVotes:
+    """People's votes: who, on which case, for whom (0, 1, … in sorted names of the case, TIE)."""
+
+    case: Ints
+    cases: int
+    item: Ints
+    voter: Ints
+    choice: Ints
+
+
+def extract_votes(frame: pd.DataFrame) -> PeopleVotes:
+    """People's votes in the sorted names of their case, so that sides do not matter.
+
+    One vote a person and case, the first: who was asked again is not two people.
+    """
+    rows = row_selection.select_picks(
+        row_selection.select_rows(frame, row_selection.people_mask(frame))
+    )
+    case, cases = row_selection.group_codes(rows, CASE_KEY)
+    return extract_case_votes(rows, np.ones(len(rows), bool), case, cases)
+
+
+def extract_case_votes(
+    rows: pd.DataFrame, human: row_selection.Mask, case: Ints, cases: int
+) -> PeopleVotes:
+    """The same where the rows' cases are coded already."""
+    votes = row_selection.select_rows(rows, human)
+    one, ones = row_selection.group_codes(votes, (*CASE_KEY, "judge"))
+    first = row_selection.first_rows(one, ones)
+    votes = votes.iloc[first]
+    voter = row_selection.column_codes(votes["judge"])[0]
+    return PeopleVotes(
+        case[human][first],
+        cases,
+        row_selection.item_codes(votes),
+        voter,
+        picks_by_sorted_name(votes),
+    )
+
+
+def picks_by_sorted_name(rows: pd.DataFrame) -> Ints:
+    """Each pick as a place among the sorted names shown."""
+    if len(rows) == 0:
+        return np.zeros(0, np.int64)
+    names = row_selection.contestants(rows)
+    placed = row_selection.slot_contestants(rows, names)
+    chosen = row_selection.chosen_contestants(rows, names)
+    below = (placed >= 0) & (placed < chosen[:, None])
+    return np.where(chosen >= 0, below.sum(axis=1), chosen)
+
+
+def agreement_among_people(frame: pd.DataFrame) -> PeopleAgreement:
+    """How far people agree: the yardstick for a judge that is to stand for one of them."""
+    return agreement_among_votes(extract_votes(frame))
+
+
+def agreement_among_votes(votes: PeopleVotes) -> PeopleAgreement:
+    """The same from the votes themselves, whatever was voted on."""
+    a, b = vote_pairs(votes)
+    item = votes.item[a]
+    # Both ways round, so that it does not matter who is called the first.
+    pair = pair_agreement(
+        np.concatenate([votes.choice[a], votes.choice[b]]),
+        np.concatenate([votes.choice[b], votes.choice[a]]),
+        np.concatenate([item, item]),
+        "" if len(a) else "nobody voted on what somebody else voted on",
+    )
+    size = np.bincount(votes.case, minlength=votes.cases)
+    return PeopleAgreement(
+        _halve_n(pair), _leave_one_out_agreement(votes), len(np.unique(votes.voter)), int((size > 0).sum()),
+        int((size == 1).sum()),
+    )  # fmt: skip
+
+
+def _halve_n(pair: PairAgreement) -> PairAgreement:
+    """Every pair of votes stands in it twice: n is the number of pairs."""
+    parts = {
+        name: replace(getattr(pair, name), n=getattr(pair, name).n // 2)
+        for name in ("share", "kappa", "alpha", "decisive", "kappa_decisive")
+    }
+    return PairAgreement(**parts)
+
+
+def vote_pairs(votes: PeopleVotes) -> tuple[Ints, Ints]:
+    """Rows of two different voters on one case, each pair once."""
+    order = np.argsort(votes.case, kind="stable")
+    case = votes.case[order]
+    first, second = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for gap in range(1, int(np.bincount(case).max(initial=0)) if len(case) else 1):
+        same = case[gap:] == case[:-gap]
+        first.append(order[:-gap][same])
+        second.append(order[gap:][same])
+    a, b = np.concatenate(first), np.concatenate(second)
+    apart = votes.voter[a] != votes.voter[b]
+    return a[apart], b[apart]
+
+
+def _leave_one_out_agreement(votes: PeopleVotes) -> PairAgreement:
+    """Each vote against the majority of the other votes on its case; a split of those is a tie."""
+    counts = count_votes(votes)
+    own = counts[votes.case]
+    own[np.arange(len(own)), votes.choice + 1] -= 1
+    kept = own.sum(axis=1) > 0
+    top = own.max(axis=1, keepdims=True, initial=0)
+    most = np.where((own == top).sum(axis=1) == 1, own.argmax(axis=1) - 1, TIE)
+    note = "" if kept.any() else "nobody voted on what somebody else voted on"
+    return pair_agreement(votes.choice[kept], most[kept], votes.item[kept], note)
+
+
+def count_votes(votes: PeopleVotes, width: int | None = None) -> Ints:
+    """How often each case got a tie (column 0), the first name, the second, …"""
+    wide = int(votes.choice.max(initial=0)) + 2 if width is None else width
+    flat = np.bincount(votes.case * wide + votes.choice + 1, minlength=votes.cases * wide)
+    return flat.reshape(votes.cases, wide).astype(np.int64)

@@ -1,0 +1,24 @@
+"""Several measures of every cell of a frame, whatever its size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import pandas as pd
+
+from metrics.estimation.measure_cube import MeasureCube, exceeds_block
+from metrics.estimation.measures import CellKey, GroupedFrame, Measure
+from studies.domain import Estimate
+
+
+def estimate_all(
+    measures: Iterable[Measure], frame: pd.DataFrame, by: Sequence[str] = ()
+) -> dict[str, dict[CellKey, Estimate]]:
+    """Name of the measure -> cell -> estimate. Rows are counted once for all of them, and of many
+    rows some items at a time: the same numbers from a part of the memory."""
+    wanted = list(measures)
+    if exceeds_block(frame):
+        cube = MeasureCube(frame, by, wanted)
+        return {measure.name: cube.by_cell(measure.name, by) for measure in wanted}
+    evidence = GroupedFrame(frame, by)
+    return {measure.name: measure.by_cell(evidence) for measure in wanted}

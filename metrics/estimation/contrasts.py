@@ -1,0 +1,187 @@
+"""Two judges, two prompts, two ways of asking: differences on the same items, raw and adjusted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation.intervals import (
+    Z95,
+    Floats,
+    Ints,
+    Statistic,
+    jackknife_estimate,
+    leave_one_out_deviations,
+    max_t_quantile,
+    student_t_quantile,
+    t_quantile_from_normal,
+    unknown_estimate,
+)
+from metrics.estimation.measures import CellKey, GroupedFrame, Measure, sum_by_cell_item
+from studies.domain import Estimate
+
+ADJUSTED_METHOD = "item jackknife t, max-t over the item bootstrap"
+BOOTSTRAP_ROUNDS = 1000
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """left − right on the items both have; `adjusted` holds for the whole family at once."""
+
+    measure: str
+    left: CellKey
+    right: CellKey
+    raw: Estimate
+    adjusted: Estimate
+    left_value: float | None
+    right_value: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class _PairedTotals:
+    """Item totals of two cells side by side, over the items both have."""
+
+    measure: Measure
+    left: CellKey
+    right: CellKey
+    items: Ints
+    sums: Floats
+    side: Statistic
+
+    def statistic(self, totals: Floats) -> Floats:
+        """left − right; the totals of both stand side by side."""
+        width = totals.shape[-1] // 2
+        return self.side(totals[..., :width]) - self.side(totals[..., width:])
+
+    @property
+    def n(self) -> int:
+        """Units on the side that has fewer."""
+        totals = self.sums.sum(axis=0)
+        return round(float(min(totals[len(totals) // 2 - 1], totals[-1])))
+
+
+def paired_contrasts(
+    frame: pd.DataFrame,
+    by: Sequence[str],
+    measures: Iterable[Measure],
+    rng: np.random.Generator,
+    pairs: Sequence[tuple[CellKey, CellKey]] | None = None,
+    rounds: int = BOOTSTRAP_ROUNDS,
+) -> list[Contrast]:
+    """Paired differences of every measure between cells of `by`, over the items both have.
+
+    `pairs` names the cells to compare (default: all); all of them times all measures is the family
+    that the adjustment holds for. The unit of pairing and of resampling is the item.
+    """
+    evidence = GroupedFrame(frame, by)
+    chosen = list(combinations(evidence.cells, 2)) if pairs is None else list(pairs)
+    return _estimate_families(evidence, measures, rng, [chosen], rounds)[0]
+
+
+def contrast_families(
+    frame: pd.DataFrame,
+    by: Sequence[str],
+    measures: Iterable[Measure],
+    rng: np.random.Generator,
+    groups: Sequence[Sequence[tuple[CellKey, CellKey]]],
+    rounds: int = BOOTSTRAP_ROUNDS,
+) -> list[list[Contrast]]:
+    """Several lists of pairs, each times all measures a family of its own; rows counted once."""
+    return _estimate_families(GroupedFrame(frame, by), measures, rng, groups, rounds)
+
+
+def _estimate_families(
+    evidence: GroupedFrame,
+    measures: Iterable[Measure],
+    rng: np.random.Generator,
+    groups: Sequence[Sequence[tuple[CellKey, CellKey]]],
+    rounds: int,
+) -> list[list[Contrast]]:
+    pairs = [pair for group in groups for pair in group]
+    _check_pairs(pairs, evidence.cells)
+    columns = [_pair_totals(evidence, measure, pairs) for measure in measures]
+    found, start = [], 0
+    for group in groups:
+        end = start + len(group)
+        found.append(
+            _adjust_family([one for each in columns for one in each[start:end]], rng, rounds)
+        )
+        start = end
+    return found
+
+
+def _adjust_family(
+    family: list[_PairedTotals], rng: np.random.Generator, rounds: int
+) -> list[Contrast]:
+    raws = [_raw_difference(one) for one in family]
+    sure = [one for one, raw in zip(family, raws, strict=True) if raw.low is not None]
+    critical = _critical_value(sure, rng, rounds) if sure else Z95
+    return [_build_contrast(one, raw, critical) for one, raw in zip(family, raws, strict=True)]
+
+
+def _check_pairs(pairs: Sequence[tuple[CellKey, CellKey]], cells: Sequence[CellKey]) -> None:
+    absent = {cell for pair in pairs for cell in pair} - set(cells)
+    if absent:
+        named = ", ".join("/".join(cell) for cell in sorted(absent))
+        known = ", ".join("/".join(cell) for cell in cells)
+        raise ValueError(f"Nothing is recorded for {named}. Known: {known}")
+
+
+def _pair_totals(
+    evidence: GroupedFrame, measure: Measure, pairs: Sequence[tuple[CellKey, CellKey]]
+) -> list[_PairedTotals]:
+    tally = measure.tally(evidence)
+    cell, item, sums = sum_by_cell_item(tally)
+    kept = sums[:, -1] > 0
+    cell, item, sums = cell[kept], item[kept], sums[kept]
+    edges = np.searchsorted(cell, np.arange(evidence.count + 1))
+    places = {key: slice(edges[k], edges[k + 1]) for k, key in enumerate(evidence.cells)}
+    paired = []
+    for left, right in pairs:
+        one, two = places[left], places[right]
+        common, a, b = np.intersect1d(item[one], item[two], return_indices=True)
+        both = np.concatenate([sums[one][a], sums[two][b]], axis=1)
+        paired.append(_PairedTotals(measure, left, right, common, both, tally.statistic))
+    return paired
+
+
+def _raw_difference(one: _PairedTotals) -> Estimate:
+    if len(one.items) == 0:
+        return unknown_estimate("no item that both have", one.measure.unit)
+    return jackknife_estimate(one.sums, one.statistic, one.n, one.measure.unit)
+
+
+def _critical_value(family: list[_PairedTotals], rng: np.random.Generator, rounds: int) -> float:
+    """Every member sees the same draws of items, so that what they share stays shared."""
+    union = np.unique(np.concatenate([one.items for one in family]))
+    moved = np.zeros((len(union), len(family)))
+    for member, one in enumerate(family):
+        moved[np.searchsorted(union, one.items), member] = leave_one_out_deviations(
+            one.sums, one.statistic
+        )
+    return max_t_quantile(moved, rng, rounds)
+
+
+def _build_contrast(one: _PairedTotals, raw: Estimate, critical: float) -> Contrast:
+    adjusted = replace(raw, method=ADJUSTED_METHOD)
+    if raw.value is not None and raw.low is not None:
+        wider = raw.value - raw.low
+        wider *= float(t_quantile_from_normal(critical, raw.items) / student_t_quantile(raw.items))
+        adjusted = replace(adjusted, low=raw.value - wider, high=raw.value + wider)
+    left, right = _side_values(one)
+    return Contrast(one.measure.name, one.left, one.right, raw, adjusted, left, right)
+
+
+def _side_values(one: _PairedTotals) -> tuple[float | None, float | None]:
+    """The measure of each side on the common items."""
+    if len(one.items) == 0:
+        return None, None
+    totals = one.sums.sum(axis=0)
+    width = len(totals) // 2
+    left, right = float(one.side(totals[:width])), float(one.side(totals[width:]))
+    return left if math.isfinite(left) else None, right if math.isfinite(right) else None

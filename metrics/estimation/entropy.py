@@ -1,0 +1,135 @@
+"""Entropy of choices: the maximum-likelihood form the page shows, and its small-sample bias."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy.special import digamma
+
+from metrics.estimation import row_selection
+from metrics.estimation.intervals import Floats, Ints, mean_estimate
+from studies.domain import Estimate
+from studies.frames.frame import TIE
+
+LN2: Final = math.log(2)
+
+
+def entropy(counts: ArrayLike) -> Floats:
+    """Maximum-likelihood entropy in nats over the last axis; nan where nothing was counted."""
+    c = np.asarray(counts, np.float64)
+    n = c.sum(axis=-1, keepdims=True)
+    p = np.divide(c, n, out=np.zeros_like(c), where=n > 0)
+    terms = p * np.log(p, out=np.zeros_like(p), where=p > 0)
+    return np.where(n[..., 0] > 0, np.abs(terms.sum(axis=-1)), np.nan)
+
+
+def normalised_entropy(counts: ArrayLike) -> Floats:
+    """ML entropy over log N, N = the number of bins: 1 = no slot preferred. N = 1 is nan."""
+    bins = np.shape(counts)[-1]
+    return entropy(counts) / math.log(bins) if bins > 1 else entropy(counts) * np.nan
+
+
+def miller_madow_entropy(counts: ArrayLike) -> float:
+    """ML + (m − 1)/2N, m = the bins that were seen."""
+    c = np.asarray(counts, np.float64)
+    return float(entropy(c) + (np.count_nonzero(c) - 1) / (2 * c.sum()))
+
+
+def jackknife_entropy(counts: ArrayLike) -> float:
+    """N·H − (N−1)·mean of the entropies with one draw left out."""
+    c = np.asarray(counts, np.float64)
+    n = c.sum()
+    left = c - np.eye(len(c))
+    seen = c > 0
+    without = float((c[seen] * entropy(left[seen])).sum() / n) if n > 1 else 0.0
+    return float(n * entropy(c) - (n - 1) * without)
+
+
+def grassberger_entropy(counts: ArrayLike) -> float:
+    """Grassberger (2003): log N − (1/N) Σ n·G(n), G(n) = ψ(n) + ½(−1)ⁿ(ψ((n+1)/2) − ψ(n/2))."""
+    c = np.asarray(counts, np.float64)
+    c = c[c > 0]
+    signs = np.where(c % 2 == 0, 1.0, -1.0)
+    g = digamma(c) + 0.5 * signs * (digamma((c + 1) / 2) - digamma(c / 2))
+    return float(np.log(c.sum()) - (c * g).sum() / c.sum())
+
+
+def chao_shen_entropy(counts: ArrayLike) -> float:
+    """Chao–Shen: coverage-adjusted Horvitz–Thompson entropy."""
+    c = np.asarray(counts, np.float64)
+    c = c[c > 0]
+    n, singles = c.sum(), float((c == 1).sum())
+    coverage = 1 - (singles - (singles == n)) / n
+    p = coverage * c / n
+    return float(-(p * np.log(p) / (1 - (1 - p) ** n)).sum())
+
+
+def expected_entropy(options: int, draws: int, correction: bool = False) -> float:
+    """Mean normalised entropy of `draws` independent uniform choices: what no bias reads as.
+
+    ML, or Miller–Madow with `correction`; exact, over all compositions of the draws.
+    """
+    total = 0.0
+    for counts in compositions(draws, options):
+        ways = math.lgamma(draws + 1) - sum(math.lgamma(c + 1) for c in counts)
+        value = miller_madow_entropy(counts) if correction else float(entropy(counts))
+        total += math.exp(ways - draws * math.log(options)) * value
+    return total / math.log(options)
+
+
+def compositions(total: int, parts: int) -> list[tuple[int, ...]]:
+    """All ways to write `total` as an ordered sum of `parts` counts."""
+    if parts == 1:
+        return [(total,)]
+    return [
+        (head, *tail) for head in range(total + 1) for tail in compositions(total - head, parts - 1)
+    ]
+
+
+def split_entropy_by_order(frame: pd.DataFrame) -> dict[str, Estimate]:
+    """H(V) = E[H(V | order)] + I(V; order), in bits: how much of the wavering is the order's.
+
+    V is the winner of one comparison over its orders and repeats (tie is an outcome). Counts only
+    comparisons read in all orders with at least two repeats each; mean over them, clusters by item.
+    Maximum likelihood, so few repeats lift the order's part.
+    """
+    rows = row_selection.select_complete_sets(frame)
+    comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
+    order, orders = row_selection.group_codes(rows, row_selection.ORDER_KEY)
+    repeats = np.bincount(order, minlength=orders)
+    fewest = np.full(count, np.iinfo(np.int64).max)
+    np.minimum.at(fewest, comparison, repeats[order])
+    rows = rows.loc[fewest[comparison] > 1]
+    total, within, item = _entropy_parts(rows)
+    parts = {"total": total, "noise": within, "order": np.maximum(total - within, 0)}
+    note = "" if len(rows) else "no comparison was repeated in every order"
+    return {
+        name: mean_estimate(values, item, "bits", (0, math.inf), note)
+        for name, values in parts.items()
+    }
+
+
+def _entropy_parts(rows: pd.DataFrame) -> tuple[Floats, Floats, Ints]:
+    """(H(V), E[H(V|order)], item) per comparison."""
+    comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
+    order, orders = row_selection.group_codes(rows, row_selection.ORDER_KEY)
+    names = row_selection.contestants(rows) if len(rows) else []
+    outcome = row_selection.chosen_contestants(rows, names) - TIE
+    total = entropy(_outcome_counts(comparison, outcome, count, len(names) + 1)) / LN2
+    each = entropy(_outcome_counts(order, outcome, orders, len(names) + 1)) / LN2
+    owner = np.zeros(orders, np.int64)
+    owner[order] = comparison
+    repeats = np.bincount(order, minlength=orders)
+    verdicts = np.maximum(np.bincount(comparison, minlength=count), 1)
+    within = np.bincount(owner, each * repeats, minlength=count) / verdicts
+    first = row_selection.first_rows(comparison, count)
+    return total, within, row_selection.item_codes(rows)[first]
+
+
+def _outcome_counts(group: Ints, outcome: Ints, groups: int, outcomes: int) -> Floats:
+    flat = np.bincount(group * outcomes + outcome, minlength=groups * outcomes)
+    return flat.reshape(groups, outcomes).astype(np.float64)

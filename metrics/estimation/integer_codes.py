@@ -1,0 +1,77 @@
+"""Rows that belong together, as dense codes: counted in tables where a hash would take a gigabyte.
+
+Five million rows have as many different orders of comparisons. A hash of them is ten times what the
+rows take; a table with a place for every combination that can occur is half.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Codes = NDArray[np.integer[Any]]
+"""Integer codes as narrow as they may be."""
+
+
+def narrow_codes(column: pd.Series) -> tuple[Codes, int, int]:
+    """(codes, what to add so that none is below zero, how many there can be) of a column. A missing
+    value is a code too. Categories are not copied: they are as narrow as they can be."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return column.cat.codes.to_numpy(), 1, len(column.cat.categories) + 1
+    codes, values = pd.factorize(column, use_na_sentinel=False)
+    return codes, 0, len(values)
+
+
+def combined_codes(columns: Iterable[pd.Series], rows: int) -> tuple[Codes, int]:
+    """One code for each combination of values, and how many there could be: not dense, in no
+    particular order."""
+    found = sorted((narrow_codes(column) for column in columns), key=lambda one: one[2])
+    key: Codes = np.zeros(rows, np.int32)
+    size = 1
+    for codes, shift, count in found:
+        if size * max(count, 1) > _max_table_size(
+            rows
+        ):  # most combinations do not occur: close the gaps
+            key, size = codes_by_appearance(key, size)
+        size *= max(count, 1)
+        key = key.astype(np.int32 if size < 2**31 else np.int64, copy=False)
+        key *= count
+        key += codes
+        key += shift
+    return key, size
+
+
+def codes_by_appearance(key: Codes, size: int) -> tuple[Codes, int]:
+    """Dense codes 0…n−1 of keys below `size`, in order of appearance, and n."""
+    if size > _max_table_size(len(key)):
+        codes, values = pd.factorize(key)
+        return codes, len(values)
+    width = np.int32 if len(key) < 2**31 else np.int64
+    table: Codes = np.full(size, -1, width)
+    table[key[::-1]] = np.arange(len(key) - 1, -1, -1, dtype=width)
+    first = np.sort(table[table >= 0])
+    table[key[first]] = np.arange(len(first), dtype=width)
+    return table[key], len(first)
+
+
+def unique_codes(key: Ints) -> tuple[Ints, Ints]:
+    """np.unique with the inverse, by counting where the keys are dense enough."""
+    least, top = int(key.min(initial=0)), int(key.max(initial=-1)) + 1
+    if least < 0 or top > _max_table_size(len(key)):
+        present, code = np.unique(key, return_inverse=True)
+        return present, code
+    here = np.zeros(top, np.bool_)
+    here[key] = True
+    place: Codes = np.cumsum(here, dtype=np.int32 if top < 2**31 else np.int64)
+    place -= 1
+    return np.flatnonzero(here), place[key].astype(np.int64)
+
+
+def _max_table_size(rows: int) -> int:
+    """How large a table of so many rows may be: beyond it a hash is smaller."""
+    return 4 * rows + 1000

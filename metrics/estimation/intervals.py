@@ -1,0 +1,303 @@
+"""How sure a number is: intervals whose unit of resampling is the item, never the verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+from scipy.special import stdtrit
+
+from metrics.estimation.integer_codes import unique_codes
+from studies.domain import Estimate
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Statistic = Callable[[Floats], Floats]
+"""Totals of shape (…, k) in, values of shape (…) out; nan where it says nothing."""
+
+Z95: Final = float(stats.norm.ppf(0.975))
+"""What is written 1.96 everywhere; the published Wilson examples use the exact quantile."""
+
+MIN_DESIGN_EFFECT: Final = 0.3
+"""Both orders of an item often cancel, so that its verdicts tell *more* than independent ones. How
+much more is never known well from few items: no verdict counts for more than 1/.3 of them."""
+
+FEW_ITEMS_BELOW: Final = 5
+"""Below so many items the interval of a share is wider than its level says (docs/coverage.md): the
+page hatches such cells."""
+FEW_ITEMS_NOTE: Final = "few items"
+
+WILSON_METHOD: Final = "Wilson, effective n by items"
+CLUSTER_T_METHOD: Final = "mean, item-cluster t"
+JACKKNIFE_METHOD: Final = "item jackknife t"
+ONE_ITEM_NOTE: Final = "one item: no interval"
+
+
+def unknown_estimate(note: str, unit: str = "") -> Estimate:
+    """Nothing can be said, and why."""
+    return Estimate(None, unit=unit, note=note)
+
+
+def student_t_quantile(items: ArrayLike) -> Floats:
+    """The two-sided 95 % quantile of Student's t for so many items; inf below two."""
+    degrees = np.asarray(items, np.float64) - 1
+    t = stats.t.ppf(0.975, np.maximum(degrees, 1))
+    return np.where(degrees < 1, np.inf, t)
+
+
+def safe_divide(total: ArrayLike, n: ArrayLike) -> Floats:
+    """total / n, nan where n is not positive."""
+    total, n = np.asarray(total, np.float64), np.asarray(n, np.float64)
+    if total.shape != n.shape:
+        total, n = np.broadcast_arrays(total, n)
+    quotient: Floats = np.divide(total, n, out=np.full(n.shape, np.nan), where=n > 1e-12)
+    return quotient
+
+
+def sum_by_item(values: Floats, items: Ints) -> tuple[Ints, Floats]:
+    """The rows of each item added up: (item codes present, sums of shape (G, k))."""
+    present, code = _unique_items(items)
+    columns = values.T if values.ndim == 2 else values[None, :]
+    sums = [np.bincount(code, column, minlength=len(present)) for column in columns]
+    return present, np.stack(sums, axis=1) if sums else np.zeros((len(present), 0))
+
+
+def _unique_items(items: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
+    """The items there are, and which of them each row is of."""
+    if np.issubdtype(items.dtype, np.integer):
+        return unique_codes(items)
+    return np.unique(items, return_inverse=True)
+
+
+# -- proportions ---------------------------------------------------------------------------------
+
+
+def wilson_bounds(successes: ArrayLike, n: ArrayLike, z: ArrayLike = Z95) -> tuple[Floats, Floats]:
+    """Plain Wilson bounds; `n` may be fractional (an effective n) and must be positive."""
+    n, z = np.asarray(n, np.float64), np.asarray(z, np.float64)
+    p = np.asarray(successes, np.float64) / n
+    centre = (p + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * np.sqrt(np.maximum(p * (1 - p) / n + z * z / (4 * n * n), 0))
+    low, high = np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1)
+    return np.where(p <= 0, 0.0, low), np.where(p >= 1, 1.0, high)
+
+
+def clopper_pearson_bounds(successes: int, n: int, level: float = 0.95) -> tuple[float, float]:
+    """The exact binomial interval; for comparison with others, it knows nothing of items."""
+    tail = (1 - level) / 2
+    low = stats.beta.ppf(tail, successes, n - successes + 1) if successes else 0.0
+    high = stats.beta.ppf(1 - tail, successes + 1, n - successes) if successes < n else 1.0
+    return float(low), float(high)
+
+
+def proportion(
+    successes: ArrayLike, items: ArrayLike, unit: str = "share", note: str = ""
+) -> Estimate:
+    """Mean of 0/1 outcomes (ties may be ½), Wilson at the effective n of their items.
+
+    With one verdict per item this is plain Wilson; `effective_n` says what several do to it. A
+    share of 0 or 1 counts its items, not its verdicts; one item has no interval.
+    """
+    y = np.asarray(successes, np.float64)
+    if len(y) == 0:
+        return unknown_estimate(note or "no verdicts", unit)
+    present, code = _unique_items(np.asarray(items))
+    total = np.asarray(np.bincount(code, y), np.float64)
+    n = np.bincount(code).astype(np.float64)
+    return proportions(total, n, np.zeros(len(present), np.int64), 1, unit, note)[0]
+
+
+def effective_sample_size(
+    successes: Floats, counts: Floats, group: Ints, groups: int
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """(p, n, G, effective n) of each group from its items' sums; p is nan where n is 0.
+
+    n_eff = n/deff·(1.96/t)², as STATISTICS.md 0 has it, with what few items need:
+    - deff is the variance by items over that of independent verdicts. Each item's residual is from
+      the share of the *others* (delete-one, which is G/(G−1) where all items are equally large),
+      and p(1−p) is too small by the variance of p itself: deff = a/(1 + a/n). At least LEAST_DEFF.
+    - t has n²/Σn_i² − 1 degrees of freedom (G − 1 where all are equally large), times m/(m−1): of m
+      0/1 verdicts an item holds, one's variance follows from p. With m = 1 it is the normal's, and
+      nothing is estimated but p. Items with fractional totals (ties, means) count as estimated.
+    - p 0 or 1: deff = n/G.
+    """
+    filled = counts > 0
+    successes, counts, group = successes[filled], counts[filled], group[filled]
+
+    def added(values: Floats) -> Floats:
+        return np.asarray(np.bincount(group, values, minlength=groups), np.float64)
+
+    n, items = added(counts), added(np.ones_like(counts))
+    p = safe_divide(added(successes), n)
+    others = np.maximum(1 - counts / n[group], 1e-12)
+    spread = added(((successes - p[group] * counts) / others) ** 2)
+    ratio = safe_divide(spread * safe_divide(items - 1, items), np.nan_to_num(n * p * (1 - p)))
+    deff = np.maximum(ratio / (1 + ratio / np.maximum(n, 1)), MIN_DESIGN_EFFECT)
+    per_item = np.maximum(np.nan_to_num(safe_divide(n, items), nan=1.0), 1.0)
+    deff = np.where(np.isnan(ratio), per_item, deff)
+    fractional = np.where(np.abs(successes - np.rint(successes)) < 1e-9, 0.0, 1.0)
+    whole = 1 - safe_divide(added(fractional), items)
+    even = np.nan_to_num(safe_divide(n * n, added(counts**2)), nan=1.0)
+    degrees = (even - 1) / np.maximum(1 - np.nan_to_num(whole) / per_item, 1e-6)
+    t = stdtrit(np.clip(degrees, 1, 1e6), 0.975)
+    return p, n, items, n / deff * (Z95 / t) ** 2
+
+
+def proportions(
+    successes: Floats,
+    counts: Floats,
+    group: Ints,
+    groups: int,
+    unit: str = "share",
+    note: str = "",
+) -> list[Estimate]:
+    """`proportion` of many groups at once, from sums per (group, item): one row each."""
+    p, n, items, effective = effective_sample_size(successes, counts, group, groups)
+    low, high = wilson_bounds(np.nan_to_num(p) * effective, np.maximum(effective, 1e-12))
+    return [
+        _share_estimate(
+            float(p[g]), float(low[g]), float(high[g]), int(n[g]), int(items[g]), unit, note
+        )
+        for g in range(groups)
+    ]
+
+
+def _share_estimate(
+    p: float, low: float, high: float, n: int, items: int, unit: str, note: str
+) -> Estimate:
+    if n == 0:
+        return unknown_estimate(note or "no verdicts", unit)
+    if items < 2:
+        return Estimate(
+            p, None, None, n, items, unit, 0.95, WILSON_METHOD, join_notes(note, ONE_ITEM_NOTE)
+        )
+    note = join_notes(note, FEW_ITEMS_NOTE if items < FEW_ITEMS_BELOW else "")
+    return Estimate(p, min(low, p), max(high, p), n, items, unit, 0.95, WILSON_METHOD, note)
+
+
+def has_few_items(estimate: Estimate) -> bool:
+    """Whether an interval rests on too few items to keep its level: a page hatches the cell."""
+    return 0 < estimate.items < FEW_ITEMS_BELOW
+
+
+def join_notes(*notes: str) -> str:
+    """Several reasons as one line, the empty ones left out."""
+    return "; ".join(note for note in notes if note)
+
+
+# -- means and differences -----------------------------------------------------------------------
+
+
+def mean_estimate(
+    values: ArrayLike,
+    items: ArrayLike,
+    unit: str = "score",
+    bounds: tuple[float, float] = (-math.inf, math.inf),
+    note: str = "",
+) -> Estimate:
+    """Mean over rows with the cluster-robust t interval of its items, clipped to `bounds`."""
+    y, codes = np.asarray(values, np.float64), np.asarray(items)
+    if len(y) == 0:
+        return unknown_estimate(note or "no values", unit)
+    centre = float(y.mean())
+    _, residuals = sum_by_item(y - centre, codes)
+    groups = len(residuals)
+    if groups < 2:
+        note = join_notes(note, ONE_ITEM_NOTE)
+        return Estimate(centre, None, None, len(y), 1, unit, 0.95, CLUSTER_T_METHOD, note)
+    error = math.sqrt(groups / (groups - 1) * float((residuals**2).sum())) / len(y)
+    half = float(student_t_quantile(groups)) * error
+    low, high = max(centre - half, bounds[0]), min(centre + half, bounds[1])
+    return Estimate(centre, low, high, len(y), groups, unit, 0.95, CLUSTER_T_METHOD, note)
+
+
+def paired_difference(
+    first: ArrayLike, second: ArrayLike, items: ArrayLike, unit: str = "share"
+) -> Estimate:
+    """Mean of first − second over matched rows, item-cluster t."""
+    gap = np.asarray(first, np.float64) - np.asarray(second, np.float64)
+    return mean_estimate(gap, items, unit, note="" if len(gap) else "nothing in common")
+
+
+def jackknife_estimate(
+    sums: Floats,
+    statistic: Statistic,
+    n: int,
+    unit: str = "share",
+    bounds: tuple[float, float] = (-math.inf, math.inf),
+    note: str = "",
+) -> Estimate:
+    """A statistic of item totals with its delete-one-item t interval; `sums` is (G, k)."""
+    groups = len(sums)
+    total = sums.sum(axis=0) if groups else np.zeros(sums.shape[-1])
+    value = float(statistic(total)) if groups else math.nan
+    if not math.isfinite(value):
+        return unknown_estimate(note or "no verdicts", unit)
+    error = jackknife_error(sums, statistic)
+    if not math.isfinite(error):
+        reason = ONE_ITEM_NOTE if groups < 2 else "one item decides: no interval"
+        return Estimate(
+            value, None, None, n, groups, unit, 0.95, JACKKNIFE_METHOD, join_notes(note, reason)
+        )
+    half = float(student_t_quantile(groups)) * error
+    low, high = min(max(value - half, bounds[0]), value), max(min(value + half, bounds[1]), value)
+    return Estimate(value, low, high, n, groups, unit, 0.95, JACKKNIFE_METHOD, note)
+
+
+def jackknife_error(sums: Floats, statistic: Statistic) -> float:
+    """Standard error from leaving out one item at a time; nan where that cannot be said."""
+    groups = len(sums)
+    if groups < 2:
+        return math.nan
+    moved = leave_one_out_deviations(sums, statistic)
+    return math.sqrt((groups - 1) / groups * float((moved**2).sum()))
+
+
+def leave_one_out_deviations(sums: Floats, statistic: Statistic) -> Floats:
+    """How the statistic moves as each item is left out, about its mean; nan where one decides."""
+    left = statistic(sums.sum(axis=0) - sums)
+    return left - left.mean() if np.isfinite(left).all() else np.full(len(sums), np.nan)
+
+
+# -- resampling ----------------------------------------------------------------------------------
+
+
+def draw_item_weights(items: int, rounds: int, rng: np.random.Generator) -> Floats:
+    """How often each item is drawn in each round of the bootstrap: (rounds, items)."""
+    return rng.multinomial(items, np.full(items, 1 / items), size=rounds).astype(np.float64)
+
+
+def bootstrap_statistic(
+    sums: Floats, statistic: Statistic, rng: np.random.Generator, rounds: int = 1000
+) -> Floats:
+    """The statistic in each round of the item bootstrap; nan where a round says nothing."""
+    return statistic(draw_item_weights(len(sums), rounds, rng) @ sums)
+
+
+def max_t_quantile(deviations: Floats, rng: np.random.Generator, rounds: int = 1000) -> float:
+    """The 95 % quantile of the largest |z| of a family, whose members share their items.
+
+    `deviations` is (items, family): how each member moves when an item is left out. The item
+    bootstrap with normal multipliers: every round weighs all items anew, so that what members share
+    stays shared. With few items their correlations look stronger than they are: 1/G of independence
+    is mixed in. Members that never vary do not enter.
+    """
+    size = np.sqrt((deviations**2).sum(axis=0))
+    varied = deviations[:, size > 1e-12] / size[size > 1e-12]
+    items, members = varied.shape
+    if members < 2:
+        return Z95
+    own = 1 / max(items, 2)
+    drawn = math.sqrt(1 - own) * (rng.normal(size=(rounds, items)) @ varied)
+    drawn += math.sqrt(own) * rng.normal(size=(rounds, members))
+    return max(float(np.quantile(np.abs(drawn).max(axis=1), 0.95)), Z95)
+
+
+def t_quantile_from_normal(z: float, items: ArrayLike) -> Floats:
+    """The quantile of Student's t for so many items that is as rare as z is in a normal."""
+    degrees = np.maximum(np.asarray(items, np.float64) - 1, 1)
+    return np.asarray(stats.t.isf(stats.norm.sf(z), degrees), np.float64)

@@ -1,0 +1,234 @@
+"""Item totals of several measures, counted once, then cut and pooled at will.
+
+A measure is a statistic of item totals, so a reader who filters by judge or category needs none of
+the rows again: the totals of the cells that are left say it all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation import row_selection
+from metrics.estimation.integer_codes import unique_codes
+from metrics.estimation.intervals import Floats, Ints, Statistic, join_notes, unknown_estimate
+from metrics.estimation.measures import (
+    ONE_ORDER_NOTE,
+    CellKey,
+    GroupedFrame,
+    Mask,
+    Measure,
+    note_missing_order,
+    sum_by_cell_item,
+)
+from studies.domain import Estimate
+
+_ORDER_COLUMNS: Final = ("status", "noise", "pick", "orders")
+"""The columns that say in which orders a cell was asked."""
+BLOCK_ROWS: Final = 500_000
+"""Rows counted at once. Totals are by item, so a larger frame is counted some items at a time: the
+tables that measures count in would take ten times its memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class _MeasureTotals:
+    """One measure's sums of every (cell, item), sorted by cell."""
+
+    measure: Measure
+    cell: Ints
+    item: Ints
+    sums: Floats
+    statistic: Statistic
+
+
+class MeasureCube:
+    """The totals of a frame by some of its columns.
+
+    The same numbers as `Measure.each` on the filtered frame: a filter that keeps whole cells
+    changes nothing inside them. Pooled over cells it is the measure of all their rows, except that
+    "only one order was asked" is decided cell by cell.
+    """
+
+    def __init__(self, frame: pd.DataFrame, by: Sequence[str], measures: Iterable[Measure]) -> None:
+        evidence = GroupedFrame(frame, by)
+        flags = (
+            GroupedFrame(frame[[*dict.fromkeys((*by, *_ORDER_COLUMNS))]], by)
+            if exceeds_block(frame)
+            else evidence
+        )
+        self.by = tuple(by)
+        self.cells: list[CellKey] = evidence.cells if len(frame) else []
+        self._single: Mask = flags.one_order_cells
+        self._orderless: Mask = flags.unknown_order_cells
+        self._estimate_cache: dict[tuple[str, tuple[str, ...]], dict[CellKey, Estimate]] = {}
+        counted = list(measures)
+        if flags is evidence:
+            self._totals = {measure.name: _count_totals(measure, evidence) for measure in counted}
+        else:
+            del flags.picks  # counted: the cells' flags are known
+            self._totals = _count_in_blocks(counted, evidence, flags)
+
+    def by_cell(
+        self, name: str, by: Sequence[str] = (), where: Mapping[str, str] | None = None
+    ) -> dict[CellKey, Estimate]:
+        """One measure of every combination of `by` among the cells that `where` leaves."""
+        columns = tuple(dict.fromkeys((*by, *(where or {}))))
+        wanted = [(columns.index(column), value) for column, value in (where or {}).items()]
+        found = {
+            group[: len(by)]: one
+            for group, one in self._estimates_by(name, columns).items()
+            if all(group[place] == value for place, value in wanted)
+        }
+        return found if found or by else {(): self._empty_estimate(name)}
+
+    def _estimates_by(self, name: str, by: tuple[str, ...]) -> dict[CellKey, Estimate]:
+        """One measure of every combination of `by`, kept: what a filter leaves of a combination is
+        all of it or nothing, so the next filter only picks."""
+        key = (name, by)
+        if key not in self._estimate_cache:
+            self._estimate_cache[key] = self._compute_estimates(name, by)
+        return self._estimate_cache[key]
+
+    def _empty_estimate(self, name: str) -> Estimate:
+        """What a measure says where a filter leaves no cell."""
+        measure = self._totals[name].measure
+        return unknown_estimate(measure.empty, measure.unit)
+
+    def _compute_estimates(self, name: str, by: Sequence[str]) -> dict[CellKey, Estimate]:
+        code, groups = self._group_cells(by, {})
+        totals = self._totals[name]
+        cell, sums = _pool_items(code[totals.cell], totals.item, totals.sums)
+        measure = totals.measure
+        found = measure.estimates(sums, cell, max(len(groups), 1), totals.statistic)
+        if measure.notes_one_order:
+            single = self._single_groups(code, len(groups))
+            found = [
+                _note_one_order(one) if alone else one
+                for one, alone in zip(found, single, strict=True)
+            ]
+        if measure.needs_order:
+            lacking = self._lacking_order(code, len(groups))
+            found = [note_missing_order(one) if off else one
+                     for one, off in zip(found, lacking, strict=True)]  # fmt: skip
+        return dict(zip(groups, found[: len(groups)], strict=True))
+
+    def of(self, name: str, where: Mapping[str, str] | None = None) -> Estimate:
+        """One measure of all the cells that `where` leaves, pooled."""
+        return self.by_cell(name, (), where)[()]
+
+    def items(self, name: str, where: Mapping[str, str] | None = None) -> int:
+        """How many items have a total of this measure there."""
+        code, _ = self._group_cells((), where or {})
+        totals = self._totals[name]
+        kept = code[totals.cell] >= 0 if len(code) else np.zeros(0, bool)
+        return len(np.unique(totals.item[kept]))
+
+    def _group_cells(
+        self, by: Sequence[str], where: Mapping[str, str]
+    ) -> tuple[Ints, list[CellKey]]:
+        """The group of every cell (−1: left out) and the groups in order of appearance."""
+        places = [self.by.index(name) for name in by]
+        wanted = [(self.by.index(name), value) for name, value in where.items()]
+        groups: dict[CellKey, int] = {} if by else {(): 0}
+        code = np.full(len(self.cells), -1, np.int64)
+        for number, cell in enumerate(self.cells):
+            if all(cell[place] == value for place, value in wanted):
+                code[number] = groups.setdefault(tuple(cell[p] for p in places), len(groups))
+        return code, list(groups)
+
+    def _lacking_order(self, code: Ints, groups: int) -> Mask:
+        """Groups all of whose cells lack the order shown."""
+        inside = code >= 0
+        lacking = np.bincount(code[inside][self._orderless[: len(code)][inside]],
+                              minlength=max(groups, 1))  # fmt: skip
+        whole = np.bincount(code[inside], minlength=max(groups, 1))
+        return np.asarray((lacking > 0) & (lacking == whole), np.bool_)
+
+    def _single_groups(self, code: Ints, groups: int) -> Mask:
+        several = np.zeros(max(groups, 1), bool)
+        inside = code >= 0
+        np.logical_or.at(several, code[inside], ~self._single[: len(code)][inside])
+        return ~several
+
+
+def _count_totals(measure: Measure, evidence: GroupedFrame) -> _MeasureTotals:
+    tally = measure.tally(evidence)
+    return _MeasureTotals(measure, *sum_by_cell_item(tally), tally.statistic)
+
+
+def exceeds_block(frame: pd.DataFrame) -> bool:
+    """More than is counted at once; only of pairs, for among options some measures look at all the
+    items of a cell."""
+    if len(frame) <= BLOCK_ROWS or not isinstance(frame["item"].dtype, pd.CategoricalDtype):
+        return False  # only codes that all parts share can be put together
+    return bool((frame["options"] == 2).all())
+
+
+class _ItemBlock(GroupedFrame):
+    """Some items of a frame, in the cells of the whole: what is decided by cell, all its items
+    decide."""
+
+    def __init__(self, whole: GroupedFrame, rows: Mask, flags: GroupedFrame) -> None:
+        self.cells, self.count = whole.cells, whole.count
+        self.frame = row_selection.select_rows(whole.frame, rows)
+        self.__dict__ |= {"single": flags.one_order_cells, "orderless": flags.unknown_order_cells}
+
+
+def _count_in_blocks(
+    measures: list[Measure], whole: GroupedFrame, flags: GroupedFrame
+) -> dict[str, _MeasureTotals]:
+    """The same totals, some items at a time."""
+    item, items = row_selection.column_codes(whole.frame["item"])
+    blocks = len(item) // BLOCK_ROWS + 1
+    block = (item * blocks // max(items, 1)).astype(np.int16)
+    del item
+    found: dict[str, list[_MeasureTotals]] = {measure.name: [] for measure in measures}
+    for number in range(blocks):
+        part = _ItemBlock(whole, block == number, flags)
+        for totals in _share_indices(_count_totals(measure, part) for measure in measures):
+            found[totals.measure.name].append(totals)
+    names = list(found)
+    joined_up = _share_indices(_merge_blocks(found.pop(name), items) for name in names)
+    return dict(zip(names, joined_up, strict=True))
+
+
+def _share_indices(made: Iterable[_MeasureTotals]) -> Iterator[_MeasureTotals]:
+    """Most measures count the same items of the same cells: they share the list of them."""
+    known: list[_MeasureTotals] = []
+    for one in made:
+        same = [k for k in known if np.array_equal(k.cell, one.cell)]
+        same = [k for k in same if np.array_equal(k.item, one.item)]
+        if same:
+            yield replace(one, cell=same[0].cell, item=same[0].item)
+        else:
+            known.append(one)
+            yield one
+
+
+def _merge_blocks(parts: list[_MeasureTotals], items: int) -> _MeasureTotals:
+    cell, item, sums = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("cell", "item", "sums")
+    )
+    order = np.argsort(cell * items + item, kind="stable")
+    first = parts[0]
+    return _MeasureTotals(first.measure, cell[order], item[order], sums[order], first.statistic)
+
+
+def _pool_items(cell: Ints, item: Ints, sums: Floats) -> tuple[Ints, Floats]:
+    """(cell, sums) with the totals of one item in one cell added up, sorted by cell."""
+    items = int(item.max(initial=0)) + 1
+    present, code = unique_codes(cell * items + item)
+    added = [np.bincount(code, column, minlength=len(present)) for column in sums.T]
+    return present // items, np.stack(added, axis=1) if added else sums[:0]
+
+
+def _note_one_order(estimate: Estimate) -> Estimate:
+    return (
+        replace(estimate, note=join_notes(estimate.note, ONE_ORDER_NOTE))
+        if estimate.n
+        else estimate
+    )

@@ -1,0 +1,271 @@
+"""A measure is a statistic of item totals: that alone gives its interval and contrasts.
+
+Rows are counted once (`Evidence`), added up per item (`Tally`), and every estimate, jackknife and
+bootstrap round is the same statistic of reweighted item totals.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation import row_selection
+from metrics.estimation.integer_codes import unique_codes
+from metrics.estimation.intervals import (
+    CLUSTER_T_METHOD,
+    ONE_ITEM_NOTE,
+    Floats,
+    Ints,
+    Statistic,
+    jackknife_estimate,
+    join_notes,
+    proportions,
+    safe_divide,
+    student_t_quantile,
+    unknown_estimate,
+)
+from studies.domain import Estimate
+
+Mask = row_selection.Mask
+CellKey = tuple[str, ...]
+"""The values of the `by` columns that a number belongs to; () where everything is pooled."""
+
+ONE_ORDER_NOTE = "one order asked: place and content are mixed"
+ORDER_UNKNOWN_NOTE = "off: the records do not say which answer was shown first"
+
+
+class GroupedFrame:
+    """A frame cut into cells, with the tables that measures count in, each made once."""
+
+    def __init__(self, frame: pd.DataFrame, by: Sequence[str] = ()) -> None:
+        cell, count = row_selection.group_codes(frame, by)
+        first = row_selection.first_rows(cell, count)
+        values = [frame[name].iloc[first].astype(str).tolist() for name in by]
+        self.cells: list[CellKey] = list(zip(*values, strict=True)) if by else [()]
+        self.frame = frame.assign(cell=cell)
+        self.count = max(count, 1)
+
+    @cached_property
+    def picks(self) -> pd.DataFrame:
+        """Readable rows that pick a slot or a tie."""
+        return row_selection.select_picks(self.frame)
+
+    @cached_property
+    def in_complete_set(self) -> Mask:
+        """Which picks belong to comparisons read in all their orders."""
+        return row_selection.complete_set_mask(self.picks)
+
+    @cached_property
+    def complete_picks(self) -> pd.DataFrame:
+        """Picks of comparisons read in all their orders."""
+        return row_selection.select_rows(self.picks, self.in_complete_set)
+
+    @cached_property
+    def one_order_cells(self) -> Mask:
+        """Cells in which no comparison was planned in more than one order."""
+        several = self._count_picks(self.picks["orders"] > 1)
+        return np.asarray((several == 0) & ~self.unknown_order_cells, np.bool_)
+
+    @cached_property
+    def unknown_order_cells(self) -> Mask:
+        """Cells whose records do not say which answer was shown first."""
+        known = self._count_picks(self.picks["orders"] > 0)
+        return np.asarray(
+            (self._count_picks(self.picks["orders"] == 0) > 0) & (known == 0), np.bool_
+        )
+
+    def _count_picks(self, mask: pd.Series) -> Ints:
+        """How many picks of each cell are so."""
+        cells = self.picks["cell"].to_numpy()[mask.to_numpy(bool)]
+        return np.bincount(cells, minlength=self.count).astype(np.int64)
+
+    @cached_property
+    def balanced_picks(self) -> pd.DataFrame:
+        """Complete order sets; in cells where only one order was asked, all picks. Verdicts whose
+        order is not known say nothing about place."""
+        keep = self.in_complete_set | self.one_order_cells[self.picks["cell"].to_numpy()]
+        return row_selection.select_rows(self.picks, keep & (self.picks["orders"] != 0).to_numpy())
+
+    @cached_property
+    def comparable_picks(self) -> pd.DataFrame:
+        """The same, and verdicts whose order is not known: for what does not ask about place."""
+        keep = self.in_complete_set | self.one_order_cells[self.picks["cell"].to_numpy()]
+        return row_selection.select_rows(self.picks, keep | (self.picks["orders"] == 0).to_numpy())
+
+    @cached_property
+    def order_sets(self) -> pd.DataFrame:
+        """One row per complete order set: how its modal verdicts agree, see `order_sets`."""
+        return build_order_sets(row_selection.modal_verdicts(self.complete_picks))
+
+
+def build_order_sets(rows: pd.DataFrame) -> pd.DataFrame:
+    """Complete sets (one row per order in) with the counts that consistency and flips rest on.
+
+    consistent: the same outcome in every order; hard: two different winners; soft: one winner and a
+    tie. lean: first picks minus second picks, so its sign says where a flip of a pair leans.
+    """
+    comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
+    names = row_selection.contestants(rows) if len(rows) else []
+    winner = row_selection.chosen_contestants(rows, names)
+    lowest, highest = np.full(count, len(names), np.int64), np.full(count, -1, np.int64)
+    decided = winner >= 0
+    np.minimum.at(lowest, comparison[decided], winner[decided])
+    np.maximum.at(highest, comparison[decided], winner[decided])
+    tied = np.bincount(comparison[~decided], minlength=count)
+    hard = (lowest < highest) & (highest >= 0)
+    soft = ~hard & (tied > 0) & (highest >= 0)
+    counts = _count_slots(rows, comparison, count)
+    first = row_selection.first_rows(comparison, count)
+    table = rows.iloc[first].assign(consistent=~hard & ~soft, hard=hard, soft=soft, tied=tied)
+    table["lean"] = counts[:, 0] - counts[:, 1]
+    table[[f"slot_{slot}" for slot in range(counts.shape[1])]] = counts
+    return table
+
+
+def _count_slots(rows: pd.DataFrame, group: Ints, groups: int) -> Ints:
+    """How often each slot was picked in each group; at least two slots wide."""
+    counts = row_selection.count_picks(rows, group, groups)[:, 1:]
+    return np.pad(counts, ((0, 0), (0, max(2 - counts.shape[1], 0))))
+
+
+@dataclass(frozen=True)
+class MeasureTally:
+    """What is counted: one row per unit (with its keys), k numbers each, and what they amount to.
+
+    The last column is the number of units; a share or mean is the first over the last.
+    """
+
+    rows: pd.DataFrame
+    sums: Floats
+    statistic: Statistic = field(default=lambda totals: first_over_last(totals))
+
+
+def jackknife_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:
+    """The interval of a measure that is neither a share nor a mean."""
+    n = round(float(sums[:, -1].sum()))
+    return jackknife_estimate(sums, statistic, n, measure.unit, measure.bounds)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A named statistic of item totals. `kind` decides the interval: a share gets Wilson at the
+    effective n, a mean the cluster t, anything else what `interval` says."""
+
+    name: str
+    unit: str
+    tally: Callable[[GroupedFrame], MeasureTally]
+    kind: Literal["share", "mean", "other"] = "share"
+    bounds: tuple[float, float] = (-math.inf, math.inf)
+    empty: str = "no verdicts"
+    notes_one_order: bool = False
+    needs_order: bool = False
+    """Whether it asks about place: then records without the order shown have nothing to say."""
+    interval: Callable[[Floats, Statistic, Measure], Estimate] = jackknife_interval
+    batch_interval: Callable[[Floats, Ints, int, Measure], list[Estimate] | None] | None = None
+    """The same of all cells at once, where the totals allow it; None where they do not."""
+
+    def of(self, frame: pd.DataFrame) -> Estimate:
+        """The measure of a whole frame."""
+        return self.by_cell(GroupedFrame(frame))[()]
+
+    def by_cell(self, evidence: GroupedFrame) -> dict[CellKey, Estimate]:
+        """The measure of every cell."""
+        tally = self.tally(evidence)
+        cell, _, sums = sum_by_cell_item(tally)
+        estimates = self.estimates(sums, cell, evidence.count, tally.statistic)
+        if self.notes_one_order:
+            estimates = [
+                replace(one, note=join_notes(one.note, ONE_ORDER_NOTE)) if single and one.n else one
+                for one, single in zip(estimates, evidence.one_order_cells, strict=True)
+            ]
+        if self.needs_order:
+            estimates = [
+                note_missing_order(one) if orderless else one
+                for one, orderless in zip(estimates, evidence.unknown_order_cells, strict=True)
+            ]
+        # A frame without rows has no cells, yet one (empty) estimate is always made.
+        return dict(zip(evidence.cells, estimates[: len(evidence.cells)], strict=True))
+
+    def estimates(
+        self, sums: Floats, cell: Ints, count: int, statistic: Statistic
+    ) -> list[Estimate]:
+        """The measure of `count` cells from their item totals, which are sorted by cell."""
+        if self.kind == "share":
+            shares = proportions(sums[:, 0], sums[:, -1], cell, count, self.unit)
+            return [one if one.n else unknown_estimate(self.empty, self.unit) for one in shares]
+        if self.kind == "mean":
+            return _mean_estimates(sums, cell, count, self)
+        if (
+            self.batch_interval
+            and (found := self.batch_interval(sums, cell, count, self)) is not None
+        ):
+            return found
+        edges = np.searchsorted(cell, np.arange(count + 1))
+        return [self._interval(sums[start:end], statistic) for start, end in pairwise(edges)]
+
+    def _interval(self, sums: Floats, statistic: Statistic) -> Estimate:
+        sums = sums[sums[:, -1] > 0]
+        return (
+            self.interval(sums, statistic, self)
+            if len(sums)
+            else unknown_estimate(self.empty, self.unit)
+        )
+
+
+def note_missing_order(estimate: Estimate) -> Estimate:
+    """Why there is no number, where it is the records that lack the order."""
+    return estimate if estimate.n else replace(estimate, note=ORDER_UNKNOWN_NOTE)
+
+
+def first_over_last(totals: Floats) -> Floats:
+    """First column over last; nan where there is nothing to divide by."""
+    return safe_divide(totals[..., 0], totals[..., -1])
+
+
+def sum_by_cell_item(tally: MeasureTally) -> tuple[Ints, Ints, Floats]:
+    """(cell, item, sums) of every (cell, item) that has rows, sorted by cell."""
+    item, items = row_selection.column_codes(tally.rows["item"])
+    key = tally.rows["cell"].to_numpy().astype(np.int64) * items + item
+    present, code = unique_codes(key)
+    sums = [np.bincount(code, column, minlength=len(present)) for column in tally.sums.T]
+    return present // max(items, 1), present % max(items, 1), np.stack(sums, axis=1)
+
+
+def build_tally(rows: pd.DataFrame, *columns: object) -> MeasureTally:
+    """A tally from one array (or number) per column."""
+    full = [np.broadcast_to(np.asarray(column, np.float64), len(rows)) for column in columns]
+    return MeasureTally(rows, np.stack(full, axis=1))
+
+
+def _mean_estimates(sums: Floats, cell: Ints, count: int, measure: Measure) -> list[Estimate]:
+    filled = sums[:, -1] > 0
+    sums, cell = sums[filled], cell[filled]
+    n = np.bincount(cell, sums[:, -1], minlength=count)
+    items = np.bincount(cell, minlength=count)
+    total = np.bincount(cell, sums[:, 0], minlength=count)
+    centre = np.nan_to_num(safe_divide(total, n))
+    spread = np.bincount(cell, (sums[:, 0] - centre[cell] * sums[:, -1]) ** 2, minlength=count)
+    error = np.sqrt(np.nan_to_num(safe_divide(items, items - 1)) * spread) / np.maximum(n, 1)
+    half = np.where(items > 1, student_t_quantile(items), 0) * error
+    return [
+        _mean_estimate(float(centre[g]), float(half[g]), int(n[g]), int(items[g]), measure)
+        for g in range(count)
+    ]
+
+
+def _mean_estimate(centre: float, half: float, n: int, items: int, measure: Measure) -> Estimate:
+    if n == 0:
+        return unknown_estimate(measure.empty, measure.unit)
+    if items < 2:
+        return Estimate(
+            centre, None, None, n, items, measure.unit, 0.95, CLUSTER_T_METHOD, ONE_ITEM_NOTE
+        )
+    low, high = max(centre - half, measure.bounds[0]), min(centre + half, measure.bounds[1])
+    return Estimate(centre, low, high, n, items, measure.unit, 0.95, CLUSTER_T_METHOD)

@@ -1,0 +1,177 @@
+"""How many verdicts it takes, where to ask next, and when one may look."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+from scipy.special import betaln
+
+from metrics.estimation.intervals import Floats, student_t_quantile, sum_by_item
+from studies.domain import Estimate
+
+ELO_PER_LOGIT: Final = 400 / math.log(10)
+E_VALUE_THRESHOLD: Final = 20
+"""An e-value of 20 is a 5 % error however often one looks."""
+
+
+def _normal_quantile(probability: float) -> float:
+    return float(stats.norm.ppf(probability))
+
+
+def expected_win_share(elo_gap: float) -> float:
+    """The win probability that an Elo gap means."""
+    return 1 / (1 + 10 ** (-elo_gap / 400))
+
+
+def design_effect(per_item: float, correlation: float) -> float:
+    """How many verdicts count as one when an item holds `per_item` that correlate so: 1 + (m−1)ρ.
+
+    Both orders of all pairs by all judges are verdicts of one item. A negative ρ (orders that
+    cancel) goes below 1.
+    """
+    return max(1 + (per_item - 1) * correlation, 0.0)
+
+
+def item_correlation(successes: ArrayLike, items: ArrayLike) -> float | None:
+    """ρ of the verdicts so far, (deff − 1)/(m − 1), for planning the next ones.
+
+    m is the mean number per item. None where no item holds two, or where all verdicts are the same.
+    """
+    y, codes = np.asarray(successes, np.float64), np.asarray(items)
+    if len(y) == 0:
+        return None
+    _, sums = sum_by_item(np.stack([y, np.ones_like(y)], axis=1), codes)
+    groups, n, p = len(sums), len(y), float(y.mean())
+    if groups < 2 or n == groups or p * (1 - p) <= 0:
+        return None
+    spread = float(((sums[:, 0] - p * sums[:, 1]) ** 2).sum())
+    deff = groups / (groups - 1) * spread / (n * p * (1 - p))
+    return (deff - 1) / (n / groups - 1)
+
+
+def battles_needed(
+    share: float,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    deff: float = 1.0,
+    tie_rate: float = 0.0,
+) -> int | None:
+    """Battles to tell a true decisive win share from ½; None at exactly ½, which never shows.
+
+    n = ((z_{α/2}/2 + z_β·√(pq))/(p − ½))² decisive ones, times the design effect, over the share
+    that is decisive.
+    """
+    if share == 0.5 or tie_rate >= 1:
+        return None
+    half = _normal_quantile(1 - alpha / 2) / 2 + _normal_quantile(power) * math.sqrt(
+        share * (1 - share)
+    )
+    return _round_up((half / (share - 0.5)) ** 2 * deff / (1 - tie_rate))
+
+
+def battles_for_half_width(
+    elo: float, deff: float = 1.0, tie_rate: float = 0.0, level: float = 0.95
+) -> int | None:
+    """Battles for a two-contestant gap known to ± `elo`, near p = ½: SE = 2/√n logits."""
+    if elo <= 0 or tie_rate >= 1:
+        return None
+    logits = elo / ELO_PER_LOGIT
+    return _round_up(4 * (_normal_quantile((1 + level) / 2) / logits) ** 2 * deff / (1 - tie_rate))
+
+
+def pairs_needed(
+    discordance: float,
+    primacy_share: float,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    deff: float = 1.0,
+) -> int | None:
+    """Pairs in both orders needed to see a lean, given how many flip and where flips go.
+
+    Connor (1987): n = (z_{α/2}·√ψ + z_β·√(ψ − δ²))²/δ², ψ the share that flips, δ = ψ·(2p − 1);
+    times the design effect where an item holds several pairs.
+    """
+    lean = discordance * (2 * primacy_share - 1)
+    if lean == 0:
+        return None
+    half = _normal_quantile(1 - alpha / 2) * math.sqrt(discordance)
+    half += _normal_quantile(power) * math.sqrt(discordance - lean * lean)
+    return _round_up((half / lean) ** 2 * deff)
+
+
+def _round_up(n: float) -> int:
+    return math.ceil(n - 1e-9)
+
+
+def half_width_after(
+    estimate: Estimate, more: int, correlation: float | None = None
+) -> float | None:
+    """The half-width an estimate would have after `more` verdicts like those it rests on.
+
+    By default they bring new items as those so far did: √(n/(n + more)), and Student's t of as many
+    items. With a `correlation` they are asked on the *same* items, where the variance goes with
+    (1 + (m−1)ρ)/n and cannot fall below ρ per item: more of the same teaches less and less.
+    """
+    if estimate.low is None or estimate.high is None or estimate.n == 0:
+        return None
+    half, after = (estimate.high - estimate.low) / 2, estimate.n + more
+    fewer = estimate.n / after
+    if correlation is not None and estimate.items:
+        now, then = (design_effect(n / estimate.items, correlation) for n in (estimate.n, after))
+        return half * math.sqrt(fewer * then / now) if now > 0 else half * math.sqrt(fewer)
+    shrink = 1.0
+    if estimate.items > 1:
+        shrink = float(
+            student_t_quantile(round(estimate.items / fewer)) / student_t_quantile(estimate.items)
+        )
+    return half * math.sqrt(fewer) * shrink
+
+
+def sampling_weights(counts: ArrayLike, shares: ArrayLike) -> Floats:
+    """Where the next battle teaches most (Chatbot Arena): P(pair) ∝ √(V/n) − √(V/(n+1)).
+
+    V = p(1 − p). A pair never asked comes first: such pairs share everything. Unequal sampling
+    makes raw win rates depend on opponents; Bradley–Terry handles it.
+    """
+    n, p = np.asarray(counts, np.float64), np.asarray(shares, np.float64)
+    fresh = n <= 0
+    if fresh.any():
+        return np.where(fresh, 1 / fresh.sum(), 0.0)
+    v = p * (1 - p)
+    gain: Floats = np.sqrt(v / n) - np.sqrt(v / (n + 1))
+    return gain / gain.sum() if gain.sum() > 0 else np.full(len(n), 1 / max(len(n), 1))
+
+
+def e_value(wins: int, n: int) -> float:
+    """Evidence against a fair coin that one may look at after every battle (Krichevsky–Trofimov):
+    B(w + ½, n − w + ½)/B(½, ½)·2ⁿ. Stop at 20. One vote per item, both orders merged."""
+    log = betaln(wins + 0.5, n - wins + 0.5) - betaln(0.5, 0.5) + n * math.log(2)
+    return math.exp(min(float(log), 700.0))
+
+
+MAX_BATTLES: Final = 10_000_000
+"""Beyond this nobody asks: the two are as good as equal."""
+
+
+def battles_to_separate(gap: Estimate, power: float = 0.8) -> int | None:
+    """More verdicts like those so far until the interval of a gap leaves out zero.
+
+    The interval of the difference shrinks with 1/√n, items, indirect comparisons and ties as they
+    are: n' = n·(h·(1 + z_β/z)/gap)², h the half-width now. With `power` the chance that it does.
+    0: told apart already. None: no interval, no gap at all, or more than anybody asks.
+    """
+    if (gap.low is not None and gap.low > 0) or (gap.high is not None and gap.high < 0):
+        return 0
+    if gap.value is None or gap.low is None or gap.high is None or gap.n == 0:
+        return None
+    half = (gap.high - gap.low) / 2
+    z, z_beta = float(stats.norm.ppf((1 + gap.level) / 2)), float(stats.norm.ppf(power))
+    if abs(gap.value) * math.sqrt(MAX_BATTLES) < half:
+        return None
+    needed = gap.n * (half * (1 + z_beta / z) / abs(gap.value)) ** 2
+    more = math.ceil(needed - gap.n)
+    return more if more <= MAX_BATTLES else None

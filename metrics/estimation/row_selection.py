@@ -1,0 +1,268 @@
+"""Which rows count: one place for each rule that decides what is evidence for what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from metrics.estimation.integer_codes import (
+    Codes,
+    codes_by_appearance,
+    combined_codes,
+    unique_codes,
+)
+from studies.domain import HUMAN_PREFIX, USABLE_STATUSES
+from studies.frames.frame import NO_PICK, SEP, SUSPECT_COLUMN, TIE
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+OutcomeKind = Literal["verdict", "probability"]
+"""What a verdict is worth: won, lost or tied; or how probable it made each (label probabilities).
+Fractions are not trials: their spread is only ever estimated by items."""
+
+COMPARISON_KEY: Final = ("item", "comparison", "judge", "prompt")
+"""One comparison: some answers to one item, by one judge with one prompt."""
+
+ORDER_KEY: Final = (*COMPARISON_KEY, "shown")
+"""One order of one comparison; its rows are repeats of each other."""
+
+NO_SLOT: Final = -2
+"""A slot that does not exist, in `slots` and `chosen`."""
+
+
+def select_rows(frame: pd.DataFrame, mask: Mask | pd.Series) -> pd.DataFrame:
+    """The rows where the mask holds, by place. All of them are not copied: of five million rows
+    that would be half a gigabyte, at every step of the way."""
+    held = np.asarray(mask, np.bool_)
+    return frame.copy(deep=False) if held.all() else frame.loc[held]
+
+
+def evidence_mask(frame: pd.DataFrame) -> Mask:
+    """Rows whose status says something about the judge, noise repeats included."""
+    return np.asarray(frame["status"].isin(list(USABLE_STATUSES)), np.bool_)
+
+
+def select_readable(frame: pd.DataFrame) -> pd.DataFrame:
+    """Evidence rows without noise-floor repeats, which enter the noise floor only."""
+    return select_rows(frame, evidence_mask(frame) & ~frame["noise"].to_numpy())
+
+
+def select_picks(frame: pd.DataFrame) -> pd.DataFrame:
+    """Readable rows that compare: a slot or a tie, not only scores."""
+    rows = select_readable(frame)
+    return select_rows(rows, rows["pick"] != NO_PICK)
+
+
+def select_pairs(frame: pd.DataFrame) -> pd.DataFrame:
+    """Rows that show two answers."""
+    return select_rows(frame, frame["options"] == 2)
+
+
+def select_known_order(frame: pd.DataFrame) -> pd.DataFrame:
+    """Rows whose order is known: somebody's file may hold verdicts without it."""
+    if "orders" not in frame:  # battles are in the order of their columns
+        return frame
+    known = (frame["orders"] != 0).to_numpy()
+    return frame if known.all() else select_rows(frame, known)
+
+
+def people_mask(frame: pd.DataFrame) -> Mask:
+    """Rows judged by a person."""
+    judge = frame["judge"].astype("category")
+    human = np.array([str(name).startswith(HUMAN_PREFIX) for name in judge.cat.categories], bool)
+    codes = judge.cat.codes.to_numpy()
+    return human[codes] if len(human) else np.zeros(len(frame), bool)
+
+
+def suspect_mask(frame: pd.DataFrame) -> Mask:
+    """Rows whose judge was shown an injection suspect; most studies have no such column."""
+    return (
+        np.asarray(frame[SUSPECT_COLUMN], np.bool_)
+        if SUSPECT_COLUMN in frame
+        else np.zeros(len(frame), bool)
+    )
+
+
+def keep_first_votes(frame: pd.DataFrame) -> pd.DataFrame:
+    """The first vote of each person on each case: who was asked again is not two people."""
+    human = people_mask(frame)
+    if not human.any():
+        return frame
+    votes = select_rows(frame, human)
+    group, groups = group_codes(votes, (*COMPARISON_KEY[:2], "judge"))
+    if groups == len(votes):
+        return frame
+    kept = ~human
+    kept[np.flatnonzero(human)[first_rows(group, groups)]] = True
+    return select_rows(frame, kept)
+
+
+def targeted_vote_mask(frame: pd.DataFrame) -> Mask:
+    """Votes on cases that were picked because judges flip or disagree there: they find faults, but
+    no share of them is a share of all cases."""
+    if "chosen" not in frame:
+        return np.zeros(len(frame), bool)
+    return people_mask(frame) & frame["chosen"].isin(["flipped", "split"]).to_numpy()
+
+
+def select_judges(frame: pd.DataFrame, judges: Sequence[str] | None = None) -> pd.DataFrame:
+    """The verdicts of these judges. None: of all that are no people, or the people if alone."""
+    if judges is not None:
+        return select_rows(frame, frame["judge"].astype(str).isin(list(judges)))
+    human = people_mask(frame)
+    return frame if human.all() else select_rows(frame, ~human)
+
+
+def add_item_column(
+    frame: pd.DataFrame, column: str, of_item: Mapping[str, str], rest: str = ""
+) -> pd.DataFrame:
+    """The frame with one more column to split by (task, single or multi image), known by item."""
+    item = frame["item"].astype("category")
+    names = [str(of_item.get(str(name), rest)) for name in item.cat.categories]
+    known = sorted(set(names))
+    place = {name: code for code, name in enumerate(known)}
+    table = np.array([place[name] for name in names], np.int64)
+    codes = table[item.cat.codes.to_numpy()] if len(table) else np.zeros(0, np.int64)
+    return frame.assign(**{column: pd.Categorical.from_codes(codes, pd.Index(known, dtype="str"))})
+
+
+def probability_points(frame: pd.DataFrame) -> Floats:
+    """What each slot takes from a verdict by its label probabilities, ties shared out evenly.
+
+    (rows, widest N); nan where there are none. They are shares of the labels offered, so what the
+    slots lack to 1 is the tie's.
+    """
+    width = int(frame["options"].max()) if len(frame) else 0
+    columns = [f"p_{slot}" for slot in range(width)]
+    if not columns or not set(columns) <= set(frame.columns):
+        return np.full((len(frame), width), np.nan)
+    shares = frame[columns].to_numpy(np.float64)
+    options = frame["options"].to_numpy()[:, None]
+    here = np.arange(width) < options
+    whole = (np.isfinite(shares) | ~here).all(axis=1, keepdims=True)
+    tied = np.clip(1 - np.where(here & whole, shares, 0.0).sum(axis=1, keepdims=True), 0, 1)
+    return np.where(here & whole, shares + tied / options, np.nan)
+
+
+def column_codes(column: pd.Series) -> tuple[Ints, int]:
+    """Integer codes of a column and how many there can be; a missing value is a code too."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        codes = np.add(column.cat.codes.to_numpy(), 1, dtype=np.int64)
+        return codes, len(column.cat.categories) + 1
+    codes, values = pd.factorize(column, use_na_sentinel=False)
+    return codes.astype(np.int64), len(values)
+
+
+def group_codes(frame: pd.DataFrame, columns: Sequence[str]) -> tuple[Ints, int]:
+    """Dense codes 0…n−1 of the rows' combinations of `columns`, in order of appearance, and n."""
+    key, size = combined_codes((frame[name] for name in columns), len(frame))
+    codes, count = codes_by_appearance(key, size)
+    return codes.astype(np.int64), count
+
+
+def observed_combinations(frame: pd.DataFrame, columns: Sequence[str]) -> list[tuple[str, ...]]:
+    """The combinations of some categorical columns that occur, in the order of their categories."""
+    code, count = group_codes(frame, columns)
+    first = first_rows(code, count)
+    known = [frame[name].cat for name in columns]
+    found = sorted(zip(*(one.codes.to_numpy()[first].tolist() for one in known), strict=True))
+    return [
+        tuple(str(one.categories[place]) for one, place in zip(known, places, strict=True))
+        for places in found
+        if min(places, default=0) >= 0
+    ]
+
+
+def count_items_by(frame: pd.DataFrame, column: str) -> dict[str, int]:
+    """How many items each value of a categorical column has, in the order of its categories."""
+    group, groups = column_codes(frame[column])
+    item, items = column_codes(frame["item"])
+    both, _ = unique_codes(group * items + item)
+    counts = np.bincount(both // max(items, 1), minlength=groups)[1:]
+    names = frame[column].cat.categories
+    return {str(name): int(n) for name, n in zip(names, counts, strict=True) if n}
+
+
+def item_codes(frame: pd.DataFrame) -> Ints:
+    """The resampling unit of each row."""
+    return column_codes(frame["item"])[0]
+
+
+def modal_verdicts(frame: pd.DataFrame) -> pd.DataFrame:
+    """Repeats reduced to one row per order with the modal verdict; no mode is a tie."""
+    group, groups = group_codes(frame, ORDER_KEY)
+    if groups == len(frame):
+        return frame
+    counts = count_picks(frame, group, groups)
+    mode = counts.argmax(axis=1) + TIE
+    mode[(counts == counts.max(axis=1, keepdims=True)).sum(axis=1) > 1] = TIE
+    return frame.iloc[first_rows(group, groups)].assign(pick=mode.astype(np.int8))
+
+
+def count_picks(rows: pd.DataFrame, group: Ints, groups: int) -> Ints:
+    """How often each group says tie (column 0), slot 0, slot 1, …"""
+    width = int(rows["options"].max()) + 1 if len(rows) else 1
+    flat = np.bincount(group * width + rows["pick"].to_numpy() - TIE, minlength=groups * width)
+    return flat.reshape(groups, width).astype(np.int64)
+
+
+def first_rows(group: Ints, groups: int) -> Ints:
+    """Where each group's first row stands; codes are dense."""
+    first = np.zeros(groups, np.int64)
+    first[group[::-1]] = np.arange(len(group))[::-1]
+    return first
+
+
+def complete_set_mask(rows: pd.DataFrame) -> Mask:
+    """Rows of comparisons all of whose planned orders (two or more) were read."""
+    comparison, count = group_codes(rows, COMPARISON_KEY)
+    order, orders = group_codes(rows, ORDER_KEY)
+    read = np.bincount(comparison[first_rows(order, orders)], minlength=count)
+    planned = rows["orders"].to_numpy()
+    return (planned > 1) & (read[comparison] >= planned)
+
+
+def select_complete_sets(frame: pd.DataFrame) -> pd.DataFrame:
+    """Picks of complete order sets: every order that was planned has been read."""
+    rows = select_picks(frame)
+    return select_rows(rows, complete_set_mask(rows))
+
+
+def contestants(frame: pd.DataFrame) -> list[str]:
+    """Everyone shown in these rows, sorted."""
+    used = frame["shown"].astype("category").cat.remove_unused_categories().cat.categories
+    return sorted({name for shown in used for name in str(shown).split(SEP)})
+
+
+def slot_contestants(frame: pd.DataFrame, names: Sequence[str]) -> Ints:
+    """Who stands where: (rows, widest N) indices into `names`, ABSENT where there is no slot."""
+    codes, table = _slot_table(frame, names)
+    return table[codes]
+
+
+def _slot_table(frame: pd.DataFrame, names: Sequence[str]) -> tuple[Codes, Ints]:
+    """(arrangement of each row, who stands where in each arrangement)."""
+    shown = frame["shown"].astype("category")
+    index = {name: code for code, name in enumerate(names)}
+    width = int(frame["options"].max()) if len(frame) else 0
+    table = np.full((len(shown.cat.categories), width), NO_SLOT, np.int64)
+    codes = shown.cat.codes.to_numpy()
+    for code in np.unique(codes):
+        for slot, name in enumerate(str(shown.cat.categories[code]).split(SEP)):
+            table[code, slot] = index[name]
+    return codes, table
+
+
+def chosen_contestants(frame: pd.DataFrame, names: Sequence[str]) -> Ints:
+    """The contestant picked in each row as an index into `names`; TIE stays TIE."""
+    pick = frame["pick"].to_numpy()
+    if len(frame) == 0:
+        return pick.astype(np.int64)
+    codes, table = _slot_table(frame, names)
+    who = table[codes, np.maximum(pick, 0)]
+    return np.where(pick >= 0, who, pick)

@@ -1,0 +1,260 @@
+"""What people voted, person by person, as arrays: what figures and flags of voters rest on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from metrics.agreement.majority_agreement import CASE_KEY
+from metrics.agreement.pairwise_agreement import PeopleVotes, count_votes, extract_case_votes
+from metrics.estimation import row_selection
+from metrics.estimation.intervals import (
+    Floats,
+    Ints,
+    join_notes,
+    proportions,
+    safe_divide,
+    sum_by_item,
+    unknown_estimate,
+)
+from metrics.estimation.measures import GroupedFrame
+from metrics.position.position_measures import CONSISTENCY
+from studies.domain import HUMAN_PREFIX, Estimate
+
+NO_ORDER_NOTE: Final = "the order in which they saw the answers is not known"
+ALL_TIES_NOTE: Final = "no decisive vote"
+NO_OTHERS_NOTE: Final = "nobody else voted on the same answers"
+NOT_REPEATED_NOTE: Final = "nothing was put to them twice, sides swapped"
+MIN_SAME_CASES: Final = 10
+"""So many comparisons with three votes, and a person is held against the others on those alone."""
+
+
+@dataclass(frozen=True, eq=False)
+class PeerAgreement:
+    """Each person and the others, comparison by comparison: sums of shares and how many.
+
+    `pairs` is how many pairs of others say it, each other in one of them: the trials behind `rest`.
+    """
+
+    own: Floats
+    n: Ints
+    rest: Floats
+    m: Ints
+    pairs: Ints
+
+
+class VotesByPerson:
+    """The votes of a frame by person; codes 0…n−1 stand for sorted names."""
+
+    def __init__(self, picked: pd.DataFrame) -> None:
+        rows = row_selection.select_rows(picked, row_selection.people_mask(picked))
+        self.rows = rows
+        judges = rows["judge"].astype(str)
+        self.judges = sorted(set(judges))
+        self.names = [judge.removeprefix(HUMAN_PREFIX) for judge in self.judges]
+        place = {judge: code for code, judge in enumerate(self.judges)}
+        self.who: Ints = np.asarray(judges.map(place), np.int64)
+        self.pick = rows["pick"].to_numpy().astype(np.int64)
+        self.options = rows["options"].to_numpy().astype(np.int64)
+        self.item = row_selection.item_codes(rows)
+        self.case, self.cases = row_selection.group_codes(rows, CASE_KEY)
+
+    def share(self, values: Floats, kept: row_selection.Mask, note: str) -> list[Estimate]:
+        """The mean of some votes for each person, by items; `note` where somebody has none."""
+        return self._share(values[kept], self.who[kept], self.item[kept], note)
+
+    def _share(self, values: Floats, who: Ints, item: Ints, note: str) -> list[Estimate]:
+        many = int(item.max(initial=0)) + 1
+        cell, sums = sum_by_item(
+            np.stack([values, np.ones(len(values))], axis=1), who * many + item
+        )
+        made = proportions(sums[:, 0], sums[:, 1], cell // many, len(self.names))
+        return [one if one.value is not None else unknown_estimate(note, "share") for one in made]
+
+    def count(self, kept: row_selection.Mask | None = None) -> Ints:
+        who = self.who if kept is None else self.who[kept]
+        return np.bincount(who, minlength=len(self.names)).astype(np.int64)
+
+    # ---- sides
+
+    @cached_property
+    def decisive_known_order(self) -> row_selection.Mask:
+        """Decisive votes in a known order."""
+        known = np.ones(len(self.rows), bool)
+        if "orders" in self.rows:
+            known = (self.rows["orders"] != 0).to_numpy()
+        return known & (self.pick >= 0)
+
+    @cached_property
+    def first(self) -> list[Estimate]:
+        made = self.share(
+            (self.pick == 0).astype(np.float64), self.decisive_known_order, ALL_TIES_NOTE
+        )
+        if self.rows.empty or "orders" not in self.rows:
+            return made
+        blind = self.count((self.rows["orders"] != 0).to_numpy()) == 0
+        return [
+            unknown_estimate(NO_ORDER_NOTE, "share") if b else e
+            for e, b in zip(made, blind, strict=True)
+        ]
+
+    def mean_of(self, values: Floats, kept: row_selection.Mask) -> Floats:
+        """Each person's mean over some votes; nan where there are none."""
+        return safe_divide(
+            np.bincount(self.who[kept], values[kept], len(self.names)), self.count(kept)
+        )
+
+    @cached_property
+    def chance(self) -> Floats:
+        """How often the first would be taken blindly: 1/N."""
+        return self.mean_of(1 / self.options, self.decisive_known_order)
+
+    @cached_property
+    def bias(self) -> list[Estimate]:
+        return [
+            _first_slot_bias(e, float(chance))
+            for e, chance in zip(self.first, self.chance, strict=True)
+        ]
+
+    @cached_property
+    def steady(self) -> list[Estimate]:
+        got = CONSISTENCY.by_cell(GroupedFrame(self.rows, ["judge"]))
+        found = [got.get((judge,)) for judge in self.judges]
+        return [
+            e
+            if e is not None and e.value is not None
+            else unknown_estimate(NOT_REPEATED_NOTE, "share")
+            for e in found
+        ]
+
+    # ---- others
+
+    @cached_property
+    def votes(self) -> PeopleVotes:
+        """One vote a person and case."""
+        made = extract_case_votes(self.rows, np.ones(len(self.rows), bool), self.case, self.cases)
+        return replace(made, voter=self.who[self.one_vote])
+
+    @cached_property
+    def one_vote(self) -> Ints:
+        """Where the rows of `votes` stand."""
+        group, groups = row_selection.group_codes(self.rows, (*CASE_KEY, "judge"))
+        return row_selection.first_rows(group, groups)
+
+    @cached_property
+    def side_shares(self) -> tuple[Floats, Floats]:
+        """Of each of `votes`: the share of the others it sides with, and how far those others side
+        with each other; nan where there are none, or not two."""
+        counts = count_votes(self.votes)
+        n = counts.sum(axis=1)[self.votes.case]
+        own = counts[self.votes.case, self.votes.choice + 1]
+        agreeing = (counts * (counts - 1)).sum(axis=1)[self.votes.case]
+        return safe_divide(own - 1, n - 1), safe_divide(agreeing - 2 * (own - 1), (n - 1) * (n - 2))
+
+    @cached_property
+    def others(self) -> list[Estimate]:
+        side = self.side_shares[0]
+        met = np.isfinite(side)
+        return self._share(side[met], self.votes.voter[met], self.votes.item[met], NO_OTHERS_NOTE)
+
+    @cached_property
+    def peer_agreement(self) -> PeerAgreement:
+        """A person and the others on the same comparisons, so that hard ones are hard for both;
+        where too few of those have three votes, the others on all the rest too."""
+        own, rest = self.side_shares
+        votes, people = self.votes, len(self.names)
+        met, third = np.isfinite(own), np.isfinite(rest)
+
+        def added(values: Floats, kept: row_selection.Mask) -> Floats:
+            weights = np.where(kept, values, 0.0)
+            return np.asarray(np.bincount(votes.voter, weights, people), np.float64)
+
+        one = np.ones(len(own))
+        size = np.bincount(votes.case, minlength=votes.cases)
+        total = np.bincount(votes.case, np.where(met, own, 0.0), votes.cases)
+        of_case = safe_divide(total, np.where(size > 1, size, 0))
+        elsewhere = float(np.nansum(of_case)) - added(of_case[votes.case], met)
+        cases = int(np.isfinite(of_case).sum()) - added(one, met)
+        same = added(one, third) >= MIN_SAME_CASES
+        n = np.where(same, added(one, third), added(one, met))
+        m = np.where(same, n, cases + added(one, third))
+        pairs = np.where(same, added(np.floor((size[votes.case] - 1) / 2), third), m)
+        return PeerAgreement(
+            np.where(same, added(own, third), added(own, met)), n.astype(np.int64),
+            np.where(same, 0.0, elsewhere) + added(rest, third), m.astype(np.int64),
+            pairs.astype(np.int64),
+        )  # fmt: skip
+
+    @cached_property
+    def rest(self) -> list[float | None]:
+        """How far the others side with each other."""
+        return [
+            float(t / m) if m else None
+            for t, m in zip(self.peer_agreement.rest, self.peer_agreement.m, strict=True)
+        ]
+
+    # ---- pace
+
+    @cached_property
+    def seconds(self) -> Floats:
+        """Of each vote; nan where it was not timed."""
+        if "seconds" not in self.rows:
+            return np.full(len(self.rows), np.nan)
+        told = self.rows["seconds"].to_numpy(np.float64)
+        return np.where(told > 0, told, np.nan)
+
+    @cached_property
+    def length(self) -> Floats:
+        """Characters of the answers shown; nan where they are not known."""
+        columns = [name for name in self.rows if str(name).startswith("length_")]
+        if not columns:
+            return np.full(len(self.rows), np.nan)
+        table = self.rows[columns].to_numpy(np.float64)[:, : int(self.options.max(initial=2))]
+        here = np.arange(table.shape[1]) < self.options[:, None]
+        whole = ((table >= 0) | ~here).all(axis=1)
+        return np.where(whole, np.where(here, table, 0).sum(axis=1), np.nan)
+
+    def vote_timing(self, code: int) -> tuple[float | None, int]:
+        """(median seconds, how many votes were timed)"""
+        mine = self.seconds[(self.who == code) & np.isfinite(self.seconds)]
+        return (float(np.median(mine)) if len(mine) else None), len(mine)
+
+    @cached_property
+    def expected_first(self) -> Floats:
+        """For each vote, how many of the other people's decisive votes go to the answer that stood
+        first for this person; 1/N where nobody else decided. A side that deserves it is no bias."""
+        votes = self.votes
+        counts = count_votes(votes)
+        first = self._place_of_first()
+        group, _ = row_selection.group_codes(self.rows, (*CASE_KEY, "judge"))
+        mine = votes.choice[group]
+        decided = counts[:, 1:].sum(axis=1)[self.case] - (mine >= 0)
+        width = counts.shape[1]
+        held = counts[self.case, np.minimum(first + 1, width - 1)] * (first + 1 < width)
+        share = safe_divide(held - (mine == first), decided)
+        return np.where(np.isfinite(share), share, 1 / self.options)
+
+    def _place_of_first(self) -> Ints:
+        """The place of the answer shown first among the sorted names."""
+        names = row_selection.contestants(self.rows)
+        placed = row_selection.slot_contestants(self.rows, names)
+        below = (placed >= 0) & (placed < placed[:, :1])
+        return np.asarray(below.sum(axis=1), np.int64)
+
+
+def _first_slot_bias(share: Estimate, chance: float) -> Estimate:
+    """A share of first picks as what is left when chance is taken out."""
+    if share.value is None:
+        return replace(share, unit="bias")
+
+    def above(value: float | None) -> float | None:
+        return None if value is None else (value - chance) / (1 - chance)
+
+    return replace(
+        share, value=above(share.value), low=above(share.low), high=above(share.high), unit="bias",
+        note=join_notes(share.note, "sides drawn by lot assumed"),
+    )  # fmt: skip

@@ -1,0 +1,116 @@
+"""How often is a person right, where nobody knows what is right? From whom agrees with whom.
+
+Two people who are right with chances s and u, and wrong by themselves, agree as far as the product
+of what lies above chance: with c = (N·s − 1)/(N − 1) for N answers, (N·agree − 1)/(N − 1) = c·c′.
+Three people who share comparisons give three products, so three skills (the one-coin model of Dawid
+and Skene 1979, by moments). It holds if people err independently: sides drawn for each by
+themselves, no common taste for length. People who all fall for the same thing look skilled.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+
+from metrics.agreement.pairwise_agreement import PeopleVotes, vote_pairs
+from metrics.estimation.intervals import (
+    Floats,
+    Ints,
+    safe_divide,
+    student_t_quantile,
+    unknown_estimate,
+)
+from studies.domain import Estimate
+
+SKILL_METHOD: Final = "pairwise agreement, one-coin model, jackknife over groups of items"
+MIN_SHARED_COMPARISONS: Final = 10
+"""Comparisons shared with others, below which nothing is said."""
+JACKKNIFE_GROUPS: Final = 20
+MAX_PEOPLE: Final = 400
+"""People; the table of who met whom grows with their square."""
+MAX_STEPS: Final = 100
+MAX_SKILL: Final = 2.0
+"""By luck somebody seems better than always right: the interval needs to know by how much."""
+TOO_MANY_PEOPLE_NOTE: Final = f"worked out for up to {MAX_PEOPLE} people"
+NOT_SHARED_NOTE: Final = f"needs {MIN_SHARED_COMPARISONS} decisive votes on what two more people, who also meet, voted on"
+
+
+def voter_skills(votes: PeopleVotes, options: Ints, people: int) -> list[Estimate]:
+    """The chance of each person to be right in a decisive vote; `options` is N of each vote."""
+    if people > MAX_PEOPLE:
+        return [unknown_estimate(TOO_MANY_PEOPLE_NOTE, "share")] * people
+    above, met = _pair_agreements(votes, options, people)
+    near = met.sum(axis=0) > 0
+    n = met.sum(axis=(0, 2)).astype(np.int64)
+    known = (n >= MIN_SHARED_COMPARISONS) & (
+        ((near.astype(np.float64) @ near) * near).sum(axis=1) > 0
+    )
+    if not known.any():
+        return [unknown_estimate(NOT_SHARED_NOTE, "share")] * people
+    both = known[:, None] & known[None, :]
+    size = float(np.median(options))
+    shares = (
+        1
+        + (size - 1)
+        * _fit_skills(_leave_one_group_out(above * both), _leave_one_group_out(met * both))
+    ) / size
+    items = [len(np.unique(votes.item[votes.voter == code])) for code in range(people)]
+    return [
+        _skill_estimate(shares[:, code], int(n[code]), items[code])
+        if known[code]
+        else unknown_estimate(NOT_SHARED_NOTE, "share")
+        for code in range(people)
+    ]
+
+
+def _pair_agreements(votes: PeopleVotes, options: Ints, people: int) -> tuple[Floats, Floats]:
+    """Two people on one comparison, both decisive: how far above chance they agree in all, and how
+    often they met; (groups of items, people, people), symmetric."""
+    a, b = vote_pairs(votes)
+    decided = (votes.choice[a] >= 0) & (votes.choice[b] >= 0)
+    a, b = a[decided], b[decided]
+    wide = np.maximum(options[a], 2).astype(np.float64)
+    above = (wide * (votes.choice[a] == votes.choice[b]) - 1) / (wide - 1)
+    present, code = np.unique(votes.item[a], return_inverse=True)
+    groups = max(1, min(JACKKNIFE_GROUPS, len(present)))
+    cell = (code % groups * people + votes.voter[a]) * people + votes.voter[b]
+    shape = (groups, people, people)
+
+    def table(weights: Floats) -> Floats:
+        one_way = np.bincount(cell, weights, groups * people**2).reshape(shape)
+        return np.asarray(one_way + np.swapaxes(one_way, 1, 2), np.float64)
+
+    return table(above), table(np.ones(len(cell)))
+
+
+def _leave_one_group_out(tables: Floats) -> Floats:
+    """All groups together, then all but each."""
+    whole = tables.sum(axis=0, keepdims=True)
+    return np.concatenate([whole, whole - tables])
+
+
+def _fit_skills(above: Floats, met: Floats) -> Floats:
+    """Least squares of the products, everybody given the others, half a step at a time."""
+    skill = np.full(above.shape[:2], 0.5)
+    for _ in range(MAX_STEPS):
+        top = (above @ skill[..., None])[..., 0]
+        below = (met @ (skill**2)[..., None])[..., 0]
+        moved = np.clip(np.nan_to_num(safe_divide(top, below)), -MAX_SKILL, MAX_SKILL)
+        moved = (skill + moved) / 2
+        if np.abs(moved - skill).max() < 1e-6:
+            return moved
+        skill = moved
+    return skill
+
+
+def _skill_estimate(shares: Floats, n: int, items: int) -> Estimate:
+    value, left = min(max(float(shares[0]), 0.0), 1.0), shares[1:]
+    groups = len(left)
+    if groups < 2:
+        return Estimate(value, n=n, items=items, unit="share", method=SKILL_METHOD, note="one item")
+    error = math.sqrt((groups - 1) / groups * float(((left - left.mean()) ** 2).sum()))
+    half = float(student_t_quantile(groups)) * error
+    low, high = max(value - half, 0.0), min(value + half, 1.0)
+    return Estimate(value, low, high, n, items, "share", 0.95, SKILL_METHOD)

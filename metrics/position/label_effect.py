@@ -1,0 +1,158 @@
+"""Slot or name? The label effect where labels were crossed, and what label probabilities add."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation import row_selection
+from metrics.estimation.intervals import (
+    Floats,
+    Statistic,
+    jackknife_estimate,
+    mean_estimate,
+    safe_divide,
+    sum_by_item,
+    unknown_estimate,
+)
+from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, build_tally
+from studies.domain import Estimate
+from studies.frames.frame import SEP
+
+NOT_CROSSED_NOTE = "labels were not crossed: slot and label are the same thing"
+MIN_PROBABILITY = 1e-6
+"""Probabilities are held this far from 0 and 1: a logit must stay finite."""
+
+
+def slot_and_label_effects(frame: pd.DataFrame) -> dict[str, Estimate]:
+    """first: share of the first slot; label: share of the label that sorts first ("A").
+
+    With f the first-slot share under plain labels (A, B) and g under turned ones (B, A):
+    slot = (f + g)/2, label = (f + 1 − g)/2, so neither rests on how many had which labels. Decisive
+    verdicts on pairs of complete sets. Even is .5 for both.
+    """
+    rows = row_selection.select_pairs(GroupedFrame(frame).balanced_picks)
+    rows = row_selection.select_rows(rows, rows["pick"] >= 0)
+    turned = _swapped_labels_mask(rows)
+    first = (rows["pick"] == 0).to_numpy()
+    parts = np.stack([first & ~turned, ~turned, first & turned, turned], axis=1).astype(np.float64)
+    _, sums = sum_by_item(parts, row_selection.item_codes(rows))
+    if len(rows) == 0 or turned.all() or not turned.any():
+        return {name: unknown_estimate(NOT_CROSSED_NOTE, "share") for name in ("slot", "label")}
+    return {
+        "slot": jackknife_estimate(sums, _slot_statistic, len(rows), "share", (0, 1), "even is .5"),
+        "label": jackknife_estimate(
+            sums, _label_statistic, len(rows), "share", (0, 1), "even is .5"
+        ),
+    }
+
+
+def _swapped_labels_mask(rows: pd.DataFrame) -> row_selection.Mask:
+    """Rows whose first slot has the label that sorts second."""
+    labels = rows["labels"].astype("category")
+    names = [str(name).split(SEP) for name in labels.cat.categories]
+    turned = np.array([len(name) > 1 and name[0] > name[1] for name in names], bool)
+    return turned[labels.cat.codes.to_numpy()] if len(turned) else np.zeros(len(rows), bool)
+
+
+def _slot_statistic(totals: Floats) -> Floats:
+    plain, turned = _first_slot_shares(totals)
+    return (plain + turned) / 2
+
+
+def _label_statistic(totals: Floats) -> Floats:
+    plain, turned = _first_slot_shares(totals)
+    return (plain + 1 - turned) / 2
+
+
+def _first_slot_shares(totals: Floats) -> tuple[Floats, Floats]:
+    return safe_divide(totals[..., 0], totals[..., 1]), safe_divide(totals[..., 2], totals[..., 3])
+
+
+def _label_tally(statistic: Statistic) -> Callable[[GroupedFrame], MeasureTally]:
+    def tally(evidence: GroupedFrame) -> MeasureTally:
+        rows = row_selection.select_pairs(evidence.balanced_picks)
+        rows = row_selection.select_rows(rows, rows["pick"] >= 0)
+        turned, first = _swapped_labels_mask(rows), (rows["pick"] == 0).to_numpy()
+        counted = build_tally(rows, first & ~turned, ~turned, first & turned, turned, 1)
+        return replace(counted, statistic=statistic)
+
+    return tally
+
+
+def _effect_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:
+    """Unknown where a cell has one way of labelling only: there the two are the same thing."""
+    plain, turned, n = (float(sums[:, column].sum()) for column in (1, 3, 4))
+    if not plain or not turned:
+        return unknown_estimate(NOT_CROSSED_NOTE, measure.unit)
+    return jackknife_estimate(sums, statistic, round(n), measure.unit, measure.bounds, "even is .5")
+
+
+SLOT_EFFECT = Measure(
+    "slot",
+    "share",
+    _label_tally(_slot_statistic),
+    "other",
+    (0, 1),
+    NOT_CROSSED_NOTE,
+    interval=_effect_interval,
+)
+LABEL_EFFECT = Measure(
+    "label",
+    "share",
+    _label_tally(_label_statistic),
+    "other",
+    (0, 1),
+    NOT_CROSSED_NOTE,
+    interval=_effect_interval,
+)
+"""`slot_and_label` of every cell."""
+
+
+def probability_table(frame: pd.DataFrame) -> pd.DataFrame:
+    """content and position of every pair with label probabilities in both orders, in logits.
+
+    With ℓ = logit P(first shown wins) in each order: content = (ℓ₁ − ℓ₂)/2 (for the contestant that
+    sorts first), position = (ℓ₁ + ℓ₂)/2. Repeats are averaged within their order.
+    """
+    rows = row_selection.select_pairs(row_selection.select_readable(frame))
+    if "p_0" not in rows or "p_1" not in rows:
+        return rows.iloc[:0].assign(content=0.0, position=0.0)
+    rows = row_selection.select_rows(rows, rows["p_0"].notna() & rows["p_1"].notna())
+    p = rows[["p_0", "p_1"]].to_numpy(np.float64)
+    share = np.clip(
+        np.nan_to_num(safe_divide(p[:, 0], p.sum(axis=1)), nan=0.5),
+        MIN_PROBABILITY,
+        1 - MIN_PROBABILITY,
+    )
+    logit = np.log(share / (1 - share))
+    turned = (rows["first"].astype(str) > rows["second"].astype(str)).to_numpy()
+    comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
+    one, two = (
+        _group_means(logit, comparison, count, ~turned),
+        _group_means(logit, comparison, count, turned),
+    )
+    table = rows.iloc[row_selection.first_rows(comparison, count)]
+    table = table.assign(content=(one - two) / 2, position=(one + two) / 2)
+    return row_selection.select_rows(table, np.isfinite(one + two))
+
+
+def _group_means(
+    values: Floats, group: row_selection.Ints, groups: int, kept: row_selection.Mask
+) -> Floats:
+    total = np.bincount(group[kept], values[kept], minlength=groups)
+    return safe_divide(total, np.bincount(group[kept], minlength=groups))
+
+
+def probability_split(frame: pd.DataFrame) -> dict[str, Estimate]:
+    """Mean position term (signed, + toward first) and mean |content|, in logits, by items."""
+    table = probability_table(frame)
+    item = row_selection.item_codes(table)
+    note = "" if len(table) else "no label probabilities in both orders"
+    return {
+        "position": mean_estimate(table["position"], item, "logit", note=note),
+        "content": mean_estimate(table["content"].abs(), item, "logit", note=note),
+    }

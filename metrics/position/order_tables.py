@@ -1,0 +1,164 @@
+"""Both orders of every pair in a 3 x 3 table, cell by cell: flips, where they lean, and tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from metrics.estimation import row_selection
+from metrics.estimation.intervals import Ints
+from metrics.estimation.measures import CellKey, GroupedFrame
+from metrics.position.order_tests import (
+    OrderTest,
+    bowker_test,
+    mcnemar_test,
+    sign_test,
+    stuart_maxwell_test,
+)
+from studies.frames.frame import TIE
+
+NO_PAIRS_NOTE = "no pair was read in both orders"
+_READ_COLUMNS = (
+    *row_selection.ORDER_KEY,
+    "options",
+    "orders",
+    "status",
+    "noise",
+    "pick",
+    "first",
+    "second",
+)
+"""The columns a table is made of."""
+
+
+@dataclass(frozen=True, eq=False)
+class OrderTable:
+    """`counts[i, j]`: pairs with outcome i when x stood first and j when y did; 0 x, 1 tie, 2 y.
+
+    x is the contestant that sorts first. On the diagonal the verdict survived the swap; x then y
+    is the first slot picked twice.
+    """
+
+    counts: Ints
+
+    @property
+    def pairs(self) -> int:
+        return int(self.counts.sum())
+
+    @property
+    def flips(self) -> int:
+        return self.pairs - int(np.trace(self.counts))
+
+    @property
+    def first_twice(self) -> int:
+        return int(self.counts[0, 2])
+
+    @property
+    def second_twice(self) -> int:
+        return int(self.counts[2, 0])
+
+    @property
+    def toward_first(self) -> int:
+        """Flips toward the answer shown first, ties included."""
+        return int(self.counts[0, 2] + self.counts[0, 1] + self.counts[1, 2])
+
+    @property
+    def toward_second(self) -> int:
+        return int(self.counts[2, 0] + self.counts[2, 1] + self.counts[1, 0])
+
+    def __add__(self, other: OrderTable) -> OrderTable:
+        return OrderTable(self.counts + other.counts)
+
+    def tests(self) -> dict[str, OrderTest]:
+        """Sign, McNemar, Stuart–Maxwell, Bowker and the permutation test; none without pairs."""
+        if not self.pairs:
+            names = ("sign", "mcnemar", "stuart_maxwell", "bowker", "permutation")
+            return {name: OrderTest(name, None, None, None, 0, NO_PAIRS_NOTE) for name in names}
+        return {
+            "sign": sign_test(self.toward_first, self.toward_second),
+            "mcnemar": mcnemar_test(self.toward_first, self.toward_second),
+            "stuart_maxwell": stuart_maxwell_test(self.counts),
+            "bowker": bowker_test(self.counts),
+            "permutation": self.permutation(),
+        }
+
+    def permutation(self) -> OrderTest:
+        """`order_tests.permutation_test` for pairs, exactly and at once.
+
+        Exchanging the two choices of a pair turns its lean around, so the slot counts differ by a
+        sum of signs: ±2 for a slot picked twice, ±1 where one verdict is a tie.
+        """
+        hard = self.first_twice + self.second_twice
+        soft = self.flips - hard
+        lean = 2 * (self.first_twice - self.second_twice)
+        lean += (self.toward_first - self.first_twice) - (self.toward_second - self.second_twice)
+        decisive = 2 * self.pairs - 2 * int(self.counts[1, 1]) - soft
+        if not decisive:
+            return OrderTest("permutation", 0.0, 1.0, None, self.pairs, "no decisive verdict")
+        return OrderTest(
+            "permutation", lean * lean / decisive, _two_sided_p(hard, soft, abs(lean)), None,
+            self.pairs, "exact",
+        )  # fmt: skip
+
+
+def _two_sided_p(hard: int, soft: int, lean: int) -> float:
+    """P(|2·H + S| ≥ lean) for sums H and S of `hard` and `soft` random signs."""
+    if lean == 0:
+        return 1.0
+    k = np.arange(soft + 1)
+    weight = stats.binom.pmf(k, soft, 0.5)
+    sums = 2 * k - soft
+    # 2·(2B − hard) ≥ lean − sum, B ~ Bin(hard, ½); the lower side is its mirror image.
+    least = np.ceil((lean - sums) / 4 + hard / 2 - 1e-9)
+    upper = stats.binom.sf(least - 1, hard, 0.5)
+    return float(min(1.0, 2 * (weight * upper).sum()))
+
+
+def build_order_tables(frame: pd.DataFrame, by: Sequence[str]) -> dict[CellKey, OrderTable]:
+    """The table of every cell; pairs read in exactly their two planned orders, modal verdicts."""
+    evidence = GroupedFrame(frame[[*dict.fromkeys((*by, *_READ_COLUMNS))]], by)
+    rows = row_selection.modal_verdicts(evidence.complete_picks)
+    rows = row_selection.select_rows(rows, (rows["options"] == 2) & (rows["orders"] == 2))
+    comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
+    swapped = _swapped_mask(rows)
+    pick = rows["pick"].to_numpy()
+    outcome = np.where(pick == TIE, 1, np.where((pick == 0) ^ swapped, 0, 2))
+    seen = np.zeros((2, count), np.int64)
+    seen[swapped.astype(np.int64), comparison] = outcome
+    cell = rows["cell"].to_numpy()[row_selection.first_rows(comparison, count)]
+    flat = np.bincount(cell * 9 + seen[0] * 3 + seen[1], minlength=evidence.count * 9)
+    tables = flat.reshape(evidence.count, 3, 3).astype(np.int64)
+    cells = evidence.cells if len(frame) else []
+    return {key: OrderTable(tables[code]) for code, key in enumerate(cells)}
+
+
+def _swapped_mask(rows: pd.DataFrame) -> row_selection.Mask:
+    """Rows whose first answer sorts after their second, without turning codes into strings."""
+    sides = [rows[name].astype("category").cat for name in ("first", "second")]
+    names = sorted({str(name) for side in sides for name in side.categories})
+    place = {name: code for code, name in enumerate(names)}
+    ranks = [np.array([place[str(name)] for name in side.categories], np.int64) for side in sides]
+    first, second = (rank[side.codes.to_numpy()] if len(rank) else np.zeros(0, np.int64)
+                     for rank, side in zip(ranks, sides, strict=True))  # fmt: skip
+    return np.asarray(first > second, np.bool_)
+
+
+def pool_order_tables(tables: Mapping[CellKey, OrderTable], keys: Iterable[CellKey]) -> OrderTable:
+    """The sum of some cells' tables."""
+    return sum((tables[key] for key in keys), OrderTable(np.zeros((3, 3), np.int64)))
+
+
+def holm_adjust(values: Sequence[float | None]) -> list[float | None]:
+    """p-values adjusted by Holm's step-down for as many tests as have one."""
+    known = [place for place, p in enumerate(values) if p is not None]
+    order = sorted(known, key=lambda place: values[place] or 0.0)
+    adjusted: list[float | None] = [None] * len(values)
+    floor = 0.0
+    for step, place in enumerate(order):
+        floor = max(floor, min(1.0, (values[place] or 0.0) * (len(order) - step)))
+        adjusted[place] = floor
+    return adjusted

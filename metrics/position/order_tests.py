@@ -1,0 +1,282 @@
+"""Could this be chance? Tests of «the place does not matter», verdicts following content only."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy import stats
+from scipy.special import bdtr
+
+from metrics.estimation import row_selection
+from metrics.estimation.intervals import Floats, Ints
+from metrics.estimation.measures import GroupedFrame
+from metrics.position.position_tallies import two_order_sets
+from studies.frames.frame import TIE
+
+MAX_EXACT_STATES: Final = 100_000
+"""Histograms the exact permutation test may hold; beyond that it draws arrangements."""
+
+MAX_LISTED_ORDERS: Final = 6
+"""Up to 720 arrangements of one order set are listed; more are drawn."""
+
+
+@dataclass(frozen=True)
+class OrderTest:
+    """A test's statistic and p; p is None where there is nothing to test, with the reason."""
+
+    __test__ = False  # pytest would collect the name
+
+    name: str
+    statistic: float | None
+    p: float | None
+    df: int | None = None
+    n: int = 0
+    note: str = ""
+
+
+def sign_test(primacy: int, recency: int) -> OrderTest:
+    """Exact binomial: are flips toward first as likely as flips toward second? No flips: p = 1.
+
+    Of a fair coin both tails are equal: twice the smaller one.
+    """
+    n = primacy + recency
+    p = min(1.0, 2 * float(bdtr(min(primacy, recency), n, 0.5))) if n else 1.0
+    return OrderTest("sign", float(primacy), p, None, n, "" if n else "no flips")
+
+
+def mcnemar_test(primacy: int, recency: int, continuity: bool = False) -> OrderTest:
+    """(|b − c| − correction)²/(b + c), 1 df."""
+    n = primacy + recency
+    if n == 0:
+        return OrderTest("McNemar", 0.0, 1.0, 1, 0, "no flips")
+    gap = max(abs(primacy - recency) - (1 if continuity else 0), 0)
+    return _chi_square_result("McNemar", gap * gap / n, 1, n)
+
+
+def _chi_square_result(name: str, value: float, df: int, n: int) -> OrderTest:
+    return OrderTest(name, value, float(stats.chi2.sf(value, df)) if df else 1.0, df, n)
+
+
+def stuart_maxwell_test(table: ArrayLike) -> OrderTest:
+    """Marginal homogeneity of a k×k table: d' S⁻¹ d, k − 1 df (fewer where a category is empty)."""
+    counts = np.asarray(table, np.float64)
+    d = (counts.sum(axis=1) - counts.sum(axis=0))[:-1]
+    symmetric = counts + counts.T
+    s = np.diag(counts.sum(axis=0) + counts.sum(axis=1) - 2 * np.diag(counts)) - (
+        symmetric - np.diag(np.diag(symmetric))
+    )
+    s = s[:-1, :-1]
+    df = int(np.linalg.matrix_rank(s))
+    value = float(d @ np.linalg.pinv(s) @ d) if df else 0.0
+    return _chi_square_result("Stuart–Maxwell", value, df, int(counts.sum()))
+
+
+def bowker_test(table: ArrayLike) -> OrderTest:
+    """Symmetry of a k×k table: Σ (n_ij − n_ji)²/(n_ij + n_ji) over the pairs of cells in use."""
+    counts = np.asarray(table, np.float64)
+    above, below = (
+        counts[np.triu_indices_from(counts, 1)],
+        counts.T[np.triu_indices_from(counts, 1)],
+    )
+    used = above + below > 0
+    gap = (above - below)[used] ** 2 / (above + below)[used]
+    return _chi_square_result("Bowker", float(gap.sum()), int(used.sum()), int(counts.sum()))
+
+
+def slot_chi_square_test(counts: ArrayLike) -> OrderTest:
+    """Pooled slot counts against even ones; valid only with one verdict per item."""
+    c = np.asarray(counts, np.float64)
+    if c.sum() == 0:
+        return OrderTest("chi-square", None, None, None, 0, "no verdicts")
+    return _chi_square_result(
+        "chi-square", float(_chi_square_distance(c)), len(c) - 1, int(c.sum())
+    )
+
+
+def _chi_square_distance(histograms: Floats) -> Floats:
+    """χ² of slot counts against even ones, over the last axis; 0 where nothing was counted."""
+    even = histograms.mean(axis=-1, keepdims=True)
+    gap = np.divide((histograms - even) ** 2, even, out=np.zeros(histograms.shape), where=even > 0)
+    total: Floats = gap.sum(axis=-1)
+    return total
+
+
+def both_orders_table(frame: pd.DataFrame) -> Ints:
+    """3×3 counts of pairs: outcome (x, tie, y) with x first against outcome with y first."""
+    rows = row_selection.modal_verdicts(GroupedFrame(frame).complete_picks)
+    rows = row_selection.select_rows(rows, (rows["options"] == 2) & (rows["orders"] == 2))
+    comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
+    swapped = (rows["first"].astype(str) > rows["second"].astype(str)).to_numpy()
+    pick = rows["pick"].to_numpy()
+    outcome = np.where(pick == TIE, 1, np.where((pick == 0) ^ swapped, 0, 2))
+    cells = np.zeros((2, count), np.int64)
+    cells[swapped.astype(int), comparison] = outcome
+    return np.bincount(cells[0] * 3 + cells[1], minlength=9).reshape(3, 3).astype(np.int64)
+
+
+def flip_tests(frame: pd.DataFrame) -> dict[str, OrderTest]:
+    """Sign, McNemar, Stuart–Maxwell and Bowker for pairs read in both orders."""
+    sets = two_order_sets(GroupedFrame(frame))
+    lean = sets["lean"].to_numpy()[~sets["consistent"].to_numpy()]
+    primacy, recency = int((lean > 0).sum()), int((lean < 0).sum())
+    table = both_orders_table(frame)
+    if len(sets) == 0:
+        empty = "no pair was read in both orders"
+        names = ("sign", "mcnemar", "mcnemar_corrected", "stuart_maxwell", "bowker")
+        return {name: OrderTest(name, None, None, None, 0, empty) for name in names}
+    return {
+        "sign": sign_test(primacy, recency),
+        "mcnemar": mcnemar_test(primacy, recency),
+        "mcnemar_corrected": mcnemar_test(primacy, recency, continuity=True),
+        "stuart_maxwell": stuart_maxwell_test(table),
+        "bowker": bowker_test(table),
+    }
+
+
+# -- the permutation test ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class OrderSetArrays:
+    """Order sets of one size: who was chosen in each order, and where everyone stood in it."""
+
+    choice: Ints
+    """(sets, orders): index of the chosen contestant within its set; TIE."""
+    place: Ints
+    """(sets, orders, contestants): the slot of each contestant in each order."""
+
+    def slots(self, choice: Ints) -> Ints:
+        """The slots picked if the choices were these; TIE stays TIE."""
+        found = np.take_along_axis(self.place, np.maximum(choice, 0)[..., None], axis=-1)[..., 0]
+        return np.where(choice >= 0, found, TIE)
+
+
+def arrange_order_sets(frame: pd.DataFrame, options: int) -> OrderSetArrays:
+    """Complete sets of N options in their most common number of orders, modal verdicts."""
+    rows = row_selection.modal_verdicts(GroupedFrame(frame).complete_picks)
+    rows = row_selection.select_rows(rows, rows["options"] == options)
+    orders = int(rows["orders"].mode().iloc[0]) if len(rows) else 0
+    rows = row_selection.select_rows(rows, rows["orders"] == orders)
+    if len(rows) == 0:
+        return OrderSetArrays(np.zeros((0, 1), np.int64), np.zeros((0, 1, options), np.int64))
+    comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
+    line = np.argsort(comparison, kind="stable")
+    names = row_selection.contestants(rows)
+    who = row_selection.slot_contestants(rows, names)[line][:, :options].reshape(
+        count, orders, options
+    )
+    place = np.argsort(who, axis=-1)
+    pick = rows["pick"].to_numpy()[line].astype(np.int64).reshape(count, orders)
+    rank = np.argsort(place, axis=-1)
+    choice = np.take_along_axis(rank, np.maximum(pick, 0)[..., None], axis=-1)[..., 0]
+    return OrderSetArrays(np.where(pick >= 0, choice, TIE), place)
+
+
+def permutation_test(
+    frame: pd.DataFrame,
+    options: int = 2,
+    rng: np.random.Generator | None = None,
+    rounds: int = 9999,
+) -> OrderTest:
+    """Within-item permutation test of the pooled slot counts (χ² against even).
+
+    If only content counts, the choices within one order set are exchangeable over its orders: they
+    are permuted there, whole orders at a time, and the histogram is rebuilt. Exact where the
+    histograms can be listed, else from `rounds` random arrangements (then `rng` is needed).
+    """
+    sets = arrange_order_sets(frame, options)
+    if len(sets.choice) == 0:
+        return OrderTest(
+            "permutation", None, None, None, 0, "no comparison was read in all its orders"
+        )
+    seen = float(_chi_square_distance(_slot_histogram(sets.slots(sets.choice), options)))
+    exact = _exact_histograms(sets, options)
+    if exact is not None:
+        histograms, weights = exact
+        p = float(weights[_chi_square_distance(histograms) >= seen - 1e-9].sum())
+        return OrderTest("permutation", seen, min(p, 1.0), None, len(sets.choice), "exact")
+    if rng is None:
+        return OrderTest(
+            "permutation", seen, None, None, len(sets.choice), "too many to list: needs rng"
+        )
+    drawn = _chi_square_distance(random_histograms(sets, options, rng, rounds))
+    p = (1 + int((drawn >= seen - 1e-9).sum())) / (rounds + 1)
+    return OrderTest(
+        "permutation", seen, p, None, len(sets.choice), f"{rounds} random arrangements"
+    )
+
+
+def _slot_histogram(slots: Ints, options: int) -> Floats:
+    return np.bincount(slots[slots >= 0].ravel(), minlength=options).astype(np.float64)
+
+
+def _exact_histograms(sets: OrderSetArrays, options: int) -> tuple[Floats, Floats] | None:
+    """All histograms of all arrangements with their probabilities, or None where too many.
+
+    A histogram is one number in base (verdicts + 1), so adding an item is adding numbers.
+    """
+    if sets.choice.shape[1] > MAX_LISTED_ORDERS:
+        return None
+    base = sets.choice.size + 1
+    if base**options > 2**62:
+        return None
+    place = base ** np.arange(options, dtype=np.int64)
+    keys: Ints = np.zeros(1, np.int64)
+    mass: Floats = np.ones(1)
+    for histograms, weights in _histograms_by_set(sets, options):
+        added = keys[:, None] + (histograms @ place)[None, :]
+        keys, code = np.unique(added.ravel(), return_inverse=True)
+        mass = np.asarray(np.bincount(code, np.outer(mass, weights).ravel()), np.float64)
+        if len(keys) > MAX_EXACT_STATES:
+            return None
+    return (keys[:, None] // place % base).astype(np.float64), mass
+
+
+def _histograms_by_set(sets: OrderSetArrays, options: int) -> Iterable[tuple[Ints, Floats]]:
+    """For each set the distinct histograms of its arrangements and how likely each is."""
+    lines = np.array(list(permutations(range(sets.choice.shape[1]))))
+    for choice, place in zip(sets.choice, sets.place, strict=True):
+        slots = OrderSetArrays(choice[lines], place[None]).slots(choice[lines])
+        counts = (slots[..., None] == np.arange(options)).sum(axis=1)
+        distinct, times = np.unique(counts, axis=0, return_counts=True)
+        yield distinct, times / len(lines)
+
+
+def random_histograms(
+    sets: OrderSetArrays, options: int, rng: np.random.Generator, rounds: int
+) -> Floats:
+    """Slot counts of random arrangements: what no effect of the place looks like."""
+    drawn = np.zeros((rounds, options))
+    block = max(1, math.floor(2_000_000 / max(sets.choice.size, 1)))
+    for start in range(0, rounds, block):
+        size = min(block, rounds - start)
+        choice = rng.permuted(np.broadcast_to(sets.choice, (size, *sets.choice.shape)), axis=-1)
+        slots = OrderSetArrays(choice, np.broadcast_to(sets.place, (size, *sets.place.shape)))
+        picked = slots.slots(choice).reshape(size, -1)
+        for slot in range(options):
+            drawn[start : start + size, slot] = (picked == slot).sum(axis=1)
+    return drawn
+
+
+def entropy_null_band(
+    frame: pd.DataFrame, rng: np.random.Generator, options: int = 2, rounds: int = 999
+) -> tuple[float, float] | None:
+    """The middle 95 % of the slot entropy if only content counted; None without complete sets."""
+    from metrics.estimation.entropy import normalised_entropy
+
+    sets = arrange_order_sets(frame, options)
+    if len(sets.choice) == 0:
+        return None
+    values = normalised_entropy(random_histograms(sets, options, rng, rounds))
+    values = values[np.isfinite(values)]
+    if len(values) == 0:
+        return None
+    low, high = np.quantile(values, [0.025, 0.975])
+    return float(low), float(high)

@@ -1,0 +1,247 @@
+"""Does the judge follow the place? Shares, flips and lean, each beside what chance would give."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation import row_selection
+from metrics.estimation.all_measures import estimate_all
+from metrics.estimation.intervals import join_notes, proportion
+from metrics.estimation.measures import CellKey, GroupedFrame, Measure
+from metrics.position import position_tallies as tallies
+from metrics.position.position_tallies import two_order_sets
+from studies.domain import Estimate
+from studies.frames.frame import TIE
+
+NO_SETS_NOTE: Final = "no comparison was read in all its orders"
+NO_PAIRS_NOTE: Final = "no pair was read in both orders"
+NO_REPEATS_NOTE: Final = "nothing was asked twice in the same order"
+SHARE: Final = "share"
+
+FIRST_SHARE: Final = Measure(
+    "first_share",
+    SHARE,
+    tallies.first_slot_tally,
+    empty=NO_SETS_NOTE,
+    notes_one_order=True,
+    needs_order=True,
+)
+TIE_RATE: Final = Measure(
+    "tie_rate", SHARE, tallies.tie_tally, empty=NO_SETS_NOTE, notes_one_order=True
+)
+SLOT_ENTROPY: Final = Measure(
+    "entropy",
+    "bits/log2 N",
+    tallies.slot_tally,
+    "other",
+    (0, 1),
+    NO_SETS_NOTE,
+    notes_one_order=True,
+    needs_order=True,
+    interval=tallies.entropy_interval,
+    batch_interval=tallies.pair_entropy_estimates,
+)
+CONSISTENCY: Final = Measure(
+    "consistency",
+    SHARE,
+    tallies.order_set_tally("consistent"),
+    empty=NO_SETS_NOTE,
+    needs_order=True,
+)
+CONFLICT: Final = Measure(
+    "conflict", SHARE, tallies.conflict_tally, empty=NO_SETS_NOTE, needs_order=True
+)
+HARD_FLIPS: Final = Measure(
+    "hard_flips", SHARE, tallies.order_set_tally("hard"), empty=NO_SETS_NOTE, needs_order=True
+)
+SOFT_FLIPS: Final = Measure(
+    "soft_flips", SHARE, tallies.order_set_tally("soft"), empty=NO_SETS_NOTE, needs_order=True
+)
+EXPECTED_CONSISTENCY: Final = Measure(
+    "chance",
+    SHARE,
+    tallies.expected_consistency_tally,
+    "other",
+    (0, 1),
+    NO_SETS_NOTE,
+    needs_order=True,
+)
+CONSISTENCY_KAPPA: Final = Measure(
+    "kappa", "kappa", tallies.kappa_tally, "other", (-math.inf, 1), NO_SETS_NOTE, needs_order=True
+)
+NOISE_FLOOR: Final = Measure(
+    "noise_floor", SHARE, tallies.noise_tally, empty=NO_REPEATS_NOTE, needs_order=True
+)
+ACCURACY: Final = Measure(
+    "accuracy", SHARE, tallies.accuracy_tally, empty="no verdict on a known better answer"
+)
+PRIMACY: Final = Measure(
+    "primacy", SHARE, tallies.primacy_tally, empty=NO_PAIRS_NOTE, needs_order=True
+)
+RECENCY: Final = Measure(
+    "recency", SHARE, tallies.recency_tally, empty=NO_PAIRS_NOTE, needs_order=True
+)
+FAIRNESS: Final = Measure(
+    "fairness",
+    "recency − primacy",
+    tallies.fairness_tally,
+    "mean",
+    (-1, 1),
+    NO_PAIRS_NOTE,
+    needs_order=True,
+)
+STABILITY: Final = Measure(
+    "stability", SHARE, tallies.stability_tally, empty=NO_REPEATS_NOTE, needs_order=True
+)
+
+POSITION_MEASURES: Final = {
+    measure.name: measure
+    for measure in (
+        FIRST_SHARE,
+        SLOT_ENTROPY,
+        TIE_RATE,
+        CONSISTENCY,
+        CONFLICT,
+        HARD_FLIPS,
+        SOFT_FLIPS,
+        EXPECTED_CONSISTENCY,
+        CONSISTENCY_KAPPA,
+        NOISE_FLOOR,
+        ACCURACY,
+        PRIMACY,
+        RECENCY,
+        FAIRNESS,
+        STABILITY,
+    )
+}
+
+
+def position_profile(
+    frame: pd.DataFrame, by: Sequence[str] = ()
+) -> dict[CellKey, dict[str, Estimate]]:
+    """Every position measure of every cell; rows are counted once for all of them."""
+    columns = estimate_all(POSITION_MEASURES.values(), frame, by)
+    cells = columns[CONSISTENCY.name]
+    return {cell: {name: columns[name][cell] for name in columns} for cell in cells}
+
+
+def _estimate(measure: Measure, frame: pd.DataFrame) -> Estimate:
+    return estimate_all([measure], frame)[measure.name][()]
+
+
+def first_share(frame: pd.DataFrame) -> Estimate:
+    """first/(all decisive) over complete order sets; where one order was asked: all, noted."""
+    return _estimate(FIRST_SHARE, frame)
+
+
+def tie_rate(frame: pd.DataFrame) -> Estimate:
+    """Ties over the verdicts that the first-slot share looks at, and those of unknown order."""
+    return _estimate(TIE_RATE, frame)
+
+
+def slot_entropy(frame: pd.DataFrame) -> Estimate:
+    """Entropy of the pooled slot counts over log2 N, maximum likelihood; several N: weighted by
+    their verdicts. Decisive verdicts of complete sets."""
+    return _estimate(SLOT_ENTROPY, frame)
+
+
+def consistency(frame: pd.DataFrame) -> Estimate:
+    """Share of comparisons with the same outcome (win, loss, tie) in all orders.
+
+    Repeats are reduced to their modal verdict first. A comparison counts only if every planned
+    order was read: an unread reply lowers n, never the value.
+    """
+    return _estimate(CONSISTENCY, frame)
+
+
+def conflict_rate(frame: pd.DataFrame) -> Estimate:
+    """1 − consistency."""
+    return _estimate(CONFLICT, frame)
+
+
+def hard_flip_rate(frame: pd.DataFrame) -> Estimate:
+    """Share of complete comparisons with two different winners."""
+    return _estimate(HARD_FLIPS, frame)
+
+
+def soft_flip_rate(frame: pd.DataFrame) -> Estimate:
+    """Share of complete comparisons with one winner and a tie."""
+    return _estimate(SOFT_FLIPS, frame)
+
+
+def expected_consistency(frame: pd.DataFrame) -> Estimate:
+    """The consistency that independent draws from the judge's own shares would have."""
+    return _estimate(EXPECTED_CONSISTENCY, frame)
+
+
+def consistency_kappa(frame: pd.DataFrame) -> Estimate:
+    """(consistency − chance)/(1 − chance)."""
+    return _estimate(CONSISTENCY_KAPPA, frame)
+
+
+def noise_floor(frame: pd.DataFrame) -> Estimate:
+    """How often two readings of the very same order differ; noise-floor repeats included."""
+    return _estimate(NOISE_FLOOR, frame)
+
+
+def accuracy(frame: pd.DataFrame) -> Estimate:
+    """Verdicts for the truly better answer over verdicts where there is one; a tie is wrong."""
+    return _estimate(ACCURACY, frame)
+
+
+def primacy(frame: pd.DataFrame) -> Estimate:
+    """Share of pairs that flip toward the answer shown first (AA, AC, CA)."""
+    return _estimate(PRIMACY, frame)
+
+
+def recency(frame: pd.DataFrame) -> Estimate:
+    """Share of pairs that flip toward the answer shown second (BB, BC, CB)."""
+    return _estimate(RECENCY, frame)
+
+
+def fairness(frame: pd.DataFrame) -> Estimate:
+    """Preference fairness, exactly recency − primacy: +1 all recency, −1 all primacy."""
+    return _estimate(FAIRNESS, frame)
+
+
+def stability(frame: pd.DataFrame) -> Estimate:
+    """Mean share of the modal verdict among repeats of one order."""
+    return _estimate(STABILITY, frame)
+
+
+def flip_counts(frame: pd.DataFrame) -> dict[str, int]:
+    """Complete pairs, their flips, where these lean, and how often one slot was picked twice."""
+    sets = two_order_sets(GroupedFrame(frame))
+    flips = ~sets["consistent"].to_numpy()
+    lean = sets["lean"].to_numpy()
+    return {
+        "pairs": len(sets),
+        "flips": int(flips.sum()),
+        "toward_first": int((flips & (lean > 0)).sum()),
+        "toward_second": int((flips & (lean < 0)).sum()),
+        "first_twice": int((lean == 2).sum()),
+        "second_twice": int((lean == -2).sum()),
+    }
+
+
+def slot_counts(frame: pd.DataFrame, options: int = 2) -> dict[str, list[int] | int]:
+    """How often each slot was picked, and ties, in the verdicts the slot shares look at."""
+    rows = GroupedFrame(frame).balanced_picks
+    pick = rows.loc[(rows["options"] == options).to_numpy(), "pick"].to_numpy()
+    slots = np.bincount(pick[pick >= 0].astype(np.int64), minlength=options)
+    return {"slots": slots.tolist(), "ties": int((pick == TIE).sum())}
+
+
+def slot_shares(frame: pd.DataFrame, options: int = 2) -> list[Estimate]:
+    """Each slot's share of the decisive verdicts of complete sets, to be held against 1/N."""
+    evidence = GroupedFrame(frame)
+    rows = evidence.balanced_picks
+    rows = row_selection.select_rows(rows, (rows["options"] == options) & (rows["pick"] >= 0))
+    pick, item = rows["pick"].to_numpy(), row_selection.item_codes(rows)
+    note = join_notes("" if len(rows) else NO_SETS_NOTE, f"even is 1/{options}")
+    return [proportion(pick == slot, item, note=note) for slot in range(options)]

@@ -1,0 +1,245 @@
+"""What the position measures count: tallies of verdicts, order sets and repeats."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation import row_selection
+from metrics.estimation.entropy import normalised_entropy
+from metrics.estimation.intervals import (
+    ONE_ITEM_NOTE,
+    Floats,
+    Ints,
+    Statistic,
+    jackknife_error,
+    proportions,
+    safe_divide,
+    student_t_quantile,
+    unknown_estimate,
+)
+from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, build_tally
+from studies.domain import Estimate
+from studies.frames.frame import NO_PICK, TIE
+
+
+def first_slot_tally(evidence: GroupedFrame) -> MeasureTally:
+    """Picks of the first slot over decisive verdicts."""
+    rows = evidence.balanced_picks
+    pick = rows["pick"].to_numpy()
+    return build_tally(rows, pick == 0, pick >= 0)
+
+
+def tie_tally(evidence: GroupedFrame) -> MeasureTally:
+    """Ties over all verdicts of balanced sets, and of those whose order is not known."""
+    rows = evidence.comparable_picks
+    return build_tally(rows, rows["pick"] == TIE, 1)
+
+
+def order_set_tally(column: str) -> Callable[[GroupedFrame], MeasureTally]:
+    """A flag of order sets over all sets."""
+
+    def tally(evidence: GroupedFrame) -> MeasureTally:
+        return build_tally(evidence.order_sets, evidence.order_sets[column], 1)
+
+    return tally
+
+
+def conflict_tally(evidence: GroupedFrame) -> MeasureTally:
+    """Sets whose orders disagree."""
+    return build_tally(evidence.order_sets, ~evidence.order_sets["consistent"], 1)
+
+
+def two_order_sets(evidence: GroupedFrame) -> pd.DataFrame:
+    """Complete sets of pairs in exactly two orders."""
+    sets = evidence.order_sets
+    return row_selection.select_rows(sets, (sets["options"] == 2) & (sets["orders"] == 2))
+
+
+def primacy_tally(evidence: GroupedFrame) -> MeasureTally:
+    """Pairs that flip toward the first slot."""
+    sets = two_order_sets(evidence)
+    return build_tally(sets, (sets["lean"] > 0) & ~sets["consistent"], 1)
+
+
+def recency_tally(evidence: GroupedFrame) -> MeasureTally:
+    """Pairs that flip toward the second slot."""
+    sets = two_order_sets(evidence)
+    return build_tally(sets, (sets["lean"] < 0) & ~sets["consistent"], 1)
+
+
+def fairness_tally(evidence: GroupedFrame) -> MeasureTally:
+    """+1 for a flip toward second, −1 toward first, 0 for no flip."""
+    sets = two_order_sets(evidence)
+    return build_tally(sets, -np.sign(sets["lean"]) * ~sets["consistent"], 1)
+
+
+def accuracy_tally(evidence: GroupedFrame) -> MeasureTally:
+    """Picks of the truly better answer where there is one; a tie is wrong."""
+    rows = evidence.picks
+    rows = row_selection.select_rows(rows, rows["truth"] >= 0)
+    return build_tally(rows, rows["pick"] == rows["truth"], 1)
+
+
+def _uniform_sets(evidence: GroupedFrame) -> pd.DataFrame:
+    """Complete sets that show N options in N orders; each cell keeps its smallest N."""
+    sets = evidence.order_sets
+    sets = row_selection.select_rows(sets, sets["options"] == sets["orders"])
+    cell, options = sets["cell"].to_numpy(), sets["options"].to_numpy()
+    smallest = np.full(evidence.count, np.iinfo(options.dtype).max)
+    np.minimum.at(smallest, cell, options)
+    return row_selection.select_rows(sets, options == smallest[cell])
+
+
+def _consistency_tally(evidence: GroupedFrame) -> MeasureTally:
+    sets = _uniform_sets(evidence)
+    slots = [sets[name] for name in sets.columns if str(name).startswith("slot_")]
+    return build_tally(sets, sets["consistent"], *slots, sets["tied"], sets["options"], 1)
+
+
+def chance_consistency(totals: Floats) -> Floats:
+    """What independent draws from the judge's own slot shares would agree on: tᴺ + N·Π f_s.
+
+    For a pair t² + 2·f·s. `totals` holds consistent, the slots' counts, ties, N summed, sets.
+    """
+    counts = totals[..., 1:-2]
+    options = np.nan_to_num(np.round(safe_divide(totals[..., -2], totals[..., -1])), nan=2.0)
+    shares = safe_divide(counts, counts.sum(axis=-1, keepdims=True))
+    beyond = np.arange(shares.shape[-1] - 1) >= options[..., None]
+    places = np.where(beyond, 1.0, shares[..., :-1])
+    chance: Floats = shares[..., -1] ** options + options * places.prod(axis=-1)
+    return chance
+
+
+def expected_consistency_tally(evidence: GroupedFrame) -> MeasureTally:
+    """What the own slot shares would agree on by luck."""
+    return replace(_consistency_tally(evidence), statistic=chance_consistency)
+
+
+def _consistency_kappa(totals: Floats) -> Floats:
+    chance = chance_consistency(totals)
+    return safe_divide(safe_divide(totals[..., 0], totals[..., -1]) - chance, 1 - chance)
+
+
+def kappa_tally(evidence: GroupedFrame) -> MeasureTally:
+    """Consistency beyond that."""
+    return replace(_consistency_tally(evidence), statistic=_consistency_kappa)
+
+
+def _compare_repeats(evidence: GroupedFrame, noise: bool) -> tuple[pd.DataFrame, Floats, Floats]:
+    """(rows, share of differing pairs of repeats, mode share) per order read at least twice."""
+    frame = evidence.frame
+    kept = row_selection.evidence_mask(frame) & (frame["pick"] != NO_PICK).to_numpy()
+    kept &= (frame["orders"] != 0).to_numpy()  # without its order, nothing is the same order again
+    if not noise:
+        kept &= ~frame["noise"].to_numpy()
+    rows = frame.loc[kept]
+    group, groups = row_selection.group_codes(rows, row_selection.ORDER_KEY)
+    counts = row_selection.count_picks(rows, group, groups).astype(np.float64)
+    several = counts.sum(axis=1) > 1
+    counts, first = counts[several], row_selection.first_rows(group, groups)[several]
+    total = counts.sum(axis=1)
+    agreeing = (counts * (counts - 1)).sum(axis=1)
+    return rows.iloc[first], 1 - agreeing / (total * (total - 1)), counts.max(axis=1) / total
+
+
+def noise_tally(evidence: GroupedFrame) -> MeasureTally:
+    """Differing pairs of readings of one order, noise-floor repeats included."""
+    rows, differing, _ = _compare_repeats(evidence, noise=True)
+    return build_tally(rows, differing, 1)
+
+
+def stability_tally(evidence: GroupedFrame) -> MeasureTally:
+    """Share of the mode among repeats of one order, noise-floor repeats left out."""
+    rows, _, mode_share = _compare_repeats(evidence, noise=False)
+    return build_tally(rows, mode_share, 1)
+
+
+def slot_tally(evidence: GroupedFrame) -> MeasureTally:
+    """Counts of each slot for each N, decisive verdicts of complete sets."""
+    rows = evidence.balanced_picks
+    pick, options = rows["pick"].to_numpy(), rows["options"].to_numpy()
+    sizes = [int(n) for n in np.unique(options) if n > 1] or [2]
+    columns = [(options == n) & (pick == slot) for n in sizes for slot in range(n)]
+    return replace(
+        build_tally(rows, *columns, (pick >= 0) & (options > 1)), statistic=_pooled_entropy(sizes)
+    )
+
+
+def _pooled_entropy(sizes: Sequence[int]) -> Statistic:
+    """Normalised entropy of each N, weighted by its verdicts."""
+    edges = np.cumsum([0, *sizes])
+
+    def statistic(totals: Floats) -> Floats:
+        blocks = [totals[..., a:b] for a, b in pairwise(edges)]
+        n = np.stack([block.sum(axis=-1) for block in blocks])
+        each = np.nan_to_num(np.stack([normalised_entropy(block) for block in blocks]))
+        return safe_divide((n * each).sum(axis=0), n.sum(axis=0))
+
+    return statistic
+
+
+def entropy_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:
+    """Pairs: the first-slot share's Wilson interval seen through the entropy. More slots: item
+    jackknife t on d = √(1 − H), the distance from even, whose SE is never below that of as many
+    independent even choices, √(1/(2·n·ln N)): a judge that happens to be even is not surely so.
+    """
+    n, value = round(float(sums[:, -1].sum())), float(statistic(sums.sum(axis=0)))
+    used = sums[:, :-1].sum(axis=0) > 0
+    items = len(sums)
+    if sums.shape[1] == 3 or not used[2:].any():
+        share = proportions(sums[:, 0], sums[:, :2].sum(axis=1), np.zeros(items, np.int64), 1)[0]
+        ends = np.array([share.value, share.low, share.high], np.float64)
+        return _entropy_estimate(share, measure, *_share_entropy(ends).tolist())
+    distance = lambda totals: np.sqrt(np.maximum(1 - statistic(totals), 0))  # noqa: E731
+    slots = max(int(used.sum()), 2)
+    floor = math.sqrt(1 / (2 * (n if value > 0 else items) * math.log(slots)))
+    error = jackknife_error(sums, distance)
+    method = "item jackknife t on √(1 − H)"
+    if not math.isfinite(error):
+        return Estimate(value, None, None, n, items, measure.unit, 0.95, method, ONE_ITEM_NOTE)
+    centre, half = (
+        math.sqrt(max(1 - value, 0)),
+        float(student_t_quantile(items)) * max(error, floor),
+    )
+    low, high = 1 - min(centre + half, 1) ** 2, 1 - max(centre - half, 0) ** 2
+    return Estimate(value, low, high, n, items, measure.unit, 0.95, method)
+
+
+def pair_entropy_estimates(
+    sums: Floats, cell: Ints, count: int, measure: Measure
+) -> list[Estimate] | None:
+    """`entropy_interval` of every cell, where all there is are pairs."""
+    if sums.shape[1] != 3:
+        return None
+    shares = proportions(sums[:, 0], sums[:, :2].sum(axis=1), cell, count)
+    ends = np.array([(one.value, one.low, one.high) for one in shares], np.float64)
+    return [
+        _entropy_estimate(share, measure, *bits)
+        for share, bits in zip(shares, _share_entropy(ends).tolist(), strict=True)
+    ]
+
+
+def _share_entropy(share: Floats) -> Floats:
+    return normalised_entropy(np.stack([share, 1 - share], axis=-1))
+
+
+def _entropy_estimate(
+    share: Estimate, measure: Measure, value: float, low: float, high: float
+) -> Estimate:
+    """A first-slot share as entropy: `value`, `low` and `high` are those of the share and of the
+    ends of its interval."""
+    if share.value is None:
+        return unknown_estimate(measure.empty, measure.unit)
+    method = "first-slot share's Wilson interval, as entropy"
+    if share.low is None or share.high is None:
+        return replace(share, value=value, unit=measure.unit, method=method)
+    top = 1.0 if share.low <= 0.5 <= share.high else max(low, high)
+    return replace(
+        share, value=value, low=min(low, high), high=top, unit=measure.unit, method=method
+    )

@@ -1,0 +1,78 @@
+"""The position term as a measure: item totals whose mean is γ, so that it enters contrasts.
+
+γ is no share of anything, but its influence by rows adds up over items: pseudo-values
+γ + n·influence have γ as their mean and the item sandwich as their spread.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+
+from metrics.estimation import row_selection
+from metrics.estimation.intervals import Floats
+from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, build_tally
+from metrics.ratings.position_term import NO_VERDICTS_NOTE, RUN_BOTH_ORDERS_NOTE, fit_position_model
+from studies.domain import Estimate
+from studies.frames.frame import TIE
+
+
+def _pseudo_values(rows: pd.DataFrame) -> tuple[Floats, Floats] | None:
+    """(γ's pseudo-values, those of σ(γ)) of one cell's rows; None where γ is not to be had."""
+    one = rows.assign(judge=pd.Categorical(["all"] * len(rows)))
+    model = fit_position_model(one)
+    gamma = model.gamma.get("all", Estimate(None))
+    if gamma.value is None or gamma.low is None:
+        return None
+    names = row_selection.contestants(rows)
+    placed = row_selection.slot_contestants(rows, names)
+    strength = np.array([_value_or_zero(model.strength.get(name)) for name in names])
+    design = np.zeros((len(rows), len(names) + 1))
+    line = np.arange(len(rows))
+    np.add.at(design, (line, placed[:, 0]), 1.0)
+    np.add.at(design, (line, placed[:, 1]), -1.0)
+    design[:, -1] = 1.0
+    p = expit(strength[placed[:, 0]] - strength[placed[:, 1]] + gamma.value)
+    pick = rows["pick"].to_numpy()
+    outcome = np.where(pick == TIE, 0.5, pick == 0)
+    bread = np.linalg.pinv((design * (p * (1 - p))[:, None]).T @ design, hermitian=True)
+    influence = (design @ bread[-1]) * (outcome - p) * len(rows)
+    share = float(expit(gamma.value))
+    return gamma.value + influence, share + share * (1 - share) * influence
+
+
+def _value_or_zero(estimate: Estimate | None) -> float:
+    return 0.0 if estimate is None or estimate.value is None else estimate.value
+
+
+def _pseudo_value_tally(which: int, evidence: GroupedFrame) -> MeasureTally:
+    rows = row_selection.select_known_order(row_selection.select_pairs(evidence.picks))
+    made = []
+    for cell in range(evidence.count):
+        part = row_selection.select_rows(rows, rows["cell"] == cell)
+        values = _pseudo_values(part) if len(part) else None
+        if values is not None:
+            made.append(part.assign(pseudo=values[which]))
+    kept = pd.concat(made) if made else rows.iloc[:0].assign(pseudo=0.0)
+    return build_tally(kept, kept["pseudo"], 1)
+
+
+POSITION_TERM: Final = Measure(
+    "position_term",
+    "logit",
+    lambda evidence: _pseudo_value_tally(0, evidence),
+    "mean",
+    empty=f"{NO_VERDICTS_NOTE}, or {RUN_BOTH_ORDERS_NOTE}",
+)
+FIRST_IF_EQUAL: Final = Measure(
+    "first_if_equal",
+    "share",
+    lambda evidence: _pseudo_value_tally(1, evidence),
+    "mean",
+    (0, 1),
+    POSITION_TERM.empty,
+)
+"""σ(γ): how often the first of two equal answers wins."""

@@ -1,0 +1,169 @@
+"""How far a judge's score −2…2 is from the people's: MAE and Consistency (Creation-MMBench F.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, Literal
+
+import numpy as np
+import pandas as pd
+
+from metrics.agreement.majority_agreement import CASE_KEY, NO_PEOPLE_NOTE
+from metrics.estimation import row_selection
+from metrics.estimation.intervals import (
+    Floats,
+    Ints,
+    mean_estimate,
+    proportion,
+    safe_divide,
+    unknown_estimate,
+)
+from metrics.protocols.creation_levels import signed_scores
+from studies.domain import Estimate
+
+RunMode = Literal["dual", "single", "first"]
+"""dual: the mean of both orders, both read. single: each verdict by itself. first: only verdicts
+that show the baseline first, the one run of a judge that is not asked twice."""
+
+ONE_ORDER_NOTE: Final = "asked in one order: there are no two scores to take the mean of"
+MAX_GAP_WITHIN_ONE: Final = 1 + 1e-9
+"""Exactly 1 counts as within 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """MAE and Consistency (share within 1) of a judge's scores with the mean of the people's."""
+
+    mae: Estimate
+    consistency: Estimate
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreGaps:
+    """|J − P| of one judge: one entry per verdict, or per case for a dual judge."""
+
+    gap: Floats
+    case: Ints
+    item: Ints
+    empty_note: str = NO_PEOPLE_NOTE
+    """Where there is no entry."""
+
+    @property
+    def alignment(self) -> Alignment:
+        if len(self.gap) == 0:
+            return Alignment(
+                unknown_estimate(self.empty_note, "score"),
+                unknown_estimate(self.empty_note, "share"),
+            )
+        within = proportion(self.gap <= MAX_GAP_WITHIN_ONE, self.item)
+        return Alignment(mean_estimate(self.gap, self.item, "score", (0, 4)), within)
+
+
+class SignedScores:
+    """Picks on pairs as scores −2…2 of the contestant that sorts first, with what people say."""
+
+    def __init__(self, frame: pd.DataFrame, baseline: str | None = None) -> None:
+        rows = row_selection.select_pairs(
+            row_selection.keep_first_votes(row_selection.select_picks(frame))
+        )
+        self.baseline = baseline
+        self.rows = rows
+        self.case, self.cases = row_selection.group_codes(rows, CASE_KEY)
+        names = row_selection.contestants(rows) if len(rows) else []
+        score = signed_scores(rows, names)[2][: len(rows)]
+        turned = (rows["first"].astype(str) > rows["second"].astype(str)).to_numpy()
+        self.score = np.where(turned, -score, score)
+        self.judge = rows["judge"].astype(str).to_numpy()
+        self.item = row_selection.item_codes(rows)
+        self.sees = rows["sees"].astype(str).to_numpy() if "sees" in rows else None
+
+    @cached_property
+    def human(self) -> row_selection.Mask:
+        return row_selection.people_mask(self.rows)
+
+    def _sums(self, kept: row_selection.Mask) -> tuple[Floats, Floats]:
+        case = self.case[kept]
+        total = np.bincount(case, self.score[kept], minlength=self.cases)
+        return total.astype(np.float64), np.bincount(case, minlength=self.cases).astype(np.float64)
+
+    @cached_property
+    def people(self) -> tuple[Floats, Floats]:
+        """Sum and number of the people's scores of each case."""
+        return self._sums(self.human)
+
+    def gaps(self, judge: str, run: RunMode = "dual", sees: str | None = None) -> ScoreGaps:
+        """A judge against the people's mean; a person against the mean of the *others*.
+
+        `sees` keeps the judge's rows with that value in the column `sees`, where there is one.
+        """
+        mine = self.judge == judge
+        if sees is not None and self.sees is not None:
+            mine = mine & (self.sees == sees)
+        total, n = self.people
+        if (mine & self.human).any():
+            own, times = self._sums(mine)
+            total, n = total - own, n - times
+        score, case, item = self._select_scores(mine, run)
+        gap = np.abs(score - safe_divide(total, n)[case])
+        known = np.isfinite(gap)
+        once = run == "dual" and bool(mine.any()) and not self.asked_both_orders(mine)
+        return ScoreGaps(
+            gap[known], case[known], item[known], ONE_ORDER_NOTE if once else NO_PEOPLE_NOTE
+        )
+
+    def asked_both_orders(self, rows: row_selection.Mask) -> bool:
+        """Whether any of these verdicts was asked for in both orders."""
+        return bool((self.rows["orders"].to_numpy()[rows] > 1).any())
+
+    def _select_scores(self, mine: row_selection.Mask, run: RunMode) -> tuple[Floats, Ints, Ints]:
+        if run == "first":
+            mine = mine & (self.rows["first"] == self.baseline).to_numpy(bool)
+        rows, case = self.rows.loc[mine], self.case[mine]
+        score, item = self.score[mine], self.item[mine]
+        if run != "dual":
+            return score, case, item
+        whole = row_selection.complete_set_mask(rows)
+        present, first, code = np.unique(case[whole], return_index=True, return_inverse=True)
+        each = np.bincount(code, score[whole]) / np.maximum(np.bincount(code), 1)
+        return each, present, item[whole][first]
+
+    def always_tie_gaps(self) -> ScoreGaps:
+        """A judge that says «equal» to every case that people judged."""
+        total, n = self.people
+        gap = np.abs(safe_divide(total, n))
+        item = self.item[row_selection.first_rows(self.case, self.cases)]
+        known = np.isfinite(gap)
+        return ScoreGaps(gap[known], np.flatnonzero(known), item[known])
+
+    def leave_one_out_gaps(self) -> ScoreGaps:
+        """Every person against the mean of the others, all verdicts pooled."""
+        each = [self.gaps(name, "single") for name in sorted(set(self.judge[self.human]))]
+        none = np.zeros(0, np.int64)
+        return ScoreGaps(
+            np.concatenate([np.zeros(0), *(one.gap for one in each)]),
+            np.concatenate([none, *(one.case for one in each)]),
+            np.concatenate([none, *(one.item for one in each)]),
+        )
+
+
+def judge_alignment(frame: pd.DataFrame, judge: str, dual: bool = True) -> Alignment:
+    """How far a judge's score is from the people's mean.
+
+    dual: the mean of its two signed scores, both orders read, else left out; otherwise, and where
+    only one order was asked, each verdict by itself. A person is held against the mean of the
+    *other* people (leave one out).
+    """
+    scores = SignedScores(frame)
+    both = dual and scores.asked_both_orders(scores.judge == judge)
+    return scores.gaps(judge, "dual" if both else "single").alignment
+
+
+def always_tie_alignment(frame: pd.DataFrame) -> Alignment:
+    """What a judge that always says «equal» would score against the same people."""
+    return SignedScores(frame).always_tie_gaps().alignment
+
+
+def leave_one_out_alignment(frame: pd.DataFrame) -> Alignment:
+    """Every person against the mean of the others, all verdicts pooled."""
+    return SignedScores(frame).leave_one_out_gaps().alignment

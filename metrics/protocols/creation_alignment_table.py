@@ -1,0 +1,182 @@
+"""Judges beside people, as Creation-MMBench's table 7 has them: per model, pooled, dual and not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation import row_selection
+from metrics.estimation.frame_stacking import stack_frames
+from metrics.estimation.intervals import Floats, Ints, paired_difference
+from metrics.protocols.creation_alignment import (
+    MAX_GAP_WITHIN_ONE,
+    RunMode,
+    ScoreGaps,
+    SignedScores,
+)
+from studies.domain import Estimate
+
+OVERALL: Final = "overall"
+PEOPLE: Final = "people"
+ALWAYS_TIE: Final = "always tie"
+VOTE_KEY: Final = ["item", "comparison", "judge", "shown", "repeat"]
+"""What makes a person's vote one vote, in however many frames it stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class AlignmentRow:
+    """One judge on one model's cases (`overall` pools them), in one way of asking."""
+
+    judge: str
+    sees: str
+    run: RunMode
+    model: str
+    mae: Estimate
+    consistency: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class AlignmentContrast:
+    """left − right on the same cases: `mae` below 0, `consistency` above 0 say that `left` is the
+    closer to people."""
+
+    judge: str
+    left: str
+    right: str
+    mae: Estimate
+    consistency: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class AlignmentTable:
+    """Judges, then people (each against the others, and pooled), then always saying «equal»."""
+
+    rows: list[AlignmentRow]
+    people: list[AlignmentRow]
+    always_tie: list[AlignmentRow]
+    contrasts: list[AlignmentContrast]
+
+
+def alignment_table(
+    frames: pd.DataFrame | Mapping[str, pd.DataFrame],
+    baseline: str | None = None,
+    runs: Sequence[RunMode] = ("dual", "single"),
+) -> AlignmentTable:
+    """MAE and Consistency of every judge and every person, per model and pooled over the cases.
+
+    Several frames are named by what the judge saw ({"images": …, "context": …}); the people of all
+    of them are one panel. A case is (item, pair); with a baseline only pairs it plays in, each
+    belonging to its opponent. Contrasts: dual − single, and one frame − another, same judge, same
+    cases.
+    """
+    named = {"": frames} if isinstance(frames, pd.DataFrame) else dict(frames)
+    scores = SignedScores(_combine_frames(named, baseline), baseline)
+    return AlignmentTable(
+        rows=[
+            line
+            for judge, sees in _judges_and_inputs(scores)
+            for run in runs
+            for line in _alignment_rows(scores, scores.gaps(judge, run, sees), judge, sees, run)
+        ],
+        people=list(_people_rows(scores)),
+        always_tie=_alignment_rows(scores, scores.always_tie_gaps(), ALWAYS_TIE, "", "single"),
+        contrasts=[*_dual_contrasts(scores, runs), *_input_contrasts(scores, list(named))],
+    )
+
+
+def _combine_frames(frames: Mapping[str, pd.DataFrame], baseline: str | None) -> pd.DataFrame:
+    """All judges' rows with what they saw, and every person's vote once."""
+    rows = stack_frames(frames, "sees")
+    again = row_selection.people_mask(rows) & rows.duplicated(VOTE_KEY).to_numpy()
+    rows = row_selection.select_rows(rows, ~again)
+    if baseline is None:
+        return rows
+    return row_selection.select_rows(
+        rows, (rows["first"] == baseline) | (rows["second"] == baseline)
+    )
+
+
+def _judges_and_inputs(scores: SignedScores) -> list[tuple[str, str]]:
+    """(judge, what it saw) of everyone who is no person."""
+    machine = ~scores.human
+    sees = scores.rows["sees"].astype(str).to_numpy()
+    return sorted(set(zip(scores.judge[machine], sees[machine], strict=True)))
+
+
+def _cases_by_model(scores: SignedScores) -> dict[str, row_selection.Mask]:
+    """Which cases belong to each model: those it plays in; the baseline owns none."""
+    rows = scores.rows.iloc[row_selection.first_rows(scores.case, scores.cases)]
+    names = row_selection.contestants(rows) if len(rows) else []
+    models = {
+        name: ((rows["first"] == name) | (rows["second"] == name)).to_numpy(bool)
+        for name in names
+        if name != scores.baseline
+    }
+    alone = len(models) < 2 or all(cases.all() for cases in models.values())
+    return {} if alone else models  # a model in every case has the pooled line already
+
+
+def _alignment_rows(
+    scores: SignedScores, gaps: ScoreGaps, judge: str, sees: str, run: RunMode
+) -> list[AlignmentRow]:
+    lines = []
+    for model, cases in [*_cases_by_model(scores).items(), (OVERALL, np.ones(scores.cases, bool))]:
+        kept = cases[gaps.case]
+        got = ScoreGaps(gaps.gap[kept], gaps.case[kept], gaps.item[kept], gaps.empty_note).alignment
+        lines.append(AlignmentRow(judge, sees, run, model, got.mae, got.consistency))
+    return lines
+
+
+def _people_rows(scores: SignedScores) -> Iterator[AlignmentRow]:
+    for person in sorted(set(scores.judge[scores.human])):
+        yield from _alignment_rows(scores, scores.gaps(person, "single"), person, "", "single")
+    yield from _alignment_rows(scores, scores.leave_one_out_gaps(), PEOPLE, "", "single")
+
+
+def _dual_contrasts(scores: SignedScores, runs: Sequence[RunMode]) -> Iterator[AlignmentContrast]:
+    if not {"dual", "single"} <= set(runs):
+        return
+    for judge, sees in _judges_and_inputs(scores):
+        a, b = scores.gaps(judge, "dual", sees), scores.gaps(judge, "single", sees)
+        yield alignment_contrast(judge, ("dual", "single"), a, b, scores.cases)
+
+
+def _input_contrasts(scores: SignedScores, named: Sequence[str]) -> Iterator[AlignmentContrast]:
+    """The same judge, dual, after seeing one thing and another."""
+    known = set(_judges_and_inputs(scores))
+    for judge in sorted({judge for judge, _ in known}):
+        for left, right in combinations(named, 2):
+            if {(judge, left), (judge, right)} <= known:
+                a, b = (scores.gaps(judge, "dual", sees) for sees in (left, right))
+                yield alignment_contrast(judge, (left, right), a, b, scores.cases)
+
+
+def alignment_contrast(
+    judge: str, names: tuple[str, str], left: ScoreGaps, right: ScoreGaps, cases: int
+) -> AlignmentContrast:
+    """Mean gap and share within 1 of each case, left − right over the cases both have."""
+    (a, a_within, a_item), (b, b_within, _) = (_gaps_by_case(gaps, cases) for gaps in (left, right))
+    both = np.isfinite(a) & np.isfinite(b)
+    item = a_item[both]
+    return AlignmentContrast(
+        judge,
+        *names,
+        mae=paired_difference(a[both], b[both], item, "score"),
+        consistency=paired_difference(a_within[both], b_within[both], item, "share"),
+    )
+
+
+def _gaps_by_case(gaps: ScoreGaps, cases: int) -> tuple[Floats, Floats, Ints]:
+    """(mean gap, share within 1, item) of each case; nan where the judge has none."""
+    n = np.bincount(gaps.case, minlength=cases)
+    total = np.bincount(gaps.case, gaps.gap, minlength=cases)
+    within = np.bincount(gaps.case, gaps.gap <= MAX_GAP_WITHIN_ONE, minlength=cases)
+    item = np.zeros(cases, np.int64)
+    item[gaps.case] = gaps.item
+    empty = np.where(n > 0, 1.0, np.nan)
+    return total / np.maximum(n, 1) * empty, within / np.maximum(n, 1) * empty, item

@@ -1,0 +1,161 @@
+"""Creation-MMBench's numbers: five levels, Reward, Win Rate, Visual Factuality (PROTOCOLS.md 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation import row_selection
+from metrics.estimation.intervals import Floats, Ints, mean_estimate, proportion, unknown_estimate
+from studies.domain import Estimate
+from studies.frames.frame import NO_PICK
+
+LEVELS: Final = ("much_better", "better", "tie", "worse", "much_worse")
+LEVEL_POINTS: Final = {"much_better": 100, "better": 50, "tie": 0, "worse": -50, "much_worse": -100}
+
+
+def signed_scores(rows: pd.DataFrame, names: list[str]) -> tuple[Ints, Ints, Floats]:
+    """(row, contestant, score −2…2) for both answers of every verdict on a pair."""
+    placed = (
+        row_selection.slot_contestants(rows, names) if len(rows) else np.zeros((0, 2), np.int64)
+    )
+    pick, margin = rows["pick"].to_numpy(), rows["margin"].to_numpy().astype(np.float64)
+    first = np.where(pick < 0, 0.0, np.where(pick == 0, margin, -margin))
+    row = np.arange(len(rows))
+    return (
+        np.concatenate([row, row]),
+        np.concatenate([placed[:, 0], placed[:, 1]]),
+        np.concatenate([first, -first]),
+    )
+
+
+def _pairs_with_baseline(frame: pd.DataFrame, baseline: str | None) -> pd.DataFrame:
+    """Pairs, or only those in which the baseline plays."""
+    rows = row_selection.select_pairs(frame)
+    if baseline is None:
+        return rows
+    return row_selection.select_rows(
+        rows, (rows["first"] == baseline) | (rows["second"] == baseline)
+    )
+
+
+def five_level_counts(
+    frame: pd.DataFrame, baseline: str | None = None
+) -> dict[str, dict[str, int]]:
+    """Much better … much worse and failures of each contestant, both orders pooled.
+
+    Against the baseline where one is named (it is then left out itself), else against everyone.
+    """
+    asked = _pairs_with_baseline(row_selection.select_rows(frame, ~frame["noise"]), baseline)
+    names = row_selection.contestants(asked)
+    return {name: _level_counts(asked, name, names) for name in names if name != baseline}
+
+
+def _level_counts(asked: pd.DataFrame, name: str, names: list[str]) -> dict[str, int]:
+    mine = row_selection.select_rows(asked, (asked["first"] == name) | (asked["second"] == name))
+    rows = row_selection.select_picks(mine)
+    _, who, score = signed_scores(rows, names)
+    counts = np.bincount((2 - score[who == names.index(name)]).astype(np.int64), minlength=5)
+    scored = row_selection.evidence_mask(mine) & (mine["pick"] == NO_PICK).to_numpy()
+    failed = len(mine) - len(rows) - int(scored.sum())
+    return {**dict(zip(LEVELS, counts.tolist(), strict=True)), "fail": failed}
+
+
+def reward_from_counts(counts: Mapping[str, int]) -> tuple[float | None, float | None]:
+    """(Reward, Win Rate) from five-level counts; failures are not in the denominator.
+
+    Reward = (100·MB + 50·B − 50·W − 100·MW)/readable; Win Rate = 100·(MB + B)/readable.
+    """
+    readable = sum(counts[level] for level in LEVELS)
+    if readable == 0:
+        return None, None
+    points = sum(LEVEL_POINTS[level] * counts[level] for level in LEVELS)
+    return points / readable, 100 * (counts["much_better"] + counts["better"]) / readable
+
+
+def reward_table(frame: pd.DataFrame, baseline: str | None = None) -> dict[str, Estimate]:
+    """Reward (−100…100) of each contestant, both orders pooled, item-cluster t."""
+    return _reward_or_win_rate(frame, baseline, win=False)
+
+
+def creation_win_rates(frame: pd.DataFrame, baseline: str | None = None) -> dict[str, Estimate]:
+    """Creation-MMBench's Win Rate as a share: wins over readable verdicts, a tie is no win."""
+    return _reward_or_win_rate(frame, baseline, win=True)
+
+
+def _reward_or_win_rate(
+    frame: pd.DataFrame, baseline: str | None, win: bool
+) -> dict[str, Estimate]:
+    pairs = _pairs_with_baseline(frame, baseline)
+    names = row_selection.contestants(pairs)
+    rows = row_selection.select_picks(pairs)
+    row, who, score = signed_scores(rows, names)
+    item = row_selection.item_codes(rows)[row]
+    table = {}
+    for code, name in enumerate(names):
+        mine = who == code
+        if name == baseline:
+            continue
+        if win:
+            table[name] = proportion(score[mine] > 0, item[mine])
+        else:
+            table[name] = mean_estimate(50 * score[mine], item[mine], "reward", (-100, 100))
+    return table
+
+
+def score_columns(frame: pd.DataFrame) -> list[str]:
+    """score_0, score_1, … as far as the frame has them."""
+    return [name for name in frame.columns if str(name).startswith("score_")]
+
+
+def visual_factuality(frame: pd.DataFrame, baseline: str | None = None) -> dict[str, Estimate]:
+    """Visual Factuality Score, 0–10: the item's mean over its readable orders, then over items.
+
+    Counts formats that score two answers and pick none. The baseline has one number per opponent,
+    named "baseline (vs opponent)": its answers are scored again beside each of them.
+    """
+    columns = score_columns(frame)
+    rows = row_selection.select_rows(
+        row_selection.select_pairs(frame), row_selection.select_pairs(frame)["pick"] == NO_PICK
+    )
+    rows = row_selection.select_readable(rows)
+    if len(columns) < 2 or len(rows) == 0:
+        return {}
+    names = row_selection.contestants(rows)
+    placed = row_selection.slot_contestants(rows, names)[:, :2]
+    key = _score_keys(placed, names, baseline)
+    score = rows[columns[:2]].to_numpy(np.float64)
+    item = np.repeat(row_selection.item_codes(rows), 2)
+    return {name: _item_mean(score.ravel(), item, key.ravel() == name) for name in np.unique(key)}
+
+
+def _score_keys(placed: Ints, names: list[str], baseline: str | None) -> np.ndarray:
+    """What each score belongs to: a contestant, or the baseline beside one opponent."""
+    labels = np.array(names, dtype=object)[placed]
+    if baseline is None:
+        return labels
+    beside = np.array([f"{baseline} (vs {name})" for name in names], dtype=object)[placed[:, ::-1]]
+    return np.where(labels == baseline, beside, labels)
+
+
+def _item_mean(score: Floats, item: Ints, mine: np.ndarray) -> Estimate:
+    kept = mine & np.isfinite(score)
+    if not kept.any():
+        return unknown_estimate("no scores", "score/10")
+    items, code = np.unique(item[kept], return_inverse=True)
+    each = np.bincount(code, score[kept]) / np.bincount(code)
+    return mean_estimate(each, items, "score/10", (0, 10))
+
+
+def single_ratings(frame: pd.DataFrame) -> dict[str, Estimate]:
+    """Single ratings (MT-Bench): mean over items of each contestant's mean score."""
+    rows = row_selection.select_readable(row_selection.select_rows(frame, frame["options"] == 1))
+    if "score_0" not in rows or len(rows) == 0:
+        return {}
+    score = rows["score_0"].to_numpy(np.float64)
+    who = rows["first"].astype(str).to_numpy()
+    item = row_selection.item_codes(rows)
+    return {name: _item_mean(score, item, who == name) for name in sorted(set(who))}

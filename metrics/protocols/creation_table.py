@@ -1,0 +1,110 @@
+"""Creation-MMBench's main table: VFS, Reward, Win Rate and counts by model, category and task."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation import row_selection
+from metrics.estimation.intervals import unknown_estimate
+from metrics.estimation.measures import CellKey, GroupedFrame
+from metrics.estimation.prompt_kinds import scoring_mask
+from metrics.protocols import creation_levels
+from studies.domain import Estimate
+
+NO_SCORES_NOTE: Final = "no visual factuality score"
+
+
+@dataclass(frozen=True, slots=True)
+class CreationRow:
+    """One model against the baseline (or, without one, against everyone).
+
+    `reward` is −100…100, `win_rate` a share of the readable verdicts (a tie is no win), both orders
+    pooled. `counts` has the five levels. `fail` and `vfs_fail` are replies that could not be read,
+    in no denominator. `baseline_vfs` is the baseline's own score beside this model.
+    """
+
+    model: str
+    vfs: Estimate
+    baseline_vfs: Estimate
+    reward: Estimate
+    win_rate: Estimate
+    counts: dict[str, int]
+    fail: int
+    vfs_fail: int
+
+
+def creation_table(
+    frame: pd.DataFrame,
+    baseline: str | None = None,
+    by: Sequence[str] = (),
+    judges: Sequence[str] | None = None,
+) -> dict[CellKey, list[CreationRow]]:
+    """Every model of every cell of `by`, the highest Reward first; () is the whole study.
+
+    Categories and tasks pool the judgements of their items. `by` names columns of the frame:
+    `category`, or one that `selection.grouped` adds (task).
+    """
+    heard = row_selection.select_judges(row_selection.select_rows(frame, ~frame["noise"]), judges)
+    heard = _with_baseline(row_selection.select_pairs(heard), baseline)
+    evidence = GroupedFrame(heard, by)
+    cell = evidence.frame["cell"].to_numpy()
+    # Unread replies of a prompt that scores are failures of the score, not of the verdict.
+    scored = scoring_mask(heard)
+    table = {}
+    for code, key in enumerate(evidence.cells if len(heard) else []):
+        here = cell == code
+        table[key] = _creation_rows(
+            row_selection.select_rows(heard, here & ~scored),
+            row_selection.select_rows(heard, here & scored),
+            baseline,
+        )
+    return table
+
+
+def _with_baseline(rows: pd.DataFrame, baseline: str | None) -> pd.DataFrame:
+    if baseline is None:
+        return rows
+    return row_selection.select_rows(
+        rows, (rows["first"] == baseline) | (rows["second"] == baseline)
+    )
+
+
+def _creation_rows(
+    judged: pd.DataFrame, scored: pd.DataFrame, baseline: str | None
+) -> list[CreationRow]:
+    counts = creation_levels.five_level_counts(judged, baseline)
+    reward = creation_levels.reward_table(judged, baseline)
+    rate = creation_levels.creation_win_rates(judged, baseline)
+    vfs = creation_levels.visual_factuality(scored, baseline)
+    names = {*counts, *row_selection.contestants(scored)} - {baseline}
+    rows = [
+        CreationRow(
+            model=name,
+            vfs=vfs.get(name, unknown_estimate(NO_SCORES_NOTE, "score/10")),
+            baseline_vfs=vfs.get(
+                f"{baseline} (vs {name})", unknown_estimate(NO_SCORES_NOTE, "score/10")
+            ),
+            reward=reward.get(name, unknown_estimate("no verdicts", "reward")),
+            win_rate=rate.get(name, unknown_estimate("no verdicts", "share")),
+            counts={level: counts.get(name, {}).get(level, 0) for level in creation_levels.LEVELS},
+            fail=counts.get(name, {}).get("fail", 0),
+            vfs_fail=_count_unread(scored, name),
+        )
+        for name in sorted(names)
+    ]
+    return sorted(rows, key=_reward_sort_key)
+
+
+def _reward_sort_key(row: CreationRow) -> tuple[float, str]:
+    value = row.reward.value
+    return (np.inf if value is None else -value, row.model)
+
+
+def _count_unread(scored: pd.DataFrame, name: str) -> int:
+    mine = ((scored["first"] == name) | (scored["second"] == name)).to_numpy(bool)
+    return int((mine & ~row_selection.evidence_mask(scored)).sum())

@@ -1,0 +1,193 @@
+"""The Grade Score heatmap, judge x prompt x unrelated: grades and what stands beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation import row_selection
+from metrics.estimation.intervals import join_notes, proportion, unknown_estimate
+from metrics.estimation.measures import CellKey, GroupedFrame
+from metrics.position.position_measures import ACCURACY, SLOT_ENTROPY
+from metrics.protocols.creation_levels import score_columns
+from metrics.protocols.grade_score import GradeRule, grade_estimates
+from studies.domain import UNRELATED, Estimate
+from studies.frames.frame import NO_PICK, SEP
+
+UNRELATED_ABSENT: Final = "none"
+UNRELATED_PRESENT: Final = "unrelated"
+NO_GRADES_NOTE: Final = "the prompt asks for no grades"
+NO_UNRELATED_NOTE: Final = "no unrelated option was shown"
+READING_KEY: Final = ("item", "judge", "prompt", "shown", "labels", "repeat", "noise")
+"""What names an ask in two readings of the same replies."""
+
+
+@dataclass(frozen=True, slots=True)
+class GradeCell:
+    """One cell of the heatmap. `options` are the N in it: grades of different N are not compared.
+
+    `pooled_entropy` is that of all slots picked; `accuracy` is against the human ranks;
+    `contradictions` the share of selections that their own grades contradict.
+    """
+
+    judge: str
+    prompt: str
+    unrelated: str
+    options: tuple[int, ...]
+    grade: Estimate
+    entropy: Estimate
+    choice: Estimate
+    corrected: Estimate
+    pooled_entropy: Estimate
+    accuracy: Estimate
+    contradictions: Estimate
+    unrelated_share: Estimate
+
+
+def mark_unrelated(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with a column `unrelated`, to split or contrast by: "none" or "unrelated"."""
+    shown = frame["shown"].astype("category")
+    has = [UNRELATED in str(names).split(SEP) for names in shown.cat.categories]
+    codes = np.array(has, np.int64)[shown.cat.codes.to_numpy()] if has else np.zeros(0, np.int64)
+    return frame.assign(
+        unrelated=pd.Categorical.from_codes(codes, pd.Index([UNRELATED_ABSENT, UNRELATED_PRESENT]))
+    )
+
+
+def grade_heatmap_cells(frame: pd.DataFrame, rule: GradeRule = "default") -> list[GradeCell]:
+    """Every judge x prompt x unrelated with more than one option, in order of appearance.
+
+    Claims about the unrelated option only at equal N (`unrelated: replace`):
+    `contrasts(mark_unrelated(frame), ["judge", "prompt", "unrelated"], [grade_measure()], rng)`.
+    """
+    choosing = row_selection.select_judges(row_selection.select_rows(frame, frame["options"] > 1))
+    marked = mark_unrelated(choosing)
+    evidence = GroupedFrame(marked, ["judge", "prompt", "unrelated"])
+    cell = evidence.frame["cell"].to_numpy()
+    accuracy, pooled = ACCURACY.by_cell(evidence), SLOT_ENTROPY.by_cell(evidence)
+    return [
+        _build_cell(
+            key, row_selection.select_rows(marked, cell == code), rule, accuracy[key], pooled[key]
+        )
+        for code, key in enumerate(evidence.cells)
+    ]
+
+
+def _build_cell(
+    key: CellKey, rows: pd.DataFrame, rule: GradeRule, accuracy: Estimate, pooled: Estimate
+) -> GradeCell:
+    parts = grade_estimates(rows, rule)
+    judge, prompt, unrelated = key
+    return GradeCell(
+        judge,
+        prompt,
+        unrelated,
+        options=tuple(sorted({int(n) for n in rows["options"]})),
+        grade=parts["grade"],
+        entropy=parts["entropy"],
+        choice=parts["choice"],
+        corrected=parts["corrected"],
+        pooled_entropy=pooled,
+        accuracy=accuracy,
+        contradictions=contradiction_share(rows),
+        unrelated_share=unrelated_share(rows),
+    )
+
+
+def contradiction_share(frame: pd.DataFrame) -> Estimate:
+    """Share of selections whose option has a lower grade than another, by the same reply.
+
+    Counts readable choices all of whose options were graded; a shared top grade contradicts none
+    of those that share it.
+    """
+    columns = score_columns(frame)
+    rows = row_selection.select_picks(frame)
+    rows = row_selection.select_rows(rows, (rows["pick"] >= 0) & (rows["options"] > 1))
+    if not columns or len(rows) == 0:
+        return unknown_estimate(NO_GRADES_NOTE, "share")
+    grades = rows[columns].to_numpy(np.float64)
+    beyond = np.arange(len(columns)) >= rows["options"].to_numpy()[:, None]
+    graded = (np.isfinite(grades) | beyond).all(axis=1)
+    rows, grades = row_selection.select_rows(rows, graded), grades[graded]
+    if len(rows) == 0:
+        return unknown_estimate(NO_GRADES_NOTE, "share")
+    own = grades[np.arange(len(rows)), rows["pick"].to_numpy()]
+    against = own < np.nanmax(grades, axis=1) - 1e-9
+    return proportion(against, row_selection.item_codes(rows), note="selection below the top grade")
+
+
+def unrelated_share(frame: pd.DataFrame) -> Estimate:
+    """How often the unrelated option was chosen where it was shown, over decisive choices."""
+    rows = row_selection.select_picks(frame)
+    rows = row_selection.select_rows(rows, rows["pick"] >= 0)
+    rows = row_selection.select_rows(rows, mark_unrelated(rows)["unrelated"] == UNRELATED_PRESENT)
+    if len(rows) == 0:
+        return unknown_estimate(NO_UNRELATED_NOTE, "share")
+    names = row_selection.contestants(rows)
+    taken = row_selection.chosen_contestants(rows, names) == names.index(UNRELATED)
+    sizes = sorted({int(n) for n in rows["options"]})
+    note = join_notes("", f"even is 1/{sizes[0]}" if len(sizes) == 1 else "")
+    return proportion(taken, row_selection.item_codes(rows), note=note)
+
+
+# -- two readings of the same replies ------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingDifference:
+    """How many verdicts change with the reading rule, out of the asks both readings have."""
+
+    share: Estimate
+    differ: int
+    both_read: int
+    """Of those that differ: both rules read a verdict, not the same one."""
+    only_first: int
+    only_second: int
+
+
+def reading_differences(
+    first: pd.DataFrame, second: pd.DataFrame, by: Sequence[str] = ("judge", "prompt")
+) -> dict[CellKey, ReadingDifference]:
+    """Two readings of the same replies (default and `gradelab`, say), ask by ask, cell by cell.
+
+    A verdict differs if the slot differs or only one rule read any. Rows are matched by what was
+    asked, not by their place; an ask that one of them lacks is left out.
+    """
+    one = _index_readings(first).reset_index()
+    two = _index_readings(second)
+    place = two.index.get_indexer(pd.MultiIndex.from_frame(one[list(READING_KEY)]))
+    rows = first.iloc[one["place"].to_numpy()[place >= 0]]
+    a = one["reading"].to_numpy()[place >= 0]
+    b = two["reading"].to_numpy()[place[place >= 0]]
+    evidence = GroupedFrame(rows, by)
+    cell, item = evidence.frame["cell"].to_numpy(), row_selection.item_codes(rows)
+    return {
+        key: _reading_difference(a[cell == code], b[cell == code], item[cell == code])
+        for code, key in enumerate(evidence.cells)
+    }
+
+
+def _index_readings(frame: pd.DataFrame) -> pd.DataFrame:
+    """Slot, tie or NO_PICK of every ask, indexed by what was asked."""
+    reading = np.where(row_selection.evidence_mask(frame), frame["pick"], NO_PICK)
+    table = pd.DataFrame({name: frame[name].astype(str).to_numpy() for name in READING_KEY})
+    table = table.assign(reading=reading, place=np.arange(len(frame)))
+    return table.drop_duplicates(list(READING_KEY)).set_index(list(READING_KEY))
+
+
+def _reading_difference(
+    a: row_selection.Ints, b: row_selection.Ints, item: row_selection.Ints
+) -> ReadingDifference:
+    apart = a != b
+    both = (a != NO_PICK) & (b != NO_PICK)
+    return ReadingDifference(
+        share=proportion(apart, item),
+        differ=int(apart.sum()),
+        both_read=int((apart & both).sum()),
+        only_first=int((apart & (b == NO_PICK)).sum()),
+        only_second=int((apart & (a == NO_PICK)).sum()),
+    )

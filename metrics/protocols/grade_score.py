@@ -1,0 +1,233 @@
+"""Grade Score (N options, rotated): evenness over slots and constancy of choice in one number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from metrics.estimation import row_selection
+from metrics.estimation.entropy import entropy
+from metrics.estimation.intervals import (
+    Floats,
+    Ints,
+    join_notes,
+    mean_estimate,
+    safe_divide,
+    unknown_estimate,
+)
+from metrics.estimation.measures import CellKey, GroupedFrame, Measure, MeasureTally, build_tally
+from studies.domain import Estimate
+from studies.frames.frame import TIE
+
+GradeRule = Literal["default", "gradelab"]
+
+RANDOM_GRADE: Final[dict[int, float]] = {
+    2: 0.500000,
+    3: 0.579977,
+    4: 0.570961,
+    5: 0.539487,
+    6: 0.505432,
+    7: 0.473849,
+    8: 0.445802,
+    9: 0.421109,
+    10: 0.3993,
+}
+"""Expected grade of a coin-flipping judge, by N: all nⁿ outcomes to N = 9, simulated at 10."""
+
+TRIAL_SET_KEY: Final = (*row_selection.COMPARISON_KEY, "repeat")
+"""One row of the Grade Score: the rotations of one item, by one judge with one prompt."""
+
+
+def harmonic_mean(first: Floats, second: Floats) -> Floats:
+    """Harmonic mean; 0 where either part is 0."""
+    return np.nan_to_num(2 * safe_divide(first * second, first + second))
+
+
+def item_grade_scores(
+    slots: Sequence[int | None], choices: Sequence[int | None], rule: GradeRule = "default"
+) -> tuple[float, float, float] | None:
+    """(grade, entropy, choice) of one item from the slot and the option chosen in each trial.
+
+    None marks an unreadable trial: by default the item then has no score; `gradelab` takes the
+    entropy of the readable ones over log2 of *all* trials, and 0 where none is readable. N = 1 has
+    no score.
+    """
+    trials = len(slots)
+    kept = [k for k in range(trials) if slots[k] is not None]
+    if trials < 2 or (rule == "default" and len(kept) < trials):
+        return None
+    if not kept:
+        return 0.0, 0.0, 0.0
+    evenness = float(entropy(np.bincount([int(slots[k] or 0) for k in kept]))) / math.log(trials)
+    choice = np.bincount([int(choices[k] or 0) for k in kept]).max() / len(kept)
+    return float(harmonic_mean(np.array(evenness), np.array(choice))), evenness, float(choice)
+
+
+def grade_table(frame: pd.DataFrame, rule: GradeRule = "default") -> pd.DataFrame:
+    """One row per item, judge, prompt and repeat with its grade, entropy and choice.
+
+    Counts sets whose every rotation was planned (at least N orders). By default sets with an unread
+    trial or a tie are left out; `gradelab` keeps them. `left_out` in `attrs` says how many.
+    """
+    if rule not in ("default", "gradelab"):
+        raise ValueError(f"No rule named {rule!r}. Known: default, gradelab")
+    rows = frame.loc[_rotated_mask(frame)]
+    group, groups = row_selection.group_codes(rows, TRIAL_SET_KEY)
+    first = row_selection.first_rows(group, groups)
+    table = rows.iloc[first].copy()
+    read = row_selection.evidence_mask(rows) & (rows["pick"] >= 0).to_numpy()
+    options, trials = table["options"].to_numpy(), table["orders"].to_numpy()
+    seen = np.bincount(group[read], minlength=groups)
+    slots, choices = _slot_and_choice_counts(rows.loc[read], group[read], groups)
+    bins = options if rule == "default" else trials
+    table["entropy"] = np.nan_to_num(entropy(slots)) / np.log(
+        np.maximum(bins, 2).astype(np.float64)
+    )
+    table["choice"] = np.nan_to_num(safe_divide(choices, seen))
+    table["grade"] = harmonic_mean(table["entropy"].to_numpy(), table["choice"].to_numpy())
+    table["trials"], table["read"] = trials, seen
+    kept = seen >= trials if rule == "default" else np.ones(groups, bool)
+    table = table.loc[kept]
+    table.attrs["left_out"] = int(groups - kept.sum())
+    return table
+
+
+def _rotated_mask(frame: pd.DataFrame) -> NDArray[np.bool_]:
+    """Rows of comparisons shown in at least N orders; formats that only score are not choices."""
+    scored = row_selection.evidence_mask(frame) & (frame["pick"] < TIE).to_numpy()
+    enough = (frame["orders"] >= frame["options"]) & (frame["options"] > 1) & ~frame["noise"]
+    return np.asarray(enough.to_numpy() & ~scored, np.bool_)
+
+
+def _slot_and_choice_counts(rows: pd.DataFrame, group: Ints, groups: int) -> tuple[Floats, Floats]:
+    """(slot counts per group, how often the most chosen option was chosen)."""
+    width = int(rows["options"].max()) if len(rows) else 1
+    pick = rows["pick"].to_numpy().astype(np.int64)
+    slots = np.bincount(group * width + pick, minlength=groups * width).reshape(groups, width)
+    names = row_selection.contestants(rows) if len(rows) else []
+    option = row_selection.chosen_contestants(rows, names)
+    votes, counts = np.unique(group * max(len(names), 1) + option, return_counts=True)
+    most = np.zeros(groups, np.int64)
+    np.maximum.at(most, votes // max(len(names), 1), counts)
+    return slots.astype(np.float64), most.astype(np.float64)
+
+
+def grade_estimates(frame: pd.DataFrame, rule: GradeRule = "default") -> dict[str, Estimate]:
+    """grade, entropy, choice (means over items), then the chance-corrected grade and a line per N.
+
+    The dataset's grade is the mean of the items' grades. Corrected = Σ(G − g(N))/Σ(1 − g(N)); not
+    comparable across N, corrected or not.
+    """
+    table = grade_table(frame, rule)
+    item = row_selection.item_codes(table)
+    sizes = sorted({int(n) for n in table["options"]})
+    note = join_notes(
+        rule if rule != "default" else "",
+        f"{table.attrs['left_out']} left out: not every trial read"
+        if table.attrs["left_out"]
+        else "",
+        f"N = {', '.join(map(str, sizes))}" if len(sizes) > 1 else "",
+        "" if sizes else "no item was read in all its rotations",
+    )
+    parts = {
+        name: mean_estimate(table[name], item, "score", (0, 1), note)
+        for name in ("grade", "entropy", "choice")
+    }
+    parts["corrected"] = _chance_corrected_grade(table, item, note)
+    if len(sizes) > 1:
+        for n in sizes:
+            of_size = (table["options"] == n).to_numpy()
+            parts[f"grade_{n}"] = mean_estimate(
+                table["grade"][of_size], item[of_size], "score", (0, 1)
+            )
+    return parts
+
+
+def _chance_corrected_grade(table: pd.DataFrame, item: Ints, note: str) -> Estimate:
+    usable = np.array(
+        [
+            n in RANDOM_GRADE and n == t
+            for n, t in zip(table["options"], table["trials"], strict=True)
+        ],
+        bool,
+    )
+    if not usable.any():
+        reason = "" if len(table) == 0 else "what chance gives is known for N rotations, N up to 10"
+        return unknown_estimate(join_notes(note, reason), "corrected score")
+    kept = table.loc[usable]
+    random = kept["options"].map(RANDOM_GRADE).to_numpy(np.float64)
+    room = 1 - random
+    gain = (kept["grade"].to_numpy() - random) / room.mean()
+    return mean_estimate(gain, item[usable], "corrected score", (-math.inf, 1), note)
+
+
+def grade_estimates_by_cell(
+    frame: pd.DataFrame, by: Sequence[str]
+) -> dict[CellKey, dict[str, Estimate]]:
+    """`grade` of every cell."""
+    evidence = GroupedFrame(frame, by)
+    cell = evidence.frame["cell"].to_numpy()
+    return {key: grade_estimates(frame.loc[cell == k]) for k, key in enumerate(evidence.cells)}
+
+
+def grade_measure(part: Literal["grade", "entropy", "choice"] = "grade") -> Measure:
+    """One part of the Grade Score as a measure, for contrasts."""
+
+    def tally(evidence: GroupedFrame) -> MeasureTally:
+        table = grade_table(evidence.frame)
+        return build_tally(table, table[part], 1)
+
+    empty = "no item was read in all its rotations"
+    return Measure(
+        f"grade:{part}" if part != "grade" else "grade", "score", tally, "mean", (0, 1), empty
+    )
+
+
+# -- what canonical judges score -----------------------------------------------------------------
+
+
+def rotated_options(n: int) -> Ints:
+    """Options shown in each trial: [0,1,2] → [2,0,1], [1,2,0], [0,1,2]."""
+    return np.array([np.roll(np.arange(n), k) for k in range(1, n + 1)])
+
+
+def canonical_slot_probabilities(
+    n: int, *, last: float = 0.0, best: float | None = 1.0, first: float = 0.0
+) -> Floats:
+    """P(slot | trial), option 0 best: slot 0 with probability `first`, the last with `last`, else
+    the best option with probability `best`, any other evenly (`best=None`: all options evenly)."""
+    stands = rotated_options(n) == 0
+    right = 1 / n if best is None else best
+    rest = np.where(stands, right, (1 - right) / (n - 1))
+    place = np.zeros(n)
+    place[0] += first
+    place[-1] += last
+    return place + (1 - first - last) * rest
+
+
+def expected_grade_scores(judge: Floats) -> dict[str, float]:
+    """Exact expected grade, entropy and choice of a judge, over all nⁿ outcomes of one item;
+    `pooled` is the entropy of the slots it would pick over many items."""
+    n = len(judge)
+    outcomes = np.indices((n,) * n).reshape(n, -1)
+    weight = np.prod([judge[k][outcomes[k]] for k in range(n)], axis=0)
+    shown = rotated_options(n)
+    options = np.stack([shown[k][outcomes[k]] for k in range(n)])
+    evenness = entropy(_count_values(outcomes, n)) / math.log(n)
+    choice = _count_values(options, n).max(axis=1) / n
+    pooled = float(entropy(judge.sum(axis=0)) / math.log(n))
+    return {
+        "grade": float(weight @ harmonic_mean(evenness, choice)),
+        "entropy": float(weight @ evenness),
+        "choice": float(weight @ choice),
+        "pooled": pooled,
+    }
+
+
+def _count_values(outcomes: Ints, n: int) -> Floats:
+    return np.stack([(outcomes == value).sum(axis=0) for value in range(n)], axis=1).astype(float)

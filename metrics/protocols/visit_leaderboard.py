@@ -1,0 +1,185 @@
+"""The leaderboard VisIT-Bench prints: Elo, matches, win rate against the reference, and cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from metrics.estimation import row_selection
+from metrics.estimation.intervals import join_notes, mean_estimate, unknown_estimate
+from metrics.estimation.measures import GroupedFrame
+from metrics.ratings.online_elo import EloRating, EloSettings, compute_elo
+from metrics.win_rates import win_rates
+from studies.domain import REFERENCE, Estimate
+
+ALL_CATEGORIES: Final = "all"
+NO_REFERENCE_NOTE: Final = "the reference did not play"
+IS_REFERENCE_NOTE: Final = "this is the reference"
+NEVER_MET_NOTE: Final = "no decisive head-to-head with the reference"
+NO_COST_NOTE: Final = "no cost is known"
+
+
+@dataclass(frozen=True, slots=True)
+class VisitLeaderboardRow:
+    """One contestant in one category. `matches` are head-to-heads under the rule, ties included;
+    `against_reference` is wins / decisive, and its n is the decisive ones."""
+
+    category: str
+    model: str
+    elo: EloRating
+    matches: int
+    wins: int
+    losses: int
+    ties: int
+    against_reference: Estimate
+    reference_matches: int
+
+
+def visit_leaderboard_rows(
+    frame: pd.DataFrame,
+    *,
+    rng: np.random.Generator,
+    combine: win_rates.CombineRule = "strict",
+    unreadable: win_rates.UnreadableRule = "tie",
+    reference: str = REFERENCE,
+    by: str | None = None,
+    judges: Sequence[str] | None = None,
+    settings: EloSettings | None = None,
+    orders: int = 100,
+    rounds: int = 200,
+) -> list[VisitLeaderboardRow]:
+    """Every contestant of every category, best Elo first within it.
+
+    The defaults are VisIT-Bench's code: both orders merged (2-0 wins, anything else is a tie), a
+    reply without a verdict is a tie, K 4, one online pass in plan order. `by` is a column of the
+    frame that splits it (`selection.grouped` adds one: single and multi image, skill); each value
+    is rated by itself. People's votes are left out unless `judges` names them.
+    """
+    heard = row_selection.select_pairs(row_selection.select_judges(frame, judges))
+    evidence = GroupedFrame(heard, [by] if by else [])
+    cell = evidence.frame["cell"].to_numpy()
+    rows: list[VisitLeaderboardRow] = []
+    for code, key in enumerate(evidence.cells if len(heard) else []):
+        part = row_selection.select_rows(heard, cell == code)
+        played = compute_elo(
+            win_rates.outcome_rows(part, combine, unreadable),
+            rng=rng,
+            settings=settings,
+            orders=orders,
+            rounds=rounds,
+            points=1,
+        ).table
+        met = _against_reference(part, combine, unreadable, reference)
+        counts = win_rates.win_loss_record(part, combine, unreadable)
+        for name in _best_first(played, row_selection.contestants(part)):
+            rated = played.get(name) or _start_rating(settings)
+            rows.append(
+                _leaderboard_row(
+                    key[0] if key else ALL_CATEGORIES, name, rated, counts, met, reference
+                )
+            )
+    return rows
+
+
+def _best_first(table: dict[str, EloRating], names: Sequence[str]) -> list[str]:
+    """The rated, best first, then whoever has no head-to-head under the rule."""
+    return [*table, *(name for name in names if name not in table)]
+
+
+def _start_rating(settings: EloSettings | None) -> EloRating:
+    start = (settings or EloSettings()).start
+    note = "no readable head-to-head yet: the rating is the start"
+    return EloRating(Estimate(start, unit="Elo", note=note), None, None, 0)
+
+
+def _leaderboard_row(
+    category: str,
+    name: str,
+    rating: EloRating,
+    counts: dict[str, dict[str, int]],
+    met: dict[str, tuple[Estimate, int]],
+    reference: str,
+) -> VisitLeaderboardRow:
+    nobody = NO_REFERENCE_NOTE if not met else NEVER_MET_NOTE
+    missing = unknown_estimate(IS_REFERENCE_NOTE if name == reference else nobody, "share"), 0
+    against, games = met.get(name, missing)
+    own = counts.get(name, {"matches": 0, "wins": 0, "losses": 0, "ties": 0})
+    return VisitLeaderboardRow(
+        category, name, rating, own["matches"], own["wins"], own["losses"], own["ties"],
+        against, games,
+    )  # fmt: skip
+
+
+def _against_reference(
+    frame: pd.DataFrame,
+    combine: win_rates.CombineRule,
+    unreadable: win_rates.UnreadableRule,
+    reference: str,
+) -> dict[str, tuple[Estimate, int]]:
+    """(wins / decisive, all head-to-heads) of each contestant that met the reference."""
+    if len(frame) == 0 or reference not in row_selection.contestants(frame):
+        return {}
+    playing = (frame["first"] == reference) | (frame["second"] == reference)
+    rows = row_selection.select_rows(frame, playing)
+    note = f"{combine}, unreadable {unreadable}, ties dropped"
+    decisive = win_rates.head_to_head(rows, combine, unreadable, ties="drop")
+    counts = win_rates.win_loss_record(rows, combine, unreadable)
+    return {
+        name: (_add_note(decisive.get(name, {}).get(reference), note), counts[name]["matches"])
+        for name in counts
+        if name != reference
+    }
+
+
+def _add_note(got: Estimate | None, note: str) -> Estimate:
+    if got is None or got.value is None:
+        return unknown_estimate(join_notes(NEVER_MET_NOTE, note), "share")
+    return replace(got, note=join_notes(got.note, note))
+
+
+# -- what a head-to-head costs -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class HeadToHeadCost:
+    """Dollars per head-to-head (all its orders and repeats by one judge with one prompt)."""
+
+    dollars: Estimate
+    head_to_heads: int
+    calls: int
+    total: float | None
+    unpriced: int
+
+
+def cost_per_head_to_head(
+    frame: pd.DataFrame, cost: ArrayLike | None = None, extra: float = 0.0
+) -> HeadToHeadCost:
+    """What comparing two answers to one item cost on average, whatever came of it.
+
+    `cost` has a number of dollars for each row of the frame, nan where the price is not known
+    (default: its column `cost`). `extra` is what was paid outside the frame, for extraction say;
+    it is shared out evenly. Noise-floor repeats are no part of a head-to-head. A head-to-head with
+    an unpriced call is left out and counted in `unpriced`.
+    """
+    paid = frame["cost"].to_numpy(np.float64) if cost is None and "cost" in frame else cost
+    if paid is None:
+        return HeadToHeadCost(unknown_estimate(NO_COST_NOTE, "USD"), 0, 0, None, 0)
+    dollars = np.asarray(paid, np.float64)
+    if len(dollars) != len(frame):
+        raise ValueError(f"{len(dollars)} costs for {len(frame)} rows: one per row is needed")
+    asked = (frame["options"] == 2).to_numpy() & ~frame["noise"].to_numpy()
+    rows, dollars = row_selection.select_rows(frame, asked), dollars[asked]
+    comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
+    each = np.bincount(comparison, dollars, minlength=count)  # nan makes the whole sum nan
+    known = np.isfinite(each)
+    item = row_selection.item_codes(rows)[row_selection.first_rows(comparison, count)]
+    share = extra / count if count else 0.0
+    note = "" if known.any() else NO_COST_NOTE
+    got = mean_estimate(each[known] + share, item[known], "USD", (0, np.inf), note)
+    total = float(np.nansum(dollars)) + extra if known.any() else None
+    return HeadToHeadCost(got, int(known.sum()), len(rows), total, int((~known).sum()))

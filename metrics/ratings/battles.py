@@ -1,0 +1,309 @@
+"""Battles: the pairwise verdicts of a frame as integer codes, counted per item and pair."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from metrics.estimation.row_selection import (
+    OutcomeKind,
+    probability_points,
+    select_picks,
+    select_rows,
+)
+from studies.frames.frame import NO_PICK, TIE
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Weighting = Literal["sign", "arena-hard"]
+
+STRONG_WINS: Final = 3
+"""Arena-Hard counts "much better" as three wins. These weights are not sample size."""
+
+_PICK_BY_WINNER: Final = {
+    "model_a": 0,
+    "model_b": 1,
+    "tie": TIE,
+    "tie (bothbad)": TIE,
+    "both_bad": TIE,
+}
+BATTLE_COLUMNS: Final = ["item", "judge", "status", "noise", "pick", "margin", "first", "second"]
+"""What a battle is read from."""
+
+
+@dataclass(frozen=True, eq=False)
+class Battles:
+    """One row per readable pairwise verdict, in frame order; contestants and items are codes.
+
+    `outcome` is the first shown's: 1 won, 0 lost, .5 tie, or a probability. `names` also holds
+    contestants whose verdicts could not be read: they have no battles, and a table can say so.
+    """
+
+    names: tuple[str, ...]
+    judges: tuple[str, ...]
+    first: Ints
+    second: Ints
+    outcome: Floats
+    item: Ints
+    judge: Ints
+    weight: Ints
+    items: int
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @property
+    def matches(self) -> Ints:
+        """Readable verdicts per contestant."""
+        each = np.concatenate([self.first, self.second])
+        return np.bincount(each, minlength=len(self.names))
+
+
+def extract_battles(
+    frame: pd.DataFrame, *, weighting: Weighting = "sign", outcome: OutcomeKind = "verdict"
+) -> Battles:
+    """The evidence for pairwise ratings: readable verdicts on two different contestants.
+
+    Every readable verdict of every order and repeat is one battle, a tie is half a win for each.
+    Noise-floor repeats, unreadable replies and formats that only score are left out. With
+    `outcome="probability"` a verdict read off label probabilities counts by them.
+    """
+    if weighting not in ("sign", "arena-hard"):
+        raise ValueError(f"No weighting named {weighting!r}. Known: sign, arena-hard")
+    if outcome not in ("verdict", "probability"):
+        raise ValueError(f"No outcome named {outcome!r}. Known: verdict, probability")
+    soft = [name for name in ("p_0", "p_1") if name in frame and outcome == "probability"]
+    pairs = frame.loc[(frame["options"] == 2) & ~frame["noise"], BATTLE_COLUMNS + soft]
+    names = observed_categories(pairs["first"], pairs["second"])
+    rows = select_picks(pairs)
+    rows = select_rows(
+        rows, rows["first"].cat.codes.to_numpy() != rows["second"].cat.codes.to_numpy()
+    )
+    judges = observed_categories(rows["judge"])
+    item = dense_codes(rows["item"].cat.codes.to_numpy().astype(np.int64))
+    strong = (rows["margin"].to_numpy() >= 2) & (weighting == "arena-hard")
+    return Battles(
+        names=names,
+        judges=judges,
+        first=recode_column(rows["first"], names),
+        second=recode_column(rows["second"], names),
+        outcome=_first_outcomes(rows, outcome),
+        item=item,
+        judge=recode_column(rows["judge"], judges),
+        weight=np.where(strong, STRONG_WINS, 1),
+        items=int(item.max()) + 1 if len(item) else 0,
+    )
+
+
+def battles_from_table(table: pd.DataFrame) -> Battles:
+    """Arena rows (`model_a` shown first, `winner`, optional `item`) straight to codes.
+
+    The same battles as by way of a frame, for tables of millions of rows that want ratings only.
+    """
+    both, names = pd.factorize(pd.concat([table["model_a"], table["model_b"]]))
+    order = np.argsort(names.to_numpy(str), kind="stable")
+    rank = np.empty(len(names), np.int64)
+    rank[order] = np.arange(len(names))
+    first, second = np.split(rank[both], 2)
+    pick = parse_winners(table["winner"])
+    apart = first != second
+    codes = pd.factorize(table["item"])[0] if "item" in table else np.arange(len(table))
+    item = dense_codes(codes[apart].astype(np.int64))
+    kept = int(apart.sum())
+    return Battles(
+        names=tuple(str(names[code]) for code in order),
+        judges=("all",),
+        first=first[apart],
+        second=second[apart],
+        outcome=_outcomes_from_picks(pick[apart]),
+        item=item,
+        judge=np.zeros(kept, np.int64),
+        weight=np.ones(kept, np.int64),
+        items=int(item.max()) + 1 if kept else 0,
+    )
+
+
+def parse_winners(winner: pd.Series) -> npt.NDArray[np.int8]:
+    """Arena's words for the winner as slots; an unknown word is an error that names its row."""
+    codes, words = pd.factorize(winner, use_na_sentinel=False)
+    known = np.array([_PICK_BY_WINNER.get(str(word), NO_PICK) for word in words], np.int8)
+    pick = known[codes] if len(known) else np.zeros(0, np.int8)
+    if (known == NO_PICK).any():
+        row = int(np.flatnonzero(pick == NO_PICK)[0])
+        raise ValueError(
+            f"row {row + 1}: winner is {winner.iloc[row]!r}; known: {', '.join(_PICK_BY_WINNER)}"
+        )
+    return pick
+
+
+def _first_outcomes(rows: pd.DataFrame, outcome: OutcomeKind) -> Floats:
+    hard = _outcomes_from_picks(rows["pick"].to_numpy())
+    if outcome == "verdict" or len(rows) == 0:
+        return hard
+    soft = probability_points(rows.assign(options=2))[:, 0]
+    return np.where(np.isfinite(soft), soft, hard)
+
+
+def _outcomes_from_picks(pick: npt.NDArray[np.int8]) -> Floats:
+    outcome = np.where(pick == TIE, 0.5, 0.0)
+    outcome[pick == 0] = 1.0
+    return outcome
+
+
+def observed_categories(*columns: pd.Series) -> tuple[str, ...]:
+    """The categories that occur in the columns, sorted: a filtered frame keeps unused ones."""
+    found: set[str] = set()
+    for column in columns:
+        codes = column.cat.codes.to_numpy(np.int64)
+        counts = np.bincount(codes + 1, minlength=1)[1:]
+        found.update(str(name) for name in column.cat.categories[np.flatnonzero(counts)])
+    return tuple(sorted(found))
+
+
+def recode_column(column: pd.Series, names: tuple[str, ...]) -> Ints:
+    """Codes of a categorical column as positions in `names`."""
+    place = {name: code for code, name in enumerate(names)}
+    table = np.array([place.get(name, -1) for name in column.cat.categories], np.int64)
+    codes = column.cat.codes.to_numpy()
+    return table[codes] if len(table) else np.zeros(0, np.int64)
+
+
+def dense_codes(codes: Ints) -> Ints:
+    """The same codes without gaps, in the same order."""
+    if not len(codes):
+        return codes
+    seen = np.bincount(codes) > 0
+    return (np.cumsum(seen) - 1)[codes]
+
+
+@dataclass(frozen=True, eq=False)
+class PairCounts:
+    """Wins per unordered pair, in total and per kind of item.
+
+    Pair p is (low[p], high[p]) with low < high; `wins_low` and `wins_high` are its two directions,
+    ties half to each. Items with the same single battle are one *kind* with a multiplicity, so that
+    a million one-battle items cost no more than their few hundred distinct outcomes. Entry e says
+    that an item of kind[e] holds won[e] and lost[e] wins of the low and the high of pair[e].
+    """
+
+    names: tuple[str, ...]
+    low: Ints
+    high: Ints
+    wins_low: Floats
+    wins_high: Floats
+    verdicts: Ints
+    multiplicity: Ints
+    kind: Ints
+    pair: Ints
+    won: Floats
+    lost: Floats
+
+    @property
+    def items(self) -> int:
+        return int(self.multiplicity.sum())
+
+    @property
+    def total(self) -> Floats:
+        return self.wins_low + self.wins_high
+
+
+def count_pairs(data: Battles) -> PairCounts:
+    """Aggregate battles once; everything after this costs the same for 10k and 1M battles."""
+    models = len(data.names)
+    code = np.minimum(data.first, data.second)
+    code *= models
+    code += np.maximum(data.first, data.second)
+    times = np.bincount(code, minlength=models * models)
+    seen = np.flatnonzero(times)
+    place = np.zeros(models * models, np.int64)
+    place[seen] = np.arange(len(seen))
+    pair = place[code]
+    # |outcome − 1| where the low one stood second: its share of the battle.
+    share: Floats = np.abs(data.outcome - (data.first > data.second))
+    cell = _battle_codes(pair, share, data.weight)
+    won = share * data.weight
+    lost = data.weight - won
+    del code, share  # each of millions
+    kept, kind, multiplicity = group_identical_items(data.item, data.items, cell)
+    wins, losses = (_sum_by_code(pair, each, len(seen)) for each in (won, lost))
+    if not _is_identity_order(kept, len(data)):
+        pair, won, lost = pair[kept], won[kept], lost[kept]
+    del cell, kept
+    return PairCounts(
+        names=data.names,
+        low=seen // models if models else seen,
+        high=seen % models if models else seen,
+        wins_low=wins,
+        wins_high=losses,
+        verdicts=times[seen],
+        multiplicity=multiplicity,
+        **_kind_pair_entries(kind, pair, won, lost, len(seen)),
+    )
+
+
+def _is_identity_order(rows: Ints, count: int) -> bool:
+    """Whether these are all rows as they stand, so that nothing need be copied."""
+    return len(rows) == count and bool((rows[1:] > rows[:-1]).all())
+
+
+def _battle_codes(pair: Ints, share: Floats, weight: Ints) -> Ints:
+    """All that matters of a battle: who met, lost, tied or won, and how often it counts."""
+    word = (2 * share).astype(np.int8)
+    if (word != 2 * share).any():  # fractions: no two battles are the same one
+        return np.arange(len(pair))
+    cell = pair * 3
+    cell += word
+    cell *= STRONG_WINS + 1
+    cell += weight
+    return cell
+
+
+def _kind_pair_entries(
+    kind: Ints, pair: Ints, won: Floats, lost: Floats, pairs: int
+) -> dict[str, Any]:
+    """One entry per filled (kind, pair), unless there are far more cells than battles."""
+    cells = (int(kind.max()) + 1) * pairs if len(kind) else 0
+    if cells > 8 * len(kind):
+        return {"kind": kind, "pair": pair, "won": won, "lost": lost}
+    where = kind * pairs + pair
+    sums, losses = _sum_by_code(where, won, cells), _sum_by_code(where, lost, cells)
+    filled = np.flatnonzero(sums + losses)
+    return {
+        "kind": filled // pairs if pairs else filled,
+        "pair": filled % pairs if pairs else filled,
+        "won": sums[filled],
+        "lost": losses[filled],
+    }
+
+
+def _sum_by_code(codes: Ints, values: Floats, size: int) -> Floats:
+    return np.bincount(codes, values, size).astype(np.float64)
+
+
+def group_identical_items(item: Ints, items: int, cell: Ints) -> tuple[Ints, Ints, Ints]:
+    """Group items that hold the same single battle: (rows to keep, their kind, items per kind).
+
+    `cell` says all that matters of a battle. An item with several battles is a kind of its own.
+    """
+    size = np.bincount(item, minlength=items)
+    alone = size[item] == 1
+    several = np.flatnonzero(~alone)
+    code, example, times = _distinct_codes(cell, np.flatnonzero(alone))
+    rows = np.concatenate([example, several])
+    kinds = np.concatenate([np.arange(len(code)), dense_codes(item[several]) + len(code)])
+    return rows, kinds, np.concatenate([times, np.ones(int((size > 1).sum()), np.int64)])
+
+
+def _distinct_codes(cell: Ints, rows: Ints) -> tuple[Ints, Ints, Ints]:
+    """Distinct cells among rows, one row of each, and their counts, without a sort."""
+    if not len(rows):
+        return rows, rows, rows
+    counts = np.bincount(cell[rows])
+    found = np.flatnonzero(counts)
+    example = np.zeros(len(counts), np.int64)
+    example[cell[rows]] = rows
+    return found, example[found], counts[found]

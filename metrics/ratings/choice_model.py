@@ -1,0 +1,315 @@
+"""Conditional logit for one choice among N options: strengths beside slot and label effects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+from scipy.special import logit as log_odds
+
+from metrics.estimation.intervals import join_notes
+from metrics.estimation.measures import ORDER_UNKNOWN_NOTE
+from metrics.estimation.row_selection import (
+    NO_SLOT,
+    contestants,
+    select_known_order,
+    select_picks,
+    slot_contestants,
+)
+from metrics.ratings import conditional_logit
+from metrics.ratings.battles import Floats, Ints, dense_codes
+from metrics.ratings.bradley_terry_fit import graph_components
+from metrics.ratings.conditional_logit import (
+    PSEUDO_COUNT,
+    LikelihoodRatioTest,
+    LogitFit,
+    LogitProblem,
+    Mask,
+    largest_first,
+)
+from studies.domain import Estimate
+from studies.frames.frame import SEP
+
+METHOD: Final = "conditional logit"
+NO_CHOICES_NOTE: Final = "no readable choice"
+ONE_ORDER_NOTE: Final = (
+    "place and content cannot be told apart in the orders that were read: run rotations; "
+    "strengths still hold the places in them"
+)
+NOT_CROSSED_NOTE: Final = "labels go with places: cross them to tell the two apart"
+TIES_LEFT_OUT_NOTE: Final = "verdicts that name no single option are left out"
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceModel:
+    """P(slot s) ∝ exp(θ_option + γ_slot + λ_label), each kind of effect summing to zero.
+
+    `slots[N]` are the N place effects where N options were shown, `share_if_equal[N]` what each
+    place would get among equal options, against 1/N. `labels` is empty where labels go with places.
+    """
+
+    strength: dict[str, Estimate] = field(default_factory=dict)
+    slots: dict[int, tuple[Estimate, ...]] = field(default_factory=dict)
+    share_if_equal: dict[int, tuple[Estimate, ...]] = field(default_factory=dict)
+    labels: dict[str, Estimate] = field(default_factory=dict)
+    slot_test: LikelihoodRatioTest | None = None
+    label_test: LikelihoodRatioTest | None = None
+    log_likelihood: float | None = None
+    regularised: bool = False
+    note: str = ""
+
+
+def fit_choice_model(frame: pd.DataFrame, *, least: int = 2) -> ChoiceModel:
+    """Fit the choices among `least` or more options; pool judges and prompts, or filter before.
+
+    Every readable pick of every order counts once; picks whose order is not known are left out,
+    unless there are no others: then there are strengths and no places. Options that were shown
+    together share one scale of strengths; places have their own effects for each number of options.
+    """
+    rows = select_picks(frame.loc[(frame["options"] >= max(least, 2)).to_numpy()])
+    single = (rows["pick"] >= 0).to_numpy()
+    left_out = TIES_LEFT_OUT_NOTE if not single.all() else ""
+    rows = rows.loc[single]
+    if not len(rows):
+        return ChoiceModel(note=join_notes(NO_CHOICES_NOTE, left_out))
+    known = select_known_order(rows)
+    if not len(known):
+        return _build_model(
+            _ChoiceDesign(_ChoiceTable(rows), ()), join_notes(ORDER_UNKNOWN_NOTE, left_out)
+        )
+    table = _ChoiceTable(known)
+    crossed = table.labels and not table.is_unidentified("label")
+    layout = _ChoiceDesign(table, ("slot", "label") if crossed else ("slot",))
+    note = "" if crossed or not table.labels else NOT_CROSSED_NOTE
+    if conditional_logit.unidentified_parameters(layout.problem)[layout.columns("slot")].any():
+        layout, note = _ChoiceDesign(table, ()), ONE_ORDER_NOTE
+    return _build_model(layout, join_notes(note, left_out))
+
+
+class _ChoiceTable:
+    """Choices as codes: one setting per distinct (options in order, labels in order)."""
+
+    def __init__(self, rows: pd.DataFrame) -> None:
+        self.names = contestants(rows)
+        shown = rows["shown"].cat.codes.to_numpy(np.int64)
+        called = rows["labels"].cat.codes.to_numpy(np.int64)
+        code = shown * (len(rows["labels"].cat.categories) + 1) + called
+        _, example, self.setting = np.unique(code, return_index=True, return_inverse=True)
+        self.options = slot_contestants(rows.take(example), self.names)
+        self.label_rows = [str(text).split(SEP) for text in rows["labels"].iloc[example]]
+        self.labels = sorted({label for setting in self.label_rows for label in setting})
+        self.pick = rows["pick"].to_numpy(np.int64)
+        self.item = dense_codes(rows["item"].cat.codes.to_numpy().astype(np.int64))
+        self.available: Mask = self.options != NO_SLOT
+        self.sizes = self.available.sum(axis=1)
+
+    @property
+    def matches(self) -> Ints:
+        """How often each option was in a choice."""
+        times = np.bincount(self.setting, minlength=len(self.options))
+        seen = np.where(self.available, self.options, len(self.names))
+        weights = np.repeat(times, self.options.shape[1])
+        return np.bincount(seen.ravel(), weights, len(self.names) + 1)[:-1].astype(np.int64)
+
+    def is_unidentified(self, kind: str) -> bool:
+        """Whether this kind of effect cannot be told from the others."""
+        layout = _ChoiceDesign(self, ("slot", "label"))
+        return bool(
+            conditional_logit.unidentified_parameters(layout.problem)[layout.columns(kind)].any()
+        )
+
+    def strength_columns(self) -> Floats:
+        """Contrasts of θ within each group of options that were shown together."""
+        base = np.repeat(self.options[:, :1], self.options.shape[1], axis=1)[self.available]
+        size = len(self.names)
+        links = np.zeros((size, size), bool)
+        links[base, self.options[self.available]] = True
+        label = graph_components(links)
+        blocks = [
+            _group_contrasts(np.flatnonzero(label == group), size) for group in np.unique(label)
+        ]
+        basis = np.concatenate(blocks, axis=1)
+        return np.asarray(basis[np.maximum(self.options, 0)])
+
+    def slot_columns(self) -> Floats:
+        """Contrasts of place effects, apart for each number of options."""
+        width = self.options.shape[1]
+        blocks = []
+        for size in np.unique(self.sizes):
+            block = np.zeros((len(self.options), width, size - 1))
+            block[self.sizes == size, :size] = conditional_logit.contrast_basis(int(size))
+            blocks.append(block)
+        return np.concatenate(blocks, axis=2)
+
+    def label_columns(self) -> Floats:
+        """Contrasts of label effects."""
+        place = {label: code for code, label in enumerate(self.labels)}
+        basis = conditional_logit.contrast_basis(len(self.labels))
+        block = np.zeros((*self.options.shape, len(self.labels) - 1))
+        for row, called in enumerate(self.label_rows):
+            for slot, label in enumerate(called):
+                block[row, slot] = basis[place[label]]
+        return block
+
+
+def _group_contrasts(members: Ints, size: int) -> Floats:
+    block = np.zeros((size, len(members) - 1))
+    block[members] = conditional_logit.contrast_basis(len(members))
+    return block
+
+
+class _ChoiceDesign:
+    """Which columns of the design belong to strengths, slots and labels."""
+
+    def __init__(self, table: _ChoiceTable, kinds: tuple[str, ...]) -> None:
+        self.table = table
+        blocks = {"strength": table.strength_columns()}
+        if "slot" in kinds:
+            blocks["slot"] = table.slot_columns()
+        if "label" in kinds:
+            blocks["label"] = table.label_columns()
+        self.width = {kind: block.shape[2] for kind, block in blocks.items()}
+        counts, multiplicity = conditional_logit.tally_outcomes(
+            table.item,
+            int(table.item.max()) + 1,
+            table.setting,
+            table.pick,
+            (len(table.options), table.options.shape[1]),
+        )
+        self.problem = LogitProblem(
+            design=np.concatenate(list(blocks.values()), axis=2) * table.available[:, :, None],
+            available=table.available,
+            tally=counts,
+            multiplicity=multiplicity,
+            shares=np.eye(table.options.shape[1]),
+            pseudo=np.full(table.options.shape[1], PSEUDO_COUNT),
+        )
+
+    def columns(self, kind: str) -> Ints:
+        start = 0
+        for name, width in self.width.items():
+            if name == kind:
+                return start + np.arange(width)
+            start += width
+        return np.zeros(0, np.int64)
+
+    def weights(self, kind: str, block: Floats) -> Floats:
+        """Rows of a block of contrasts as weights on all parameters."""
+        spread = np.zeros((len(block), sum(self.width.values())))
+        spread[:, self.columns(kind)] = block
+        return spread
+
+
+def _build_model(layout: _ChoiceDesign, note: str) -> ChoiceModel:
+    fitted = conditional_logit.fit_conditional_logit(layout.problem)
+    effects, shares = _slot_effects(layout, fitted)
+    return ChoiceModel(
+        strength=_strengths(layout, fitted),
+        slots=effects,
+        share_if_equal=shares,
+        labels=_label_effects(layout, fitted),
+        slot_test=_effect_test(layout, fitted, "slot"),
+        label_test=_effect_test(layout, fitted, "label"),
+        log_likelihood=fitted.log_likelihood,
+        regularised=fitted.regularised,
+        note=note,
+    )
+
+
+def _effect_test(layout: _ChoiceDesign, fitted: LogitFit, kind: str) -> LikelihoodRatioTest | None:
+    columns = layout.columns(kind)
+    return (
+        conditional_logit.likelihood_ratio_test(layout.problem, fitted, columns)
+        if len(columns)
+        else None
+    )
+
+
+def _strengths(layout: _ChoiceDesign, fitted: LogitFit) -> dict[str, Estimate]:
+    table = layout.table
+    first = {int(code): place for place, code in _option_positions(table.options)}
+    columns = table.strength_columns()
+    matches = table.matches
+    found = {}
+    for code, name in enumerate(table.names):
+        row, slot = first[code]
+        weights = layout.weights("strength", columns[row, slot][None, :])[0]
+        found[name] = fitted.estimate(weights, int(matches[code]), unit="logit", method=METHOD)
+    return dict(sorted(found.items(), key=largest_first))
+
+
+def _option_positions(options: Ints) -> list[tuple[tuple[int, int], int]]:
+    """One (setting, slot) at which each option stands."""
+    codes, places = np.unique(options, return_index=True)
+    width = options.shape[1]
+    return [
+        ((int(place) // width, int(place) % width), int(code))
+        for code, place in zip(codes, places, strict=True)
+        if code != NO_SLOT
+    ]
+
+
+def _slot_effects(
+    layout: _ChoiceDesign, fitted: LogitFit
+) -> tuple[dict[int, tuple[Estimate, ...]], dict[int, tuple[Estimate, ...]]]:
+    table = layout.table
+    effects: dict[int, tuple[Estimate, ...]] = {}
+    shares: dict[int, tuple[Estimate, ...]] = {}
+    if not len(layout.columns("slot")):
+        return effects, shares
+    columns = table.slot_columns()
+    for size in np.unique(table.sizes):
+        row = int(np.flatnonzero(table.sizes == size)[0])
+        n = int((table.sizes[table.setting] == size).sum())
+        weights = layout.weights("slot", columns[row, :size])
+        effects[int(size)] = tuple(
+            fitted.estimate(each, n, unit="logit", method=METHOD) for each in weights
+        )
+        shares[int(size)] = _equal_option_shares(fitted, weights, effects[int(size)])
+    return effects, shares
+
+
+def _equal_option_shares(
+    fitted: LogitFit, weights: Floats, effects: tuple[Estimate, ...]
+) -> tuple[Estimate, ...]:
+    """softmax(γ): each place's share among equal options, by the delta method on its log-odds."""
+    effect = weights @ fitted.beta
+    share = np.exp(effect - effect.max())
+    share /= share.sum()
+    found = []
+    for place, own in enumerate(effects):
+        slope = (np.eye(len(share))[place] - share) @ weights / (1 - share[place])
+        error = fitted.error(slope) if own.low is not None else None
+        centre = float(log_odds(share[place]))
+        half = None if error is None else error * fitted.quantile
+        found.append(
+            Estimate(
+                float(share[place]),
+                None if half is None else float(expit(centre - half)),
+                None if half is None else float(expit(centre + half)),
+                own.n,
+                own.items,
+                "share",
+                0.95,
+                own.method,
+                own.note,
+            )
+        )
+    return tuple(found)
+
+
+def _label_effects(layout: _ChoiceDesign, fitted: LogitFit) -> dict[str, Estimate]:
+    if not len(layout.columns("label")):
+        return {}
+    table = layout.table
+    weights = layout.weights("label", conditional_logit.contrast_basis(len(table.labels)))
+    times = np.bincount(table.setting, minlength=len(table.options))
+    found = {}
+    for code, label in enumerate(table.labels):
+        here = np.array([label in called for called in table.label_rows])
+        n = int(times[here].sum())
+        found[label] = fitted.estimate(weights[code], n, unit="logit", method=METHOD)
+    return found

@@ -1,0 +1,338 @@
+"""Conditional logit on tallied verdicts: the engine behind position terms, ties and N options."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from scipy.optimize import linprog
+from scipy.special import stdtrit
+from scipy.stats import chi2
+
+from metrics.estimation.intervals import join_notes, student_t_quantile
+from metrics.ratings.battles import Floats, Ints, group_identical_items
+from studies.domain import Estimate
+
+PSEUDO_COUNT: Final = 0.1
+ONE_ITEM_NOTE: Final = "one item: no interval"
+NO_SPREAD_NOTE: Final = "all items agree exactly: no interval can be had from them"
+INFINITE_NOTE: Final = (
+    f"the verdicts go one way only: no finite fit; shown with {PSEUDO_COUNT:g} added to each side"
+)
+SANDWICH_METHOD: Final = "item sandwich, t"
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class LogitProblem:
+    """Verdicts tallied by setting (what was shown, to whom) and outcome.
+
+    `design[setting, alternative]` is the row of regressors of an alternative's utility, `shares`
+    says what an outcome counts for each alternative (a tie half each, say), `tally` counts outcomes
+    per kind of item in columns setting·outcomes + outcome, and kinds have a multiplicity.
+    """
+
+    design: Floats
+    available: Mask
+    tally: sparse.csr_array
+    multiplicity: Ints
+    shares: Floats
+    pseudo: Floats
+
+    @property
+    def items(self) -> int:
+        return int(self.multiplicity.sum())
+
+    @property
+    def counts(self) -> Floats:
+        """Verdicts per setting and alternative."""
+        outcomes = np.asarray(self.multiplicity @ self.tally)
+        return np.asarray(outcomes.reshape(len(self.design), -1) @ self.shares)
+
+    def without_columns(self, columns: Ints) -> LogitProblem:
+        """The nested problem in which these parameters are zero."""
+        design = np.delete(self.design, columns, axis=2)
+        return LogitProblem(
+            design, self.available, self.tally, self.multiplicity, self.shares, self.pseudo
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class LogitFit:
+    """Estimates, their covariance by the model and by items, and what could not be had.
+
+    `settled` spans the combinations of parameters the data hold at a finite value (all of them in
+    ordinary data; None says so). The rest run to infinity, and are then the regularised ones.
+    """
+
+    beta: Floats
+    log_likelihood: float
+    model: Floats
+    sandwich: Floats | None
+    finite_basis: Floats | None
+    items: int
+    verdicts: float = math.inf
+
+    @property
+    def quantile(self) -> float:
+        """Student's t for these items and the verdicts they hold."""
+        return verdict_t_quantile(self.items, self.verdicts)
+
+    @property
+    def regularised(self) -> bool:
+        return self.finite_basis is not None
+
+    def estimate(self, weights: Floats, n: int, *, unit: str, method: str) -> Estimate:
+        """A linear combination of the parameters, with the t interval of its item sandwich."""
+        value = float(weights @ self.beta)
+        endless = not self.is_finite(weights)
+        error = self.error(weights)
+        flat = error is not None and error < 1e-9
+        note = join_notes(
+            INFINITE_NOTE if endless else "",
+            ONE_ITEM_NOTE if error is None else "",
+            NO_SPREAD_NOTE if flat and not endless else "",
+        )
+        low = high = None
+        if error is not None and not flat and not endless:
+            half = error * self.quantile
+            low, high = value - half, value + half
+        return Estimate(
+            value, low, high, n, self.items, unit, 0.95, f"{method}, {SANDWICH_METHOD}", note
+        )
+
+    def is_finite(self, weights: Floats) -> bool:
+        """Whether the data alone keep this combination of parameters finite."""
+        if self.finite_basis is None:
+            return True
+        rest = weights - self.finite_basis @ (self.finite_basis.T @ weights)
+        return float(np.abs(rest).max()) < 1e-6
+
+    def error(self, weights: Floats) -> float | None:
+        """Standard error by items of a linear combination; None with fewer than two items."""
+        if self.sandwich is None:
+            return None
+        return math.sqrt(max(float(weights @ self.sandwich @ weights), 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class LikelihoodRatioTest:
+    """Twice the gain in log-likelihood. It takes verdicts as independent; the interval does not."""
+
+    statistic: float
+    df: int
+    p: float
+
+
+@cache
+def verdict_t_quantile(items: int, verdicts: float = math.inf) -> float:
+    """The 97.5 % quantile of Student's t with one degree less than there are items.
+
+    Of m verdicts an item holds, one's variance follows from its probability and needs no estimate:
+    m/(m − 1) times as many degrees; with one verdict per item the normal's (see `effective_n`).
+    """
+    if items < 2:
+        return float(student_t_quantile(items))
+    per_item = max(verdicts / items, 1.0)
+    share = 1 - 1 / per_item  # of the variance, what is estimated
+    return float(stdtrit(min((items - 1) / max(share, 1e-6), 1e6), 0.975))
+
+
+def largest_first(entry: tuple[str, Estimate]) -> tuple[float, str]:
+    """Sort key of a table: the largest value first, equal ones by name."""
+    name, estimate = entry
+    return -round(estimate.value or 0.0, 12), name
+
+
+def tally_outcomes(
+    item: Ints, items: int, setting: Ints, outcome: Ints, shape: tuple[int, int]
+) -> tuple[sparse.csr_array, Ints]:
+    """Outcomes per kind of item, for `Problem`; `shape` is (settings, outcomes)."""
+    cell = setting * shape[1] + outcome
+    kept, kind, multiplicity = group_identical_items(item, items, cell)
+    table = sparse.csr_array(
+        (np.ones(len(kept)), (kind, cell[kept])), shape=(len(multiplicity), shape[0] * shape[1])
+    )
+    return table, multiplicity
+
+
+def contrast_basis(size: int) -> Floats:
+    """Orthonormal columns that span the vectors of this length which sum to zero."""
+    basis = np.linalg.qr(np.column_stack([np.ones(size), np.eye(size)[:, : size - 1]]))[0]
+    return np.asarray(basis[:, 1:])
+
+
+def alternative_differences(problem: LogitProblem) -> Floats:
+    """What tells apart the alternatives of each setting: all that the data can speak about."""
+    base = problem.available.argmax(axis=1)
+    origin = problem.design[np.arange(len(base)), base]
+    moved = problem.design - origin[:, None, :]
+    return np.asarray(moved[problem.available])
+
+
+def unidentified_parameters(problem: LogitProblem) -> Mask:
+    """Parameters that some other ones can stand in for: the design leaves them open."""
+    rows = alternative_differences(problem)
+    width = problem.design.shape[2]
+    if not width:
+        return np.zeros(0, bool)
+    gram = rows.T @ rows
+    values, vectors = np.linalg.eigh(gram)
+    open_directions = vectors[:, values < 1e-9 * max(1.0, float(values.max()))]
+    return np.asarray((np.abs(open_directions) > 1e-6).any(axis=1))
+
+
+def finite_directions(problem: LogitProblem) -> Floats | None:
+    """A basis of what the data keep finite; None where that is everything.
+
+    Maximum likelihood runs off along directions in which no alternative gains on one that was
+    chosen (Albert and Anderson 1984); what the comparisons unmoved by them tell apart stays finite.
+    Comparisons chosen both ways leave no such direction: if those span everything, all is finite.
+    """
+    width = problem.design.shape[2]
+    rows, tied = _choice_differences(problem)
+    if not len(rows) or np.linalg.matrix_rank(rows[tied]) == width:
+        return None
+    moved = np.abs(rows @ _unbounded_direction(rows, tied)) > 1e-7
+    if not moved.any():
+        return None
+    return _row_space(rows[~moved])
+
+
+def _row_space(rows: Floats) -> Floats:
+    values, vectors = np.linalg.eigh(rows.T @ rows)
+    return np.asarray(vectors[:, values > 1e-9 * max(1.0, float(values.max()))])
+
+
+def _unbounded_direction(rows: Floats, tied: Mask) -> Floats:
+    """A direction with rows·b ≥ 0 (= 0 where tied) that moves as many rows as any; zero if none.
+
+    Linear program: the largest sum of slacks t in [0, 1] with t ≤ row·b.
+    """
+    width, free = rows.shape[1], int((~tied).sum())
+    found = linprog(
+        np.concatenate([np.zeros(width), -np.ones(free)]),
+        A_ub=np.hstack([-rows[~tied], np.eye(free)]),
+        b_ub=np.zeros(free),
+        A_eq=np.hstack([rows[tied], np.zeros((int(tied.sum()), free))]),
+        b_eq=np.zeros(int(tied.sum())),
+        bounds=[(None, None)] * width + [(0, 1)] * free,
+    )
+    return np.zeros(width) if found.x is None else np.asarray(found.x[:width])
+
+
+def _choice_differences(problem: LogitProblem) -> tuple[Floats, Mask]:
+    """Chosen minus other alternative for each ordered pair of them; tied where both were chosen."""
+    counts = problem.counts
+    alternatives = counts.shape[1]
+    rows, tied = [], []
+    for a in range(alternatives):
+        for b in range(alternatives):
+            here = problem.available[:, a] & problem.available[:, b] & (counts[:, a] > 0)
+            mutual = counts[here, b] > 0
+            if a == b:
+                continue
+            rows.append(problem.design[here, a] - problem.design[here, b])
+            tied.append(mutual)
+    return np.concatenate(rows), np.concatenate(tied)
+
+
+def fit_conditional_logit(problem: LogitProblem) -> LogitFit:
+    """Maximum likelihood by Newton; regularised by `pseudo` only where it would be infinite."""
+    counts = problem.counts
+    finite = finite_directions(problem) if problem.design.shape[2] else None
+    if finite is not None:
+        counts = counts + problem.pseudo * problem.available
+    beta = np.zeros(problem.design.shape[2])
+    if not len(beta):
+        return _empty_fit(problem, counts)
+    best = _log_likelihood(problem, beta, counts)
+    for _ in range(200):
+        gradient, hessian = _derivatives(problem, beta, counts)
+        step = np.asarray(np.linalg.lstsq(hessian, gradient, rcond=None)[0])
+        beta, best = _line_search(problem, beta, step, best, counts)
+        if np.abs(step).max() < 1e-11:
+            break
+    hessian = _derivatives(problem, beta, counts)[1]
+    model = np.asarray(np.linalg.pinv(hessian, hermitian=True))
+    robust = _sandwich(problem, beta, model) if problem.items > 1 else None
+    return LogitFit(beta, best, model, robust, finite, problem.items, float(problem.counts.sum()))
+
+
+def _empty_fit(problem: LogitProblem, counts: Floats) -> LogitFit:
+    none = np.zeros(0)
+    square = np.zeros((0, 0))
+    return LogitFit(
+        none, _log_likelihood(problem, none, counts), square, square, None, problem.items
+    )
+
+
+def likelihood_ratio_test(
+    problem: LogitProblem, full: LogitFit, columns: Ints
+) -> LikelihoodRatioTest:
+    """Are these parameters zero? Regularised fits are compared by the likelihood of the data."""
+    nested = problem.without_columns(columns)
+    if full.regularised:
+        counts = problem.counts
+        gain = _log_likelihood(problem, full.beta, counts)
+        gain -= _log_likelihood(nested, fit_conditional_logit(nested).beta, counts)
+    else:
+        gain = full.log_likelihood - fit_conditional_logit(nested).log_likelihood
+    statistic = max(0.0, 2.0 * gain)
+    return LikelihoodRatioTest(statistic, len(columns), float(chi2.sf(statistic, len(columns))))
+
+
+def _probabilities(problem: LogitProblem, beta: Floats) -> Floats:
+    utility = np.where(problem.available, problem.design @ beta, -np.inf)
+    utility = utility - utility.max(axis=1, keepdims=True)
+    raised = np.exp(utility)
+    return np.asarray(raised / raised.sum(axis=1, keepdims=True))
+
+
+def _log_likelihood(problem: LogitProblem, beta: Floats, counts: Floats) -> float:
+    utility = np.where(problem.available, problem.design @ beta, -np.inf)
+    top = utility.max(axis=1, keepdims=True)
+    total = top[:, 0] + np.log(np.exp(utility - top).sum(axis=1))
+    taken = np.where(problem.available, utility, 0.0)
+    return float((counts * taken).sum() - (counts.sum(axis=1) * total).sum())
+
+
+def _derivatives(problem: LogitProblem, beta: Floats, counts: Floats) -> tuple[Floats, Floats]:
+    """Gradient and information matrix."""
+    p = _probabilities(problem, beta)
+    n = counts.sum(axis=1)
+    width = problem.design.shape[2]
+    flat = problem.design.reshape(-1, width)
+    mean = np.einsum("ra,rak->rk", p, problem.design)
+    gradient = (counts - n[:, None] * p).ravel() @ flat
+    second = flat.T @ (flat * (n[:, None] * p).reshape(-1, 1))
+    return gradient, second - mean.T @ (mean * n[:, None])
+
+
+def _line_search(
+    problem: LogitProblem, beta: Floats, step: Floats, best: float, counts: Floats
+) -> tuple[Floats, float]:
+    for halvings in range(40):
+        trial = beta + step * 0.5**halvings
+        value = _log_likelihood(problem, trial, counts)
+        if value >= best - 1e-12 * abs(best):
+            return trial, value
+    return beta, best
+
+
+def _sandwich(problem: LogitProblem, beta: Floats, bread: Floats) -> Floats:
+    """By items: A⁻¹ M A⁻¹ with M = G/(G−1)·Σ_items s sᵀ, s the summed score of an item."""
+    p = _probabilities(problem, beta)
+    mean = np.einsum("ra,rak->rk", p, problem.design)
+    own = np.einsum("oa,rak->rok", problem.shares, problem.design)
+    weight = problem.shares.sum(axis=1)
+    scores = problem.tally @ (own - weight[None, :, None] * mean[:, None, :]).reshape(-1, len(beta))
+    items = problem.items
+    meat = scores.T @ (scores * problem.multiplicity[:, None])
+    return np.asarray(bread @ meat @ bread * (items / (items - 1)))

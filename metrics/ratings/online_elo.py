@@ -1,0 +1,293 @@
+"""Online Elo: ratings, their curve over battles, and what both owe to the order of items."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from metrics.ratings.battles import Battles, Floats, Ints, Weighting, extract_battles
+from metrics.ratings.elo_last_battles import ratings_from_last_battles
+from metrics.ratings.elo_orders import ItemOrder, order_batches, plan_order_rows, play_orders
+from studies.domain import Estimate
+
+CONFIDENCE_LEVEL: Final = 0.95
+OUTSIDE_INTERVAL_NOTE: Final = "plan order lies outside what other orders give; read Bradley–Terry"
+
+
+@dataclass(frozen=True, slots=True)
+class EloSettings:
+    """K and the scale: odds of `base` to one are `scale` points."""
+
+    k: float = 4.0
+    scale: float = 400.0
+    base: float = 10.0
+    start: float = 1000.0
+
+    @property
+    def slope(self) -> float:
+        """Logits per point."""
+        return math.log(self.base) / self.scale
+
+    def expected(self, rating: float, opponent: float) -> float:
+        """The score a contestant is expected to take from one battle."""
+        return 0.5 + 0.5 * math.tanh(0.5 * self.slope * (rating - opponent))
+
+
+@dataclass(frozen=True, slots=True)
+class EloRating:
+    """One contestant's rating after all battles in plan order.
+
+    `estimate` has the item bootstrap as its interval. `order_low` to `order_high` holds 95 % of the
+    ratings the same battles give in other orders of the items: luck of the order, not confidence.
+    """
+
+    estimate: Estimate
+    order_low: float | None
+    order_high: float | None
+    matches: int
+
+    @property
+    def outside_interval(self) -> bool:
+        """Plan order lies outside the rating's own interval: battles came in blocks."""
+        return self.estimate.note == OUTSIDE_INTERVAL_NOTE
+
+
+@dataclass(frozen=True, eq=False)
+class EloCurve:
+    """Ratings after `battles[p]` battles: rows are points, columns are `names`.
+
+    `low` and `high` are the band over orders of the items; None where there is only one order.
+    """
+
+    names: tuple[str, ...]
+    battles: Ints
+    value: Floats
+    low: Floats | None = None
+    high: Floats | None = None
+
+    def of(self, name: str) -> Floats:
+        """One contestant's line."""
+        return np.asarray(self.value[:, self.names.index(name)])
+
+
+@dataclass(frozen=True, eq=False)
+class EloResult:
+    """The table, best first, and the curve that led to it."""
+
+    table: dict[str, EloRating]
+    curve: EloCurve
+
+
+def compute_elo(
+    frame: pd.DataFrame,
+    *,
+    rng: np.random.Generator,
+    settings: EloSettings | None = None,
+    orders: int = 100,
+    rounds: int = 200,
+    points: int = 200,
+    weighting: Weighting = "sign",
+) -> EloResult:
+    """Online Elo in plan order, with its band over orders of the items and its item bootstrap.
+
+    All passes run side by side: plan order, `orders` shuffles of the items, and `rounds` draws of
+    as many items with replacement. Within an item the battles keep their order.
+    """
+    chosen = settings or EloSettings()
+    data = extract_battles(frame, weighting=weighting)
+    if data.items < 2:
+        orders = rounds = 0
+    at = _snapshot_steps(int(data.weight.sum()), points)
+    final, path = (
+        _play_last_battles(data, rng, chosen, orders, rounds) if points <= 1 else (None, None)
+    )
+    if final is None or path is None:
+        final, path = _play_all(
+            data, _draw_item_orders(data, rng, orders, rounds), chosen, at, 1 + orders
+        )
+    return EloResult(
+        _rating_table(data, final + chosen.start, orders, chosen),
+        _build_curve(data.names, at, path + chosen.start),
+    )
+
+
+def _draw_item_orders(
+    data: Battles, rng: np.random.Generator, orders: int, rounds: int
+) -> Iterator[npt.NDArray[np.int32]]:
+    """Shuffles of the items, then draws of as many."""
+    return chain(
+        (rng.permutation(np.arange(data.items, dtype=np.int32)) for _ in range(orders)),
+        (rng.integers(0, data.items, data.items, np.int32) for _ in range(rounds)),
+    )
+
+
+def _play_all(
+    data: Battles, lineups: Iterator[ItemOrder], chosen: EloSettings, at: Ints, watched: int
+) -> tuple[Floats, Floats]:
+    """(final ratings, snapshots of the first orders), every battle played."""
+    finals, paths = [], []
+    for rows in order_batches(data, lineups):
+        seen = min(watched, len(rows))
+        final, path = play_orders(data, rows, k=chosen.k, slope=chosen.slope, at=at, watched=seen)
+        finals.append(final)
+        paths.append(path)
+        watched -= seen
+    return np.concatenate(finals, axis=1), np.concatenate(paths, axis=2)
+
+
+def _play_last_battles(
+    data: Battles, rng: np.random.Generator, chosen: EloSettings, orders: int, rounds: int
+) -> tuple[Floats, Floats] | tuple[None, None]:
+    """The same where only the ends are asked for, from the last battles if these decide them."""
+    before = rng.bit_generator.state
+    lineups = _draw_item_orders(data, rng, orders, rounds)
+    final = ratings_from_last_battles(data, lineups, k=chosen.k, slope=chosen.slope)
+    if final is None:
+        rng.bit_generator.state = before  # the same line-ups again, from their beginning
+        return None, None
+    seen = final[:, : 1 + orders]
+    return final, np.stack([np.zeros_like(seen), seen])
+
+
+def elo_table(
+    frame: pd.DataFrame,
+    *,
+    rng: np.random.Generator,
+    k: float = 4.0,
+    orders: int = 100,
+    rounds: int = 200,
+    weighting: Weighting = "sign",
+) -> dict[str, EloRating]:
+    """The ratings alone, best first. A contestant without a readable verdict stays at the start."""
+    settings = EloSettings(k=k)
+    return compute_elo(
+        frame,
+        rng=rng,
+        settings=settings,
+        orders=orders,
+        rounds=rounds,
+        points=1,
+        weighting=weighting,
+    ).table
+
+
+def _snapshot_steps(steps: int, points: int) -> Ints:
+    return np.unique(np.linspace(0, steps, max(points, 1) + 1).round().astype(np.int64))
+
+
+def _central_band(values: Floats) -> tuple[Floats, Floats]:
+    """The central 95 % over the last axis."""
+    tail = 50 * (1 - CONFIDENCE_LEVEL)
+    low, high = np.percentile(values, [tail, 100 - tail], axis=-1)
+    return low, high
+
+
+def _build_curve(names: tuple[str, ...], at: Ints, path: Floats) -> EloCurve:
+    shuffled = path[:, :, 1:]
+    if not shuffled.shape[2]:
+        return EloCurve(names, at, path[:, :, 0])
+    return EloCurve(names, at, path[:, :, 0], *_central_band(shuffled))
+
+
+def _rating_table(
+    data: Battles, final: Floats, orders: int, settings: EloSettings
+) -> dict[str, EloRating]:
+    shuffled, resampled = final[:, 1 : 1 + orders], final[:, 1 + orders :]
+    order_band = _central_band(shuffled) if shuffled.shape[1] else None
+    sampling = _central_band(resampled) if resampled.shape[1] else None
+    seen = count_items_played(data)
+    rounds = f", item bootstrap, {resampled.shape[1]} rounds" if sampling else ""
+    table = {}
+    for row in np.argsort(-final[:, 0], kind="stable"):
+        played = int(data.matches[row])
+        inside = sampling if played else None
+        estimate = Estimate(
+            value=float(final[row, 0]),
+            low=float(inside[0][row]) if inside else None,
+            high=float(inside[1][row]) if inside else None,
+            n=played,
+            items=int(seen[row]),
+            unit="Elo",
+            level=CONFIDENCE_LEVEL,
+            method=f"online Elo, K {settings.k:g}{rounds}",
+            note=_rating_note(played, data.items)
+            or _outside_interval_note(float(final[row, 0]), inside, row),
+        )
+        band = order_band if played else None
+        table[data.names[row]] = EloRating(
+            estimate,
+            order_low=float(band[0][row]) if band else None,
+            order_high=float(band[1][row]) if band else None,
+            matches=played,
+        )
+    return table
+
+
+def _rating_note(played: int, items: int) -> str:
+    if not played:
+        return "no readable verdict yet: the rating is the start"
+    return "one item: no interval, no other order" if items < 2 else ""
+
+
+def _outside_interval_note(value: float, interval: tuple[Floats, Floats] | None, row: int) -> str:
+    """Plan order may come in blocks, and Elo forgets: then its last block decides."""
+    if interval is None or interval[0][row] <= value <= interval[1][row]:
+        return ""
+    return OUTSIDE_INTERVAL_NOTE
+
+
+def count_items_played(data: Battles) -> Ints:
+    """In how many items each contestant has a battle."""
+    seen = np.zeros((len(data.names), data.items), bool)
+    seen[data.first, data.item] = True
+    seen[data.second, data.item] = True
+    return np.asarray(seen.sum(axis=1))
+
+
+@dataclass(frozen=True, slots=True)
+class EloState:
+    """Where a live rating stands: enough to go on with the next rows."""
+
+    ratings: Mapping[str, float] = field(default_factory=dict)
+    matches: Mapping[str, int] = field(default_factory=dict)
+    battles: int = 0
+
+
+def advance_elo(
+    state: EloState, rows: pd.DataFrame, *, settings: EloSettings | None = None
+) -> tuple[EloState, EloCurve]:
+    """Continue a live rating with newly arrived rows; the curve holds one point per new battle.
+
+    Feeding a frame in pieces ends where feeding it at once does. New contestants enter at the
+    start, unreadable rows change nothing. The curve begins with the state that was handed in.
+    """
+    chosen = settings or EloSettings()
+    data = extract_battles(rows)
+    names = (*state.ratings, *(name for name in data.names if name not in state.ratings))
+    code = {name: place for place, name in enumerate(names)}
+    local = [code[name] for name in data.names]
+    rating = [state.ratings.get(name, chosen.start) for name in names]
+    path = np.empty((len(data) + 1, len(names)))
+    path[0] = rating
+    for step, row in enumerate(plan_order_rows(data).tolist(), start=1):
+        ours, theirs = local[int(data.first[row])], local[int(data.second[row])]
+        expected = chosen.expected(rating[ours], rating[theirs])
+        gain = chosen.k * (float(data.outcome[row]) - expected)
+        rating[ours] += gain
+        rating[theirs] -= gain
+        path[step] = rating
+    matches = {name: state.matches.get(name, 0) for name in names}
+    for name, more in zip(data.names, data.matches.tolist(), strict=True):
+        matches[name] += more
+    total = state.battles + len(data)
+    ratings = dict(zip(names, rating, strict=True))
+    return EloState(ratings, matches, total), EloCurve(
+        names, np.arange(state.battles, total + 1), path
+    )

@@ -1,0 +1,281 @@
+"""Bradley–Terry with a position term per judge: what being shown first is worth, in logits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+
+from metrics.estimation import row_selection
+from metrics.estimation.intervals import join_notes, unknown_estimate
+from metrics.estimation.measures import ORDER_UNKNOWN_NOTE
+from metrics.ratings import conditional_logit
+from metrics.ratings.battles import Battles, Floats, Ints, extract_battles
+from metrics.ratings.bradley_terry_fit import graph_components
+from metrics.ratings.conditional_logit import (
+    PSEUDO_COUNT,
+    LikelihoodRatioTest,
+    LogitFit,
+    LogitProblem,
+    largest_first,
+)
+from studies.domain import Estimate
+
+TieTreatment = Literal["half", "davidson"]
+
+RUN_BOTH_ORDERS_NOTE: Final = (
+    "place and content cannot be told apart in the orders that were read: run both orders"
+)
+TRANSITIVITY_NOTE: Final = "no pair was read in both orders: identified through transitivity only"
+NO_VERDICTS_NOTE: Final = "no readable verdict"
+
+
+@dataclass(frozen=True, slots=True)
+class PositionModel:
+    """Strengths common to all judges, one position term for each, and the test that all are zero.
+
+    `gamma` is the logit by which the first shown gains; `first_if_equal` is σ(γ), the share of
+    first choices between equal answers. `strength` is on the scale of θ (logits, sum zero within a
+    group linked by battles). `nu` is Davidson's tie parameter per judge; empty where ties are half.
+    """
+
+    gamma: dict[str, Estimate]
+    first_if_equal: dict[str, Estimate]
+    strength: dict[str, Estimate]
+    nu: dict[str, Estimate]
+    test: LikelihoodRatioTest | None
+    log_likelihood: float | None
+    regularised: bool
+    note: str = ""
+
+
+def fit_position_model(frame: pd.DataFrame, *, ties: TieTreatment = "half") -> PositionModel:
+    """logit P(first wins) = θ_first − θ_second + γ_judge, by maximum likelihood.
+
+    Every readable verdict of every order counts. `ties="half"`: half a win each; "davidson": a
+    third outcome with its own parameter. A judge whose γ the orders leave open is refused, with the
+    reason, and its verdicts are left out; a judge who always answers first gets a regularised γ.
+    """
+    known = row_selection.select_known_order(frame)
+    silent = {name: unknown_estimate(ORDER_UNKNOWN_NOTE, "logit") for name in _judge_names(frame)}
+    silent |= {name: unknown_estimate(NO_VERDICTS_NOTE, "logit") for name in _judge_names(known)}
+    model = fit_position_model_from_battles(extract_battles(known), ties=ties)
+    gamma = silent | model.gamma
+    shares = {name: first_share_if_equal(term) for name, term in gamma.items()}
+    return replace(model, gamma=gamma, first_if_equal=shares)
+
+
+def fit_position_model_from_battles(data: Battles, *, ties: TieTreatment = "half") -> PositionModel:
+    """The same from coded battles."""
+    layout = identified_design(data, ties)
+    refused = {name: unknown_estimate(RUN_BOTH_ORDERS_NOTE, "logit") for name in data.judges}
+    if layout is None:
+        return _unidentified_model(refused, RUN_BOTH_ORDERS_NOTE if len(data) else NO_VERDICTS_NOTE)
+    kept, problem = layout.data, layout.problem
+    fitted = conditional_logit.fit_conditional_logit(problem)
+    gamma = refused | {name: layout.gamma(fitted, g) for g, name in enumerate(kept.judges)}
+    return PositionModel(
+        gamma=gamma,
+        first_if_equal={name: first_share_if_equal(term) for name, term in gamma.items()},
+        strength=layout.strengths(fitted),
+        nu=layout.nu(fitted),
+        test=conditional_logit.likelihood_ratio_test(problem, fitted, layout.gamma_columns),
+        log_likelihood=fitted.log_likelihood,
+        regularised=fitted.regularised,
+        note=join_notes(*sorted({term.note for term in gamma.values()})),
+    )
+
+
+def position_term(frame: pd.DataFrame) -> Estimate:
+    """γ of a frame taken as one judge: pool judges and prompts, or filter to one before."""
+    pooled = frame.assign(judge=pd.Categorical(["all"] * len(frame)))
+    return fit_position_model(pooled).gamma.get("all", unknown_estimate(NO_VERDICTS_NOTE, "logit"))
+
+
+def first_share_if_equal(gamma: Estimate) -> Estimate:
+    """σ(γ): how often the first of two equal answers wins."""
+    value, low, high = (
+        None if x is None else float(expit(x)) for x in (gamma.value, gamma.low, gamma.high)
+    )
+    return replace(gamma, value=value, low=low, high=high, unit="share")
+
+
+def _judge_names(frame: pd.DataFrame) -> list[str]:
+    pairs = frame.loc[frame["options"] == 2, "judge"]
+    return sorted(str(name) for name in pairs.unique())
+
+
+def _unidentified_model(gamma: dict[str, Estimate], note: str) -> PositionModel:
+    shares = {name: first_share_if_equal(term) for name, term in gamma.items()}
+    return PositionModel(gamma, shares, {}, {}, None, None, False, note)
+
+
+def identified_design(data: Battles, ties: TieTreatment) -> PositionDesign | None:
+    """The design without the judges whose γ it leaves open; None if that is all of them."""
+    while len(data):
+        layout = PositionDesign(data, ties)
+        opened = conditional_logit.unidentified_parameters(layout.problem)[layout.gamma_columns]
+        if not opened.any():
+            return layout
+        data = _select_judges(data, np.flatnonzero(~opened))
+    return None
+
+
+def _select_judges(data: Battles, kept: Ints) -> Battles:
+    rows = np.isin(data.judge, kept)
+    place = np.full(len(data.judges), -1, np.int64)
+    place[kept] = np.arange(len(kept))
+    item = np.unique(data.item[rows], return_inverse=True)[1]
+    return Battles(
+        names=data.names,
+        judges=tuple(data.judges[judge] for judge in kept),
+        first=data.first[rows],
+        second=data.second[rows],
+        outcome=data.outcome[rows],
+        item=item,
+        judge=place[data.judge[rows]],
+        weight=data.weight[rows],
+        items=int(item.max()) + 1 if len(item) else 0,
+    )
+
+
+class PositionDesign:
+    """Where each parameter stands: contrasts of θ per linked group, then γ, then ln ν per judge."""
+
+    def __init__(self, data: Battles, ties: TieTreatment) -> None:
+        self.data = data
+        self.tied = _judges_with_ties(data) if ties == "davidson" else np.zeros(0, np.int64)
+        self.ties = ties
+        self.basis = _strength_basis(data)
+        self.problem = self._build()
+
+    @property
+    def gamma_columns(self) -> Ints:
+        return np.arange(len(self.data.judges)) + int(self.basis.shape[1])
+
+    @property
+    def nu_columns(self) -> Ints:
+        start = int(self.basis.shape[1]) + len(self.data.judges)
+        return np.arange(len(self.tied)) + start
+
+    def _build(self) -> LogitProblem:
+        data, models = self.data, len(self.data.names)
+        code = (data.judge * models + data.first) * models + data.second
+        present, setting = np.unique(code, return_inverse=True)
+        judge, first, second = (
+            present // models**2,
+            present // models % models,
+            present % models,
+        )
+        outcome = np.rint(2 - 2 * data.outcome).astype(np.int64)  # 0 first, 1 tie, 2 second
+        counts, multiplicity = conditional_logit.tally_outcomes(
+            data.item, data.items, setting, outcome, (len(present), 3)
+        )
+        design, available, shares = self._alternatives(judge, first, second)
+        pseudo = np.full(len(available[0]), PSEUDO_COUNT)
+        if self.ties == "davidson":
+            pseudo[1] = 0.0
+        return LogitProblem(design, available, counts, multiplicity, shares, pseudo)
+
+    def _alternatives(
+        self, judge: Ints, first: Ints, second: Ints
+    ) -> tuple[Floats, conditional_logit.Mask, Floats]:
+        """Utilities θ_i + γ/2, ln ν + (θ_i + θ_j)/2, θ_j − γ/2; without ties the outer two."""
+        rows = np.arange(len(judge))
+        design = np.zeros((len(judge), 3, int(self.basis.shape[1] + len(self.data.judges))))
+        design = np.concatenate([design, np.zeros((len(judge), 3, len(self.tied)))], axis=2)
+        strengths = self.basis.shape[1]
+        design[:, 0, :strengths] = self.basis[first]
+        design[:, 2, :strengths] = self.basis[second]
+        design[:, 1, :strengths] = (self.basis[first] + self.basis[second]) / 2
+        design[rows, 0, self.gamma_columns[judge]] = 0.5
+        design[rows, 2, self.gamma_columns[judge]] = -0.5
+        available = np.ones((len(judge), 3), bool)
+        if self.ties == "half":
+            return design[:, [0, 2]], available[:, [0, 2]], np.array([[1, 0], [0.5, 0.5], [0, 1.0]])
+        for place, name in enumerate(self.tied):
+            design[judge == name, 1, self.nu_columns[place]] = 1.0
+        available[:, 1] = np.isin(judge, self.tied)
+        return design, available, np.eye(3)
+
+    def _weights(self, column: int) -> Floats:
+        return np.asarray(np.eye(self.problem.design.shape[2])[column])
+
+    def gamma(self, fitted: LogitFit, judge: int) -> Estimate:
+        n = int((self.data.judge == judge).sum())
+        term = fitted.estimate(
+            self._weights(int(self.gamma_columns[judge])),
+            n,
+            unit="logit",
+            method="Bradley–Terry with position term",
+        )
+        note = "" if _has_both_orders(self.data, judge) else TRANSITIVITY_NOTE
+        return replace(term, note=join_notes(term.note, note))
+
+    def nu(self, fitted: LogitFit) -> dict[str, Estimate]:
+        """Davidson's ν with the interval of its logarithm; a judge without ties has ν = 0."""
+        if self.ties == "half":
+            return {}
+        found = {name: Estimate(0.0, unit="ν", note="no ties") for name in self.data.judges}
+        for place, judge in enumerate(self.tied):
+            n = int((self.data.judge == judge).sum())
+            log = fitted.estimate(
+                self._weights(int(self.nu_columns[place])), n, unit="ν", method="Davidson"
+            )
+            found[self.data.judges[judge]] = exponentiate_estimate(log)
+        return found
+
+    def strengths(self, fitted: LogitFit) -> dict[str, Estimate]:
+        """θ of everyone with a battle, strongest first."""
+        pad = self.problem.design.shape[2] - self.basis.shape[1]
+        matches = self.data.matches
+        table = {
+            name: fitted.estimate(
+                np.concatenate([self.basis[row], np.zeros(pad)]),
+                int(matches[row]),
+                unit="logit",
+                method="Bradley–Terry with position term",
+            )
+            for row, name in enumerate(self.data.names)
+            if matches[row]
+        }
+        return dict(sorted(table.items(), key=largest_first))
+
+
+def exponentiate_estimate(log: Estimate) -> Estimate:
+    """An estimate of a logarithm as one of the quantity itself."""
+    value, low, high = (
+        None if x is None else float(np.exp(min(x, 700.0))) for x in (log.value, log.low, log.high)
+    )
+    return replace(log, value=value, low=low, high=high)
+
+
+def _judges_with_ties(data: Battles) -> Ints:
+    return np.unique(data.judge[data.outcome == 0.5])
+
+
+def _strength_basis(data: Battles) -> Floats:
+    """Columns that span θ summing to zero within each group linked by battles."""
+    models = len(data.names)
+    links = np.zeros((models, models), bool)
+    links[data.first, data.second] = True
+    label = graph_components(links)
+    blocks: list[Floats] = []
+    for group in np.unique(label):
+        members: Sequence[int] = np.flatnonzero(label == group).tolist()
+        block = np.zeros((models, len(members) - 1))
+        block[members] = conditional_logit.contrast_basis(len(members))
+        blocks.append(block)
+    return np.concatenate(blocks, axis=1)
+
+
+def _has_both_orders(data: Battles, judge: int) -> bool:
+    own = data.judge == judge
+    models = len(data.names)
+    there = data.first[own] * models + data.second[own]
+    back = data.second[own] * models + data.first[own]
+    return bool(np.isin(there, back).any())

@@ -1,0 +1,252 @@
+"""Tie models: Davidson and Rao–Kupper. Same order as half-win Bradley–Terry, another scale."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+
+from metrics.estimation.intervals import join_notes
+from metrics.ratings import bradley_terry_fit, conditional_logit
+from metrics.ratings.battles import Battles, Floats, Ints, count_pairs, extract_battles
+from metrics.ratings.conditional_logit import PSEUDO_COUNT, LogitFit, LogitProblem, largest_first
+from metrics.ratings.position_term import exponentiate_estimate
+from studies.domain import Estimate
+
+TieModelName = Literal["davidson", "rao-kupper"]
+
+SCALE_NOTE: Final = "logits of this tie model: not comparable with half-win Bradley–Terry"
+NO_TIES_NOTE: Final = "no ties: the tie parameter is dropped"
+ALL_TIES_NOTE: Final = "only ties: everyone is equal and the tie parameter has no limit"
+SEVERAL_GROUPS_NOTE: Final = "contestants fall into groups that never met: fit each group alone"
+NO_BATTLES_NOTE: Final = "no readable verdict"
+
+
+@dataclass(frozen=True, slots=True)
+class TieModel:
+    """Strengths (logits, sum zero) and the tie parameter: Davidson's ν (0 = never) or
+    Rao–Kupper's κ (1 = never)."""
+
+    model: TieModelName
+    strength: dict[str, Estimate]
+    parameter: Estimate
+    log_likelihood: float | None
+    regularised: bool = False
+    note: str = ""
+
+
+def davidson(frame: pd.DataFrame) -> TieModel:
+    """P(tie) = ν√(α_i α_j)/Z, Z = α_i + α_j + ν√(α_i α_j); every readable verdict counts."""
+    data = _linked_battles(frame)
+    if isinstance(data, str):
+        return _empty_model("davidson", data)
+    tied, decided = _has_ties_and_wins(data)
+    if not decided:
+        return _all_tied_model("davidson", data)
+    problem = _davidson_problem(data, tied)
+    return _build_tie_model(
+        "davidson", data, conditional_logit.fit_conditional_logit(problem), tied
+    )
+
+
+def rao_kupper(frame: pd.DataFrame) -> TieModel:
+    """P(i) = α_i/(α_i + κα_j), a tie is the rest; every readable verdict counts."""
+    data = _linked_battles(frame)
+    if isinstance(data, str):
+        return _empty_model("rao-kupper", data)
+    tied, decided = _has_ties_and_wins(data)
+    if not decided:
+        return _all_tied_model("rao-kupper", data)
+    if not tied:
+        return _build_tie_model(
+            "rao-kupper",
+            data,
+            conditional_logit.fit_conditional_logit(_davidson_problem(data, tied)),
+            tied,
+        )
+    return _build_tie_model("rao-kupper", data, _fit_rao_kupper(data), tied)
+
+
+def _linked_battles(frame: pd.DataFrame) -> Battles | str:
+    """Battles among contestants that are all linked, or the reason there is nothing to fit."""
+    data = extract_battles(frame)
+    if not len(data):
+        return NO_BATTLES_NOTE
+    label = bradley_terry_fit.component_labels(count_pairs(data), strong=False)
+    played = label[data.matches > 0]
+    return data if len(set(played.tolist())) == 1 else SEVERAL_GROUPS_NOTE
+
+
+def _has_ties_and_wins(data: Battles) -> tuple[bool, bool]:
+    tie = data.outcome == 0.5
+    return bool(tie.any()), bool((~tie).any())
+
+
+def _empty_model(model: TieModelName, note: str) -> TieModel:
+    return TieModel(model, {}, Estimate(None, note=note), None, note=note)
+
+
+def _all_tied_model(model: TieModelName, data: Battles) -> TieModel:
+    zero = {
+        name: Estimate(0.0, n=int(n), items=data.items, unit="logit", note=ALL_TIES_NOTE)
+        for name, n in zip(data.names, data.matches, strict=True)
+        if n
+    }
+    return TieModel(model, zero, Estimate(None, note=ALL_TIES_NOTE), 0.0, note=ALL_TIES_NOTE)
+
+
+def _build_tie_model(model: TieModelName, data: Battles, fitted: LogitFit, tied: bool) -> TieModel:
+    """Name the parameters: contrasts of θ first, the logarithm of ν or κ last."""
+    method = "Davidson" if model == "davidson" else "Rao–Kupper"
+    played = np.flatnonzero(data.matches)
+    basis = np.zeros((len(played), len(fitted.beta)))
+    basis[:, : len(played) - 1] = conditional_logit.contrast_basis(len(played))
+    strength = {
+        data.names[code]: fitted.estimate(
+            basis[row], int(data.matches[code]), unit="logit", method=method
+        )
+        for row, code in enumerate(played)
+    }
+    if tied:
+        last = np.eye(len(fitted.beta))[-1]
+        unit = "ν" if model == "davidson" else "κ"
+        parameter = exponentiate_estimate(
+            fitted.estimate(last, len(data), unit=unit, method=method)
+        )
+    else:
+        parameter = Estimate(0.0 if model == "davidson" else 1.0, note=NO_TIES_NOTE)
+    return TieModel(
+        model,
+        dict(sorted(strength.items(), key=largest_first)),
+        parameter,
+        fitted.log_likelihood,
+        fitted.regularised,
+        join_notes(SCALE_NOTE, "" if tied else NO_TIES_NOTE),
+    )
+
+
+def _pair_outcomes(data: Battles) -> tuple[Floats, Floats, Ints, Ints]:
+    """θ rows of each unordered pair's two sides, the pair of each battle, and its outcome 0/1/2."""
+    played = np.flatnonzero(data.matches)
+    place = np.zeros(len(data.names), np.int64)
+    place[played] = np.arange(len(played))
+    low, high = np.minimum(data.first, data.second), np.maximum(data.first, data.second)
+    present, pair = np.unique(low * len(data.names) + high, return_inverse=True)
+    basis = conditional_logit.contrast_basis(len(played))
+    left, right = place[present // len(data.names)], place[present % len(data.names)]
+    won = np.where(data.first == low, data.outcome, 1.0 - data.outcome)
+    return basis[left], basis[right], pair, np.rint(2 - 2 * won).astype(np.int64)
+
+
+def _davidson_problem(data: Battles, tied: bool) -> LogitProblem:
+    left, right, pair, outcome = _pair_outcomes(data)
+    extra = np.zeros((len(left), int(tied)))
+    design = np.stack(
+        [
+            np.hstack([left, extra]),
+            np.hstack([(left + right) / 2, extra + 1.0]),
+            np.hstack([right, extra]),
+        ],
+        axis=1,
+    )
+    counts, multiplicity = conditional_logit.tally_outcomes(
+        data.item, data.items, pair, outcome, (len(left), 3)
+    )
+    available = np.ones((len(left), 3), bool)
+    available[:, 1] = tied
+    pseudo = np.array([PSEUDO_COUNT, 0.0, PSEUDO_COUNT])
+    return LogitProblem(design, available, counts, multiplicity, np.eye(3), pseudo)
+
+
+def _fit_rao_kupper(data: Battles) -> LogitFit:
+    """Newton in (θ, η = ln κ): with d = θ_i − θ_j the log-likelihood is concave,
+
+    (w_i + t) ln σ(d − η) + (w_j + t) ln σ(−d − η) + t ln(e^{2η} − 1).
+    """
+    left, right, pair, outcome = _pair_outcomes(data)
+    table, multiplicity = conditional_logit.tally_outcomes(
+        data.item, data.items, pair, outcome, (len(left), 3)
+    )
+    counts = np.asarray(multiplicity @ table).reshape(-1, 3)
+    finite = _finite_rao_kupper(data)
+    if finite is not None:
+        counts = counts + np.array([PSEUDO_COUNT, 0.0, PSEUDO_COUNT])
+    sides = _RaoKupperLikelihood(left - right)
+    beta = np.append(np.zeros(left.shape[1]), 0.5)
+    for _ in range(200):
+        gradient, hessian = sides.derivatives(beta, counts)
+        step = np.asarray(np.linalg.solve(hessian, gradient))
+        beta = sides.line_search(beta, step, counts)
+        if np.abs(step).max() < 1e-11:
+            break
+    bread = np.asarray(np.linalg.inv(sides.derivatives(beta, counts)[1]))
+    scores = table @ sides.scores(beta).reshape(-1, len(beta))
+    items = int(multiplicity.sum())
+    meat = scores.T @ (scores * multiplicity[:, None])
+    robust = bread @ meat @ bread * (items / (items - 1)) if items > 1 else None
+    found = sides.log_likelihood(beta, counts)
+    return LogitFit(beta, found, bread, robust, finite, items, float(len(data)))
+
+
+def _finite_rao_kupper(data: Battles) -> Floats | None:
+    """What the data keep finite; None where that is everything.
+
+    Far out the likelihood has Davidson's slopes with ln ν = η/2: a win wants d ≥ η, a tie η ≥ |d|.
+    So wins and ties without a loss run off, as they do there.
+    """
+    span = conditional_logit.finite_directions(_davidson_problem(data, True))
+    if span is None or not span.shape[1]:
+        return span
+    halved = span.copy()
+    halved[-1] *= 0.5
+    return np.asarray(np.linalg.qr(halved)[0])
+
+
+class _RaoKupperLikelihood:
+    """The likelihood of counts [pair, (i wins, tie, j wins)] in β = (contrasts of θ, η)."""
+
+    def __init__(self, gap: Floats) -> None:
+        # A win of i is σ(a), of j σ(b), a tie σ(a)σ(b)(e^{2η} − 1), with a = d − η, b = −d − η.
+        one = np.ones((len(gap), 1))
+        self.a, self.b = np.hstack([gap, -one]), np.hstack([-gap, -one])
+
+    def log_likelihood(self, beta: Floats, counts: Floats) -> float:
+        ties = counts[:, 1]
+        a, b = self.a @ beta, self.b @ beta
+        value = -(counts[:, 0] + ties) @ np.logaddexp(0, -a) - (counts[:, 2] + ties) @ np.logaddexp(
+            0, -b
+        )
+        # ln(e^{2η} − 1), safe for large η
+        return float(value + ties.sum() * (2 * beta[-1] + np.log(-np.expm1(-2 * beta[-1]))))
+
+    def scores(self, beta: Floats) -> Floats:
+        """Score of one verdict of each kind: [pair, outcome, parameter]."""
+        win = expit(-(self.a @ beta))[:, None] * self.a
+        loss = expit(-(self.b @ beta))[:, None] * self.b
+        tie = win + loss
+        tie[:, -1] += 2.0 / -np.expm1(-2 * beta[-1])
+        return np.stack([win, tie, loss], axis=1)
+
+    def derivatives(self, beta: Floats, counts: Floats) -> tuple[Floats, Floats]:
+        """Gradient and information matrix."""
+        gradient = np.einsum("po,pok->k", counts, self.scores(beta))
+        a, b = self.a @ beta, self.b @ beta
+        ties = counts[:, 1]
+        first = (counts[:, 0] + ties) * expit(a) * expit(-a)
+        second = (counts[:, 2] + ties) * expit(b) * expit(-b)
+        hessian = self.a.T @ (self.a * first[:, None]) + self.b.T @ (self.b * second[:, None])
+        shrunk = np.exp(-2 * beta[-1])
+        hessian[-1, -1] += ties.sum() * 4 * shrunk / (1 - shrunk) ** 2
+        return gradient, hessian
+
+    def line_search(self, beta: Floats, step: Floats, counts: Floats) -> Floats:
+        """The longest of 1, ½, ¼ … of the step that keeps η positive and does not go down."""
+        here = self.log_likelihood(beta, counts)
+        for halvings in range(60):
+            trial = beta + step * 0.5**halvings
+            if trial[-1] > 0 and self.log_likelihood(trial, counts) >= here - 1e-12 * abs(here):
+                return np.asarray(trial)
+        return beta

@@ -1,0 +1,173 @@
+"""Gaps without end: where one side won every battle, how large the gap is at the least.
+
+Maximum likelihood runs to infinity there, and any number printed for it would be made up. What the
+battles do say is a limit: below it, so many wins in a row would be too lucky.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import brentq
+from scipy.sparse.csgraph import breadth_first_order
+from scipy.special import expit
+
+from metrics.estimation.row_selection import Mask
+from metrics.ratings.battles import Floats, Ints, PairCounts
+from metrics.ratings.bradley_terry_fit import component_labels, fit_strengths
+
+LOWER_TAIL: Final = 0.025
+"""The lower end of a two-sided 95 % interval whose upper end is infinite."""
+MAX_GAP_LOGITS: Final = 40.0
+"""Logits beyond which two contestants are as far apart as numbers go."""
+_RIDGE: Final = 1e-7
+"""Holds what runs off on its own while one gap is held fixed."""
+
+
+def reachable_by_wins(counts: PairCounts) -> Mask:
+    """[i, j]: a chain of wins (ties count both ways) leads from i down to j."""
+    models = len(counts.names)
+    graph = np.zeros((models, models), bool)
+    won, lost = counts.wins_low > 0, counts.wins_high > 0
+    graph[counts.low[won], counts.high[won]] = True
+    graph[counts.high[lost], counts.low[lost]] = True
+    reached, beats = np.eye(models, dtype=bool), sparse.csr_array(graph)
+    for start in range(models):
+        reached[start, breadth_first_order(beats, start, return_predecessors=False)] = True
+    return reached
+
+
+class GapLimits:
+    """The ends of gaps that have only one; what all pairs have in common is worked out once."""
+
+    def __init__(self, counts: PairCounts) -> None:
+        self.counts = counts
+        self._found: dict[tuple[int, int], float | None] = {}
+
+    @cached_property
+    def reachable(self) -> Mask:
+        return reachable_by_wins(self.counts)
+
+    @cached_property
+    def best(self) -> float:
+        return _best_log_likelihood(self.counts)
+
+    def lower_limit(self, above: int, below: int) -> float | None:
+        """The lower limit, in logits, of a gap that has no upper one; None where it has no limit.
+
+        A gap d is ruled out if the battles are less than 2.5 % as likely under the best fit with
+        that gap as under the best of all; with two contestants that is the exact limit,
+        p = .025^(1/n). Battles of one item count as one: the log-likelihood is divided by battles
+        per item among those that tell the two sides apart.
+        """
+        if (above, below) not in self._found:
+            self._found[above, below] = self._compute_lower_limit(above, below)
+        return self._found[above, below]
+
+    def _compute_lower_limit(self, above: int, below: int) -> float | None:
+        if not self._has_one_way_wins(above, below):
+            return None
+        problem = self._profile(above, below)
+        if problem.likelihood_deficit(-MAX_GAP_LOGITS) <= 0:
+            return None
+        return float(brentq(problem.likelihood_deficit, -MAX_GAP_LOGITS, MAX_GAP_LOGITS, xtol=1e-9))
+
+    def is_significantly_positive(self, above: int, below: int) -> bool:
+        """Whether `least_gap` is above zero, at the price of one fit."""
+        return (
+            self._has_one_way_wins(above, below)
+            and self._profile(above, below).likelihood_deficit(0.0) > 0
+        )
+
+    def _has_one_way_wins(self, above: int, below: int) -> bool:
+        return bool(self.reachable[above, below] and not self.reachable[below, above])
+
+    def _profile(self, above: int, below: int) -> _ProfileLikelihood:
+        per_item = _battles_per_item(self.counts, self.reachable[below])
+        return _ProfileLikelihood(self.counts, above, below, per_item, self.best)
+
+
+def _battles_per_item(counts: PairCounts, lower: Mask) -> float:
+    """Battles per item among those between `lower` and the others, all lost by `lower`."""
+    across = lower[counts.low] != lower[counts.high]
+    entries = across[counts.pair]
+    times = counts.multiplicity[counts.kind]
+    battles = float(((counts.won + counts.lost) * times)[entries].sum())
+    items = int(counts.multiplicity[np.unique(counts.kind[entries])].sum())
+    return max(battles / max(items, 1), 1.0)
+
+
+class _ProfileLikelihood:
+    """The log-likelihood at its best for every value of one gap."""
+
+    def __init__(
+        self, counts: PairCounts, above: int, below: int, per_item: float, best: float
+    ) -> None:
+        pairs, models = len(counts.low), len(counts.names)
+        design = np.zeros((pairs, models))
+        design[np.arange(pairs), counts.low] = 1.0
+        design[np.arange(pairs), counts.high] -= 1.0
+        self.gap_column = -design[:, below].copy()
+        design[:, above] += design[:, below]
+        self.design = np.delete(design, below, axis=1)
+        self.low, self.high = counts.wins_low, counts.wins_high
+        self.per_item = per_item
+        self.best = best
+        self.beta = np.zeros(models - 1)
+
+    def likelihood_deficit(self, gap: float) -> float:
+        """How far the battles' log-likelihood falls below the limit; positive: ruled out."""
+        return (self.best - self._maximise(gap)) / self.per_item + math.log(LOWER_TAIL)
+
+    def _maximise(self, gap: float) -> float:
+        beta, offset = self.beta, self.gap_column * gap
+        value, total = self._value(beta, offset), self.low + self.high
+        ridge = _RIDGE * np.eye(len(beta))
+        for _ in range(200):
+            p = expit(self.design @ beta + offset)
+            slope = self.design.T @ (self.low - total * p) - _RIDGE * beta
+            bend = self.design.T @ (self.design * (total * p * (1 - p))[:, None])
+            step = np.linalg.solve(bend + ridge, slope)
+            step /= max(1.0, float(np.abs(step).max()) / 5)
+            taken, there = 1.0, self._value(beta + step, offset)
+            while taken > 1e-6 and there < value - 1e-12:
+                taken /= 2
+                there = self._value(beta + taken * step, offset)
+            beta = beta + taken * step
+            grown = there - value
+            value += grown
+            if grown < 1e-10 * max(1.0, abs(value)):
+                break
+        self.beta = np.clip(beta, -MAX_GAP_LOGITS, MAX_GAP_LOGITS)
+        return value
+
+    def _value(self, beta: Floats, offset: Floats) -> float:
+        gap = self.design @ beta + offset
+        return -float((self.low * np.logaddexp(0, -gap) + self.high * np.logaddexp(0, gap)).sum())
+
+
+def _best_log_likelihood(counts: PairCounts) -> float:
+    """The log-likelihood with all separable sides infinitely apart: what is left within them."""
+    label: Ints = component_labels(counts, strong=True)
+    within = label[counts.low] == label[counts.high]
+    inside = _select_pair_counts(counts, within)
+    theta = fit_strengths(inside, l2=_RIDGE) if within.any() else np.zeros(len(counts.names))
+    gap = theta[inside.low] - theta[inside.high]
+    lost = inside.wins_low * np.logaddexp(0, -gap) + inside.wins_high * np.logaddexp(0, gap)
+    return -float(lost.sum())
+
+
+def _select_pair_counts(counts: PairCounts, kept: Mask) -> PairCounts:
+    """The same contestants with some of their pairs, for a fit."""
+    return replace(
+        counts,
+        low=counts.low[kept],
+        high=counts.high[kept],
+        wins_low=counts.wins_low[kept],
+        wins_high=counts.wins_high[kept],
+    )

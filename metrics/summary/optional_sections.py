@@ -1,0 +1,237 @@
+"""What only some records allow: parts of the summary that are left out where there is nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any, Final
+
+import pandas as pd
+
+from metrics.agreement import majority_agreement
+from metrics.estimation import row_selection
+from metrics.estimation.prompt_kinds import five_level_mask, scoring_mask
+from metrics.people.voters import list_voters
+from metrics.position.position_measures import ACCURACY, SLOT_ENTROPY
+from metrics.protocols import creation_alignment, creation_levels, grade_heatmap, grade_score
+from metrics.protocols.creation_alignment_table import alignment_table
+from metrics.protocols.creation_table import creation_table
+from metrics.ratings.bradley_terry import bradley_terry_ratings
+from metrics.ratings.choice_model import fit_choice_model
+from metrics.win_rates import jury, length_effects, prediction_powered, self_preference, win_rates
+from studies.domain import Estimate
+
+Json = dict[str, Any]
+
+
+def _grade(frame: pd.DataFrame) -> Json:
+    """judge -> prompt -> Grade Score and what stands beside it, for prompts that choose."""
+    chooses = (frame["options"] > 2) | frame["prompt"].astype(str).str.startswith("grade-")
+    prompts = set(frame["prompt"].astype(str)[chooses.to_numpy(bool)])
+    rows = row_selection.select_rows(frame, frame["prompt"].astype(str).isin(prompts))
+    nested: Json = {}
+    cells = grade_score.grade_estimates_by_cell(rows, ["judge", "prompt"]) if len(rows) else {}
+    for (judge, prompt), parts in cells.items():
+        own = (rows["judge"].astype(str) == judge) & (rows["prompt"].astype(str) == prompt)
+        nested.setdefault(judge, {})[prompt] = parts | _grade_extras(
+            row_selection.select_rows(rows, own)
+        )
+    return nested
+
+
+def _grade_extras(rows: pd.DataFrame) -> Json:
+    """Pooled entropy, accuracy against ranks, contradictions, the unrelated option, if any."""
+    found = {
+        "pooled_entropy": SLOT_ENTROPY.of(rows),
+        "accuracy": ACCURACY.of(rows),
+        "contradictions": grade_heatmap.contradiction_share(rows),
+        "unrelated_share": grade_heatmap.unrelated_share(rows),
+        **_gradelab_scores(rows),
+    }
+    return {name: got for name, got in found.items() if got.value is not None}
+
+
+def _gradelab_scores(rows: pd.DataFrame) -> dict[str, Estimate]:
+    """The three scores by the rule of the authors' code, where it counts items that ours does not:
+    those with an unread trial."""
+    if not grade_score.grade_table(rows).attrs["left_out"]:
+        return {}
+    got = grade_score.grade_estimates(rows, "gradelab")
+    return {f"{name}_gradelab": got[name] for name in ("grade", "entropy", "choice")}
+
+
+def _option_strengths(frame: pd.DataFrame) -> Mapping[str, Estimate]:
+    return fit_choice_model(frame, least=3).strength if (frame["options"] > 2).any() else {}
+
+
+def _place_effects(frame: pd.DataFrame) -> Json:
+    """N -> effect of each place and each label, from the same conditional logit."""
+    if not (frame["options"] > 2).any():
+        return {}
+    model = fit_choice_model(frame, least=3)
+    return {str(n): list(effects) for n, effects in model.slots.items()} | (
+        {"labels": model.labels} if model.labels else {}
+    )
+
+
+def _five_level_rows(frame: pd.DataFrame) -> pd.DataFrame:
+    """The five-level verdicts: those of other prompts know no "much better"."""
+    return row_selection.select_rows(frame, five_level_mask(frame))
+
+
+def _reward(frame: pd.DataFrame) -> Mapping[str, Estimate]:
+    rows = _five_level_rows(frame)
+    return creation_levels.reward_table(rows, find_baseline(rows)) if len(rows) else {}
+
+
+def _levels(frame: pd.DataFrame) -> Json:
+    rows = _five_level_rows(frame)
+    return creation_levels.five_level_counts(rows, find_baseline(rows)) if len(rows) else {}
+
+
+def find_baseline(frame: pd.DataFrame) -> str | None:
+    """The contestant that plays in every pair, where there are at least two others."""
+    rows = row_selection.select_pairs(frame)
+    names = row_selection.contestants(rows)
+    everywhere = [
+        name for name in names if ((rows["first"] == name) | (rows["second"] == name)).all()
+    ]
+    return everywhere[0] if len(names) > 2 and everywhere else None
+
+
+def _factuality(frame: pd.DataFrame) -> Mapping[str, Estimate]:
+    return creation_levels.visual_factuality(frame, find_baseline(frame))
+
+
+def _agreement(frame: pd.DataFrame) -> Json:
+    """people -> judge -> …, voters -> person -> …, judges -> a -> b -> share of equal verdicts."""
+    result: Json = {}
+    human = row_selection.people_mask(frame)
+    if human.any():
+        result["people"] = {
+            judge: {**parts, **_score_alignment(frame, judge)}
+            for (judge,), parts in majority_agreement.people_agreement_table(frame).items()
+        }
+        result["always_tie"] = asdict(creation_alignment.always_tie_alignment(frame))
+        result["voters"] = {one.name: asdict(one) for one in list_voters(frame)}
+        if (frame["margin"] == 2).any():
+            result["alignment"] = _alignment(frame)
+    machines = {str(name) for name in frame["judge"][~human]}
+    if len(machines) > 1:
+        result["judges"] = majority_agreement.judge_agreement_matrix(frame)
+    return result
+
+
+def _score_alignment(frame: pd.DataFrame, judge: str) -> dict[str, Estimate]:
+    got = creation_alignment.judge_alignment(frame, judge)
+    return {"mae": got.mae, "within_one": got.consistency}
+
+
+def _alignment(frame: pd.DataFrame) -> Json:
+    """judge or person -> run -> model -> MAE and Consistency, as Creation-MMBench prints them."""
+    human, levels = row_selection.people_mask(frame), five_level_mask(frame)
+    if (levels & ~human).any():  # else all there is: the judge's levels are three
+        frame = row_selection.select_rows(frame, human | levels)
+    table = alignment_table(frame, find_baseline(frame))
+    nested: Json = {}
+    for row in [*table.rows, *table.people, *table.always_tie]:
+        runs = nested.setdefault(row.judge, {}).setdefault(row.run, {})
+        runs[row.model] = {"mae": row.mae, "consistency": row.consistency}
+    return nested
+
+
+def _creation(frame: pd.DataFrame) -> Json:
+    """category -> model -> VFS, Reward, Win Rate and counts, where there are several categories."""
+    rows = row_selection.select_rows(frame, five_level_mask(frame) | scoring_mask(frame))
+    table = creation_table(rows, find_baseline(rows), ["category"])
+    return {
+        category: {
+            row.model: {name: getattr(row, name) for name in CREATION_FIELDS} for row in rows
+        }
+        for (category,), rows in table.items()
+        if len(table) > 1
+    }
+
+
+CREATION_FIELDS: Final = ("vfs", "baseline_vfs", "reward", "win_rate", "counts", "fail", "vfs_fail")
+
+
+def _corrected_win_rates(frame: pd.DataFrame) -> Json:
+    """contestant -> people's win rate with the judges' help, where people voted on some pairs."""
+    human = row_selection.people_mask(frame)
+    if not human.any() or human.all():
+        return {}
+    found = prediction_powered.corrected_win_rates(frame)
+    return {name: asdict(got) for name, got in found.items() if got.people.value is not None}
+
+
+def _probability_ratings(frame: pd.DataFrame) -> Json:
+    """Win rates and ratings by label probabilities, where a judge was read that way."""
+    if "p_0" not in frame or not frame["p_0"].notna().any():
+        return {}
+    return {
+        "win_rate": win_rates.win_rate(frame, outcome="probability"),
+        "bradley_terry": bradley_terry_ratings(frame, outcome="probability"),
+    }
+
+
+def _length_effects(frame: pd.DataFrame) -> Mapping[str, Any]:
+    longer = length_effects.length_preference(frame)
+    if longer.value is None:
+        return {}
+    baseline = find_baseline(frame)
+    controlled = length_effects.length_controlled_win_rates(frame, baseline) if baseline else {}
+    return {"longer": longer, "controlled": controlled}
+
+
+def _self_preference(frame: pd.DataFrame) -> Mapping[str, Any]:
+    if "family" not in frame:
+        return {}
+    return {
+        "against_people": self_preference.self_preference(frame),
+        "term": self_preference.own_family_term(frame),
+    }
+
+
+def _jury(frame: pd.DataFrame) -> Mapping[str, Any]:
+    machine = frame.loc[~row_selection.people_mask(frame)]
+    if machine["judge"].astype(str).nunique() < 3:
+        return {}
+    got = jury.decide_jury(machine)
+    return {
+        "panel": list(got.panel),
+        "coverage": got.coverage,
+        "win_rate": got.win_rate,
+        "bounds": got.bounds,
+    }
+
+
+def _missing_verdict_bounds(frame: pd.DataFrame) -> Mapping[str, Estimate]:
+    return win_rates.manski_bounds(frame) if not row_selection.evidence_mask(frame).all() else {}
+
+
+Section = Callable[[pd.DataFrame], Mapping[str, Any]]
+
+
+def _without_people(part: Section) -> Section:
+    """Without the people's votes, which are what judges are held against."""
+    return lambda frame: part(row_selection.select_judges(frame))
+
+
+OPTIONAL_SECTIONS: Final[dict[str, Section]] = {
+    "grade": _without_people(_grade),
+    "strength": _without_people(_option_strengths),
+    "places": _without_people(_place_effects),
+    "reward": _without_people(_reward),
+    "levels": _without_people(_levels),
+    "factuality": _without_people(_factuality),
+    "ratings": _without_people(creation_levels.single_ratings),
+    "creation": _without_people(_creation),
+    "agreement": _agreement,
+    "corrected": _corrected_win_rates,
+    "probability": _without_people(_probability_ratings),
+    "jury": _jury,
+    "bounds": _without_people(_missing_verdict_bounds),
+    "length": _without_people(_length_effects),
+    "self_preference": _self_preference,
+}

@@ -1,0 +1,116 @@
+"""What is printed of ratings besides the table: ranks, gaps, tie models, and what to ask next."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from itertools import combinations, pairwise
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation import power, row_selection
+from metrics.estimation.intervals import sum_by_item
+from metrics.ratings.bradley_terry import Leaderboard, fit_leaderboards
+from metrics.ratings.tie_models import davidson, rao_kupper
+from metrics.win_rates import win_rates
+from studies.frames.frame import TIE
+
+MAX_GAP_MATRIX: Final = 20
+"""Contestants up to which the whole matrix of differences is printed; beyond: neighbours only."""
+
+Json = dict[str, Any]
+
+
+def rank_table(boards: list[Leaderboard]) -> Json:
+    """Each contestant's place and the range the intervals of differences allow."""
+    return {name: asdict(rank) for board in boards for name, rank in board.ranks.items()}
+
+
+def gap_table(boards: list[Leaderboard]) -> Json:
+    """above -> below -> difference in Elo, of contestants that can be compared."""
+    table: Json = {}
+    for board in boards:
+        whole = len(board.names) <= MAX_GAP_MATRIX
+        for above, below in combinations(board.names, 2) if whole else pairwise(board.names):
+            table.setdefault(above, {})[below] = board.gap(above, below)
+    return table
+
+
+def tie_model_table(frame: pd.DataFrame) -> Json:
+    """Davidson and Rao–Kupper, each on its own scale, where pairs were tied."""
+    pairs = row_selection.select_pairs(row_selection.select_picks(frame))
+    if not (pairs["pick"] == TIE).any():
+        return {}
+    return {
+        fit.__name__: {"strength": got.strength, "parameter": got.parameter}
+        for fit in (davidson, rao_kupper)
+        for got in [fit(pairs)]
+        if got.strength
+    }
+
+
+def planning_table(frame: pd.DataFrame, boards: list[Leaderboard]) -> Json:
+    """For neighbours on a leaderboard: what it takes to tell them apart, and what is known so far.
+
+    Battles between the two that tell a difference as large as the one seen from none, with 80 %
+    power, for their tie rate and design effect; the gap's half-width now and after as many verdicts
+    again; the e-value of one vote per item, which may be looked at any time (stop at 20).
+    """
+    pairs = row_selection.select_pairs(frame)
+    return {
+        f"{above} − {below}": _plan_neighbours(pairs, board, above, below)
+        for board in boards
+        for above, below in pairwise(board.names)
+    }
+
+
+def _plan_neighbours(pairs: pd.DataFrame, board: Leaderboard, above: str, below: str) -> Json:
+    gap, share = board.gap(above, below), board.predicted_share(above, below).value or 0.5
+    both = [above, below]
+    met = row_selection.select_rows(pairs, pairs["first"].isin(both) & pairs["second"].isin(both))
+    rows = row_selection.select_picks(met)
+    tied = float((rows["pick"] == TIE).mean()) if len(rows) else 0.0
+    points = _points_of(rows, above)
+    decisive = points != 0.5
+    items = row_selection.item_codes(rows)
+    correlation = power.item_correlation(points[decisive], items[decisive]) or 0.0
+    per_item = decisive.sum() / max(len(set(items[decisive].tolist())), 1)
+    deff = max(power.design_effect(per_item, correlation), 1.0)
+    won, votes = _count_item_votes(met, above)
+    return {
+        "battles_needed": power.battles_needed(share, deff=deff, tie_rate=tied),
+        "battles_so_far": len(rows),
+        "design_effect": deff,
+        "tie_rate": tied,
+        "half_width": power.half_width_after(gap, 0),
+        "half_width_after_as_many": power.half_width_after(gap, gap.n),
+        "e_value": power.e_value(won, votes),
+        "votes": votes,
+    }
+
+
+def _points_of(rows: pd.DataFrame, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """What `name` took from each verdict."""
+    pick, mine = rows["pick"].to_numpy(), (rows["first"] == name).to_numpy()
+    return np.where(pick == TIE, 0.5, (pick == 0) == mine).astype(np.float64)
+
+
+def _count_item_votes(met: pd.DataFrame, name: str) -> tuple[int, int]:
+    """(won, decided) items: both orders merged, then the judges; undecided items are no vote."""
+    rows = win_rates.outcome_rows(met, "majority")
+    if len(rows) == 0:
+        return 0, 0
+    _, sums = sum_by_item(_points_of(rows, name) - 0.5, row_selection.item_codes(rows))
+    return int((sums > 0).sum()), int((sums != 0).sum())
+
+
+def rating_sections(frame: pd.DataFrame) -> dict[str, Json]:
+    """ranks, gaps, tie_models and planning; what there is nothing to say about is left out."""
+    boards = [board for board in fit_leaderboards(frame) if len(board.names) > 1]
+    return {
+        "ranks": rank_table(boards),
+        "gaps": gap_table(boards),
+        "tie_models": tie_model_table(frame),
+        "planning": planning_table(frame, boards),
+    }

@@ -1,0 +1,294 @@
+"""Everything at once: the object that `python -m metrics --json` prints (DESIGN.md 4.4)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation import row_selection
+from metrics.estimation.contrasts import Contrast, paired_contrasts
+from metrics.estimation.entropy import split_entropy_by_order
+from metrics.estimation.intervals import join_notes
+from metrics.estimation.measures import CellKey, GroupedFrame
+from metrics.estimation.prompt_kinds import five_level_mask, scoring_mask
+from metrics.people.verification import verification_summary
+from metrics.position import label_effect, order_tests, position_measures
+from metrics.protocols.visit_leaderboard import visit_leaderboard_rows
+from metrics.ratings.bradley_terry import bradley_terry_ratings
+from metrics.ratings.online_elo import EloRating, elo_table
+from metrics.ratings.position_term import position_term
+from metrics.summary.optional_sections import OPTIONAL_SECTIONS
+from metrics.summary.rating_sections import rating_sections
+from metrics.win_rates import win_rates
+from studies.domain import STATUSES, AnswerCheck, Estimate
+
+SEED: Final = 7
+"""Where no generator is given: the same records print the same numbers."""
+
+CONTRASTED_MEASURES: Final = (
+    position_measures.CONSISTENCY,
+    position_measures.FIRST_SHARE,
+    position_measures.ACCURACY,
+)
+ELO_ORDERS: Final = 100
+ELO_ROUNDS: Final = ((20_000, 200), (math.inf, 100))
+"""Bootstrap rounds of online Elo up to so many verdicts: a pass is one step per battle, so beyond
+this half of them go. How many there were is said in the method of each rating."""
+
+MAX_CONTRASTS: Final = 60
+"""A family beyond this is chosen by the reader on the page, not printed whole."""
+
+WITHOUT_SUSPECTS: Final = "without_suspects"
+QUICK_NOTE: Final = "quick: one pass in plan order, no band and no interval"
+
+Json = dict[str, Any]
+
+
+def summarise_frame(
+    frame: pd.DataFrame,
+    by: Sequence[str] = (),
+    rng: np.random.Generator | None = None,
+    planned: int | None = None,
+    combine: win_rates.CombineRule = "pooled",
+    unreadable: win_rates.UnreadableRule = "exclude",
+    quick: bool = False,
+    checks: Mapping[str, Sequence[AnswerCheck]] | None = None,
+) -> Json:
+    """All measures of a frame as plain data; with `by` the same again for every cell, nested.
+
+    Judges and prompts are pooled (people's votes apart, unless there are no others), position and
+    grade are by judge and prompt. Where the study names
+    a rule of its own for both orders or unreadable replies, `protocol` holds its numbers. `quick`
+    plays online Elo once, in plan order: its band and interval are null, and a note says so. Where
+    judgements saw an injection suspect, `without_suspects` holds the numbers without them. `checks`
+    are what people verified, by item: then there is `verification`.
+    """
+    rng = rng or np.random.default_rng(SEED)
+    result = _summary_with_protocol(frame, rng, planned, combine, unreadable, quick)
+    if checks:
+        result["verification"] = to_plain_data(verification_summary(checks, frame))
+    if by:
+        evidence = GroupedFrame(frame, by)
+        cell = evidence.frame["cell"].to_numpy()
+        nested: Json = {}
+        for k, key in enumerate(evidence.cells if len(frame) else []):
+            _set_nested(nested, key, _pooled_summary(frame.loc[cell == k], rng, None, quick))
+        result["by"] = nested
+    suspected = row_selection.suspect_mask(frame)
+    if suspected.any():  # last, so that it moves no other number's draws
+        rest = frame.loc[~suspected]
+        result[WITHOUT_SUSPECTS] = {
+            "left_out": int(suspected.sum()),
+            **_summary_with_protocol(rest, rng, None, combine, unreadable, quick),
+        }
+    return result
+
+
+def _summary_with_protocol(
+    frame: pd.DataFrame,
+    rng: np.random.Generator,
+    planned: int | None,
+    combine: win_rates.CombineRule,
+    unreadable: win_rates.UnreadableRule,
+    quick: bool,
+) -> Json:
+    """All measures, and those by the study's own rule where it names one."""
+    result = _pooled_summary(frame, rng, planned, quick)
+    if (combine, unreadable) != win_rates.DEFAULT_RULES:
+        result["protocol"] = _protocol_section(frame, combine, unreadable, rng, quick)
+    return result
+
+
+def _pooled_summary(
+    frame: pd.DataFrame, rng: np.random.Generator, planned: int | None, quick: bool
+) -> Json:
+    judged = row_selection.select_judges(frame)  # people's votes are what judges are held against
+    result: Json = {
+        "elo": _elo_section(judged, rng, quick),
+        "bradley_terry": to_plain_data(bradley_terry_ratings(judged)),
+        "win_rate": to_plain_data(win_rates.win_rate(judged)),
+        "head_to_head": to_plain_data(win_rates.head_to_head(judged)),
+        "position": _position_section(frame, rng),
+    }
+    for name, part in OPTIONAL_SECTIONS.items():
+        value = part(frame)
+        if value:
+            result[name] = to_plain_data(value)
+    result |= {
+        name: to_plain_data(value) for name, value in rating_sections(judged).items() if value
+    }
+    found = _default_contrasts(frame, rng)
+    if found:
+        result["contrasts"] = [_contrast_entry(one) for one in found]
+    result["counts"] = status_counts(frame, planned)
+    return result
+
+
+def _elo_section(frame: pd.DataFrame, rng: np.random.Generator, quick: bool) -> Json:
+    rounds = next(number for most, number in ELO_ROUNDS if len(frame) <= most)
+    orders = 0 if quick else ELO_ORDERS
+    table = elo_table(frame, rng=rng, orders=orders, rounds=0 if quick else rounds)
+    return {name: _rating_entry(rating, quick) for name, rating in table.items()}
+
+
+def _rating_entry(rating: EloRating, quick: bool) -> Json:
+    return {
+        **to_plain_data(rating.estimate),
+        **({"note": join_notes(rating.estimate.note, QUICK_NOTE)} if quick else {}),
+        "order_low": to_plain_data(rating.order_low),
+        "order_high": to_plain_data(rating.order_high),
+        "matches": rating.matches,
+    }
+
+
+def _protocol_section(
+    frame: pd.DataFrame,
+    combine: win_rates.CombineRule,
+    unreadable: win_rates.UnreadableRule,
+    rng: np.random.Generator,
+    quick: bool,
+) -> Json:
+    frame = row_selection.select_judges(frame)
+    merged = win_rates.outcome_rows(frame, combine, unreadable)
+    return {
+        "combine": combine,
+        "unreadable": unreadable,
+        "elo": _elo_section(merged, rng, quick),
+        "bradley_terry": to_plain_data(bradley_terry_ratings(merged)),
+        "win_rate": to_plain_data(win_rates.win_rate(frame, combine, unreadable)),
+        "head_to_head": to_plain_data(win_rates.head_to_head(frame, combine, unreadable)),
+        "leaderboard": _leaderboard_section(frame, combine, unreadable, rng),
+    }
+
+
+def _leaderboard_section(
+    frame: pd.DataFrame,
+    combine: win_rates.CombineRule,
+    unreadable: win_rates.UnreadableRule,
+    rng: np.random.Generator,
+) -> Json:
+    """model -> matches, and wins over decisive head-to-heads against the reference. Five-level
+    verdicts have a table of their own, as on the page: none is in it beside pairwise ones."""
+    others = row_selection.select_rows(frame, ~(five_level_mask(frame) | scoring_mask(frame)))
+    frame = others if len(row_selection.select_pairs(others)) else frame
+    rows = visit_leaderboard_rows(
+        frame, rng=rng, combine=combine, unreadable=unreadable, orders=0, rounds=0
+    )
+    return {
+        row.model: {
+            "elo": row.elo.estimate.value,
+            **{name: getattr(row, name) for name in ("matches", "wins", "losses", "ties")},
+            "against_reference": to_plain_data(row.against_reference),
+            "reference_matches": row.reference_matches,
+        }
+        for row in rows
+    }
+
+
+def _position_section(frame: pd.DataFrame, rng: np.random.Generator) -> Json:
+    """judge -> prompt -> every position measure, with the position term and the tests."""
+    cells = position_measures.position_profile(frame, ["judge", "prompt"]) if len(frame) else {}
+    evidence = GroupedFrame(frame, ["judge", "prompt"])
+    cell = evidence.frame["cell"].to_numpy()
+    nested: Json = {}
+    for k, key in enumerate(cells):
+        rows = frame.loc[cell == k]
+        values = to_plain_data(cells[key])
+        values["position_term"] = to_plain_data(position_term(rows))
+        values["flips"] = position_measures.flip_counts(rows)
+        values["tests"] = to_plain_data(order_tests.flip_tests(rows) | _option_tests(rows, rng))
+        values["slots"] = {
+            str(n): position_measures.slot_counts(rows, n) for n in _option_counts(rows)
+        }
+        values |= to_plain_data(_label_effects(rows)) | to_plain_data(_entropy_split(rows))
+        _set_nested(nested, key, values)
+    return nested
+
+
+def _option_counts(rows: pd.DataFrame) -> list[int]:
+    """The numbers of options there are, from two on."""
+    return sorted({int(n) for n in rows["options"] if n > 1})
+
+
+def _option_tests(rows: pd.DataFrame, rng: np.random.Generator) -> dict[str, order_tests.OrderTest]:
+    """The within-item permutation test for each N; for pairs the sign test is that test."""
+    return {
+        f"permutation_{n}": order_tests.permutation_test(rows, n, rng)
+        for n in _option_counts(rows)
+        if n > 2
+    }
+
+
+def _entropy_split(rows: pd.DataFrame) -> dict[str, Estimate]:
+    """H(V) = E[H(V | order)] + I(V; order), where every order was repeated."""
+    parts = split_entropy_by_order(rows)
+    return {f"entropy_{name}": got for name, got in parts.items() if got.value is not None}
+
+
+def _label_effects(rows: pd.DataFrame) -> dict[str, Estimate]:
+    """Slot and label effect where labels were crossed, the logit split where there are p's."""
+    effects = label_effect.slot_and_label_effects(rows)
+    found = {f"{name}_effect": got for name, got in effects.items() if got.value is not None}
+    split = label_effect.probability_split(rows)
+    return found | {f"logit_{name}": got for name, got in split.items() if got.value is not None}
+
+
+def _set_nested(nested: Json, key: CellKey, value: Json) -> None:
+    for part in key[:-1]:
+        nested = nested.setdefault(part, {})
+    nested[key[-1]] = value
+
+
+def _default_contrasts(frame: pd.DataFrame, rng: np.random.Generator) -> list[Contrast]:
+    """Judges against judges, and prompts against prompts, on the same items."""
+    machine = frame.loc[~row_selection.people_mask(frame)]
+    found: list[Contrast] = []
+    for by in ("judge", "prompt"):
+        kinds = machine[by].astype(str).nunique()
+        if kinds > 1 and kinds * (kinds - 1) // 2 * len(CONTRASTED_MEASURES) <= MAX_CONTRASTS:
+            found += paired_contrasts(machine, [by], CONTRASTED_MEASURES, rng)
+    return [one for one in found if one.raw.value is not None]
+
+
+def _contrast_entry(one: Contrast) -> Json:
+    return {
+        "measure": one.measure,
+        "left": "/".join(one.left),
+        "right": "/".join(one.right),
+        "left_value": to_plain_data(one.left_value),
+        "right_value": to_plain_data(one.right_value),
+        "raw": to_plain_data(one.raw),
+        "adjusted": to_plain_data(one.adjusted),
+    }
+
+
+def status_counts(frame: pd.DataFrame, planned: int | None = None) -> Json:
+    """Asks planned (as far as known) and asked, noise repeats among them, and their statuses."""
+    found = frame["status"].value_counts()
+    return {
+        "planned": len(frame) if planned is None else planned,
+        "asked": len(frame),
+        "noise": int(frame["noise"].sum()),
+        "items": int(frame["item"].nunique()),
+        "by_status": {name: int(found.get(name, 0)) for name in STATUSES},
+    }
+
+
+def to_plain_data(value: Any) -> Any:
+    """Estimates, tables of them and numpy numbers as JSON: what is not a number is null."""
+    if isinstance(value, Mapping):
+        return {str(key): to_plain_data(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_plain_data(one) for one in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        return {part.name: to_plain_data(getattr(value, part.name)) for part in fields(value)}
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,115 @@
+"""A jury: each judge merges its orders, then a strict majority of the full panel decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation import row_selection
+from metrics.estimation.intervals import Ints, proportion
+from metrics.estimation.prompt_kinds import scoring_mask
+from metrics.win_rates.win_rates import CombineRule, UnreadableRule, appearance_points, outcome_rows
+from studies.domain import Estimate
+from studies.frames.frame import TIE
+
+UNDECIDED = -2
+JURY_CASE_KEY = ("item", "comparison", "prompt")
+
+
+@dataclass(frozen=True)
+class JuryResult:
+    """What the panel decided: rates over decided cases, their share, and what the rest could do."""
+
+    panel: tuple[str, ...]
+    win_rate: dict[str, Estimate]
+    coverage: Estimate
+    bounds: dict[str, Estimate]
+    cases: pd.DataFrame
+    """One row per case; `pick` is a slot of its `shown`, TIE or UNDECIDED."""
+
+
+def decide_jury(
+    frame: pd.DataFrame, combine: CombineRule = "strict", unreadable: UnreadableRule = "exclude"
+) -> JuryResult:
+    """Strict majority of the full panel over {x, y, tie} for each pair of answers to each item.
+
+    A judge that said nothing still counts in the panel's size. An undecided case is missing, never
+    a tie: it lowers the coverage and widens the bounds. Prompts that only score put no case.
+    """
+    frame = row_selection.select_rows(frame, ~scoring_mask(frame))
+    frame = row_selection.select_pairs(row_selection.select_rows(frame, ~frame["noise"]))
+    panel = tuple(sorted({str(name) for name in frame["judge"]}))
+    cases = _decide_cases(frame, outcome_rows(frame, combine, unreadable), len(panel))
+    decided = (cases["pick"] != UNDECIDED).to_numpy()
+    coverage = proportion(decided, row_selection.item_codes(cases))
+    names = row_selection.contestants(cases)
+    return JuryResult(
+        panel,
+        _win_rates(cases.loc[decided], names),
+        coverage,
+        _win_rate_bounds(cases, decided, names),
+        cases,
+    )
+
+
+def _decide_cases(frame: pd.DataFrame, votes: pd.DataFrame, panel: int) -> pd.DataFrame:
+    """Every case that was put to the panel, with its verdict in the slots of its first row."""
+    case, count = row_selection.group_codes(frame, JURY_CASE_KEY)
+    cases = frame.iloc[row_selection.first_rows(case, count)].copy()
+    names = row_selection.contestants(frame) if len(frame) else []
+    place = frame.index.get_indexer(votes.index)
+    ballot = row_selection.chosen_contestants(votes, names) + 1
+    width = len(names) + 1
+    tally = np.bincount(case[place] * width + ballot, minlength=count * width)
+    tally = tally.reshape(count, width)
+    winner = tally.argmax(axis=1) if width > 1 else np.zeros(count, np.int64)
+    sure = tally.max(axis=1, initial=0) * 2 > panel
+    cases["pick"] = np.where(sure, _winner_slots(cases, winner - 1, names), UNDECIDED).astype(
+        np.int8
+    )
+    return cases
+
+
+def _winner_slots(cases: pd.DataFrame, winner: Ints, names: list[str]) -> Ints:
+    if len(cases) == 0:
+        return winner
+    placed = row_selection.slot_contestants(cases, names)
+    return np.where(winner < 0, TIE, (placed == winner[:, None]).argmax(axis=1))
+
+
+def _win_rates(cases: pd.DataFrame, names: list[str]) -> dict[str, Estimate]:
+    row, who, points = appearance_points(cases, names)
+    item = row_selection.item_codes(cases)[row]
+    return {
+        name: proportion(points[who == code], item[who == code], note="jury")
+        for code, name in enumerate(names)
+    }
+
+
+def _win_rate_bounds(
+    cases: pd.DataFrame, decided: row_selection.Mask, names: list[str]
+) -> dict[str, Estimate]:
+    """Win rates if every undecided case were lost, and if every one were won."""
+    _, who, points = appearance_points(cases.loc[decided], names)
+    _, open_for, _ = appearance_points(cases.loc[~decided], names)
+    won = np.bincount(who, points, minlength=len(names))
+    n = np.bincount(who, minlength=len(names))
+    missing = np.bincount(open_for, minlength=len(names))
+    table = {}
+    for code, name in enumerate(names):
+        all_cases = int(n[code] + missing[code])
+        value = float(won[code] / n[code]) if n[code] else None
+        table[name] = Estimate(
+            value,
+            float(won[code] / max(all_cases, 1)),
+            float((won[code] + missing[code]) / max(all_cases, 1)),
+            int(n[code]),
+            0,
+            "share",
+            1.0,
+            "bounds: all undecided cases lost, all won",
+            f"{int(missing[code])} of {all_cases} undecided",
+        )
+    return table

@@ -1,0 +1,136 @@
+"""Length: how often the longer answer wins, and what a win rate is with length held equal.
+
+Length is a mediator, so the regression describes; only the padded/precise contrast of the probe set
+identifies an effect.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+
+from metrics.estimation import row_selection
+from metrics.estimation.all_measures import estimate_all
+from metrics.estimation.intervals import (
+    Floats,
+    Ints,
+    join_notes,
+    proportion,
+    student_t_quantile,
+    sum_by_item,
+    unknown_estimate,
+)
+from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, build_tally
+from studies.domain import Estimate
+from studies.frames.frame import TIE
+
+DESCRIPTIVE_NOTE = "describes, does not identify: length is a mediator"
+NO_LENGTHS_NOTE = "no answer lengths"
+MAX_STEPS = 100
+LENGTH_RIDGE = 1e-3
+"""A little ridge on the length term, so that it stays finite where it separates the verdicts."""
+
+
+def _pairs_with_lengths(rows: pd.DataFrame) -> pd.DataFrame:
+    """Pairs whose two lengths are known."""
+    rows = row_selection.select_pairs(rows)
+    if "length_0" not in rows or "length_1" not in rows:
+        return rows.iloc[:0]
+    return row_selection.select_rows(rows, (rows["length_0"] >= 0) & (rows["length_1"] >= 0))
+
+
+def _longer_tally(evidence: GroupedFrame) -> MeasureTally:
+    rows = _pairs_with_lengths(evidence.comparable_picks)
+    if len(rows) == 0:
+        return build_tally(rows, 0, 0)
+    gap = rows["length_0"].to_numpy().astype(np.int64) - rows["length_1"].to_numpy()
+    pick = rows["pick"].to_numpy()
+    counted = (pick >= 0) & (gap != 0)
+    return build_tally(rows, counted & ((gap > 0) == (pick == 0)), counted)
+
+
+LONGER_SHARE = Measure("longer", "share", _longer_tally, empty=NO_LENGTHS_NOTE)
+
+
+def length_preference(frame: pd.DataFrame) -> Estimate:
+    """Share of decisive verdicts for the longer answer, complete order sets, equal lengths out."""
+    return estimate_all([LONGER_SHARE], frame)[LONGER_SHARE.name][()]
+
+
+def length_controlled_win_rates(frame: pd.DataFrame, baseline: str) -> dict[str, Estimate]:
+    """Length-controlled win rate of each contestant against the baseline.
+
+    logit P(preferred) = θ + φ·tanh(Δlength/sd); the rate is σ(θ), the length term set to 0. The
+    minimal form of AlpacaEval 2 (no instruction difficulty), prompt-clustered interval.
+    """
+    rows = _pairs_with_lengths(row_selection.select_picks(frame))
+    rows = row_selection.select_rows(
+        rows, (rows["first"] == baseline) | (rows["second"] == baseline)
+    )
+    others = [name for name in row_selection.contestants(rows) if name != baseline]
+    return {name: _controlled_win_rate(_outcomes_and_gaps(rows, name), name) for name in others}
+
+
+def _outcomes_and_gaps(rows: pd.DataFrame, name: str) -> tuple[Floats, Floats, Ints]:
+    """(outcome for the contestant, its length minus the other's, item) of its verdicts."""
+    rows = row_selection.select_rows(rows, (rows["first"] == name) | (rows["second"] == name))
+    first = (rows["first"] == name).to_numpy()
+    pick = rows["pick"].to_numpy()
+    outcome = np.where(pick == TIE, 0.5, (pick == 0) == first)
+    gap = (rows["length_0"].to_numpy().astype(np.float64) - rows["length_1"].to_numpy()) * np.where(
+        first, 1, -1
+    )
+    return outcome.astype(np.float64), gap, row_selection.item_codes(rows)
+
+
+def _controlled_win_rate(data: tuple[Floats, Floats, Ints], name: str) -> Estimate:
+    outcome, gap, item = data
+    if len(outcome) == 0:
+        return unknown_estimate(NO_LENGTHS_NOTE, "share")
+    if outcome.min() == outcome.max() and outcome[0] in (0, 1):
+        return proportion(outcome, item, note="every verdict the same: length cannot be told apart")
+    design, note = _design_matrix(gap)
+    shrink = np.array([LENGTH_RIDGE * (k > 0) for k in range(design.shape[1])])
+    beta, covariance, items = fit_logit(design, outcome, item, shrink)
+    value = float(expit(beta[0]))
+    estimate = Estimate(
+        value, None, None, len(outcome), items, "share", 0.95, "logit, item sandwich", note
+    )
+    if items < 2:
+        return replace(estimate, note=join_notes(note, "one item: no interval"))
+    half = float(student_t_quantile(items)) * math.sqrt(max(float(covariance[0, 0]), 0))
+    return replace(estimate, low=float(expit(beta[0] - half)), high=float(expit(beta[0] + half)))
+
+
+def _design_matrix(gap: Floats) -> tuple[Floats, str]:
+    """Intercept and length term; without spread in lengths the term is dropped."""
+    spread = float(gap.std())
+    one = np.ones((len(gap), 1))
+    if spread == 0:
+        return one, join_notes(DESCRIPTIVE_NOTE, "all length differences equal: term dropped")
+    return np.concatenate([one, np.tanh(gap / spread)[:, None]], axis=1), DESCRIPTIVE_NOTE
+
+
+def fit_logit(
+    design: Floats, outcome: Floats, item: Ints, shrink: Floats
+) -> tuple[Floats, Floats, int]:
+    """(coefficients, item-sandwich covariance, items) of a logistic fit; outcomes may be ½."""
+    ridge = np.diag(shrink)
+    beta = np.zeros(design.shape[1])
+    for _ in range(MAX_STEPS):
+        p = expit(design @ beta)
+        hessian = (design * (p * (1 - p))[:, None]).T @ design + ridge
+        step = np.linalg.solve(hessian, design.T @ (outcome - p) - ridge @ beta)
+        beta = beta + step / max(1.0, float(np.abs(step).max()) / 2)
+        if np.abs(step).max() < 1e-10:
+            break
+    p = expit(design @ beta)
+    bread = np.linalg.inv((design * (p * (1 - p))[:, None]).T @ design + ridge)
+    _, scores = sum_by_item(design * (outcome - p)[:, None], item)
+    groups = len(scores)
+    meat = scores.T @ scores * (groups / max(groups - 1, 1))
+    return beta, bread @ meat @ bread, groups

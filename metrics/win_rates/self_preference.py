@@ -1,0 +1,149 @@
+"""Does a judge favour answers of its own family? With people as the yardstick, or without."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+
+from metrics.agreement.majority_agreement import NO_CHOICE, build_case_verdicts, majority_choices
+from metrics.estimation import row_selection
+from metrics.estimation.intervals import (
+    Floats,
+    Ints,
+    jackknife_estimate,
+    safe_divide,
+    student_t_quantile,
+    sum_by_item,
+    unknown_estimate,
+)
+from metrics.win_rates.length_effects import fit_logit
+from studies.domain import Estimate
+from studies.frames.frame import TIE
+
+NOT_ADJUSTED_NOTE = "not quality-adjusted"
+RIDGE = 1e-6
+
+
+def _own_family_masks(rows: pd.DataFrame) -> tuple[row_selection.Mask, row_selection.Mask]:
+    """Whether the first and the second answer come from the judge's own family."""
+    if not {"family", "family_0", "family_1"} <= set(rows.columns):
+        none = np.zeros(len(rows), bool)
+        return none, none
+    judge = rows["family"].astype(str).to_numpy()
+    first, second = (rows[name].astype(str).to_numpy() for name in ("family_0", "family_1"))
+    known = judge != ""
+    return known & (judge == first), known & (judge == second)
+
+
+def self_preference_excess(
+    own_picked: int, own: int, other_picked: int, other: int
+) -> float | None:
+    """P(judge picks own | people pick own) − P(judge picks other | people pick other)."""
+    return own_picked / own - other_picked / other if own and other else None
+
+
+def self_preference(frame: pd.DataFrame) -> dict[str, Estimate]:
+    """Bias of every judge for its own family, held against the people's majority.
+
+    Counts verdicts on pairs with exactly one answer of the judge's family where people prefer one;
+    a tie verdict picks neither. Positive: it follows people more readily when they like its own.
+    """
+    data = build_case_verdicts(frame)
+    human = row_selection.people_mask(data.rows)
+    winner = majority_choices(data.case[human], data.chosen[human], data.cases)[data.case]
+    first, second = _own_family_masks(data.rows)
+    kept = ~human & (winner != NO_CHOICE) & (winner != TIE) & (first ^ second)
+    kept &= (data.rows["options"] == 2).to_numpy()
+    rows, winner, chosen = data.rows.loc[kept], winner[kept], data.chosen[kept]
+    if len(rows) == 0:
+        return {}
+    placed = row_selection.slot_contestants(rows, data.names)
+    own = np.where(first[kept], placed[:, 0], placed[:, 1])
+    theirs_own, right = winner == own, chosen == winner
+    parts = np.stack([theirs_own & right, theirs_own, ~theirs_own & right, ~theirs_own], axis=1)
+    judge = rows["judge"].astype(str).to_numpy()
+    item = row_selection.item_codes(rows)
+    return {
+        name: _own_family_bias(parts[judge == name], item[judge == name])
+        for name in sorted(set(judge))
+    }
+
+
+def _own_family_bias(parts: row_selection.Mask, item: Ints) -> Estimate:
+    _, sums = sum_by_item(parts.astype(np.float64), item)
+
+    def statistic(totals: Floats) -> Floats:
+        own = safe_divide(totals[..., 0], totals[..., 1])
+        return own - safe_divide(totals[..., 2], totals[..., 3])
+
+    note = "people never preferred one side"
+    got = jackknife_estimate(sums, statistic, len(parts), "difference of shares", (-1, 1), note)
+    if got.value is None:
+        return got
+    return jackknife_estimate(sums, statistic, len(parts), "difference of shares", (-1, 1))
+
+
+def own_family_term(frame: pd.DataFrame) -> Estimate:
+    """γ_self in a Bradley–Terry model with common strengths and positions per judge, in logits.
+
+    logit P(first wins) = θ_first − θ_second + γ_judge + γ_self·(own first − own second); item
+    sandwich. Not quality-adjusted. Needs two judges, one of them not of an author's family.
+    """
+    rows = row_selection.select_pairs(row_selection.select_picks(frame))
+    first, second = _own_family_masks(rows)
+    own = first.astype(np.float64) - second
+    reason = _why_not_identified(rows, own)
+    if reason:
+        return unknown_estimate(reason, "logit")
+    design = np.concatenate([_strength_design(rows), own[:, None]], axis=1)
+    pick = rows["pick"].to_numpy()
+    outcome = np.where(pick == TIE, 0.5, pick == 0).astype(np.float64)
+    if np.linalg.matrix_rank(design) == np.linalg.matrix_rank(design[:, :-1]):
+        return unknown_estimate("who judges and who is judged cannot be told apart here", "logit")
+    # A whiff of ridge keeps strengths finite where one side won everything.
+    shrink = np.full(design.shape[1], RIDGE * len(design))
+    beta, covariance, items = fit_logit(design, outcome, row_selection.item_codes(rows), shrink)
+    value, error = float(beta[-1]), math.sqrt(max(float(covariance[-1, -1]), 0))
+    if items < 2:
+        return Estimate(value, None, None, len(rows), items, "logit", note=NOT_ADJUSTED_NOTE)
+    half = float(student_t_quantile(items)) * error
+    method = "Bradley–Terry with position and own-family terms, item sandwich"
+    return Estimate(
+        value,
+        value - half,
+        value + half,
+        len(rows),
+        items,
+        "logit",
+        0.95,
+        method,
+        NOT_ADJUSTED_NOTE,
+    )
+
+
+def _why_not_identified(rows: pd.DataFrame, own: Floats) -> str:
+    judges = rows["judge"].astype(str).to_numpy()
+    authors = set(judges[own != 0])
+    if not authors:
+        return "no verdict on an answer of the judge's own family"
+    if len(set(judges)) < 2:
+        return "needs at least two judges"
+    families = rows["family"].astype(str).to_numpy()
+    contestants = {*rows["family_0"].astype(str), *rows["family_1"].astype(str)}
+    outside = any(family not in contestants for family in set(families))
+    return "" if outside else "needs a judge that wrote none of the answers"
+
+
+def _strength_design(rows: pd.DataFrame) -> Floats:
+    """Columns of the contestants (+1 first, −1 second) and of each judge's position term."""
+    names = row_selection.contestants(rows)
+    placed = row_selection.slot_contestants(rows, names)
+    line = np.arange(len(rows))
+    judges, judge = np.unique(rows["judge"].astype(str).to_numpy(), return_inverse=True)
+    design = np.zeros((len(rows), len(names) + len(judges)))
+    np.add.at(design, (line, placed[:, 0]), 1.0)
+    np.add.at(design, (line, placed[:, 1]), -1.0)
+    design[line, len(names) + judge] = 1.0
+    return design[:, 1:]

@@ -1,0 +1,314 @@
+"""Who wins how often: win rates, head-to-head, and what the missing verdicts could change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, Literal, get_args
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation import row_selection
+from metrics.estimation.integer_codes import unique_codes
+from metrics.estimation.intervals import Floats, Ints, join_notes, proportions, unknown_estimate
+from metrics.estimation.measures import (
+    CellKey,
+    GroupedFrame,
+    Measure,
+    MeasureTally,
+    build_order_sets,
+    build_tally,
+)
+from metrics.estimation.prompt_kinds import scoring_mask
+from studies.domain import Estimate
+from studies.frames.frame import NO_PICK, SEP, TIE
+
+OutcomeKind = row_selection.OutcomeKind
+CombineRule = Literal["pooled", "strict", "majority"]
+UnreadableRule = Literal["exclude", "tie"]
+TieRule = Literal["half", "drop"]
+
+NO_VERDICT_STATUSES: Final = ("unreadable", "empty", "refusal", "filtered", "truncated")
+"""The judge was asked and replied without a verdict. Only these can be "counted as a tie": an ask
+that failed on the way (error, too_long, unsupported) was never answered."""
+
+
+def outcome_rows(
+    frame: pd.DataFrame, combine: CombineRule = "pooled", unreadable: UnreadableRule = "exclude"
+) -> pd.DataFrame:
+    """The verdicts a win rate counts, one row each, `pick` in the row's own slots.
+
+    pooled: every readable verdict of every order. strict: one outcome per pair and judge, 2-0 wins,
+    anything else is a tie. majority: a win and a tie is a win. The last two need both orders read
+    (where one order was asked, its verdict stands). `unreadable="tie"` is VisIT-Bench's rule.
+    """
+    _check_rule(combine, CombineRule)
+    _check_rule(unreadable, UnreadableRule)
+    rows = row_selection.select_picks(_unreadable_as_ties(frame) if unreadable == "tie" else frame)
+    return rows if combine == "pooled" else _merge_orders(rows, combine)
+
+
+def _check_rule(value: str, allowed: object) -> None:
+    known = get_args(allowed)
+    if value not in known:
+        raise ValueError(f"No rule named {value!r}. Known: {', '.join(known)}")
+
+
+def _unreadable_as_ties(frame: pd.DataFrame) -> pd.DataFrame:
+    """Replies without a verdict become ties; one that should have scored compares nothing."""
+    silent = frame["status"].isin(NO_VERDICT_STATUSES).to_numpy() & ~scoring_mask(frame)
+    pick = np.where(silent, np.int8(TIE), frame["pick"].to_numpy())
+    known = frame["status"].cat
+    codes = np.where(silent, list(known.categories).index("ok"), known.codes.to_numpy())
+    status = pd.Categorical.from_codes(codes, known.categories)
+    return frame.assign(pick=pick.astype(np.int8), status=status)
+
+
+def _merge_orders(rows: pd.DataFrame, combine: CombineRule) -> pd.DataFrame:
+    pairs = row_selection.select_pairs(rows)
+    whole = row_selection.complete_set_mask(pairs) | (pairs["orders"] <= 1).to_numpy()
+    sets = build_order_sets(row_selection.modal_verdicts(row_selection.select_rows(pairs, whole)))
+    pick = np.where(sets["consistent"], sets["pick"], TIE)
+    if combine == "majority":
+        # A lean of +1 is a win of the first slot in *some* order; if the row at hand is the tie,
+        # that was the other order, where the row's second answer stood first.
+        other = np.where(sets["lean"] > 0, 1, 0)
+        decisive = np.where(sets["pick"] >= 0, sets["pick"], other)
+        pick = np.where(sets["soft"], decisive, pick)
+    return sets.assign(pick=pick.astype(np.int8))
+
+
+def appearance_points(
+    rows: pd.DataFrame, names: Sequence[str], outcome: OutcomeKind = "verdict"
+) -> tuple[Ints, Ints, Floats]:
+    """(row, contestant, points) for everyone shown: 1 if picked, 1/N if tied, else 0; or by the
+    label probabilities where there are some."""
+    if len(rows) == 0:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
+    placed = row_selection.slot_contestants(rows, names)
+    row, slot = np.nonzero(placed >= 0)
+    pick, options = rows["pick"].to_numpy()[row], rows["options"].to_numpy()[row]
+    points = np.where(pick == TIE, 1 / options, pick == slot)
+    if outcome == "probability":
+        soft = row_selection.probability_points(rows)[row, slot]
+        points = np.where(np.isfinite(soft), soft, points)
+    return row, placed[row, slot], points
+
+
+def win_rate(
+    frame: pd.DataFrame,
+    combine: CombineRule = "pooled",
+    unreadable: UnreadableRule = "exclude",
+    ties: TieRule = "half",
+    outcome: OutcomeKind = "verdict",
+) -> dict[str, Estimate]:
+    """(wins + ties/2)/readable verdicts of each contestant, best first.
+
+    Among N options a win is being chosen (chance 1/N, noted). `ties="drop"`: wins/decisive, as in
+    VisIT-Bench. With `combine="strict"` this is MT-Bench's adjusted win rate. With
+    `outcome="probability"` a verdict counts by its label probabilities, where it has some.
+    """
+    rates = win_rates_by_cell(frame, (), combine, unreadable, ties, outcome)[()]
+    return dict(sorted(rates.items(), key=lambda pair: -_value_or_lowest(pair[1])))
+
+
+def _value_or_lowest(estimate: Estimate) -> float:
+    return -1.0 if estimate.value is None else estimate.value
+
+
+def win_rates_by_cell(
+    frame: pd.DataFrame,
+    by: Sequence[str],
+    combine: CombineRule = "pooled",
+    unreadable: UnreadableRule = "exclude",
+    ties: TieRule = "half",
+    outcome: OutcomeKind = "verdict",
+) -> dict[CellKey, dict[str, Estimate]]:
+    """`win_rate` of every cell: cell -> contestant -> estimate."""
+    _check_outcome_kind(outcome, combine, ties)
+    evidence = GroupedFrame(_comparison_rows(frame), by)
+    names = row_selection.contestants(evidence.frame)
+    rows = _apply_tie_rule(outcome_rows(evidence.frame, combine, unreadable), ties)
+    note = f"{combine}, unreadable {unreadable}" if (combine, unreadable) != DEFAULT_RULES else ""
+    note = join_notes(note, "chosen among N options" if (rows["options"] > 2).any() else "")
+    note = join_notes(note, BY_PROBABILITY if outcome == "probability" else "")
+    flat = _share_by_cell(rows, names, outcome, evidence.count, note)
+    return {
+        key: {name: flat[k * len(names) + i] for i, name in enumerate(names)}
+        for k, key in enumerate(evidence.cells)
+    }
+
+
+DEFAULT_RULES: Final = ("pooled", "exclude")
+BY_PROBABILITY: Final = "by label probabilities"
+
+
+def _check_outcome_kind(outcome: OutcomeKind, combine: CombineRule, ties: TieRule) -> None:
+    """A probability has no winner to be merged or dropped."""
+    _check_rule(outcome, OutcomeKind)
+    if outcome == "probability" and (combine, ties) != ("pooled", "half"):
+        raise ValueError("outcome 'probability' goes with combine 'pooled' and ties 'half' only")
+
+
+def _comparison_rows(frame: pd.DataFrame) -> pd.DataFrame:
+    """Rows meant to compare two or more different answers, not those of prompts that only score."""
+    several = (frame["options"] > 1).to_numpy() & _distinct_contestants_mask(frame)
+    scored = row_selection.evidence_mask(frame) & (frame["pick"] == NO_PICK).to_numpy()
+    return row_selection.select_rows(frame, several & ~scored & ~scoring_mask(frame))
+
+
+def _apply_tie_rule(rows: pd.DataFrame, ties: TieRule) -> pd.DataFrame:
+    _check_rule(ties, TieRule)
+    return row_selection.select_rows(rows, rows["pick"] != TIE) if ties == "drop" else rows
+
+
+BLOCK_ROWS: Final = 500_000
+"""Rows that are spread into appearances at a time: of five million at once it took a gigabyte."""
+
+
+def _share_by_cell(
+    rows: pd.DataFrame, names: Sequence[str], outcome: OutcomeKind, cells: int, note: str
+) -> list[Estimate]:
+    """The share of each (cell, contestant), cell by cell."""
+
+    def groups(part: pd.DataFrame, row: Ints, who: Ints) -> Ints:
+        return part["cell"].to_numpy()[row].astype(np.int64) * len(names) + who
+
+    group, total, n = _item_points(rows, names, outcome, groups)
+    return proportions(total, n, group, cells * len(names), "share", note)
+
+
+GroupFunction = Callable[[pd.DataFrame, Ints, Ints], Ints]
+"""Some rows, which of them each appearance is in and whose it is -> the group it counts for."""
+
+
+def _item_points(
+    rows: pd.DataFrame, names: Sequence[str], outcome: OutcomeKind, groups: GroupFunction
+) -> tuple[Ints, Floats, Floats]:
+    """(group, points, appearances) of every item of every group, some rows at a time."""
+    item, items = row_selection.column_codes(rows["item"])
+    keys, totals, numbers = [], [], []
+    for start in range(0, max(len(rows), 1), BLOCK_ROWS):
+        part = rows.iloc[start : start + BLOCK_ROWS]
+        row, who, points = appearance_points(part, names, outcome)
+        present, code = unique_codes(
+            groups(part, row, who) * items + item[start : start + BLOCK_ROWS][row]
+        )
+        keys.append(present)
+        totals.append(np.bincount(code, points, minlength=len(present)))
+        numbers.append(np.bincount(code, minlength=len(present)))
+    present, code = unique_codes(np.concatenate(keys))
+    total, n = (
+        np.asarray(np.bincount(code, np.concatenate(each), minlength=len(present)), np.float64)
+        for each in (totals, numbers)
+    )
+    return present // max(items, 1), total, n
+
+
+def head_to_head(
+    frame: pd.DataFrame,
+    combine: CombineRule = "pooled",
+    unreadable: UnreadableRule = "exclude",
+    ties: TieRule = "half",
+) -> dict[str, dict[str, Estimate]]:
+    """a -> b -> a's win rate against b, pairs only; those who never met are not in the table."""
+    frame = row_selection.select_pairs(_comparison_rows(frame))
+    names = row_selection.contestants(frame)
+    rows = _apply_tie_rule(outcome_rows(frame, combine, unreadable), ties)
+    if len(rows) == 0:
+        return {name: {} for name in names}
+
+    def meetings(part: pd.DataFrame, row: Ints, who: Ints) -> Ints:
+        both: Ints = row_selection.slot_contestants(part, names)[row].sum(axis=1)
+        return who * len(names) + both - who
+
+    group, total, n = _item_points(rows, names, "verdict", meetings)
+    met, place = unique_codes(group)
+    table: dict[str, dict[str, Estimate]] = {name: {} for name in names}
+    for code, estimate in zip(met.tolist(), proportions(total, n, place, len(met)), strict=True):
+        table[names[code // len(names)]][names[code % len(names)]] = estimate
+    return table
+
+
+def _distinct_contestants_mask(rows: pd.DataFrame) -> row_selection.Mask:
+    """Pairs of two different contestants."""
+    shown = rows["shown"].astype("category").cat
+    apart = [len(set(str(text).split(SEP))) > 1 for text in shown.categories]
+    return np.asarray(apart, np.bool_)[shown.codes.to_numpy()]
+
+
+def win_loss_record(
+    frame: pd.DataFrame, combine: CombineRule = "pooled", unreadable: UnreadableRule = "exclude"
+) -> dict[str, dict[str, int]]:
+    """Matches, wins, losses and ties of each contestant."""
+    frame = _comparison_rows(frame)
+    names = row_selection.contestants(frame)
+    rows = outcome_rows(frame, combine, unreadable)
+    matches, wins, drawn = np.zeros((3, len(names)), np.int64)
+    for start in range(0, len(rows), BLOCK_ROWS):
+        part = rows.iloc[start : start + BLOCK_ROWS]
+        row, who, points = appearance_points(part, names)
+        tied = (part["pick"] == TIE).to_numpy()[row]
+        matches += np.bincount(who, minlength=len(names))
+        wins += np.bincount(who[(points == 1) & ~tied], minlength=len(names))
+        drawn += np.bincount(who[tied], minlength=len(names))
+    return {
+        name: {
+            "matches": int(matches[i]),
+            "wins": int(wins[i]),
+            "losses": int(matches[i] - wins[i] - drawn[i]),
+            "ties": int(drawn[i]),
+        }
+        for i, name in enumerate(names)
+    }
+
+
+def manski_bounds(frame: pd.DataFrame) -> dict[str, Estimate]:
+    """What the missing verdicts could make of a win rate: all lost (low), all won (high).
+
+    Bounds, not a confidence interval: they say nothing about sampling.
+    """
+    asked = _comparison_rows(frame)
+    asked = row_selection.select_rows(asked, ~asked["noise"])
+    names = row_selection.contestants(asked)
+    seen = row_selection.evidence_mask(asked)
+    won, n = _total_points(row_selection.select_rows(asked, seen), names)
+    _, absent = _total_points(row_selection.select_rows(asked, ~seen), names)
+    return {
+        name: _bounds_estimate(float(won[i]), int(n[i]), int(absent[i]))
+        for i, name in enumerate(names)
+    }
+
+
+def _total_points(rows: pd.DataFrame, names: Sequence[str]) -> tuple[Floats, Ints]:
+    """(points, appearances) of each contestant."""
+    won, n = np.zeros(len(names)), np.zeros(len(names), np.int64)
+    for start in range(0, len(rows), BLOCK_ROWS):
+        _, who, points = appearance_points(rows.iloc[start : start + BLOCK_ROWS], names)
+        won += np.bincount(who, points, minlength=len(names))
+        n += np.bincount(who, minlength=len(names))
+    return won, n
+
+
+def _bounds_estimate(won: float, n: int, missing: int) -> Estimate:
+    method = "bounds: all missing verdicts lost, all won"
+    note = f"{missing} of {n + missing} verdicts missing"
+    if n + missing == 0:
+        return unknown_estimate("no verdicts", "share")
+    low, high = won / (n + missing), (won + missing) / (n + missing)
+    value = won / n if n else None
+    return Estimate(value, low, high, n, 0, "share", 1.0, method, note)
+
+
+def win_rate_measure(contestant: str) -> Measure:
+    """One contestant's win rate as a measure, for contrasts and grids."""
+
+    def tally(evidence: GroupedFrame) -> MeasureTally:
+        rows = row_selection.select_rows(evidence.picks, evidence.picks["options"] > 1)
+        rows = row_selection.select_rows(rows, _distinct_contestants_mask(rows))
+        names = row_selection.contestants(rows) if len(rows) else []
+        row, who, points = appearance_points(rows, names)
+        mine = who == names.index(contestant) if contestant in names else np.zeros(len(row), bool)
+        return build_tally(rows.iloc[row[mine]], points[mine], 1)
+
+    return Measure(f"win_rate:{contestant}", "share", tally)

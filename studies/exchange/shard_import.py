@@ -1,0 +1,335 @@
+"""Shards into a store, in bulk: columns go from Arrow to SQLite without an object for every row.
+
+Insert or ignore: an ask that has an answer keeps it, so a shard may come twice, late, or from a
+worker that was thought dead. An `error` is no answer, and gives way to one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from studies.domain import STATUSES, Item
+from studies.errors import SourceError
+from studies.files.shards import find_shards, read_batches
+from studies.frames.frame import SEP, TIE
+from studies.spec.study import Study
+from studies.store.ballots import restore_votes
+from studies.store.rows import JUDGEMENT_COLUMNS, PLAN_COLUMNS, REPLY_COLUMNS, put_items, put_study
+from studies.store.store import Store
+
+_INCOMING_COLUMNS: Final = (
+    f"{PLAN_COLUMNS}, {JUDGEMENT_COLUMNS}, {REPLY_COLUMNS}, position, settled"
+)
+_PLACEHOLDERS: Final = ",".join("?" * (_INCOMING_COLUMNS.count(",") + 1))
+_PAGE_CACHE_KB: Final = 500_000
+"""kB of pages kept while rows come in: keys are hashes, each lands on another page."""
+
+
+@dataclass(slots=True)
+class ShardImport:
+    """What came of some shards."""
+
+    files: int = 0
+    stored: int = 0
+    by_status: Counter[str] = field(default_factory=Counter)
+    already_answered: int = 0
+    """Rows of asks that had an answer."""
+    unknown: int = 0
+    """Rows of asks that no study of this store makes."""
+    attempts: int = 0
+    """Calls that were booked."""
+    dollars: float = 0.0
+
+    def add(self, other: ShardImport) -> None:
+        self.stored += other.stored
+        self.by_status += other.by_status
+        self.already_answered += other.already_answered
+        self.unknown += other.unknown
+        self.attempts += other.attempts
+        self.dollars += other.dollars
+
+
+def import_shards(store: Store, shards: Iterable[Path]) -> ShardImport:
+    """Answers to asks that are in some plan of this store."""
+    taken = ShardImport()
+    for path in shards:
+        taken.files += 1
+        for batch in read_batches(path):
+            taken.add(store.writer.run(partial(_import_batch, batch=batch, path=path)))
+    return taken
+
+
+def save_shards(
+    store: Store, study: Study, items: Sequence[Item], folder: Path, plan_sha: str
+) -> None:
+    """The shards of a folder as a recorded study: no key, no call. All of it or nothing: rows are
+    gathered beside the store and written in one transaction, each table in the order of its own
+    tree, for in the order of the shards every row would land on another page."""
+    places = count(2**40)  # after all that know their place
+    with _IMPORT_LOCK:
+        store.writer.run(_create_import_table)
+        try:
+            for path in find_shards(folder):
+                for batch in read_batches(path):
+                    rows = _with_recorded_keys(_batch_rows(batch, path), study.name, places)
+                    store.writer.run(partial(_insert_import_rows, rows=rows))
+            store.writer.run(
+                partial(_write_recorded_study, study=study, items=items, plan_sha=plan_sha)
+            )
+        finally:
+            store.writer.run(_drop_import_tables)
+
+
+# --------------------------------------------------------------------------------- live answers
+
+
+def _import_batch(connection: sqlite3.Connection, batch: pa.RecordBatch, path: Path) -> ShardImport:
+    _put_incoming(connection, _batch_rows(batch, path))
+    known = "FROM incoming i WHERE EXISTS (SELECT 1 FROM plan p WHERE p.key=i.key)"
+    rows, settled = connection.execute(
+        f"SELECT count(*), COALESCE(sum(settled), 0) {known}"
+    ).fetchone()
+    errors = (
+        "SELECT key FROM judgements WHERE status='error' AND key IN "
+        "(SELECT key FROM incoming WHERE settled AND status!='error')"
+    )
+    connection.execute(f"DELETE FROM replies WHERE key IN ({errors})")
+    connection.execute(f"DELETE FROM judgements WHERE key IN ({errors})")
+    stored = _put_judgements(connection, f"{known} AND settled", "IGNORE")
+    booked, dollars = _record_attempts(connection, batch)
+    new = stored.total()
+    return ShardImport(0, new, stored, settled - new, len(batch) - rows, booked, dollars)
+
+
+def _record_attempts(connection: sqlite3.Connection, batch: pa.RecordBatch) -> tuple[int, float]:
+    """Every attempt once, however often its shard is read."""
+    attempts = batch.column("attempts")
+    if attempts.null_count == len(attempts):
+        return 0, 0.0
+    keys = pc.struct_field(batch.column("ask"), "key").take(pc.list_parent_indices(attempts))
+    calls = pc.list_flatten(attempts)
+    columns = [_to_list(pc.struct_field(calls, name)) for name in calls.type.names]
+    booked, dollars = 0, 0.0
+    for key, (owner, started, ended, outcome, *tokens, cost) in zip(
+        keys.to_pylist(), zip(*columns, strict=True), strict=True
+    ):
+        done = connection.execute(
+            "INSERT INTO attempts(key, owner, started, ended, outcome, prompt_tokens, "
+            "completion_tokens, cached_tokens, cache_write, cost) SELECT ?,?,?,?,?,?,?,?,?,? "
+            "WHERE NOT EXISTS (SELECT 1 FROM attempts WHERE key=? AND owner=? AND started=?)",
+            (key, owner, started, ended, outcome, *tokens, cost, key, owner, started),
+        ).rowcount
+        booked += done
+        dollars += (cost or 0.0) * done
+    return booked, dollars
+
+
+# ---------------------------------------------------------------------------- recorded verdicts
+
+
+def _with_recorded_keys(
+    rows: Iterator[tuple[Any, ...]], source: str, places: Iterator[int]
+) -> list[tuple[Any, ...]]:
+    """The same rows under the keys of recorded verdicts, each with a place in the plan."""
+    found, keys = [], RecordedKeyMaker(source)
+    for row in rows:
+        (_, item, judge, prompt, shown, labels, repeat, *rest, position, settled) = row
+        key = keys.make_key(judge, prompt, item, shown, labels, repeat)
+        place = next(places) if position is None else position
+        found.append((key, item, judge, prompt, shown, labels, repeat, *rest, place, settled))
+    return found
+
+
+class RecordedKeyMaker:
+    """studies.recorded_keys.recorded_key for millions: what asks share is written as JSON once."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._heads: dict[tuple[str, str], bytes] = {}
+        self._tails: dict[tuple[str, str, int], bytes] = {}
+
+    def make_key(
+        self, judge: str, prompt: str, item: str, shown: str, labels: str, repeat: int
+    ) -> str:
+        head = self._heads.get((judge, prompt))
+        if head is None:
+            parts = json.dumps(["recorded", self._source, judge, prompt])
+            head = self._heads[judge, prompt] = parts[:-1].encode()
+        tail = self._tails.get((shown, labels, repeat))
+        if tail is None:
+            parts = json.dumps([shown.split(SEP), labels.split(SEP), repeat])
+            tail = self._tails[shown, labels, repeat] = parts[1:].encode()
+        whole = b"%b, %b, %b" % (head, json.dumps(item).encode(), tail)
+        return "r" + hashlib.sha256(whole).hexdigest()[:39]
+
+
+def _write_recorded_study(
+    connection: sqlite3.Connection, study: Study, items: Sequence[Item], plan_sha: str
+) -> None:
+    """Sorted into the store: the first of several rows of one ask counts."""
+    _check_import_table(connection)
+    connection.execute(f"PRAGMA cache_size=-{_PAGE_CACHE_KB}")
+    study_id = put_study(connection, study, plan_sha, True)
+    connection.execute("DELETE FROM plan WHERE study=?", (study_id,))
+    put_items(connection, study_id, items)
+    connection.execute("DROP TABLE IF EXISTS temp.picked")
+    connection.execute(
+        "CREATE TEMP TABLE picked AS SELECT min(position) AS place, rowid AS row FROM gathered "
+        "WHERE settled AND item IN (SELECT item FROM study_items WHERE study=?) GROUP BY key",
+        (study_id,),
+    )
+    rows = "FROM temp.picked JOIN temp.gathered i ON i.rowid=row"
+    try:
+        connection.execute(
+            f"INSERT INTO plan SELECT ?, place, {PLAN_COLUMNS}, 'recorded' {rows} ORDER BY place",
+            (study_id,),
+        )
+    except sqlite3.IntegrityError:
+        raise SourceError(
+            "two different asks have one place in the plan: the folder holds shards of several "
+            "studies, import each by itself"
+        ) from None
+    _put_judgements(connection, rows, "REPLACE", "key")
+    restore_votes(connection, study.name)
+
+
+# ----------------------------------------------------------------------------------------- rows
+
+
+_IMPORT_LOCK: Final = threading.Lock()
+"""One folder at a time: what is gathered belongs to the writer's connection, which all share."""
+
+
+def _create_import_table(connection: sqlite3.Connection) -> None:
+    _drop_import_tables(connection)
+    connection.execute(f"CREATE TEMP TABLE gathered ({_INCOMING_COLUMNS})")
+
+
+def _insert_import_rows(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> None:
+    _check_import_table(connection)
+    connection.executemany(f"INSERT INTO temp.gathered VALUES ({_PLACEHOLDERS})", rows)
+
+
+def _check_import_table(connection: sqlite3.Connection) -> None:
+    """The writer opens its file anew after trouble with the disk, and what was gathered is gone
+    with the old connection: half a folder must not pass for the whole."""
+    found = connection.execute("SELECT 1 FROM sqlite_temp_master WHERE name='gathered'").fetchone()
+    if found is None:
+        raise SourceError("the store was in trouble while the folder was read: import it again")
+
+
+def _drop_import_tables(connection: sqlite3.Connection) -> None:
+    connection.execute("DROP TABLE IF EXISTS temp.gathered")
+    connection.execute("DROP TABLE IF EXISTS temp.picked")
+    connection.execute("PRAGMA cache_size=-2000")
+
+
+def _put_incoming(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> None:
+    connection.execute(f"CREATE TEMP TABLE IF NOT EXISTS incoming ({_INCOMING_COLUMNS})")
+    connection.execute("DELETE FROM temp.incoming")
+    connection.executemany(f"INSERT INTO temp.incoming VALUES ({_PLACEHOLDERS})", rows)
+
+
+def _put_judgements(
+    connection: sqlite3.Connection, chosen: str, clash: str, order: str = "position, i.rowid"
+) -> Counter[str]:
+    """Judgements and replies of some incoming rows; by status, how many are new."""
+    last = connection.execute("SELECT COALESCE(max(seq), 0) FROM judgements").fetchone()[0]
+    connection.execute(
+        f"INSERT OR {clash} INTO judgements(key, {JUDGEMENT_COLUMNS}) SELECT key, {JUDGEMENT_COLUMNS} {chosen} "
+        f"ORDER BY {order}"
+    )
+    connection.execute(
+        f"INSERT OR {clash} INTO replies(key, {REPLY_COLUMNS}) SELECT key, {REPLY_COLUMNS} {chosen} "
+        f"ORDER BY {order}"
+    )
+    rows = connection.execute(
+        "SELECT status, count(*) FROM judgements WHERE seq>? GROUP BY 1", (last,)
+    )
+    return Counter(dict(rows.fetchall()))
+
+
+def _batch_rows(batch: pa.RecordBatch, path: Path) -> Iterator[tuple[Any, ...]]:
+    """A batch as rows of the store; what is no judgement is an error that names its file."""
+    try:
+        return zip(*_batch_columns(batch), strict=True)
+    except (KeyError, ValueError, TypeError, pa.ArrowException) as error:
+        raise SourceError(f"{path.name}: not judgements: {error}") from None
+
+
+def _batch_columns(batch: pa.RecordBatch) -> list[list[Any]]:
+    ask, verdict, usage = (batch.column(name) for name in ("ask", "verdict", "usage"))
+    status = batch.column("status")
+    known = pc.is_in(status, pa.array(STATUSES))
+    if not pc.all(known).as_py():
+        wrong = status.filter(pc.invert(pc.fill_null(known, False)))[0].as_py()
+        raise ValueError(f"unknown status {wrong!r}")
+    n = len(batch)
+    shown = pc.list_value_length(pc.struct_field(ask, "shown"))
+    return [
+        *(_to_list(pc.struct_field(ask, name)) for name in ("key", "item", "judge", "prompt")),
+        *(_to_list(pc.binary_join(pc.struct_field(ask, name), SEP)) for name in ("shown", "labels")),
+        _fill_integers(pc.struct_field(ask, "repeat"), 0),
+        [int(bool(value)) for value in pc.struct_field(ask, "noise").to_pylist()],
+        _fill_integers(pc.struct_field(ask, "orders"), 1),
+        _to_list(pc.struct_field(ask, "unrelated_item")),
+        _to_list(status),
+        _pick_codes(pc.struct_field(verdict, "pick"), shown),
+        _to_list(pc.struct_field(verdict, "margin")),
+        *(_number_lists_as_json(pc.struct_field(verdict, name)) for name in ("scores", "label_probabilities")),
+        _to_list(pc.struct_field(verdict, "label_mass")),
+        *(_fill_nulls(batch.column(name), "") for name in ("rule", "finish")),
+        *(_to_list(pc.struct_field(usage, name)) for name in ("prompt", "completion")),
+        *(_fill_integers(pc.struct_field(usage, name), 0) for name in ("cached", "cache_write")),
+        _to_list(batch.column("cost")),
+        _fill_nulls(batch.column("seconds"), 0.0),
+        _fill_nulls(batch.column("model"), ""),
+        _fill_nulls(batch.column("time"), 0.0),
+        *(_fill_nulls(batch.column(name), "") for name in ("reply", "reasoning", "detail")),
+        [text or None for text in _to_list(batch.column("top_logprobs"))],
+        _to_list(batch.column("position")) if "position" in batch.schema.names else [None] * n,
+        _fill_nulls(batch.column("settled"), True),
+    ]  # fmt: skip
+
+
+def _to_list(column: pa.Array) -> list[Any]:
+    return column.to_pylist()  # type: ignore[no-any-return]
+
+
+def _fill_nulls(column: pa.Array, default: Any) -> list[Any]:
+    return _to_list(pc.fill_null(column, default))
+
+
+def _fill_integers(column: pa.Array, default: int) -> list[Any]:
+    return _to_list(pc.fill_null(column, default))
+
+
+def _pick_codes(column: pa.Array, shown: pa.Array) -> list[Any]:
+    """Texts ("0", "1", "tie") as the store's numbers. A pick that no slot has is an error: it would
+    count for another comparison."""
+    tie = pc.equal(column, "tie")
+    slot = pc.cast(pc.if_else(tie, None, column), pa.int64())
+    beyond = pc.fill_null(pc.or_(pc.less(slot, 0), pc.greater_equal(slot, shown)), False)
+    if pc.any(beyond).as_py():
+        raise ValueError(f"pick is {slot.filter(beyond)[0]}, which no slot is")
+    return _to_list(pc.if_else(pc.fill_null(tie, False), TIE, slot))
+
+
+def _number_lists_as_json(column: pa.Array) -> list[Any]:
+    """Lists of numbers as the JSON that the store holds; most rows have none."""
+    if not pc.any(pc.greater(pc.list_value_length(column), 0)).as_py():
+        return [None] * len(column)
+    return [json.dumps(values) if values else None for values in column.to_pylist()]

@@ -1,0 +1,311 @@
+"""Evenhand's own items: one JSON object a line. Errors name file, line and field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from dataclasses import replace
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any, Final
+
+from studies.domain import REFERENCE, AnswerCheck, Item, Preference
+from studies.errors import SourceError
+from studies.files.tables import SourceTable, read_table
+
+ITEM_FIELDS: Final = {
+    "id", "instruction", "responses", "category", "context", "images", "reference",
+    "ground_truth", "criteria", "meta", "human", "checks",
+}  # fmt: skip
+_PREFERENCE_FIELDS: Final = {"judge", "shown", "picked", "margin", "ranks"}
+_CHECK_FIELDS: Final = {"judge", "contestant", "follows", "fault", "harmful"}
+
+
+def read_items(path: Path) -> list[Item]:
+    """All items of a file, in file order."""
+    return parse_items(read_table(path))
+
+
+def parse_items(table: SourceTable) -> list[Item]:
+    """The items of a table that is read already."""
+    items: list[Item] = []
+    places: dict[str, int] = {}
+    for place, values in enumerate(table.rows):
+        where = table.where(place)
+        item = parse_item(_drop_absent_fields(values) if table.kind == "parquet" else values, where)
+        if item.id in places:
+            also = table.where(places[item.id]).removeprefix(f"{table.name}, ")
+            raise SourceError(f"{where}: id {item.id!r} is also in {also}; ids must differ")
+        places[item.id] = place
+        items.append(item)
+    if not items:
+        raise SourceError(f"{table.name}: no items in it; expected one JSON object a line")
+    return items
+
+
+def _drop_absent_fields(values: Mapping[str, Any]) -> dict[str, Any]:
+    """A Parquet row without what its schema adds: every struct has every key of the column."""
+    return {name: held for name, value in values.items() if (held := drop_nulls(value)) is not None}
+
+
+def drop_nulls(value: Any) -> Any:
+    """A Parquet value without the keys that its row does not have; maps come as pairs."""
+    if isinstance(value, dict):
+        return {name: drop_nulls(held) for name, held in value.items() if held is not None}
+    if isinstance(value, list):
+        if value and all(isinstance(pair, tuple) and len(pair) == 2 for pair in value):
+            return {name: drop_nulls(held) for name, held in value}
+        return [drop_nulls(held) for held in value]
+    return value
+
+
+def parse_item(values: Mapping[str, Any], where: str) -> Item:
+    """One item; `where` (file and line) opens every error."""
+    if unknown := sorted(set(values) - ITEM_FIELDS):
+        raise SourceError(
+            f"{where}: unknown field {unknown[0]!r}; extra facts go into 'meta'. "
+            f"Known fields: {', '.join(sorted(ITEM_FIELDS))}"
+        )
+    id, instruction = (_read_required_text(values, name, where) for name in ("id", "instruction"))
+    responses = _read_responses(values, where)
+    playing = {*responses, REFERENCE}
+    human, checks = _read_list(values, "human", where), _read_list(values, "checks", where)
+    return Item(
+        id=id,
+        instruction=instruction,
+        responses=responses,
+        category=_read_text(values, "category", where),
+        context=_read_context(values, where),
+        images=_read_images(values, where),
+        reference=_read_text(values, "reference", where),
+        ground_truth=_read_text(values, "ground_truth", where),
+        criteria=_read_text_map(values, "criteria", where),
+        meta=_read_text_map(values, "meta", where),
+        human=tuple(_parse_preference(v, f"{where}: human", playing) for v in human),
+        checks=tuple(_parse_check(v, f"{where}: checks", playing) for v in checks),
+    )
+
+
+def parse_stored_item(values: Mapping[str, Any]) -> Item:
+    """An item as the store keeps it. Somebody's verdicts may come without question and answers:
+    then it says only which item was meant, and of which category it is."""
+    if values.get("responses") and values.get("instruction"):
+        return parse_item(values, "store")
+    stand_in = {**values, "instruction": "-", "responses": values.get("responses") or {"-": ""}}
+    stand_in |= {"human": [], "checks": []}
+    return replace(
+        parse_item(stand_in, "store"),
+        instruction=values.get("instruction", ""),
+        responses=values.get("responses") or {},
+        human=tuple(_parse_stored_preference(value) for value in values.get("human") or ()),
+    )
+
+
+def _parse_stored_preference(value: Mapping[str, Any]) -> Preference:
+    shown = value.get("shown")
+    picked, ranks = value.get("picked"), value.get("ranks") or {}
+    default = 0 if picked == "tie" else 1
+    return Preference(
+        value["judge"], tuple(shown) if shown else None, picked, value.get("margin", default), ranks
+    )
+
+
+def dump_item(item: Item) -> dict[str, Any]:
+    """The item as the native format writes it; empty fields are left out."""
+    values: dict[str, Any] = {
+        "id": item.id,
+        "instruction": item.instruction,
+        "responses": dict(item.responses),
+        "category": item.category,
+        "context": list(item.context) if isinstance(item.context, tuple) else item.context,
+        "images": list(item.images),
+        "reference": item.reference,
+        "ground_truth": item.ground_truth,
+        "criteria": dict(item.criteria),
+        "meta": dict(item.meta),
+        "human": [_dump_preference(p) for p in item.human],
+        "checks": [
+            {"judge": c.judge, "contestant": c.contestant, "follows": c.follows,
+             "fault": c.fault, "harmful": c.harmful}
+            for c in item.checks
+        ],
+    }  # fmt: skip
+    required = ("id", "instruction", "responses")
+    return {k: v for k, v in values.items() if v or k in required}
+
+
+def _dump_preference(preference: Preference) -> dict[str, Any]:
+    out: dict[str, Any] = {"judge": preference.judge}
+    out["shown"] = None if preference.shown is None else list(preference.shown)
+    if preference.ranks:
+        out["ranks"] = dict(preference.ranks)
+    else:
+        out |= {"picked": preference.picked, "margin": preference.margin}
+    return out
+
+
+def _field_error(where: str, field: str, expected: str, found: object) -> SourceError:
+    return SourceError(f"{where}: field {field!r}: expected {expected}, found {found!r}"[:400])
+
+
+def _read_required_text(values: Mapping[str, Any], field: str, where: str) -> str:
+    if field not in values:
+        raise SourceError(f"{where}: field {field!r} is missing")
+    value = values[field]
+    if not isinstance(value, str) or not value.strip():
+        raise _field_error(where, field, "a text that is not empty", value)
+    return value
+
+
+def _read_text(values: Mapping[str, Any], field: str, where: str) -> str:
+    value = values.get(field)
+    if not isinstance(value, str | None):
+        raise _field_error(where, field, "text", value)
+    return value or ""
+
+
+def _read_list(values: Mapping[str, Any], field: str, where: str) -> list[Any]:
+    value = values.get(field)
+    if not isinstance(value, list | None):
+        raise _field_error(where, field, "a list", value)
+    return value or []
+
+
+def _read_texts(values: Mapping[str, Any], field: str, where: str) -> list[str]:
+    found = _read_list(values, field, where)
+    if not all(isinstance(v, str) for v in found):
+        raise _field_error(where, field, "a list of texts", found)
+    return found
+
+
+def _read_text_map(values: Mapping[str, Any], field: str, where: str) -> dict[str, str]:
+    value = values.get(field)
+    if value is None:
+        return {}
+    if not isinstance(value, dict) or not all(isinstance(v, str) for v in value.values()):
+        raise _field_error(where, field, "an object whose values are texts", value)
+    return value
+
+
+def _read_images(values: Mapping[str, Any], where: str) -> tuple[str, ...]:
+    """Only what lies beside the file: a data set must not make us send other files to a judge."""
+    images = _read_texts(values, "images", where)
+    for image in images:
+        if not image.startswith(("https://", "data:")) and not _is_inside_folder(image):
+            expected = "a path inside the file's folder, an https:// address or a data: URL"
+            raise _field_error(where, "images", expected, image)
+    return tuple(images)
+
+
+def _is_inside_folder(path: str) -> bool:
+    windows, posix = PureWindowsPath(path), PurePosixPath(path)
+    rooted = windows.drive or windows.root or posix.root or "://" in path
+    return bool(path.strip()) and not rooted and ".." not in windows.parts
+
+
+def _read_context(values: Mapping[str, Any], where: str) -> str | tuple[str, ...]:
+    if isinstance(values.get("context"), list):
+        return tuple(_read_texts(values, "context", where))
+    return _read_text(values, "context", where)
+
+
+def _read_responses(values: Mapping[str, Any], where: str) -> dict[str, str]:
+    if "responses" not in values:
+        raise SourceError(
+            f'{where}: field \'responses\' is missing; it holds the answers: {{"model": "text"}}'
+        )
+    responses = values["responses"]
+    if not isinstance(responses, dict) or not responses:
+        raise _field_error(
+            where, "responses", 'answers by contestant: {"model": "text"}', responses
+        )
+    for name, text in responses.items():
+        if not isinstance(text, str):
+            raise _field_error(where, f"responses.{name}", "text", text)
+        if name.startswith("@") or name == "tie" or not name.strip() or _has_control(name):
+            raise SourceError(
+                f"{where}: contestant {name!r}: names are not empty, are not 'tie', do not begin "
+                "with '@' (reserved) and hold no control characters"
+            )
+    return responses
+
+
+def _has_control(name: str) -> bool:
+    return any(character < " " or character == "\x7f" for character in name)
+
+
+def _parse_preference(value: Any, where: str, playing: Set[str]) -> Preference:
+    _check_known_keys(value, _PREFERENCE_FIELDS, where)
+    shown, picked, ranks = value.get("shown"), value.get("picked"), value.get("ranks")
+    if shown is not None:
+        shown = _parse_shown(shown, where, playing)
+    if ranks is not None:
+        if picked is not None:
+            raise _field_error(where, "ranks", "either 'picked' or 'ranks'", value)
+        ranks = _parse_ranks(ranks, where, playing)
+    elif picked != "tie" and picked not in (playing if shown is None else shown):
+        offered = ", ".join(sorted(playing - {REFERENCE}) if shown is None else shown)
+        raise _field_error(where, "picked", f"one of {offered} or 'tie' (or 'ranks')", picked)
+    return Preference(
+        judge=_parse_judge_name(value, where),
+        shown=shown,
+        picked=picked,
+        margin=_parse_margin(value, where, 0 if picked == "tie" else 1),
+        ranks=ranks or {},
+    )
+
+
+def _parse_shown(value: Any, where: str, playing: Set[str]) -> tuple[str, ...]:
+    names = value if isinstance(value, list) else []
+    known = [name for name in names if isinstance(name, str) and name in playing]
+    if len(set(known)) < 2 or len(set(known)) < len(names):
+        raise _field_error(where, "shown", "two or more contestants of this item, or null", value)
+    return tuple(known)
+
+
+def _parse_ranks(value: Any, where: str, playing: Set[str]) -> dict[str, int]:
+    if not isinstance(value, dict) or not value or not set(value) <= playing:
+        raise _field_error(where, "ranks", "contestants of this item with their ranks", value)
+    if not all(isinstance(rank, int) and not isinstance(rank, bool) for rank in value.values()):
+        raise _field_error(where, "ranks", "whole numbers by contestant", value)
+    return value
+
+
+def _parse_margin(value: Mapping[str, Any], where: str, default: int) -> int:
+    margin = value.get("margin")
+    if margin is None:
+        return default
+    if isinstance(margin, bool) or margin not in (0, 1, 2):
+        raise _field_error(where, "margin", "0, 1 or 2", margin)
+    return int(margin)
+
+
+def _parse_check(value: Any, where: str, playing: Set[str]) -> AnswerCheck:
+    _check_known_keys(value, _CHECK_FIELDS, where)
+    follows, harmful = value.get("follows"), value.get("harmful", False)
+    if not isinstance(follows, bool):
+        raise _field_error(where, "follows", "true or false", follows)
+    if not isinstance(harmful, bool):
+        raise _field_error(where, "harmful", "true or false", harmful)
+    contestant, fault = value.get("contestant"), value.get("fault")
+    if contestant not in playing:
+        raise _field_error(
+            where, "contestant", "a contestant of this item, or '@reference'", contestant
+        )
+    if not isinstance(fault, str | None):
+        raise _field_error(where, "fault", "text or null", fault)
+    return AnswerCheck(_parse_judge_name(value, where), contestant, follows, fault, harmful)
+
+
+def _parse_judge_name(value: Mapping[str, Any], where: str) -> str:
+    judge = value.get("judge")
+    if not isinstance(judge, str) or not judge.strip():
+        raise _field_error(where, "judge", "the name of who judged", judge)
+    return judge
+
+
+def _check_known_keys(value: Any, known: Set[str], where: str) -> None:
+    if not isinstance(value, dict):
+        raise SourceError(f"{where}: expected a list of objects, found {value!r}"[:400])
+    if unknown := sorted(set(value) - known):
+        raise SourceError(
+            f"{where}: unknown field {unknown[0]!r}. Known fields: {', '.join(sorted(known))}"
+        )

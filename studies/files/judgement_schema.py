@@ -1,0 +1,71 @@
+"""A judgement as a row of a file of ours: its Parquet schema, and the flags beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, Final
+
+import pyarrow as pa
+
+from studies.domain import Ask, Judgement, Usage, Verdict
+from studies.frames.frame import SUSPECT_COLUMN
+
+SUSPECTS_FIELD: Final = "suspects"
+FLAG_FIELDS: Final = frozenset({SUSPECT_COLUMN, SUSPECTS_FIELD})
+"""What a row has besides its judgement; an import works it out anew."""
+
+
+def without_flags(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The judgement alone."""
+    return {name: value for name, value in row.items() if name not in FLAG_FIELDS}
+
+
+def parquet_row(judgement: Judgement) -> dict[str, Any]:
+    return pick_as_text(asdict(judgement))
+
+
+def pick_as_text(row: dict[str, Any]) -> dict[str, Any]:
+    if row["verdict"] is not None and row["verdict"]["pick"] is not None:
+        row["verdict"]["pick"] = str(row["verdict"]["pick"])
+    return row
+
+
+_TEXT_LIST: Final = pa.list_(pa.string())
+_NUMBER_LIST: Final = pa.list_(pa.float64())
+_FIELD_TYPES: Final[dict[str, Any]] = {
+    "shown": _TEXT_LIST, "labels": _TEXT_LIST, "scores": _NUMBER_LIST, "label_probabilities": _NUMBER_LIST,
+    "repeat": pa.int64(), "noise": pa.bool_(), "orders": pa.int64(), "margin": pa.int64(),
+    "label_mass": pa.float64(), "cached": pa.int64(),
+    "cache_write": pa.int64(), "completion": pa.int64(), "cost": pa.float64(),
+    "seconds": pa.float64(), "time": pa.float64(),
+}  # fmt: skip
+
+
+def _build_schema() -> pa.Schema:
+    """From the types themselves, so that a field added to them is exported."""
+
+    def struct(kind: type, **own: Any) -> Any:
+        fields = kind.__dataclass_fields__  # type: ignore[attr-defined]
+        return pa.struct(
+            [(name, own.get(name) or _FIELD_TYPES.get(name, pa.string())) for name in fields]
+        )
+
+    nested = {
+        "ask": struct(Ask),
+        "verdict": struct(Verdict, pick=pa.string()),
+        "usage": struct(Usage, prompt=pa.int64()),
+    }
+    names = Judgement.__dataclass_fields__
+    return pa.schema([(n, nested.get(n) or _FIELD_TYPES.get(n, pa.string())) for n in names])
+
+
+JUDGEMENT_SCHEMA: Final = _build_schema()
+FLAGGED_SCHEMA: Final = pa.schema(
+    [
+        *JUDGEMENT_SCHEMA,
+        (SUSPECT_COLUMN, pa.bool_()),
+        (SUSPECTS_FIELD, pa.list_(pa.struct([("where", pa.string()), ("rules", _TEXT_LIST)]))),
+    ]
+)
+"""With the flags of injection suspects; a shard of a run that is still on has none."""

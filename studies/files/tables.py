@@ -1,0 +1,290 @@
+"""Files as rows: CSV, TSV, JSONL, JSON and Parquet, also gzipped. Errors name file and line.
+
+Everything is bounded before it is read (studies/files/read_limits.py): what a stranger uploads must not
+fill the memory.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, BinaryIO, Final, cast
+
+from studies.errors import SourceError
+from studies.files.json_lines import decode_utf8, parse_json, parse_object
+from studies.files.parquet import read_parquet
+from studies.files.read_limits import MEGABYTE, ReadLimits, current_limits
+from studies.files.spreadsheet_guard import OWN_CSV_HEADERS, unguard_formula
+from studies.public_mode import is_public
+
+KIND_BY_SUFFIX: Final = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "json",
+    ".parquet": "parquet",
+}
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceTable:
+    """The rows of one file (or of one split on the Hub), with where each of them stands."""
+
+    name: str
+    kind: str
+    columns: tuple[str, ...]
+    rows: list[Row]
+    lines: list[int] = field(default_factory=list)
+    json_object: Mapping[str, Any] | None = None
+    """The object a JSON file holds, where it is not a list of rows."""
+
+    notes: tuple[str, ...] = ()
+
+    def where(self, index: int) -> str:
+        """File and line (or row) of a row, as errors say it."""
+        if self.lines:
+            return f"{self.name}, line {self.lines[index]}"
+        return f"{self.name}, row {index + 1}"
+
+    def has(self, *names: str) -> bool:
+        return set(names) <= set(self.columns)
+
+
+def text_of(value: Any) -> str:
+    """A cell as text: null is nothing, a whole number is written without a point."""
+    if value is None or value != value:  # nan is not itself
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return value if isinstance(value, str) else str(value)
+
+
+def rename_columns(table: SourceTable, names: Mapping[str, str]) -> SourceTable:
+    """The same table with other names for some columns."""
+    for column in names:
+        if column not in table.columns:
+            raise SourceError(
+                f"data.mapping: {table.name} has no column {column!r}; its columns: "
+                f"{', '.join(table.columns)[:300]}"
+            )
+    rows = [{names.get(name, name): value for name, value in row.items()} for row in table.rows]
+    columns = tuple(names.get(name, name) for name in table.columns)
+    return replace(table, columns=columns, rows=rows)
+
+
+def is_table_file(path: Path) -> bool:
+    return _file_kind(path) is not None
+
+
+def read_table(path: Path) -> SourceTable:
+    """All rows of a file."""
+    kind = _file_kind(path)
+    if kind is None:
+        known = ", ".join(KIND_BY_SUFFIX)
+        hint = "; unpack it first" if path.suffix.lower() in (".zip", ".tar", ".7z") else ""
+        raise SourceError(f"{path.name}: files end in {known} (or these with .gz after them){hint}")
+    check_file_size(path)
+    caps = current_limits()
+    try:
+        table = _READERS[kind](path, caps)
+    except OSError as error:
+        raise SourceError(f"cannot read {_display_path(path)}: {error.strerror or error}") from None
+    caps.check_columns(len(table.columns), path.name)
+    return table
+
+
+def _display_path(path: Path) -> str:
+    """Where a file lies is the owner's business; a stranger knows its name."""
+    return path.name if is_public() else str(path)
+
+
+def check_file_size(path: Path) -> None:
+    """Refuses what is too large before a byte of it is read."""
+    try:
+        size = path.stat().st_size
+    except OSError as error:
+        raise SourceError(f"cannot read {_display_path(path)}: {error.strerror}") from None
+    current_limits().check_bytes(size, path.name)
+
+
+def _file_kind(path: Path) -> str | None:
+    endings = [ending.lower() for ending in path.suffixes[-2:]]
+    if endings and endings[-1] == ".gz":
+        endings.pop()
+        return (
+            None
+            if KIND_BY_SUFFIX.get("".join(endings[-1:])) == "parquet"
+            else _kind_of_suffix(endings)
+        )
+    return _kind_of_suffix(endings)
+
+
+def _kind_of_suffix(endings: list[str]) -> str | None:
+    return KIND_BY_SUFFIX.get(endings[-1]) if endings else None
+
+
+# ---- text files ----------------------------------------------------------------------------
+
+
+def _read_lines(path: Path, caps: ReadLimits) -> Iterator[bytes]:
+    """The lines of a file that may be gzipped, each and all of them bounded."""
+    most = caps.line_bytes
+    for line in _read_pieces(path, caps, lambda stream: stream.readline(most + 1)):
+        if len(line) > most:
+            raise SourceError(f"{path.name}: a line longer than {most / MEGABYTE:.0f} MB")
+        yield line
+
+
+def _read_pieces(
+    path: Path, caps: ReadLimits, take: Callable[[BinaryIO], bytes]
+) -> Iterator[bytes]:
+    """Piece by piece, so that what unpacks to too much is noticed on the way."""
+    total = 0
+    zipped = path.suffix.lower() == ".gz"
+    packed = path.stat().st_size if zipped else 0
+    with gzip.open(path, "rb") if zipped else path.open("rb") as stream:
+        try:
+            while piece := take(cast(BinaryIO, stream)):
+                total += len(piece)
+                caps.check_unpacked(total, packed, path.name)
+                yield piece
+        except (gzip.BadGzipFile, EOFError, zlib.error):
+            raise SourceError(f"{path.name}: not a whole gzip file; pack it again") from None
+
+
+def _read_text_lines(path: Path, caps: ReadLimits) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(_read_lines(path, caps), 1):
+        if number == 1 and line[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            raise SourceError(f"{path.name}: this is UTF-16; save the file as UTF-8")
+        text = decode_utf8(line, f"{path.name}, line {number}")
+        if "\0" in text:
+            raise SourceError(
+                f"{path.name}, line {number}: holds a zero byte: no text file; save it as UTF-8"
+            )
+        yield number, text.removeprefix("\ufeff") if number == 1 else text
+
+
+def _read_delimited(path: Path, caps: ReadLimits, delimiter: str) -> SourceTable:
+    numbers: list[int] = []
+    header: list[str] = []
+    rows: list[Row] = []
+    notes: list[str] = []
+    blank, ours = 0, False
+    source = _CountedLines(_read_text_lines(path, caps))
+    first = next(source, "")
+    if delimiter == "," and "," not in first and ";" in first:
+        delimiter = ";"
+        notes.append("columns are separated by semicolons")
+    csv.field_size_limit(caps.line_bytes)
+    reader = csv.reader(_prepend_line(first, source), delimiter=delimiter, strict=True)
+    try:
+        for cells in reader:
+            line = source.row_start
+            source.row_start = source.number + 1
+            if not cells:
+                blank += 1
+                caps.check_blank(blank, path.name)
+                continue
+            if not header:
+                header = _parse_header(cells, path.name, caps)
+                ours = tuple(header) in OWN_CSV_HEADERS
+                continue
+            if len(cells) != len(header):
+                raise SourceError(
+                    f"{path.name}, line {line}: {len(cells)} cells where the header has "
+                    f"{len(header)} columns ({', '.join(header)[:200]}); a text that holds a "
+                    "separator, a quote or a line break must stand in double quotes"
+                )
+            if ours:
+                cells = [unguard_formula(cell) for cell in cells]
+            rows.append(dict(zip(header, cells, strict=True)))
+            numbers.append(line)
+            caps.check_rows(len(rows), path.name)
+    except csv.Error as error:
+        raise SourceError(
+            f"{path.name}, line {source.row_start}: {error}; a quote inside a quoted text is written "
+            "twice"
+        ) from None
+    if not header:
+        raise SourceError(f"{path.name}: empty; expected a line of column names and rows")
+    kind = "tsv" if delimiter == "\t" else "csv"
+    return SourceTable(path.name, kind, tuple(header), rows, numbers, notes=tuple(notes))
+
+
+class _CountedLines:
+    """Lines, counted, so that a row that spans several is named by its first."""
+
+    def __init__(self, lines: Iterator[tuple[int, str]]) -> None:
+        self._lines = lines
+        self.number = 0
+        self.row_start = 1
+
+    def __iter__(self) -> _CountedLines:
+        return self
+
+    def __next__(self) -> str:
+        self.number, text = next(self._lines)
+        return text
+
+
+def _prepend_line(first: str, rest: _CountedLines) -> Iterator[str]:
+    if first:
+        yield first
+    yield from rest
+
+
+def _parse_header(cells: list[str], name: str, caps: ReadLimits) -> list[str]:
+    caps.check_columns(len(cells), name)
+    header = [cell.strip() or f"(unnamed {place})" for place, cell in enumerate(cells, 1)]
+    if twice := sorted({cell for cell in header if header.count(cell) > 1}):
+        raise SourceError(f"{name}: two columns are named {twice[0]!r}; rename one of them")
+    return header
+
+
+def _read_jsonl(path: Path, caps: ReadLimits) -> SourceTable:
+    rows: list[Row] = []
+    numbers: list[int] = []
+    for number, line in enumerate(_read_lines(path, caps), 1):
+        caps.check_blank(number - len(rows) - 1, path.name)
+        if line.strip():
+            rows.append(parse_object(line, f"{path.name}, line {number}", caps))
+            numbers.append(number)
+            caps.check_rows(len(rows), path.name)
+    return SourceTable(path.name, "jsonl", _column_names(rows), rows, numbers)
+
+
+def _read_json(path: Path, caps: ReadLimits) -> SourceTable:
+    """A list of objects, or one object that a format knows how to read."""
+    content = b"".join(_read_pieces(path, caps, lambda stream: stream.read(MEGABYTE)))
+    text = decode_utf8(content, path.name).removeprefix("\ufeff")
+    value = parse_json(text, path.name, caps)
+    if isinstance(value, dict):
+        return SourceTable(path.name, "json", tuple(value), [], json_object=value)
+    if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
+        raise SourceError(f"{path.name}: expected a list of JSON objects, or one object")
+    return SourceTable(path.name, "json", _column_names(value), value)
+
+
+def _column_names(rows: list[Row]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for row in rows for name in row))
+
+
+def _read_parquet(path: Path, caps: ReadLimits) -> SourceTable:
+    columns, rows = read_parquet(path, caps)
+    return SourceTable(path.name, "parquet", columns, rows)
+
+
+_READERS: Final[dict[str, Callable[[Path, ReadLimits], SourceTable]]] = {
+    "csv": lambda path, caps: _read_delimited(path, caps, ","),
+    "tsv": lambda path, caps: _read_delimited(path, caps, "\t"),
+    "jsonl": _read_jsonl,
+    "json": _read_json,
+    "parquet": _read_parquet,
+}

@@ -1,0 +1,362 @@
+"""The one narrow table that metrics read: integer codes and categoricals, no texts."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from studies.domain import HUMAN_PREFIX, STATUSES, USABLE_STATUSES, Preference
+from studies.frames.columns import JudgementColumns, NumberListColumn
+from studies.frames.truth import best_answer
+from studies.texts.injection import INSTRUCTION
+
+TIE: Final = -1
+NO_PICK: Final = -2
+SEP: Final = "\x1f"
+"""Joins contestants (or labels) into one category; a control character no name may contain."""
+
+SUSPECT_COLUMN: Final = "injection_suspect"
+"""Whether an answer that was shown, or the question, speaks to the judge (studies.texts.injection). No
+column where no item of the study has any."""
+
+FRAME_ROW_FIELDS: Final = 15
+"""How many columns `Store.narrow_rows` gives."""
+
+_BATTLE_PICKS: Final = {
+    "model_a": 0,
+    "model_b": 1,
+    "tie": TIE,
+    "tie (bothbad)": TIE,
+    "both_bad": TIE,
+}
+
+
+def frame_from_battles(table: pd.DataFrame) -> pd.DataFrame:
+    """Arena battles (`model_a` shown first) as a frame; without an item column a row is an item.
+
+    A winner outside the known words is an error that names its row: a guess would be evidence.
+    """
+    missing = {"model_a", "model_b", "winner"} - set(table.columns)
+    if missing:
+        raise ValueError(
+            "battles need the columns model_a, model_b, winner; "
+            f"missing: {', '.join(sorted(missing))}"
+        )
+    pick = table["winner"].map(_BATTLE_PICKS)
+    if pick.isna().any():
+        row = int(np.flatnonzero(pick.isna().to_numpy())[0])
+        raise ValueError(
+            f"row {row + 1}: winner is {table['winner'].iloc[row]!r}; "
+            f"known: {', '.join(_BATTLE_PICKS)}"
+        )
+    _check_cells(table)
+    n = len(table)
+    first, second = table["model_a"].astype(str), table["model_b"].astype(str)
+    names = sorted(set(first) | set(second))
+    swapped = (first > second).to_numpy()
+    low = np.where(swapped, second, first)
+    high = np.where(swapped, first, second)
+
+    def column(name: str, default: str) -> pd.Series:
+        values = table[name] if name in table else pd.Series([default] * n, dtype=object)
+        values = values.where(values.notna(), default).astype(str)
+        return values.astype("category").reset_index(drop=True)
+
+    item = table["item"].astype(str) if "item" in table else pd.Series(np.arange(n)).astype(str)
+    frame = pd.DataFrame(
+        {
+            "study": pd.Categorical(["battles"] * n),
+            "item": item.astype("category").reset_index(drop=True),
+            "category": column("category", ""),
+            "judge": column("judge", "all"),
+            "prompt": column("prompt", "all"),
+            "shown": pd.Categorical(first.str.cat(second, sep=SEP)),
+            "labels": pd.Categorical([f"A{SEP}B"] * n),
+            "comparison": pd.Categorical(
+                [SEP.join(names) for names in zip(low, high, strict=True)]
+            ),
+            "options": np.full(n, 2, np.int8),
+            "repeat": np.zeros(n, np.int16),
+            "noise": np.zeros(n, bool),
+            "status": pd.Categorical(["ok"] * n, categories=list(STATUSES)),
+            "pick": pick.to_numpy(np.int8),
+            "margin": (pick.to_numpy() >= 0).astype(np.int8),
+            "truth": np.full(n, NO_PICK, np.int8),
+            "first": pd.Categorical(first, categories=names),
+            "second": pd.Categorical(second, categories=names),
+        }
+    )
+    keys = ["item", "comparison", "judge", "prompt"]
+    orders = frame.groupby(keys, observed=True)["shown"].transform("nunique").to_numpy(np.int16)
+    if "order" in table:  # our own export says where nobody knows which answer was shown first
+        orders = np.where(table["order"].astype(str) == "unknown", np.int16(0), orders)
+    frame.insert(9, "orders", orders)
+    seen = frame.groupby([*keys, "shown"], observed=True).cumcount()
+    frame["repeat"] = seen.astype(np.int16)
+    return frame
+
+
+def _check_cells(table: pd.DataFrame) -> None:
+    """An empty cell would be a model, an item or a judge called nan; only a category may lack."""
+    for name in ("model_a", "model_b", "item", "judge", "prompt"):
+        if name not in table:
+            continue
+        empty = table[name].isna().to_numpy()
+        if name.startswith("model"):
+            empty = empty | (table[name].astype(str).str.strip() == "").to_numpy()
+        if empty.any():
+            raise ValueError(f"row {int(np.argmax(empty)) + 1}: the column {name} is empty")
+
+
+def frame_from_rows(
+    rows: Iterable[tuple[Any, ...]],
+    items: Mapping[str, Mapping[str, Any]],
+    *,
+    study: str,
+    families: Mapping[str, str] | None = None,
+    judge_families: Mapping[str, str] | None = None,
+) -> pd.DataFrame:
+    """The frame of a study from `Store.narrow_rows` and `Store.narrow_items`.
+
+    This is the one place where a slot becomes a contestant: `first`, `second`, `truth`.
+    """
+    columns = JudgementColumns(rows, NO_PICK)
+    shown_codes, arrangements = columns.codes("shown"), columns.names("shown")
+    parts = [tuple(text.split(SEP)) for text in arrangements]
+    item_codes, item_names = columns.codes("item"), columns.names("item")
+    judge = _sorted_categorical(columns.codes("judge"), columns.names("judge"))
+    narrow = [items.get(name, {}) for name in item_names]
+    slots = _SlotTable(parts)
+    comparison = _comparison_column(shown_codes, parts)
+    status = _status_column(columns)
+    said = np.isin(status.codes, [STATUSES.index(name) for name in USABLE_STATUSES])
+    frame = pd.DataFrame(
+        {
+            "study": _categorical(np.zeros(len(columns), np.int8), [study]),
+            "item": _categorical(item_codes, item_names),
+            "category": _category_column(item_codes, narrow),
+            "judge": judge,
+            "prompt": _sorted_categorical(columns.codes("prompt"), columns.names("prompt")),
+            "shown": _categorical(shown_codes, arrangements),
+            "labels": _sorted_categorical(columns.codes("labels"), columns.names("labels")),
+            "comparison": comparison,
+            "options": _values_by_code(shown_codes, [len(names) for names in parts], np.int8),
+            "orders": columns.integers("orders"),
+            "repeat": columns.integers("repeat"),
+            "noise": columns.integers("noise"),
+            "status": status,
+            "pick": np.where(said, columns.integers("pick"), np.int8(NO_PICK)),
+            "margin": np.where(said, columns.integers("margin"), np.int8(0)),
+            "truth": _truth_column(item_codes, shown_codes, comparison, narrow, slots, judge),
+            "seq": columns.integers("seq"),
+        }
+    )
+    for slot, column in enumerate(("first", "second")):
+        frame[column] = _categorical(slots.contestant(shown_codes, slot), slots.known)
+    _add_numbers(frame, "score", columns.scores, slots.width)
+    _add_numbers(frame, "p", columns.probabilities, slots.width)
+    _add_lengths(frame, item_codes, shown_codes, narrow, slots)
+    _add_families(frame, shown_codes, parts, families or {}, judge_families or {})
+    if any(facts.get("suspects") for facts in items.values()):
+        frame[SUSPECT_COLUMN] = _suspect_column(item_codes, shown_codes, narrow, slots)
+    return frame
+
+
+def _categorical(codes: np.ndarray, names: Sequence[str]) -> pd.Categorical[str]:
+    return pd.Categorical.from_codes(codes, pd.Index(list(names), dtype="str"))
+
+
+def _values_by_code(codes: np.ndarray, values: Sequence[Any], dtype: Any) -> np.ndarray:
+    return np.asarray(values, dtype)[codes] if len(values) else np.zeros(len(codes), dtype)
+
+
+def _status_column(columns: JudgementColumns) -> pd.Categorical[str]:
+    known: dict[str, int] = {name: code for code, name in enumerate(STATUSES)}
+    places = [known.get(name, -1) for name in columns.names("status")]
+    return _categorical(_values_by_code(columns.codes("status"), places, np.int8), STATUSES)
+
+
+class _SlotTable:
+    """Which contestant stands in which slot of each arrangement, as codes; -1 is nobody."""
+
+    def __init__(self, parts: Sequence[tuple[str, ...]]) -> None:
+        self.known = sorted({name for part in parts for name in part})
+        self.code_by_name = {name: code for code, name in enumerate(self.known)}
+        self.width = max((len(part) for part in parts), default=0)
+        self.names: np.ndarray = np.full((len(parts), max(self.width, 2)), -1, np.int32)
+        for row, part in enumerate(parts):
+            self.names[row, : len(part)] = [self.code_by_name[name] for name in part]
+
+    def contestant(self, shown: np.ndarray, slot: int) -> np.ndarray:
+        return np.asarray(self.names[shown, slot])
+
+    def slot_of(self, shown: np.ndarray, contestant: np.ndarray) -> np.ndarray:
+        """The slot in which a contestant stands: one that stands nowhere must not be asked for."""
+        return np.asarray(np.argmax(self.names[shown] == contestant[:, None], axis=1))
+
+
+def _category_column(codes: np.ndarray, narrow: Sequence[Mapping[str, Any]]) -> pd.Categorical[str]:
+    of_item = [str(facts.get("category", "")) for facts in narrow]
+    return _sorted_categorical(codes, of_item)
+
+
+def _comparison_column(codes: np.ndarray, parts: Sequence[tuple[str, ...]]) -> pd.Categorical[str]:
+    return _sorted_categorical(codes, [SEP.join(sorted(part)) for part in parts])
+
+
+def _sorted_categorical(codes: np.ndarray, names: Sequence[str]) -> pd.Categorical[str]:
+    """Codes into a list that may name one thing several times, as codes into a sorted one."""
+    known = sorted(set(names))
+    place = {name: code for code, name in enumerate(known)}
+    return _categorical(_values_by_code(codes, [place[name] for name in names], np.int32), known)
+
+
+def _add_numbers(frame: pd.DataFrame, prefix: str, numbers: NumberListColumn, width: int) -> None:
+    """Scores or probabilities in shown order, one column a slot; no column if nobody has any."""
+    table = numbers.table(width)
+    if table is not None:
+        for slot in range(width):
+            frame[f"{prefix}_{slot}"] = table[:, slot]
+
+
+def _add_lengths(
+    frame: pd.DataFrame,
+    item_codes: np.ndarray,
+    shown_codes: np.ndarray,
+    narrow: Sequence[Mapping[str, Any]],
+    slots: _SlotTable,
+) -> None:
+    """Characters of each answer shown, -1 where they are not known; no column if none is."""
+    lengths = np.full((len(narrow), len(slots.known) + 1), -1, np.int32)  # the last is nobody's
+    for row, facts in enumerate(narrow):
+        for name, length in (facts.get("lengths") or {}).items():
+            if name in slots.code_by_name:
+                lengths[row, slots.code_by_name[name]] = length
+    if (lengths >= 0).any():
+        for slot in range(slots.width):
+            frame[f"length_{slot}"] = lengths[item_codes, slots.contestant(shown_codes, slot)]
+
+
+def _suspect_column(
+    item_codes: np.ndarray,
+    shown_codes: np.ndarray,
+    narrow: Sequence[Mapping[str, Any]],
+    slots: _SlotTable,
+) -> np.ndarray:
+    flagged = np.zeros((len(narrow), len(slots.known) + 1), bool)  # the last is nobody's
+    asked = np.zeros(len(narrow), bool)
+    for row, facts in enumerate(narrow):
+        for where in facts.get("suspects") or ():
+            asked[row] |= where == INSTRUCTION
+            if where in slots.code_by_name:
+                flagged[row, slots.code_by_name[where]] = True
+    found: np.ndarray = asked[item_codes]
+    for slot in range(slots.width):
+        found = found | flagged[item_codes, slots.contestant(shown_codes, slot)]
+    return found
+
+
+def _truth_column(
+    item_codes: np.ndarray,
+    shown_codes: np.ndarray,
+    comparison: pd.Categorical[str],
+    narrow: Sequence[Mapping[str, Any]],
+    slots: _SlotTable,
+    judges: pd.Categorical[str],
+) -> np.ndarray:
+    """The slot of the truly best answer, worked out once for each comparison of an item.
+
+    Where the truth is what people say, a person is held against the others, never against
+    themselves.
+    """
+    truth = np.full(len(item_codes), NO_PICK, np.int8)
+    people = [_ItemPreferences(_parse_preferences(facts.get("human") or ())) for facts in narrow]
+    asked = np.asarray([bool(said.all) for said in people], bool)[item_codes]
+    if not asked.any():
+        return truth
+    options = [tuple(str(name).split(SEP)) for name in comparison.categories]
+    judge_codes, names = judges.codes, [str(name) for name in judges.categories]
+    persons = sorted({name for name in names if name.startswith(HUMAN_PREFIX)})
+    own = np.asarray([persons.index(name) + 1 if name in persons else 0 for name in names])
+    pairs = item_codes[asked].astype(np.int64) * len(options) + comparison.codes[asked]
+    unique, inverse = np.unique(
+        pairs * (len(persons) + 1) + own[judge_codes[asked]], return_inverse=True
+    )
+    best_of = np.asarray(
+        [
+            _best_code(
+                _without_person(
+                    people[pair // len(options)].about(options[pair % len(options)]),
+                    persons[person - 1] if person else "",
+                ),
+                options[pair % len(options)],
+                slots.code_by_name,
+            )
+            for pair, person in zip(*np.divmod(unique, len(persons) + 1), strict=True)
+        ],
+        np.int32,
+    )[inverse]
+    standing = slots.slot_of(shown_codes[asked], best_of)
+    truth[asked] = np.where(best_of >= 0, standing, best_of)
+    return truth
+
+
+class _ItemPreferences:
+    """An item's preferences by the pair they are about: of an item with a thousand votes, a
+    comparison needs the few on its own answers."""
+
+    def __init__(self, preferences: Sequence[Preference]) -> None:
+        self.all = preferences
+        self._pairs: dict[frozenset[str], list[Preference]] = {}
+        self._wider: list[Preference] = []
+        for one in preferences:
+            if one.shown is not None and len(one.shown) == 2 and not one.ranks:
+                self._pairs.setdefault(frozenset(one.shown), []).append(one)
+            else:
+                self._wider.append(one)
+
+    def preferences_among(self, options: Sequence[str]) -> list[Preference]:
+        found = list(self._wider)
+        for pair in itertools.combinations(options, 2):
+            found += self._pairs.get(frozenset(pair), ())
+        return found
+
+
+def _parse_preferences(human: Sequence[Sequence[Any]]) -> list[Preference]:
+    return [
+        Preference(judge, tuple(pair) if pair else None, picked, ranks=ranks)
+        for judge, pair, picked, ranks in human
+    ]
+
+
+def _without_person(people: list[Preference], person: str) -> list[Preference]:
+    """Everybody's preferences but those of one person."""
+    name = person.removeprefix(HUMAN_PREFIX)
+    return [p for p in people if p.judge.removeprefix(HUMAN_PREFIX) != name] if name else people
+
+
+def _best_code(people: Sequence[Preference], options: tuple[str, ...], code: dict[str, int]) -> int:
+    winner = best_answer(people, options) if len(options) > 1 else None
+    return NO_PICK if winner is None else TIE if winner == "tie" else code[winner]
+
+
+def _add_families(
+    frame: pd.DataFrame,
+    codes: np.ndarray,
+    parts: Sequence[tuple[str, ...]],
+    families: Mapping[str, str],
+    judge_families: Mapping[str, str],
+) -> None:
+    if not families or not any(judge_families.values()):
+        return
+    frame["family"] = (
+        frame["judge"].map(lambda name: judge_families.get(name, "")).astype("category")
+    )
+    width = max((len(part) for part in parts), default=0)
+    for slot in range(width):
+        of_shown = [families.get(p[slot], "") if len(p) > slot else "" for p in parts]
+        frame[f"family_{slot}"] = pd.Categorical(_values_by_code(codes, of_shown, object))

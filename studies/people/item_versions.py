@@ -1,0 +1,161 @@
+"""Where collected items go: images by their content, files by version, none ever overwritten."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import re
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from studies.domain import Item
+from studies.errors import SourceError
+from studies.files.items import dump_item
+
+UPLOADS_FOLDER: Final = "uploads"
+IMAGES_FOLDER: Final = "images"
+DEFAULT_FILE_NAME: Final = "collected"
+"""The name of a file that starts with its first item."""
+MAX_IMAGE_BYTES: Final = 10_000_000
+_IMAGE_SIGNATURES: Final = (
+    (b"\x89PNG\r\n\x1a\n", "png"), (b"\xff\xd8\xff", "jpg"), (b"GIF87a", "gif"), (b"GIF89a", "gif"),
+)  # fmt: skip
+_VERSION_SUFFIX: Final = re.compile(r"\.v(\d+)$")
+
+
+# ------------------------------------------------------------------------------------- images
+
+
+def store_image(path: Path, uploads: Path) -> str:
+    """An image by its content in the images folder of the uploads; its path beside the file."""
+    try:
+        content = path.read_bytes() if path.stat().st_size <= MAX_IMAGE_BYTES else None
+    except OSError as error:
+        raise SourceError(f"image {path.name!r} cannot be read: {error.strerror}") from None
+    if content is None:
+        raise SourceError(
+            f"image {path.name!r} is larger than {MAX_IMAGE_BYTES // 10**6} MB; make it smaller"
+        )
+    kept = (
+        uploads
+        / IMAGES_FOLDER
+        / f"{hashlib.sha256(content).hexdigest()[:16]}.{_image_kind(content, path)}"
+    )
+    if not kept.exists():
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        partial = kept.with_name(f".{kept.name}.{secrets.token_hex(4)}")
+        partial.write_bytes(content)
+        partial.replace(kept)
+    return f"{IMAGES_FOLDER}/{kept.name}"
+
+
+def _image_kind(content: bytes, path: Path) -> str:
+    """What the bytes are, whatever the name says."""
+    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
+        return "webp"
+    for start, kind in _IMAGE_SIGNATURES:
+        if content.startswith(start):
+            return kind
+    raise SourceError(f"image {path.name!r} is no PNG, JPEG, GIF or WebP; save it as one of these")
+
+
+def relocate_images(items: Iterable[Item], beside: Path | None, uploads: Path) -> list[Item]:
+    """The items with their images as the new file can name them."""
+    if beside is None or beside.resolve() == uploads.resolve():
+        return list(items)
+    return [
+        replace(one, images=tuple(_relocate_image(image, beside, uploads) for image in one.images))
+        for one in items
+    ]
+
+
+def _relocate_image(image: str, beside: Path, uploads: Path) -> str:
+    if image.startswith(("https://", "data:")) or not (beside / image).is_file():
+        return image
+    return store_image(beside / image, uploads)
+
+
+# ------------------------------------------------------------------------------------ versions
+
+
+def version_number(source: str) -> int:
+    """1 for a file as it came, 2 for `items.v2.jsonl`, …; 0 where there is none."""
+    found = _VERSION_SUFFIX.search(_file_stem(source))
+    return int(found[1]) if found else 1 if source else 0
+
+
+def list_versions(source: str, folder: Path) -> list[str]:
+    """Every version of a file among the uploads, the oldest first."""
+    base = _base_name(source)
+    found = [
+        f"{UPLOADS_FOLDER}/{path.name}"
+        for path in (folder / UPLOADS_FOLDER).glob("*.jsonl")
+        if path.is_file() and _base_name(path.name) == base
+    ]
+    return sorted(found, key=version_number)
+
+
+def _file_stem(source: str) -> str:
+    """The name without its folder and ending; of a Hub dataset its name, fit for a file."""
+    name = source.partition("@")[0] if source.startswith("hub:") else source
+    name = PurePosixPath(name.removeprefix("hub:").replace(":", "-")).name
+    for ending in (".gz", ".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet"):
+        name = name.removesuffix(ending)
+    return re.sub(r"[^\w.-]+", "-", name).strip(".-")
+
+
+def _base_name(source: str) -> str:
+    return _VERSION_SUFFIX.sub("", _file_stem(source)) or DEFAULT_FILE_NAME
+
+
+def save_version(items: Sequence[Item], source: str, uploads: Path) -> str:
+    """The items whole, under a name that nobody has: who comes second takes the next version.
+
+    Returns what a study names to read it.
+    """
+    base = _base_name(source) if source else f"{secrets.token_hex(4)}-{DEFAULT_FILE_NAME}"
+    text = "".join(json.dumps(dump_item(one), ensure_ascii=False) + "\n" for one in items)
+    uploads.mkdir(parents=True, exist_ok=True)
+    partial = uploads / f".{base}.{secrets.token_hex(6)}"
+    version = version_number(source) + 1
+    try:
+        partial.write_text(text, encoding="utf-8")
+        while not _link_file(partial, uploads / f"{base}.v{version}.jsonl"):
+            version += 1
+    except UnicodeEncodeError:
+        raise SourceError("a text holds half a character (a cut emoji?); remove it") from None
+    except OSError as error:
+        raise SourceError(
+            f"cannot save {base}: {error.strerror or error}; the versions before are as they were"
+        ) from None
+    finally:
+        partial.unlink(missing_ok=True)
+    return f"{UPLOADS_FOLDER}/{base}.v{version}.jsonl"
+
+
+def _link_file(partial: Path, wanted: Path) -> bool:
+    """The finished file under its name, in one step; False where that name is taken."""
+    try:
+        os.link(partial, wanted)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.EXDEV):
+            raise
+        return _claim_and_replace(partial, wanted)
+    return True
+
+
+def _claim_and_replace(partial: Path, wanted: Path) -> bool:
+    """Where a disk knows no links: the name is taken first, then filled."""
+    try:
+        wanted.open("x").close()
+    except FileExistsError:
+        return False
+    partial.replace(wanted)
+    return True

@@ -1,0 +1,261 @@
+"""What voters do, and what becomes of it: vote, skip, go back, undo.
+
+Every act is one transaction of the store's one writer, so that people vote on one study at once and
+a vote is on disk before the next comparison is shown. Who gets what: studies.people.next_ballot.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from studies.domain import AnswerCheck, Ask, Judgement, Verdict
+from studies.errors import StudyError
+from studies.people.next_ballot import BallotPicker, VoterProgress
+from studies.people.votable import (
+    ComparisonKey,
+    VotableComparison,
+    votable_comparisons,
+    voted_comparisons,
+)
+from studies.sources.builder import VOTE_PROMPT
+from studies.store.ballots import (
+    REASON_PREFIX,
+    Ballot,
+    BallotMode,
+    VotingRules,
+    append_vote_ask,
+    ask_for_ballot,
+    delete_ballot,
+    delete_vote,
+    first_selection_reason,
+    put_ballot,
+    read_ballots,
+    read_items_by_id,
+    update_order_counts,
+)
+from studies.store.rows import put_judgement
+from studies.store.store import Store
+
+MAX_COMMENT_CHARS: Final = 4_000
+STAMP_TOLERANCE: Final = 1e-3
+"""Seconds: a browser sends a stamp back as JSON does."""
+
+
+class StaleBallot(StudyError):
+    """The ballot is no longer as it was on this screen: another window of the voter was first."""
+
+
+@dataclass(frozen=True, slots=True)
+class VoteSession:
+    """One person voting on one study by its rules."""
+
+    store: Store
+    study: str
+    voter: str
+    mode: BallotMode
+    rules: VotingRules
+    pool: Sequence[VotableComparison]
+    """What the rules choose."""
+    votable: frozenset[ComparisonKey]
+    """All that can be voted on in this form."""
+    clock: Callable[[], float] = time.time
+
+    # ---- what comes next ---------------------------------------------------------------------
+
+    def next(self) -> Ballot | None:
+        """The ballot to vote on now: the one left open, or a new one; None: there is none left."""
+
+        def work(connection: sqlite3.Connection) -> Ballot | None:
+            for unfit in self._ballot_picker(connection).outdated_ballots():
+                delete_ballot(connection, self.study, unfit)
+            ballot = self._ballot_picker(connection).next_ballot()
+            if ballot is not None:
+                put_ballot(connection, self.study, ballot)
+            return ballot
+
+        return self.store.writer.run(work)  # type: ignore[no-any-return]
+
+    def progress(self) -> VoterProgress:
+        return self._ballot_picker(self.store.read_connection).progress()
+
+    def _ballot_picker(self, connection: sqlite3.Connection) -> BallotPicker:
+        before = voted_comparisons(connection, self.study, self.voter)
+        ballots = read_ballots(connection, self.study)
+        return BallotPicker(self.study, self.voter, self.mode, self.rules, self.pool, self.votable, ballots,
+                    before, self.clock())  # fmt: skip
+
+    # ---- what a person does ------------------------------------------------------------------
+
+    def vote(self, position: int, stamp: float, verdict: Verdict, comment: str = "") -> Ballot:
+        """Writes a vote, or the changed one. `stamp` is the ballot's `done` when it was shown: a
+        ballot that was voted on elsewhere meanwhile is not voted on twice."""
+
+        def work(connection: sqlite3.Connection) -> Ballot:
+            ballot = self._require_unchanged(connection, position, stamp)
+            done = self._mark_done(ballot, comment)
+            item = read_items_by_id(connection, self.study, {ballot.item}).get(ballot.item)
+            ask = ask_for_ballot(self.study, done, item) if item else None
+            if ask is None:
+                raise StudyError(f"item {ballot.item!r} has changed; the next one is shown")
+            if isinstance(verdict.pick, int) and not 0 <= verdict.pick < len(ballot.shown):
+                raise StudyError(f"there is no answer {verdict.pick + 1} on this ballot")
+            done = replace(done, key=ask.key)
+            if ballot.key and ballot.key != ask.key:  # its texts were changed in between
+                delete_vote(connection, self.study, ballot.key)
+            append_vote_ask(connection, self.study, ask)
+            why = first_selection_reason(done, read_ballots(connection, self.study, self.voter))
+            put_judgement(connection, self._judgement(done, ask, verdict, why))
+            put_ballot(connection, self.study, done)
+            update_order_counts(connection, self.study, done)
+            return done
+
+        return self.store.writer.run(work)  # type: ignore[no-any-return]
+
+    def check(self, position: int, stamp: float, check: AnswerCheck, comment: str = "") -> Ballot:
+        """Writes a verification, which is no judgement."""
+
+        def work(connection: sqlite3.Connection) -> Ballot:
+            ballot = self._require_unchanged(connection, position, stamp)
+            said = replace(check, judge=self.voter, contestant=ballot.shown[0])
+            done = replace(self._mark_done(ballot, comment), answer=said)
+            put_ballot(connection, self.study, done)
+            return done
+
+        return self.store.writer.run(work)  # type: ignore[no-any-return]
+
+    def skip(self, position: int, stamp: float, comment: str = "") -> None:
+        def work(connection: sqlite3.Connection) -> None:
+            ballot = self._require_unchanged(connection, position, stamp)
+            if ballot.state != "voted":  # whoever looks back and goes on skips nothing
+                done = replace(self._mark_done(ballot, comment), state="skipped")
+                put_ballot(connection, self.study, done)
+
+        self.store.writer.run(work)
+
+    def undo(self) -> Ballot | None:
+        """Takes back what this person did last, and opens that ballot again."""
+
+        def work(connection: sqlite3.Connection) -> Ballot | None:
+            acted = [
+                b for b in read_ballots(connection, self.study, self.voter) if b.state != "open"
+            ]
+            if not acted:
+                return None
+            last = max(acted, key=lambda ballot: (ballot.done, ballot.position))
+            opened = self._reopen(last)
+            put_ballot(connection, self.study, opened)
+            if last.key:
+                delete_vote(connection, self.study, last.key)
+                update_order_counts(connection, self.study, opened)
+            return opened
+
+        return self.store.writer.run(work)  # type: ignore[no-any-return]
+
+    def reopen_skipped(self) -> int:
+        """Opens what this person skipped; returns how many."""
+
+        def work(connection: sqlite3.Connection) -> int:
+            mine = read_ballots(connection, self.study, self.voter)
+            skipped = [ballot for ballot in mine if ballot.state == "skipped"]
+            for ballot in skipped:
+                put_ballot(connection, self.study, self._reopen(ballot))
+            return len(skipped)
+
+        return self.store.writer.run(work)  # type: ignore[no-any-return]
+
+    def ballot_at(self, position: int) -> Ballot | None:
+        mine = self.store.ballots(self.study, self.voter)
+        return next((ballot for ballot in mine if ballot.position == position), None)
+
+    def previous_ballot(self, position: int) -> Ballot | None:
+        """The ballot that this person saw before another; None at the first."""
+        return self._show_ballot(lambda place: place < position)
+
+    def following_ballot(self, position: int) -> Ballot | None:
+        """The next one that this person has acted on; None: what comes is `next`."""
+        mine = [b for b in self.store.ballots(self.study, self.voter) if b.position > position]
+        if not mine or mine[0].state == "open":
+            return None
+        return self._show_ballot(lambda place: place == mine[0].position)
+
+    def _show_ballot(self, wanted: Callable[[int], bool]) -> Ballot | None:
+        """The last of those that are wanted, put on screen now."""
+
+        def work(connection: sqlite3.Connection) -> Ballot | None:
+            mine = read_ballots(connection, self.study, self.voter)
+            found = [ballot for ballot in mine if wanted(ballot.position)]
+            if not found:
+                return None
+            shown = replace(found[-1], seen=self.clock())
+            put_ballot(connection, self.study, shown)
+            return shown
+
+        return self.store.writer.run(work)  # type: ignore[no-any-return]
+
+    # ---- pieces -------------------------------------------------------------------------------
+
+    def _require_unchanged(
+        self, connection: sqlite3.Connection, position: int, stamp: float
+    ) -> Ballot:
+        mine = read_ballots(connection, self.study, self.voter)
+        ballot = next((b for b in mine if b.position == position), None)
+        if ballot is None or abs(ballot.done - stamp) > STAMP_TOLERANCE:
+            raise StaleBallot("this one was voted on in another window; nothing was counted twice")
+        return ballot
+
+    def _mark_done(self, ballot: Ballot, comment: str) -> Ballot:
+        words = comment.strip()[:MAX_COMMENT_CHARS]
+        return replace(ballot, state="voted", comment=words, done=self.clock())
+
+    def _reopen(self, ballot: Ballot) -> Ballot:
+        return replace(ballot, state="open", key="", answer=None, done=0.0, seen=self.clock())
+
+    def _judgement(self, ballot: Ballot, ask: Ask, verdict: Verdict, why: str) -> Judgement:
+        seconds = max(0.0, ballot.done - ballot.seen) if self.rules.timed else 0.0
+        return Judgement(
+            ask, "ok", verdict, rule=VOTE_PROMPT, reply=ballot.comment, seconds=seconds,
+            time=ballot.done, detail=REASON_PREFIX + why,
+        )  # fmt: skip
+
+
+def open_vote_session(store: Store, study: str, voter: str, mode: BallotMode) -> VoteSession:
+    """A person before a study; `mode` is the form that its protocol asks for, unless the rules of
+    the study name another."""
+    rules = store.voting_rules(study)
+    mode = rules.mode or mode
+    known = votable_comparisons(store, study, mode, replace(rules, choose="random"))
+    places = frozenset(unit.comparison for unit in known)
+    return VoteSession(
+        store, study, voter, mode, rules, votable_comparisons(store, study, mode, rules), places
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class VoterSummary:
+    """One person in the list of those who vote."""
+
+    voter: str
+    voted: int
+    skipped: int
+    last: float
+
+
+def list_voters(store: Store, study: str) -> list[VoterSummary]:
+    """Who votes on a study, who was here last first."""
+    by: dict[str, list[Ballot]] = {}
+    for ballot in store.ballots(study):
+        by.setdefault(ballot.voter, []).append(ballot)
+    lines = [
+        VoterSummary(
+            voter,
+            sum(b.state == "voted" for b in mine),
+            sum(b.state == "skipped" for b in mine),
+            max(max(b.done, b.seen) for b in mine),
+        )
+        for voter, mine in by.items()
+    ]
+    return sorted(lines, key=lambda line: -line.last)

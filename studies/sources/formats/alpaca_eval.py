@@ -1,0 +1,113 @@
+"""AlpacaEval: outputs of one model, or annotations of pairs.
+
+`preference` is 1 (the first is better) to 2 (the second is), 1.5 a tie, 0 a tie of older files and
+null a failure. Outputs were shown in a random order that the file does not record. A weighted
+annotator's preference is 1 + P(the second is better): its probabilities are kept.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from studies.errors import SourceError
+from studies.files.tables import Row, SourceTable, text_of
+from studies.sources.builder import OpenSource, Pick, SourceBuilder
+from studies.sources.cells import add_verdict, first_text, id_from_text, parse_number, required_text
+from studies.sources.join import join_answers
+
+_TIE_PREFERENCES: Final = (0.0, 1.5)
+
+
+def matches_table(table: SourceTable) -> str:
+    if table.has("instruction", "output_1", "output_2", "preference"):
+        return "output_1, output_2 and preference are AlpacaEval's annotations"
+    if table.has("instruction", "output", "generator"):
+        return "instruction, output and generator are AlpacaEval's outputs"
+    return ""
+
+
+def read(opened: OpenSource) -> SourceBuilder:
+    return (
+        _read_annotations(opened.rows) if opened.rows.has("preference") else _read_outputs(opened)
+    )
+
+
+def _read_annotations(table: SourceTable) -> SourceBuilder:
+    gathered = SourceBuilder()
+    said = [parse_number(row, "preference", table.where(k)) for k, row in enumerate(table.rows)]
+    weighted = any(value is not None and value % 0.5 for value in said)
+    for place, row in enumerate(table.rows):
+        where = table.where(place)
+        names = (
+            first_text(row, "generator_1") or "output_1",
+            first_text(row, "generator_2") or "output_2",
+        )
+        if names[0] == names[1]:
+            raise SourceError(f"{where}: generator_1 and generator_2 are both {names[0]!r}")
+        question = required_text(row, "instruction", where)
+        texts = (text_of(row.get("output_1")), text_of(row.get("output_2")))
+        item = gathered.add_item(
+            id_from_text("alpaca", question), question, dict(zip(names, texts, strict=True)),
+            where=where, category=text_of(row.get("dataset")),
+        )  # fmt: skip
+        pick = _pick_from_preference(said[place], where)
+        add_verdict(
+            gathered, item, _judge_name(row), "alpaca-eval", names, pick, known=False,
+            reply=_reply_text(row.get("raw_completion")),
+            probabilities=_probabilities(said[place]) if weighted else (),
+            cost=parse_number(row, "price_per_example", where),
+        )  # fmt: skip
+    return gathered
+
+
+def _probabilities(preference: float | None) -> tuple[float, ...]:
+    """P(first is better), P(second is better); an old tie has none."""
+    return (2 - preference, preference - 1) if preference else ()
+
+
+def _judge_name(row: Row) -> str:
+    """Cross-annotations by people number them; machines have a name."""
+    name = first_text(row, "annotator")
+    if "annotator_index" in row and not name:
+        return f"human:{text_of(row['annotator_index'])}"
+    return name or "recorded"
+
+
+def _pick_from_preference(preference: float | None, where: str) -> Pick:
+    if preference is None:
+        return None
+    if preference in _TIE_PREFERENCES:
+        return "tie"
+    if not 1 <= preference <= 2:
+        raise SourceError(
+            f"{where}: column 'preference': expected 1 to 2 (or 0, a tie), found {preference:g}"
+        )
+    return 0 if preference < 1.5 else 1
+
+
+def _reply_text(value: Any) -> str:
+    return (
+        json.dumps(value, ensure_ascii=False) if isinstance(value, (dict, list)) else text_of(value)
+    )
+
+
+def _read_outputs(opened: OpenSource) -> SourceBuilder:
+    """Outputs of one model, joined with those of others on the instruction."""
+    gathered, table = SourceBuilder(), opened.rows
+    files = {name: opened.read_other_file(path) for name, path in opened.spec.files.items()}
+    keys = [
+        (required_text(row, "instruction", table.where(k)).strip(),)
+        for k, row in enumerate(table.rows)
+    ]
+    answers, report = join_answers(keys, ("instruction",), files, lambda _, __: "output")
+    gathered.join = report if files else None
+    for place, row in enumerate(table.rows):
+        where = table.where(place)
+        question = text_of(row["instruction"])
+        mine = {required_text(row, "generator", where): text_of(row.get("output"))}
+        gathered.add_item(
+            id_from_text("alpaca", question), question, mine | answers[place], where=where,
+            category=text_of(row.get("dataset")),
+        )  # fmt: skip
+    return gathered

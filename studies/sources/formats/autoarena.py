@@ -1,0 +1,65 @@
+"""AutoArena: one file of prompts and responses per model, or head-to-heads with a winner.
+
+Its judges see the two in a shuffled order that is not recorded: position cannot be measured.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from studies.files.tables import SourceTable, text_of
+from studies.sources.builder import OpenSource, Pick, SourceBuilder
+from studies.sources.cells import add_verdict, first_text, id_from_text, parse_winner, required_text
+from studies.sources.formats.arena import winner_words
+from studies.sources.join import join_answers
+
+_WINNERS: Final[dict[str, Pick]] = {"A": 0, "B": 1, "-": "tie"}
+
+
+def matches_table(table: SourceTable) -> str:
+    if table.has("model_a", "model_b", "winner") and winner_words(table) <= set(_WINNERS):
+        return "winner is A, B or -: AutoArena's head-to-heads" if winner_words(table) else ""
+    if table.has("prompt", "response") and not table.has("winner"):
+        return "prompt and response are AutoArena's answers of one model"
+    return ""
+
+
+def read(opened: OpenSource) -> SourceBuilder:
+    return _read_battles(opened.rows) if opened.rows.has("winner") else _read_answers(opened)
+
+
+def _read_battles(table: SourceTable) -> SourceBuilder:
+    gathered = SourceBuilder()
+    for place, row in enumerate(table.rows):
+        where = table.where(place)
+        names = (required_text(row, "model_a", where), required_text(row, "model_b", where))
+        if names[0] == names[1]:
+            gathered.notes.append(f"{where}: {names[0]!r} against itself; left out")
+            continue
+        question = text_of(row.get("prompt"))
+        texts = (text_of(row.get("response_a")), text_of(row.get("response_b")))
+        id = id_from_text("prompt", question) if question else f"row-{place + 1:06}"
+        item = gathered.add_item(id, question, dict(zip(names, texts, strict=True)), where=where)
+        judge = first_text(row, "judge", "judge_name") or "recorded"
+        add_verdict(gathered, item, judge, "autoarena", names, parse_winner(row, "winner", _WINNERS, where),
+               known=False, reply=text_of(row.get("explanation")))  # fmt: skip
+    return gathered
+
+
+def _read_answers(opened: OpenSource) -> SourceBuilder:
+    """This file's model is called like the file; further ones come from `data.files`."""
+    gathered, table = SourceBuilder(), opened.rows
+    mine = opened.path.name.split(".")[0]
+    files = {mine: table}
+    files |= {name: opened.read_other_file(path) for name, path in opened.spec.files.items()}
+    questions = list(
+        dict.fromkeys(
+            required_text(row, "prompt", table.where(k)) for k, row in enumerate(table.rows)
+        )
+    )
+    keys = [(question.strip(),) for question in questions]
+    answers, report = join_answers(keys, ("prompt",), files, lambda _, __: "response")
+    gathered.join = report
+    for question, told in zip(questions, answers, strict=True):
+        gathered.add_item(id_from_text("prompt", question), question, told, where=table.name)
+    return gathered

@@ -1,0 +1,63 @@
+"""JudgeBench: pairs of responses of one model with a gold label, and judges' decisions.
+
+The second of two judgments was made with the responses swapped, and its decision is in the labels
+it was shown; a decision may be null (a failure) or `A=B`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from studies.domain import BY_DESIGN
+from studies.files.tables import Row, SourceTable, text_of
+from studies.sources.builder import OpenSource, Pick, SourceBuilder
+from studies.sources.cells import first_text, parse_winner, required_text
+
+CONTESTANTS: Final = ("response_A", "response_B")
+_DECISIONS: Final[dict[str, Pick]] = {"A>B": 0, "B>A": 1, "A=B": "tie", "B=A": "tie"}
+
+
+def matches_table(table: SourceTable) -> str:
+    if table.has("pair_id", "question", "response_A", "response_B", "label"):
+        return "pair_id, response_A, response_B and label are JudgeBench's" + (
+            "; judgments holds the verdicts" if table.has("judgments") else ""
+        )
+    return ""
+
+
+def read(opened: OpenSource) -> SourceBuilder:
+    table, gathered = opened.rows, SourceBuilder()
+    for place, row in enumerate(table.rows):
+        where = table.where(place)
+        item = gathered.add_item(
+            required_text(row, "pair_id", where),
+            required_text(row, "question", where),
+            {name: text_of(row.get(name)) for name in CONTESTANTS},
+            where=where,
+            category=text_of(row.get("source")),
+            meta={"response_model": text_of(row.get("response_model"))},
+        )
+        label = parse_winner(row, "label", _DECISIONS, where)
+        if label is not None:
+            gathered.add_preference(
+                item, BY_DESIGN, CONTESTANTS[label] if isinstance(label, int) else "tie"
+            )
+        judge = first_text(row, "judge_name", "judge_model", "judge") or "recorded"
+        games = row.get("judgments") or []
+        for game, shown in zip(games, (CONTESTANTS, CONTESTANTS[::-1]), strict=False):
+            _add_game(gathered, game, item, judge, shown, where)
+    return gathered
+
+
+def _add_game(
+    gathered: SourceBuilder, game: Any, item: str, judge: str, shown: tuple[str, ...], where: str
+) -> None:
+    held: Row = game if isinstance(game, dict) else {}
+    reply = held.get("judgment")
+    said = first_text(dict(reply), "response", "judgment") if isinstance(reply, Mapping) else reply
+    pick = parse_winner(held, "decision", _DECISIONS, where)
+    gathered.add_verdict(
+        item, judge, "judgebench", shown, pick, reply=text_of(said),
+        status=None if pick is not None else "unreadable" if said else "error",
+    )  # fmt: skip

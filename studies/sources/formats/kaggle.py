@@ -1,0 +1,48 @@
+"""LMSYS's Kaggle set: battles of people with the winner as three columns, one of which is 1."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from studies.errors import SourceError
+from studies.files.tables import Row, SourceTable, text_of
+from studies.sources.builder import OpenSource, Pick, SourceBuilder
+from studies.sources.cells import id_from_text, join_turns, parse_number, parse_texts, required_text
+
+_WINNER_COLUMNS: Final[dict[str, Pick]] = {
+    "winner_model_a": 0, "winner_model_b": 1, "winner_tie": "tie",
+}  # fmt: skip
+ARENA_VOTERS: Final = "arena"
+
+
+def matches_table(table: SourceTable) -> str:
+    if table.has("model_a", "model_b", *_WINNER_COLUMNS):
+        return "winner_model_a, winner_model_b and winner_tie are LMSYS's Kaggle set"
+    return ""
+
+
+def read(opened: OpenSource) -> SourceBuilder:
+    table, gathered = opened.rows, SourceBuilder()
+    for place, row in enumerate(table.rows):
+        where = table.where(place)
+        names = (required_text(row, "model_a", where), required_text(row, "model_b", where))
+        asked = parse_texts(row.get("prompt"))
+        (question, first), (_, second) = (
+            join_turns(asked, parse_texts(row.get(name))) for name in ("response_a", "response_b")
+        )
+        id = text_of(row.get("id")) or id_from_text("battle", question, first, second)
+        if names[0] == names[1]:
+            gathered.notes.append(f"{where}: {names[0]!r} against itself; left out")
+            continue
+        item = gathered.add_item(id, question, {names[0]: first, names[1]: second}, where=where)
+        gathered.add_person_verdict(item, ARENA_VOTERS, names, _read_winner(row, where))
+    return gathered
+
+
+def _read_winner(row: Row, where: str) -> Pick:
+    marked = [name for name in _WINNER_COLUMNS if parse_number(row, name, where) == 1]
+    if len(marked) != 1:
+        raise SourceError(
+            f"{where}: exactly one of {', '.join(_WINNER_COLUMNS)} must be 1, found {len(marked)}"
+        )
+    return _WINNER_COLUMNS[marked[0]]

@@ -1,0 +1,106 @@
+"""LLM Comparator: one JSON file per pair of models; a positive score means that A is better.
+
+Scores run from -1.5 to 1.5 and are already un-flipped. Where a rating says `is_flipped`, the order
+it was made in is known; an example with only an average score says nothing about order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from studies.errors import SourceError
+from studies.files.tables import Row, SourceTable, text_of
+from studies.sources.builder import OpenSource, Pick, SourceBuilder
+from studies.sources.cells import add_verdict, first_text, id_from_text, parse_number
+
+MAX_TIE_SCORE: Final = 0.25
+"""The tool's own threshold: a smaller score decides nothing."""
+
+MIN_MUCH_SCORE: Final = 1.25
+"""Between "better" (1) and "much better" (1.5)."""
+
+
+def matches_table(table: SourceTable) -> str:
+    if table.json_object is not None and {"models", "examples"} <= set(table.json_object):
+        return "models and examples are LLM Comparator's"
+    return ""
+
+
+def read(opened: OpenSource) -> SourceBuilder:
+    table, gathered = opened.rows, SourceBuilder()
+    held = table.json_object or {}
+    names = _model_names(held.get("models"), table.name)
+    metadata = held.get("metadata")
+    about = dict(metadata) if isinstance(metadata, Mapping) else {}
+    judge = first_text(about, "judge", "judge_model") or "llm-comparator"
+    prompt = first_text(about, "prompt") or "llm-comparator"
+    for place, example in enumerate(held.get("examples") or []):
+        where = f"{table.name}, example {place + 1}"
+        if not isinstance(example, dict):
+            raise SourceError(f"{where}: expected an object")
+        _add_example(gathered, example, names, (judge, prompt), where)
+    return gathered
+
+
+def _model_names(models: Any, name: str) -> tuple[str, str]:
+    found = [text_of(m.get("name")) for m in models or [] if isinstance(m, Mapping)]
+    if len(found) != 2 or found[0] == found[1] or not all(found):
+        raise SourceError(f"{name}: field 'models': expected two different names, found {found}")
+    return found[0], found[1]
+
+
+def _add_example(
+    gathered: SourceBuilder, row: Row, names: tuple[str, str], by: tuple[str, str], where: str
+) -> None:
+    question = _join_text(row.get("input_text"))
+    texts = (_join_text(row.get("output_text_a")), _join_text(row.get("output_text_b")))
+    tags = row.get("tags") or []
+    custom = row.get("custom_fields")
+    fields = dict(custom) if isinstance(custom, Mapping) else {}
+    id = first_text(row, "item", "id") or first_text(fields, "item", "id")
+    item = gathered.add_item(
+        id or id_from_text("example", question), question, dict(zip(names, texts, strict=True)),
+        where=where, category=text_of(tags[0]) if tags else "",
+    )  # fmt: skip
+    ratings = [rating for rating in row.get("individual_rater_scores") or [] if rating]
+    for rating in ratings:
+        _add_rating(gathered, rating, item, names, by, where)
+    if not ratings:
+        pick, margin = _pick_from_score(parse_number(row, "score", where))
+        add_verdict(gathered, item, by[0], by[1], names, pick, margin=margin, known=False)
+
+
+def _add_rating(
+    gathered: SourceBuilder,
+    rating: Row,
+    item: str,
+    names: tuple[str, str],
+    by: tuple[str, str],
+    where: str,
+) -> None:
+    pick, margin = _pick_from_score(parse_number(rating, "score", where))
+    flipped = rating.get("is_flipped")
+    if flipped:
+        pick = 1 - pick if isinstance(pick, int) else pick
+    add_verdict(
+        gathered, item, first_text(rating, "judge", "rater") or by[0],
+        first_text(rating, "prompt") or by[1], names[::-1] if flipped else names, pick, margin=margin,
+        known=isinstance(flipped, bool), reply=text_of(rating.get("rationale")),
+    )  # fmt: skip
+
+
+def _pick_from_score(score: float | None) -> tuple[Pick, int | None]:
+    if score is None:
+        return None, None
+    if abs(score) <= MAX_TIE_SCORE:
+        return "tie", 0
+    return (0 if score > 0 else 1), 2 if abs(score) >= MIN_MUCH_SCORE else 1
+
+
+def _join_text(value: Any) -> str:
+    """A text, or the pieces of one (the tool also shows images)."""
+    if isinstance(value, list):
+        parts = [part for part in value if isinstance(part, Mapping)]
+        return "".join(text_of(part.get("data")) for part in parts if part.get("type") == "text")
+    return text_of(value)

@@ -1,0 +1,144 @@
+"""OpenAssistant: prompts with several replies that people ranked. Contestants are the ranks.
+
+Three shapes: ranked replies (one prompt a line with its `options`), message trees, and the flat
+messages of the Hub, where a reply names its parent.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any, Final
+
+from studies.errors import SourceError
+from studies.files.tables import Row, SourceTable, text_of
+from studies.sources.builder import OpenSource, SourceBuilder
+
+RANKING_JUDGE: Final = "oasst"
+"""The merged ranking of several volunteers, whose names the data does not give."""
+
+_ROLE_NAMES: Final = {"prompter": "User", "user": "User", "assistant": "Assistant"}
+
+
+def matches_table(table: SourceTable) -> str:
+    if table.has("options") and any(table.has(name) for name in ("prompt", "conversation")):
+        first: Any = next((row["options"] for row in table.rows if row.get("options")), [])
+        if isinstance(first, list) and first and isinstance(first[0], dict):
+            return "each prompt has a list of 'options'" + (
+                " with human ranks" if "human_rank" in first[0] or "rank" in first[0] else ""
+            )
+    if table.has("message_tree_id", "prompt") and not table.has("parent_id"):
+        return "message_tree_id and a nested prompt are OpenAssistant's trees"
+    if table.has("message_id", "parent_id", "role", "text", "rank"):
+        return "message_id, parent_id, role and rank are OpenAssistant's messages"
+    return ""
+
+
+def read(opened: OpenSource) -> SourceBuilder:
+    table, gathered = opened.rows, SourceBuilder()
+    if table.has("parent_id", "message_id"):
+        _read_messages(table, gathered)
+    elif table.has("options"):
+        for place, row in enumerate(table.rows):
+            _read_ranked(row, gathered, table.where(place))
+    else:
+        for place, row in enumerate(table.rows):
+            _read_tree(row, gathered, table.where(place))
+    gathered.notes.append(
+        "replies have no authors: contestants are rank-1 (the best), rank-2, …; "
+        "meta.turns says how long the conversation is (1: the first reply level)"
+    )
+    return gathered
+
+
+def _read_ranked(row: Row, gathered: SourceBuilder, where: str) -> None:
+    turns = row.get("conversation") or [{"role": "prompter", "text": row.get("prompt")}]
+    replies = [(option, option.get("human_rank", option.get("rank"))) for option in row["options"]]
+    id = text_of(row.get("prompt_id") or row.get("id") or row.get("message_id"))
+    _add_item(gathered, id or where.replace(", ", "-").replace(" ", "-"), turns, replies, where)
+
+
+def _add_item(
+    gathered: SourceBuilder,
+    id: str,
+    turns: Sequence[Row],
+    replies: Sequence[tuple[Row, Any]],
+    where: str,
+) -> None:
+    """Names go by rank, answers stay in file order: rank 1 first would be no order to show."""
+    ranked = [(text_of(reply.get("text")), rank) for reply, rank in replies]
+    if any(rank is None or isinstance(rank, bool) for _, rank in ranked):
+        raise SourceError(f"{where}: a reply has no rank; keep the prompts whose replies have one")
+    by_rank = sorted(range(len(ranked)), key=lambda k: int(ranked[k][1]))
+    names = {place: f"rank-{k}" for k, place in enumerate(by_rank, 1)}
+    item = gathered.add_item(
+        id,
+        join_conversation(turns, where),
+        {names[place]: text for place, (text, _) in enumerate(ranked)},
+        where=where,
+        meta={"turns": str(len(turns)), "options": str(len(ranked))},
+    )
+    ranks = {names[place]: int(rank) for place, (_, rank) in enumerate(ranked)}
+    lowest = min(ranks.values(), default=0)
+    gathered.add_preference(
+        item, RANKING_JUDGE, None, ranks={k: v - lowest + 1 for k, v in sorted(ranks.items())}
+    )
+
+
+def join_conversation(turns: Sequence[Row], where: str) -> str:
+    """The instruction: the prompt itself, or the whole talk where there was one before it."""
+    texts = [text_of(turn.get("text", turn.get("content"))) for turn in turns]
+    if not texts or not texts[-1].strip():
+        raise SourceError(f"{where}: the prompt is empty")
+    if len(texts) == 1:
+        return texts[0]
+    roles = [_ROLE_NAMES.get(str(turn.get("role")), str(turn.get("role"))) for turn in turns]
+    return "\n\n".join(f"{role}: {text}" for role, text in zip(roles, texts, strict=True))
+
+
+def _read_tree(row: Row, gathered: SourceBuilder, where: str) -> None:
+    """Every point of a tree where two or more ranked replies follow one prompt."""
+    prompt = row.get("prompt")
+    if not isinstance(prompt, dict):
+        raise SourceError(f"{where}: field 'prompt': expected the first message of a tree")
+    waiting: list[tuple[Row, list[Row]]] = [(prompt, [])]
+    while waiting:
+        message, before = waiting.pop()
+        turns = [*before, message]
+        replies = message.get("replies") or []
+        if message.get("role") != "assistant":
+            _add_ranked_replies(gathered, text_of(message.get("message_id")), turns, replies, where)
+        waiting += [(reply, turns) for reply in reversed(replies)]
+
+
+def _add_ranked_replies(
+    gathered: SourceBuilder, id: str, turns: Sequence[Row], replies: Sequence[Row], where: str
+) -> None:
+    """Replies that were deleted or never ranked compare nothing."""
+    kept = [
+        reply for reply in replies if reply.get("rank") is not None and not reply.get("deleted")
+    ]
+    if len(kept) >= 2:
+        _add_item(gathered, id, turns, [(reply, reply["rank"]) for reply in kept], where)
+
+
+def _read_messages(table: SourceTable, gathered: SourceBuilder) -> None:
+    children: dict[str, list[Row]] = defaultdict(list)
+    by_id = {text_of(row["message_id"]): row for row in table.rows}
+    for row in table.rows:
+        if row.get("role") == "assistant":
+            children[text_of(row.get("parent_id"))].append(row)
+    for place, row in enumerate(table.rows):
+        id = text_of(row["message_id"])
+        if row.get("role") != "assistant" and id in children:
+            turns = _message_thread(row, by_id)
+            _add_ranked_replies(gathered, id, turns, children[id], table.where(place))
+
+
+def _message_thread(row: Row, by_id: dict[str, Row]) -> list[Row]:
+    """The messages that lead to this one, oldest first; a loop in the data ends it."""
+    turns, seen = [row], {text_of(row["message_id"])}
+    while (parent := text_of(turns[0].get("parent_id"))) in by_id and parent not in seen:
+        seen.add(parent)
+        turns.insert(0, by_id[parent])
+    return turns

@@ -1,0 +1,104 @@
+"""People's votes as a table: what `python -m studies export --format votes` writes, read back.
+
+One row a vote, lossless though a spreadsheet may open it: lists are JSON, and a text that begins
+like a formula has one apostrophe more in the file than it has here (studies/files/spreadsheet_guard.py).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from studies.domain import STATUSES, USABLE_STATUSES, Ask, Item, Judgement, Verdict
+from studies.errors import SourceError
+from studies.files.items import parse_items
+from studies.files.spreadsheet_guard import guard_formula as guard_formula
+from studies.files.spreadsheet_guard import unguard_formula
+from studies.files.tables import Row, SourceTable, text_of
+from studies.sources.builder import OpenSource, SourceBuilder, slot_labels
+from studies.sources.formats.own_judgements import ITEMS_KEY
+
+VOTE_COLUMNS: Final = (
+    "item", "judge", "prompt", "shown", "picked", "margin", "scores", "status", "orders", "repeat",
+    "seconds", "time", "comment", "detail",
+)  # fmt: skip
+
+
+def vote_row(judgement: Judgement) -> dict[str, object]:
+    """One vote; `detail` says why this comparison was put to this person, where that is known."""
+    ask, verdict = judgement.ask, judgement.verdict
+    pick = None if verdict is None else verdict.pick
+    picked = ask.shown[pick] if isinstance(pick, int) else pick or ""
+    values = (
+        ask.item, ask.judge, ask.prompt, json.dumps(ask.shown, ensure_ascii=False), picked,
+        "" if verdict is None else verdict.margin,
+        json.dumps(verdict.scores) if verdict and verdict.scores else "",
+        judgement.status, ask.orders, ask.repeat, repr(judgement.seconds), repr(judgement.time),
+        judgement.reply, judgement.detail,
+    )  # fmt: skip
+    return dict(zip(VOTE_COLUMNS, values, strict=True))
+
+
+def unguarded_text(value: object) -> str:
+    return unguard_formula(text_of(value))
+
+
+def matches_table(table: SourceTable) -> str:
+    if table.has("item", "judge", "shown", "picked", "comment", "time"):
+        return "item, judge, shown, picked, comment and time are Evenhand's own votes"
+    return ""
+
+
+def read(opened: OpenSource) -> SourceBuilder:
+    """Votes with their items where `data.files` names them; else the items are only ids."""
+    table, files = opened.rows, opened.spec.files
+    items = parse_items(opened.read_other_file(files[ITEMS_KEY])) if ITEMS_KEY in files else []
+    known = {item.id for item in items}
+    votes = [_parse_vote(row, table.where(place)) for place, row in enumerate(table.rows)]
+    missing = dict.fromkeys(vote.ask.item for vote in votes if vote.ask.item not in known)
+    gathered = SourceBuilder([*items, *(Item(id, "", {}) for id in missing)], votes)
+    if missing:
+        gathered.notes.append(
+            f"{len(missing)} of the items voted on have no text here: name them in data.files, "
+            f"{ITEMS_KEY}: items.jsonl"
+        )
+    gathered.unknown_order = sum(vote.ask.orders == 0 for vote in votes)
+    return gathered
+
+
+def _parse_vote(row: Row, where: str) -> Judgement:
+    try:
+        return _read_vote(row)
+    except (ValueError, KeyError, TypeError) as error:
+        raise SourceError(f"{where}: not a vote: {type(error).__name__} {error}"[:400]) from None
+
+
+def _read_vote(row: Row) -> Judgement:
+    cell = {name: unguarded_text(row.get(name)) for name in VOTE_COLUMNS}
+    shown = tuple(str(name) for name in json.loads(cell["shown"]))
+    status: Any = cell["status"] or "ok"
+    if status not in STATUSES:
+        raise ValueError(f"unknown status {status!r}")
+    ask = Ask(
+        "", cell["item"], cell["judge"], cell["prompt"] or "vote", shown, slot_labels(len(shown)),
+        int(cell["repeat"] or 0), orders=int(cell["orders"] or 1),
+    )  # fmt: skip
+    verdict = _parse_verdict(cell, shown)
+    if verdict is None and status in USABLE_STATUSES:
+        raise ValueError(f"status is {status!r}, but nothing is picked")
+    return Judgement(
+        ask, status, verdict, rule="vote", reply=cell["comment"],
+        seconds=float(cell["seconds"] or 0), time=float(cell["time"] or 0),
+        detail=cell["detail"],
+    )  # fmt: skip
+
+
+def _parse_verdict(cell: dict[str, str], shown: tuple[str, ...]) -> Verdict | None:
+    picked, scores = cell["picked"], tuple(json.loads(cell["scores"] or "[]"))
+    if not picked and not scores:
+        return None
+    if picked not in ("", "tie", *shown):
+        raise ValueError(f"picked is {picked!r}, which is not among {', '.join(shown)}")
+    pick: Any = picked if picked == "tie" else shown.index(picked) if picked else None
+    margin = int(cell["margin"]) if cell["margin"] else int(picked != "tie")
+    return Verdict(pick, margin, scores)

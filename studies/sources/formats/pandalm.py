@@ -1,0 +1,64 @@
+"""PandaLM: two responses with three annotators, and results of judges (`…_result` columns).
+
+Annotators say 0 (tie), 1 or 2; results `1`, `2`, `Tie` or `garbage`, which is a failure.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from studies.files.tables import Row, SourceTable, text_of
+from studies.sources.builder import OpenSource, Pick, SourceBuilder
+from studies.sources.cells import first_text, id_from_text, parse_winner, required_text
+
+_PICK_BY_WORD: Final[dict[str, Pick]] = {"1": 0, "2": 1, "0": "tie", "tie": "tie", "garbage": None}
+
+
+def matches_table(table: SourceTable) -> str:
+    if not table.has("instruction", "response1", "response2"):
+        return ""
+    people = [name for name in table.columns if name.startswith("annotator")]
+    found = people + _judge_columns(table)
+    return f"response1, response2 and {', '.join(found)} are PandaLM's" if found else ""
+
+
+def _judge_columns(table: SourceTable) -> list[str]:
+    return [name for name in table.columns if name.casefold().endswith("_result")]
+
+
+def read(opened: OpenSource) -> SourceBuilder:
+    table, gathered = opened.rows, SourceBuilder()
+    people = sorted(name for name in table.columns if name.startswith("annotator"))
+    judges = _judge_columns(table)
+    for place, row in enumerate(table.rows):
+        where = table.where(place)
+        names = _model_names(row)
+        question = required_text(row, "instruction", where)
+        extra = text_of(row.get("input"))
+        whole = f"{question}\n\n{extra}" if extra.strip() else question
+        texts = (text_of(row.get("response1")), text_of(row.get("response2")))
+        item = gathered.add_item(
+            first_text(row, "idx", "id") or id_from_text("panda", whole, *texts), whole,
+            dict(zip(names, texts, strict=True)), where=where,
+            category=first_text(row, "motivation_app", "category"),
+        )  # fmt: skip
+        for name in people:
+            gathered.add_person_verdict(
+                item, name, names, parse_winner(row, name, _PICK_BY_WORD, where), known=False
+            )
+        for name in judges:
+            gathered.add_verdict(
+                item, name[: -len("_result")], "pandalm", names, parse_winner(row, name, _PICK_BY_WORD, where),
+                reply=text_of(row.get(name)),
+            )  # fmt: skip
+    if people:
+        gathered.notes.append("the order in which annotators saw the responses is not recorded")
+    return gathered
+
+
+def _model_names(row: Row) -> tuple[str, str]:
+    """`cmp_key` names the two models where it can be split in two."""
+    parts = text_of(row.get("cmp_key")).split("_")
+    if len(parts) == 2 and all(parts) and parts[0] != parts[1]:
+        return parts[0], parts[1]
+    return "response1", "response2"

@@ -1,0 +1,201 @@
+"""VisIT-Bench: questions about images with dense captions, and one answer file per model.
+
+The verified reference is `gpt4_prediction` where people marked it correct; `reference_output` is
+something else and is left alone. Images are addresses that nobody here fetches.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from studies.domain import REFERENCE, AnswerCheck
+from studies.errors import SourceError
+from studies.files.tables import Row, SourceTable, is_table_file, read_table, text_of
+from studies.sources.builder import OpenSource, SourceBuilder
+from studies.sources.join import JoinKey, join_answers, join_key
+
+CHECK_JUDGE: Final = "visit-bench"
+JOIN_COLUMNS: Final = ("image", "instruction")
+ANSWER_FILE: Final = re.compile(
+    r"(?:answers?|predictions?|responses?|outputs?)[_-]+(.+)", re.IGNORECASE
+)
+_CAPTION_COLUMNS: Final = (
+    "image_dense_captions",
+    "instruction_conditioned_caption",
+    "dense_caption",
+)
+_MARKER_COLUMNS: Final = ("gpt4_prediction", "human_ratings_gpt4_correct", *_CAPTION_COLUMNS)
+_IMAGE_COLUMNS: Final = ("image", "images", "image_url")
+
+
+def matches_table(table: SourceTable) -> str:
+    found = [name for name in _MARKER_COLUMNS if name in table.columns]
+    if table.has("instruction") and len(found) >= 2:
+        return f"the columns {', '.join(found)} are VisIT-Bench's"
+    return ""
+
+
+def matches_folder(folder: Path) -> str:
+    """A folder with the questions and, beside them, answer files of several models."""
+    answers = _answer_files(folder)
+    base = _question_file(folder) if answers else None
+    if base is None:
+        return ""
+    return f"{base.name} holds VisIT-Bench's columns and {len(answers)} answer files lie beside it"
+
+
+def read(opened: OpenSource) -> SourceBuilder:
+    """Items with the answers of every file, and the human checks of the reference."""
+    base, files = _read_tables(opened)
+    on = opened.spec.join or JOIN_COLUMNS
+    keys = [_row_key(row, on) for row in base.rows]
+    answers, report = join_answers(keys, on, files)
+    gathered = SourceBuilder()
+    gathered.join = report
+    for place, row in enumerate(base.rows):
+        _add_item(gathered, row, answers[place], f"visit-{place + 1:04}", base.where(place))
+    gathered.notes += [
+        "the reference is gpt4_prediction where human_ratings_gpt4_correct is true; "
+        "keep the verified ones with where: {checks.follows: true}",
+        *(
+            f"answers of {file.contestant} are in column {file.column!r} of {file.file}"
+            for file in report.files
+        ),
+    ]
+    return gathered
+
+
+def _read_tables(opened: OpenSource) -> tuple[SourceTable, dict[str, SourceTable]]:
+    named = {name: opened.read_other_file(path) for name, path in opened.spec.files.items()}
+    if opened.table is not None:
+        return opened.table, named
+    base = _question_file(opened.path)
+    if base is None:
+        raise SourceError(f"{opened.path.name}: no table with VisIT-Bench's columns in this folder")
+    found = named or {name: read_table(path) for name, path in _answer_files(opened.path).items()}
+    return read_table(base), found
+
+
+def _question_file(folder: Path) -> Path | None:
+    for path in sorted(folder.iterdir()):
+        if (
+            is_table_file(path)
+            and not ANSWER_FILE.match(path.name)
+            and matches_table(read_table(path))
+        ):
+            return path
+    return None
+
+
+def _answer_files(folder: Path) -> dict[str, Path]:
+    """Files called answers_<model>.csv; the rest of the name is the contestant's."""
+    found = {}
+    for path in sorted(folder.iterdir()):
+        match = ANSWER_FILE.match(path.name)
+        if match and is_table_file(path):
+            found[_strip_suffix(match[1])] = path
+    return found
+
+
+def _strip_suffix(name: str) -> str:
+    return re.sub(r"(\.gz)?$", "", name).rsplit(".", 1)[0]
+
+
+def _row_key(row: Row, on: tuple[str, ...]) -> JoinKey:
+    """Answer files say `image` where the Hub's table says `image_url`."""
+    named = row if "image" in row else {**row, "image": _first_cell(row, _IMAGE_COLUMNS)}
+    return join_key(named, on)
+
+
+def _add_item(
+    gathered: SourceBuilder, row: Row, answers: Mapping[str, str], id: str, where: str
+) -> None:
+    instruction = text_of(row.get("instruction"))
+    if not instruction.strip():
+        raise SourceError(f"{where}: column 'instruction' is empty")
+    correct = _parse_flag(row, "human_ratings_gpt4_correct", where)
+    images = split_list(_first_cell(row, _IMAGE_COLUMNS))
+    captions = (
+        split_list(_first_cell(row, _CAPTION_COLUMNS))
+        if len(images) > 1
+        else [_first_cell(row, _CAPTION_COLUMNS)]
+    )
+    category = text_of(row.get("instruction_category"))
+    item = gathered.add_item(
+        id,
+        instruction,
+        answers,
+        where=where,
+        category=category,
+        context=tuple(captions) if len(captions) > 1 else "".join(captions),
+        images=_check_images(images, where),
+        reference=_reference_text(row) if correct else "",
+        meta={"images": "multi" if len(images) > 1 else "single", "skill": category},
+    )
+    if correct is not None:
+        fault = _reference_fault(row, where) if not correct else None
+        gathered.add_check(item, AnswerCheck(CHECK_JUDGE, REFERENCE, correct, fault))
+
+
+def _reference_text(row: Row) -> str:
+    """`gpt4_prediction`; the Hub's table has the verified text under another name instead."""
+    return text_of(row.get("gpt4_prediction" if "gpt4_prediction" in row else "reference_output"))
+
+
+def _reference_fault(row: Row, where: str) -> str | None:
+    """Whose fault a wrong reference is, in the words of the verification form."""
+    if _parse_flag(row, "human_ratings_problem_in_caption", where):
+        return "caption"
+    return "answer" if _parse_flag(row, "human_ratings_problem_in_gpt4", where) else None
+
+
+_BOOLEANS: Final = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+
+
+def _parse_flag(row: Row, column: str, where: str) -> bool | None:
+    """True, False, or None where nobody checked."""
+    text = text_of(row.get(column)).strip().casefold()
+    if text in ("", "nan", "none"):
+        return None
+    if text not in _BOOLEANS:
+        raise SourceError(f"{where}: column {column!r}: expected true or false, found {text!r}")
+    return _BOOLEANS[text]
+
+
+def _first_cell(row: Row, columns: tuple[str, ...]) -> str:
+    for column in columns:
+        value = row.get(column)
+        if isinstance(value, list):
+            return repr([text_of(part) for part in value])
+        if text := text_of(value).strip():
+            return text
+    return ""
+
+
+def split_list(text: str) -> list[str]:
+    """A cell that may hold a list: as Python or JSON writes one, or one entry a line."""
+    if text.startswith("[") and text.endswith("]") and len(text) < 1_000_000:
+        try:
+            value = ast.literal_eval(text)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            return [text]
+        if isinstance(value, list) and all(isinstance(part, str) for part in value):
+            return [part for part in value if part.strip()]
+        return [text]
+    if text.startswith(("http://", "https://")) and re.search(r"[\n|]|,\s*https?://", text):
+        return [part.strip() for part in re.split(r"[\n|]|,\s*(?=https?://)", text) if part.strip()]
+    return [text] if text else []
+
+
+def _check_images(images: list[str], where: str) -> tuple[str, ...]:
+    for image in images:
+        if not image.startswith(("https://", "data:")) and (".." in image or image[:1] == "/"):
+            raise SourceError(
+                f"{where}: column 'image': expected an https:// address, a data: URL or a path "
+                f"inside the file's folder, found {image[:80]!r}"
+            )
+    return tuple(images)

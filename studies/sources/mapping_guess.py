@@ -1,0 +1,119 @@
+"""A guess of what the columns of an unknown table are, for a person to look at."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from studies.files.tables import text_of
+
+_NAMES_BY_FIELD: Final[Mapping[str, tuple[str, ...]]] = {
+    "id": ("id", "qid", "question_id", "prompt_id", "item_id", "item", "index", "uid", "idx"),
+    "instruction": ("instruction", "question", "prompt", "query", "input", "input_text", "task",
+                    "q"),
+    "category": ("category", "subset", "topic", "skill", "domain", "category_tag", "type", "tag"),
+    "context": ("context", "caption", "description", "passage"),
+    "images": ("image", "images", "image_url", "image_path"),
+    "reference": ("reference", "reference_answer", "ideal", "gold_answer"),
+    "ground_truth": ("ground_truth", "groundtruth", "truth", "target"),
+    "first": ("first", "left", "model_1", "shown_first"),
+    "second": ("second", "right", "model_2", "shown_second"),
+    "a": ("model_a", "a", "system_a", "generator_1"),
+    "b": ("model_b", "b", "system_b", "generator_2"),
+    "response_first": ("response_first", "answer_first", "response_1", "response1", "answer_1"),
+    "response_second": ("response_second", "answer_second", "response_2", "response2", "answer_2"),
+    "response_a": ("response_a", "answer_a", "output_a", "output_1", "completion_a"),
+    "response_b": ("response_b", "answer_b", "output_b", "output_2", "completion_b"),
+    "winner": ("winner", "verdict", "preferred", "preference", "decision", "choice", "result"),
+    "judge": ("judge", "judge_model", "evaluator", "judge_name"),
+    "person": ("annotator", "worker", "voter", "user", "rater", "person", "annotator_id"),
+    "prompt": ("judge_prompt", "template", "prompt_name"),
+    "reply": ("reply", "judgment", "judgement", "rationale", "explanation", "raw", "completion"),
+    "contestant": ("contestant", "model", "generator", "system", "model_id", "model_name"),
+    "response": ("response", "output", "answer", "prediction", "completion", "text"),
+    "rank": ("rank", "human_rank"),
+}  # fmt: skip
+_ANSWER_WORD: Final = r"(?:(?:response|answer|output|prediction|completion|generation|resp|ans)s?)"
+_BETWEEN: Final = " _.:-"
+_STARTS: Final = re.compile(rf"{_ANSWER_WORD}(?=[{_BETWEEN}].)", re.IGNORECASE)
+_ENDS: Final = re.compile(rf"(?<=.[{_BETWEEN}]){_ANSWER_WORD}\Z", re.IGNORECASE)
+_SIDE_FIELDS: Final = (("first", "second"), ("a", "b"))
+
+
+def guess_mapping(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """column -> field, for as many columns as their names (and texts) tell. Never applied by
+    itself: it fills the form."""
+    columns = [column for column in columns if not _is_nested(column, rows)]
+    guess = _guess_by_name(columns)
+    fields = set(guess.values())
+    if not any(x in fields and y in fields for x, y in _SIDE_FIELDS):
+        guess = {c: f for c, f in guess.items() if f not in ("first", "second", "a", "b", "winner")}
+        guess = _sides_as_contestants(guess)
+    if _is_long_table(guess) or any({x, y} <= set(guess.values()) for x, y in _SIDE_FIELDS):
+        return guess
+    guess = {column: field for column, field in guess.items() if field != "contestant"}
+    for column in columns:
+        if column not in guess or guess[column] == "response":
+            if name := _contestant_in_name(column):
+                guess[column] = f"responses.{name}"
+            elif guess.get(column) != "response" and _has_long_texts(column, rows):
+                guess[column] = f"responses.{column}"
+    return {
+        column: f"responses.{column}" if field == "response" else field
+        for column, field in guess.items()
+    }
+
+
+def _guess_by_name(columns: Sequence[str]) -> dict[str, str]:
+    """Each field takes the first of its names that is there; no column is taken twice."""
+    by_fold = {column.casefold().strip(): column for column in reversed(columns)}
+    guess: dict[str, str] = {}
+    for field, names in _NAMES_BY_FIELD.items():
+        for name in names:
+            column = by_fold.get(name)
+            if column is not None and column not in guess:
+                guess[column] = field
+                break
+    return guess
+
+
+def _sides_as_contestants(guess: dict[str, str]) -> dict[str, str]:
+    """Two answers without the names of who gave them are two contestants."""
+    out = {}
+    for column, field in guess.items():
+        side = field.startswith("response_")
+        out[column] = f"responses.{column}" if side else field
+    return out
+
+
+def _is_long_table(guess: Mapping[str, str]) -> bool:
+    return {"contestant", "response"} <= set(guess.values())
+
+
+def _contestant_in_name(column: str) -> str:
+    """`gpt4_response`, `prediction:llava`: the contestant in a column's name."""
+    name = column.strip()
+    if "\n" in name:
+        return ""
+    if start := _STARTS.match(name):
+        return name[start.end() :].lstrip(_BETWEEN) or name[-1]
+    if end := _ENDS.search(name):
+        return name[: end.start()].rstrip(_BETWEEN) or name[0]
+    return ""
+
+
+def _is_nested(column: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Objects and lists of objects are nobody's words; a list of strings may be images."""
+    values = [row.get(column) for row in rows[:50]]
+    return any(isinstance(v, dict) or (isinstance(v, list) and _has_objects(v)) for v in values)
+
+
+def _has_objects(values: list[Any]) -> bool:
+    return any(isinstance(value, dict | list) for value in values)
+
+
+def _has_long_texts(column: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+    texts = [text_of(row.get(column)) for row in rows[:50]]
+    filled = [text for text in texts if text.strip()]
+    return bool(filled) and sum(map(len, filled)) / len(filled) > 40

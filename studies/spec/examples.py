@@ -1,0 +1,32 @@
+"""The study files that come with the project: one for each protocol and kind of judge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from studies.spec.records_folder import RECORDS_VARIABLE
+from studies.spec.study import Study, load_study
+
+EXAMPLES_FOLDER: Final = Path(__file__).resolve().parents[2] / "assets" / "studies"
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleStudy:
+    path: Path
+    study: Study
+
+    @property
+    def needs_records(self) -> bool:
+        """Whether its data lies outside the project, where EVENHAND_RECORDS says."""
+        return f"${{{RECORDS_VARIABLE}}}" in self.study.data.source
+
+    @property
+    def uses_embedded_judge(self) -> bool:
+        return any(judge.kind == "embedded" for judge in self.study.judges)
+
+
+def load_examples() -> list[ExampleStudy]:
+    """All of them, by file name."""
+    return [ExampleStudy(path, load_study(path)) for path in sorted(EXAMPLES_FOLDER.glob("*.yaml"))]

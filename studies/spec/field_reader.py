@@ -1,0 +1,221 @@
+"""Reading a YAML or JSON mapping field by field: every error names the field and what would fit."""
+
+from __future__ import annotations
+
+import datetime
+import difflib
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any, Final, TypeVar
+
+import yaml
+
+from studies.errors import StudyError
+
+T = TypeVar("T")
+
+
+MAX_YAML_CHARS: Final = 500_000
+"""Characters: the library reads some 200,000 a second."""
+MAX_YAML_VALUES: Final = 100_000
+"""With every alias written out: nine lines of nine aliases each are a billion values."""
+
+
+class YamlTooLarge(yaml.MarkedYAMLError):
+    """A short text that stands for more than a machine can hold."""
+
+
+class BoundedYamlLoader(yaml.SafeLoader):
+    """Plain values, no objects, and no aliases that make more of a text than it is."""
+
+    def get_single_node(self) -> yaml.Node | None:
+        node: yaml.Node | None = super().get_single_node()
+        if node is not None:
+            _count_values(node, {}, ())
+        return node
+
+
+class _UniqueKeyLoader(BoundedYamlLoader):
+    """YAML's own rule, which the library does not keep: of two equal keys it drops the first."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        written: set[str] = set()
+        for key, _ in node.value:
+            if key.tag != "tag:yaml.org,2002:merge" and isinstance(key, yaml.ScalarNode):
+                if key.value in written:
+                    raise yaml.MarkedYAMLError(
+                        problem=f"the key {key.value!r} is written twice",
+                        problem_mark=key.start_mark,
+                    )
+                written.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+def _count_values(node: yaml.Node, known: dict[int, int], above: tuple[int, ...]) -> int:
+    """How many values a node stands for."""
+    if id(node) in above:
+        raise YamlTooLarge(problem="an alias of itself", problem_mark=node.start_mark)
+    if id(node) not in known:
+        inner = node.value if isinstance(node, yaml.CollectionNode) else ()
+        parts = (part for one in inner for part in (one if isinstance(one, tuple) else (one,)))
+        known[id(node)] = 1 + sum(_count_values(part, known, (*above, id(node))) for part in parts)
+    if known[id(node)] > MAX_YAML_VALUES:
+        problem = f"more than {MAX_YAML_VALUES:,} values, with its aliases written out"
+        raise YamlTooLarge(problem=problem, problem_mark=node.start_mark)
+    return known[id(node)]
+
+
+def load_yaml(text: str) -> object:
+    """The value of a YAML text; ValueError says on which line it cannot be read."""
+    if len(text) > MAX_YAML_CHARS:
+        raise ValueError(f"not valid YAML: longer than {MAX_YAML_CHARS:,} characters")
+    try:
+        return yaml.load(text, _UniqueKeyLoader)
+    except RecursionError:
+        raise ValueError("not valid YAML: nested too deeply") from None
+    except (yaml.YAMLError, ValueError) as error:  # 2024-13-45 is a ValueError, not a YAMLError
+        said = " ".join(str(error).split()).replace('in "<unicode string>", line', "in line")
+        raise ValueError(f"not valid YAML: {said}") from None
+
+
+class FieldReader:
+    """A mapping that must be used up: what nobody asked for is an unknown key, hence an error."""
+
+    def __init__(self, values: object, where: str) -> None:
+        if not isinstance(values, Mapping):
+            raise StudyError(f"{where}: expected key: value lines, found {_describe_value(values)}")
+        self._values = {str(k): v for k, v in values.items()}
+        self._known: set[str] = set()
+        self.where = where
+
+    def at(self, key: str) -> str:
+        return f"{self.where}: {key}" if ":" not in self.where else f"{self.where}.{key}"
+
+    def field_error(self, key: str, message: str) -> StudyError:
+        return StudyError(f"{self.at(key)}: {message}")
+
+    def has(self, key: str) -> bool:
+        self._known.add(key)
+        return self._values.get(key) is not None
+
+    def is_null(self, key: str) -> bool:
+        """Written down, and empty: `temperature: null` is not the same as no line at all."""
+        return key in self._values and not self.has(key)
+
+    def take(self, key: str, default: T, accept: Callable[[object], T], expected: str) -> T:
+        """The field's value, or the default where it is absent or empty."""
+        self._known.add(key)
+        value = self._values.get(key)
+        if value is None:
+            return default
+        try:
+            return accept(value)
+        except (TypeError, ValueError):
+            raise self.field_error(key, f"expected {expected}, found {value!r}") from None
+
+    def text(self, key: str, default: str = "") -> str:
+        return self.take(key, default, _as_text, "text")
+
+    def optional_text(self, key: str) -> str | None:
+        return self.take(key, None, _as_text, "text")
+
+    def whole(self, key: str, default: int, low: int = 0, high: int = 10**9) -> int:
+        return self.take(
+            key, default, lambda v: _as_integer(v, low, high), f"a whole number {low}-{high}"
+        )
+
+    def number(self, key: str, default: float, low: float, high: float) -> float:
+        expected = f"a number from {low:g} to {high:g}"
+        return self.take(key, default, lambda v: _as_number(v, low, high), expected)
+
+    def optional_number(self, key: str, low: float, high: float) -> float | None:
+        expected = f"a number from {low:g} to {high:g}"
+        return self.take(key, None, lambda v: _as_number(v, low, high), expected)
+
+    def flag(self, key: str, default: bool) -> bool:
+        return self.take(key, default, _as_flag, "true or false")
+
+    def choice(self, key: str, default: str, options: Iterable[str]) -> str:
+        """One word out of a list; the message offers the nearest."""
+        known = list(options)
+        value = self.text(key, default)
+        if value not in known:
+            raise self.field_error(
+                key, f"{value!r} is not one of {', '.join(known)}{_suggestion(value, known)}"
+            )
+        return value
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """A list of texts; a single text counts as a list of one."""
+        return self.take(key, (), _as_texts, "a list of texts")
+
+    def mapping(self, key: str) -> dict[str, object]:
+        return self.take(key, {}, _as_mapping, "key: value pairs")
+
+    def text_map(self, key: str) -> dict[str, str]:
+        return self.take(key, {}, _as_text_map, "key: text pairs")
+
+    def items(self, key: str) -> list[object]:
+        return self.take(key, [], _as_list, "a list")
+
+    def refuse_unknown_keys(self) -> None:
+        """Called last: names the first key that nothing asked for."""
+        for key in self._values:
+            if key not in self._known:
+                known = sorted(self._known)
+                raise self.field_error(
+                    key, f"unknown key{_suggestion(key, known)}. Known keys: {', '.join(known)}"
+                )
+
+
+def _suggestion(word: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(word, known, n=1)
+    return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+def _describe_value(value: object) -> str:
+    return "nothing" if value is None else f"{type(value).__name__} {value!r}"[:80]
+
+
+def _as_text(value: object) -> str:
+    """What people write without quotes and mean as text: a number, a date; never null or yes."""
+    if isinstance(value, bool) or not isinstance(value, (str, int, float, datetime.date)):
+        raise TypeError
+    return str(value)
+
+
+def _as_integer(value: object, low: int, high: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise ValueError
+    return value
+
+
+def _as_number(value: object, low: float, high: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
+        raise ValueError
+    return float(value)
+
+
+def _as_flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError
+    return value
+
+
+def _as_texts(value: object) -> tuple[str, ...]:
+    return tuple(_as_text(v) for v in value) if isinstance(value, list) else (_as_text(value),)
+
+
+def _as_text_map(value: object) -> dict[str, str]:
+    return {key: _as_text(text) for key, text in _as_mapping(value).items()}
+
+
+def _as_mapping(value: object) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise TypeError
+    return {str(k): v for k, v in value.items()}
+
+
+def _as_list(value: object) -> list[object]:
+    if not isinstance(value, list):
+        raise TypeError
+    return value

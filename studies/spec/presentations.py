@@ -1,0 +1,239 @@
+"""Who meets whom, in which order, how often: pure arithmetic on names, seeded."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from studies.domain import REFERENCE, UNRELATED, Item
+from studies.errors import StudyError
+from studies.frames.truth import better_answer
+from studies.spec.study import Study
+
+
+@dataclass(frozen=True, slots=True)
+class Presentation:
+    """One presentation of some answers to one item."""
+
+    item: Item
+    shown: tuple[str, ...]
+    crossed: bool
+    repeat: int
+    noise: bool
+    orders: int
+    unrelated_item: Item | None = None
+
+
+def resolve_contestants(study: Study, items: Sequence[Item]) -> list[str]:
+    """The contestants that play, checked against what the data holds."""
+    found = sorted({name for item in items for name in item.responses})
+    wanted = list(study.contestants) or found
+    for name in [*wanted, study.baseline, study.new]:
+        if name and name != REFERENCE and name not in found:
+            raise StudyError(f"no contestant named {name!r} in the data. Found: {', '.join(found)}")
+    if is_reference_judged(study) and not any(_has_answer(item, REFERENCE) for item in items):
+        raise StudyError("@reference plays, but no item of this slice has a reference")
+    return wanted
+
+
+def is_reference_judged(study: Study) -> bool:
+    """Whether the reference is judged: then no judge may be given it to judge by."""
+    named = study.contestants if study.pairing == "all" else (*study.contestants, study.baseline)
+    return REFERENCE in named
+
+
+def coverage(study: Study, items: Sequence[Item]) -> dict[str, int]:
+    """How many items each contestant answered: what is missing is said before a cent is spent."""
+    return {
+        name: sum(_has_answer(item, name) for item in items)
+        for name in resolve_contestants(study, items)
+    }
+
+
+def pair_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presentation]:
+    """Every pair of every item in both orders (or one, seeded), with repeats and noise floor."""
+    names = resolve_contestants(study, items)
+    games = _reference_game_items(study, items) if study.pairing == "new" else frozenset()
+    for item in items:
+        for pair in _pairs_of_item(study, item, names, games):
+            orders = [pair, pair[::-1]]
+            if study.pair_orders == "one":
+                orders = [
+                    _seeded_rng(study, item.id, *sorted(pair), "order").choice(sorted(orders))
+                ]
+            crossed = study.labels == "crossed" and _is_crossed(study, item.id, pair)
+            yield from _with_repeats(study, item, orders, crossed, None)
+
+
+def option_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presentation]:
+    """All answers of an item at once, rotated so that each stands in each slot."""
+    names = resolve_contestants(study, items)
+    elsewhere = _UnrelatedItems(study, items) if study.unrelated != "none" else None
+    for item in items:
+        options = tuple(name for name in names if _has_answer(item, name))
+        unrelated = None
+        if elsewhere and len(options) >= 2:
+            options, unrelated = _add_unrelated(study, item, options), elsewhere.draw(item)
+        if len(options) >= 2:
+            crossed = study.labels == "crossed" and _is_crossed(study, item.id, options)
+            orders = arrangements(
+                options, study.option_orders, _seeded_rng(study, item.id, "order")
+            )
+            yield from _with_repeats(study, item, orders, crossed, unrelated)
+
+
+def single_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presentation]:
+    """One answer at a time, for ratings."""
+    names = resolve_contestants(study, items)
+    for item in items:
+        for name in names:
+            if _has_answer(item, name):
+                yield from _with_repeats(study, item, [(name,)], False, None)
+
+
+def arrangements(
+    options: tuple[str, ...], orders: str, rng: random.Random
+) -> list[tuple[str, ...]]:
+    """The orders in which N options are shown.
+
+    `rotations`: rotated right by 1, 2, … N (the last is the given order), as Grade Score does.
+    `williams`: Latin squares in which each option follows each other equally often.
+    """
+    n = len(options)
+    if orders == "one":
+        return [tuple(rng.sample(options, n))]
+    if orders == "all":
+        if n > 4:
+            raise StudyError(f"orders: all is for at most 4 options; an item here has {n}")
+        return list(itertools.permutations(options))
+    if orders == "williams":
+        return [tuple(options[i] for i in row) for row in _williams_square(n)]
+    return [options[n - k :] + options[: n - k] for k in range(1, n + 1)]
+
+
+def _williams_square(n: int) -> list[list[int]]:
+    zigzag = [(i + 1) // 2 if i % 2 else (n - i // 2) % n for i in range(n)]
+    square = [[(step + row) % n for step in zigzag] for row in range(n)]
+    return square if n % 2 == 0 else square + [row[::-1] for row in square]
+
+
+def _has_answer(item: Item, name: str) -> bool:
+    text = item.reference if name == REFERENCE else item.responses.get(name, "")
+    return bool(text.strip())
+
+
+def _pairs_of_item(
+    study: Study, item: Item, names: list[str], games: frozenset[str]
+) -> list[tuple[str, str]]:
+    present = [name for name in names if _has_answer(item, name)]
+    if study.pairing == "all":
+        return list(itertools.combinations(present, 2))
+    if study.pairing == "baseline":
+        if not _has_answer(item, study.baseline):
+            return []
+        return [(study.baseline, name) for name in present if name != study.baseline]
+    return _new_contestant_pairs(study, item, present, games)
+
+
+def _reference_game_items(study: Study, items: Sequence[Item]) -> frozenset[str]:
+    """The seeded set of items on which the new contestant also meets the baseline."""
+    ids = sorted(
+        i.id for i in items if _has_answer(i, study.baseline) and _has_answer(i, study.new)
+    )
+    count = min(study.reference_games, len(ids))
+    return frozenset(_seeded_rng(study, "reference games").sample(ids, count))
+
+
+def _new_contestant_pairs(
+    study: Study, item: Item, present: list[str], games: frozenset[str]
+) -> list[tuple[str, str]]:
+    """One drawn opponent an item, and the games against the baseline."""
+    if not _has_answer(item, study.new):
+        return []
+    others = sorted(name for name in present if name not in (study.new, study.baseline))
+    pairs = [(study.new, _seeded_rng(study, item.id, "opponent").choice(others))] if others else []
+    return [*pairs, (study.new, study.baseline)] if item.id in games else pairs
+
+
+def _with_repeats(
+    study: Study,
+    item: Item,
+    orders: Sequence[tuple[str, ...]],
+    crossed: bool,
+    unrelated: Item | None,
+) -> Iterator[Presentation]:
+    for shown in orders:
+        for repeat in range(study.repeats):
+            yield Presentation(item, shown, crossed, repeat, False, len(orders), unrelated)
+        if (
+            study.noise_floor
+            and _seeded_rng(study, item.id, *shown, "noise").random() < study.noise_floor
+        ):
+            yield Presentation(item, shown, crossed, study.repeats, True, len(orders), unrelated)
+
+
+class _UnrelatedItems:
+    """The items whose answers can stand in for an unrelated one, in an order of their own."""
+
+    def __init__(self, study: Study, items: Sequence[Item]) -> None:
+        self._study = study
+        self._items = sorted(
+            (item for item in items if _answering_contestants(item)), key=lambda item: item.id
+        )
+        self._place = {item.id: place for place, item in enumerate(self._items)}
+        if len(self._items) < 2:
+            raise StudyError(
+                f"unrelated: {study.unrelated} shows an answer to another item, and this slice "
+                "has only one; take more items, or unrelated: none"
+            )
+
+    def draw(self, item: Item) -> Item:
+        """One of the others, drawn without listing them."""
+        place = _seeded_rng(self._study, item.id, "unrelated").randrange(len(self._items) - 1)
+        return self._items[place + (place >= self._place[item.id])]
+
+
+def _add_unrelated(study: Study, item: Item, options: tuple[str, ...]) -> tuple[str, ...]:
+    """An answer to a different item, in front; `replace` drops the worst-ranked so that N stays."""
+    worst = _worst_ranked(item, options) if study.unrelated == "replace" else None
+    return (UNRELATED, *(name for name in options if name != worst))
+
+
+def unrelated_answer(item: Item, other: Item) -> str:
+    """The answer of another item that plays @unrelated: drawn by the two ids alone, so that a
+    stored ask can be rendered again without its study."""
+    name = random.Random(f"{item.id}\x1f{other.id}").choice(_answering_contestants(other))
+    return other.responses[name]
+
+
+def _answering_contestants(item: Item) -> list[str]:
+    return sorted(name for name, text in item.responses.items() if text.strip())
+
+
+def _worst_ranked(item: Item, options: tuple[str, ...]) -> str:
+    """The answer that people (or the design) rank last: beaten most often; of several the last."""
+    beaten = dict.fromkeys(options, 0)
+    winners = {
+        pair: better_answer(item.human, *pair) for pair in itertools.combinations(options, 2)
+    }
+    if None in winners.values():
+        raise StudyError(
+            f"unrelated: replace drops the worst-ranked answer, but nobody ranked those of item "
+            f"{item.id!r}; use unrelated: add"
+        )
+    for (x, y), winner in winners.items():
+        if winner != "tie":
+            beaten[y if winner == x else x] += 1
+    return max(reversed(options), key=lambda name: beaten[name])
+
+
+def _is_crossed(study: Study, item: str, names: Sequence[str]) -> bool:
+    """A seeded half of the (item, pair)s is labelled crossed, all its orders alike."""
+    return _seeded_rng(study, item, *sorted(names), "labels").random() < 0.5
+
+
+def _seeded_rng(study: Study, *parts: str) -> random.Random:
+    """Seeded by what is drawn for, so that one draw does not move the next."""
+    return random.Random("\x1f".join([str(study.data.seed), *parts]))

@@ -1,0 +1,314 @@
+"""What people are shown on the page and what became of it: the rows of the table `ballots`.
+
+A vote is a judgement as any other; the ballot says how it came about. Plans are written anew when a
+study is saved, ballots are not: from them the votes cast on the page find their way back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Final, Literal, get_args
+
+from studies.domain import HUMAN_PREFIX, REFERENCE, AnswerCheck, Ask, Item
+from studies.errors import StudyError
+from studies.files.items import parse_stored_item
+from studies.frames.frame import SEP
+from studies.recorded_keys import recorded_key
+from studies.sources.builder import VOTE_PROMPT, slot_labels
+
+BallotMode = Literal["pair", "levels", "options", "verify"]
+SelectionRule = Literal["random", "flipped", "split"]
+SelectionReason = Literal["random", "flipped", "split", "repeat"]
+BallotState = Literal["open", "voted", "skipped"]
+BALLOT_MODES: Final[tuple[BallotMode, ...]] = get_args(BallotMode)
+SELECTION_RULES: Final[tuple[SelectionRule, ...]] = get_args(SelectionRule)
+
+BALLOT_COLUMNS: Final = (
+    "voter, position, item, shown, mode, chosen, state, key, answer, comment, seen, done"
+)
+REASON_PREFIX: Final = "chosen: "
+"""Before the reason, in the detail of a vote."""
+RULES_ROW_VOTER: Final = ""
+"""The voter of the row that holds a study's rules of voting: no person has an empty name."""
+_STUDY_ID: Final = "(SELECT id FROM studies WHERE name=?)"
+_ITEMS_PER_QUERY: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Ballot:
+    """One thing that one person is asked: `shown` are the contestants in the order on screen."""
+
+    voter: str
+    """human:<name>"""
+    position: int
+    """Its place in the person's own order."""
+    item: str
+    shown: tuple[str, ...]
+    mode: BallotMode
+    chosen: SelectionReason
+    state: BallotState = "open"
+    key: str = ""
+    """Of the judgement that the vote became."""
+    answer: AnswerCheck | None = None
+    """Of a verification: it compares nothing, so it is no judgement."""
+    comment: str = ""
+    seen: float = 0.0
+    """When it was last put on screen."""
+    done: float = 0.0
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What is compared, whatever the order."""
+        return frozenset(self.shown)
+
+
+@dataclass(frozen=True, slots=True)
+class VotingRules:
+    """The rules of voting of one study, for all who vote on it."""
+
+    mode: BallotMode | Literal[""] = ""
+    """Empty: what the study's protocol asks."""
+    choose: SelectionRule = "random"
+    votes: int = 3
+    """How many people are to vote on each comparison."""
+    repeats: float = 0.1
+    """Share of a person's votes that is asked once more, sides swapped."""
+    each: int = 0
+    """How many different comparisons one person gets; 0: all that want votes."""
+    timed: bool = True
+    reveal: bool = False
+    """Say after each vote who it was."""
+    whom: Literal["reference", "answers"] = "reference"
+    """Whose answers are verified."""
+
+    def __post_init__(self) -> None:
+        for name, allowed in (("mode", ("", *BALLOT_MODES)), ("choose", SELECTION_RULES),
+                              ("whom", ("reference", "answers"))):  # fmt: skip
+            if getattr(self, name) not in allowed:
+                raise StudyError(
+                    f"voting: {name} is one of {', '.join(w or 'empty' for w in allowed)}; "
+                    f"found {getattr(self, name)!r}"
+                )
+        if not (1 <= self.votes <= 1000 and 0 <= self.repeats <= 0.5 and 0 <= self.each <= 10**6):
+            raise StudyError(
+                "voting: votes is 1 to 1,000, repeats 0 to 0.5, each 0 (all) or more; found "
+                f"{self.votes}, {self.repeats}, {self.each}"
+            )
+
+
+# ------------------------------------------------------------------------------------ reading
+
+
+def read_ballots(connection: sqlite3.Connection, study: str, voter: str = "") -> list[Ballot]:
+    """All ballots of a study in each voter's order; with `voter`, of that person alone."""
+    rows = connection.execute(
+        f"SELECT {BALLOT_COLUMNS} FROM ballots WHERE study={_STUDY_ID} AND voter!=?2 "
+        "AND (?3='' OR voter=?3) ORDER BY voter, position",
+        (study, RULES_ROW_VOTER, voter),
+    )
+    return [ballot_from_row(row) for row in rows]
+
+
+def ballot_from_row(row: Sequence[Any]) -> Ballot:
+    voter, position, item, shown, mode, chosen, state, key, answer, comment, seen, done = row
+    return Ballot(
+        voter, position, item, tuple(shown.split(SEP)), mode, chosen, state, key or "",
+        AnswerCheck(**json.loads(answer)) if answer else None, comment, seen or 0.0, done or 0.0,
+    )  # fmt: skip
+
+
+def checks_by_item(ballots: Iterable[Ballot]) -> dict[str, tuple[AnswerCheck, ...]]:
+    """By item, what people said when they verified its answers."""
+    found: dict[str, list[AnswerCheck]] = defaultdict(list)
+    for ballot in ballots:
+        if ballot.state == "voted" and ballot.answer is not None:
+            found[ballot.item].append(ballot.answer)
+    return {item: tuple(checks) for item, checks in found.items()}
+
+
+def with_checks(item: Item, checks: Sequence[AnswerCheck]) -> Item:
+    """The item with what was verified on the page beside what its file says."""
+    return replace(item, checks=(*item.checks, *(c for c in checks if c not in item.checks)))
+
+
+def selection_reasons(connection: sqlite3.Connection, study: str) -> dict[str, str]:
+    """By key of a vote, why its comparison was put to the person. The vote itself says so, and
+    takes it along into other stores; one that does not say came with somebody's data."""
+    rows = connection.execute(
+        "SELECT p.key, substr(r.detail, ?1) FROM plan p JOIN replies r USING(key) "
+        "WHERE p.study=(SELECT id FROM studies WHERE name=?2) AND p.judge LIKE ?3 "
+        "AND r.detail LIKE ?4",
+        (len(REASON_PREFIX) + 1, study, f"{HUMAN_PREFIX}%", f"{REASON_PREFIX}%"),
+    )
+    return dict(rows)
+
+
+def first_selection_reason(ballot: Ballot, mine: Iterable[Ballot]) -> str:
+    """Why a comparison was chosen; of one that comes again, why it was chosen first."""
+    if ballot.chosen != "repeat":
+        return ballot.chosen
+    same = (b for b in mine if (b.item, b.names) == (ballot.item, ballot.names))
+    return next((b.chosen for b in same if b.chosen != "repeat"), "random")
+
+
+# ------------------------------------------------------------------------------------ writing
+
+
+def put_ballot(connection: sqlite3.Connection, study: str, ballot: Ballot) -> None:
+    answer = json.dumps(asdict(ballot.answer)) if ballot.answer else None
+    connection.execute(
+        f"INSERT OR REPLACE INTO ballots(study, {BALLOT_COLUMNS}) "
+        f"VALUES ({_STUDY_ID},?,?,?,?,?,?,?,?,?,?,?,?)",
+        (
+            study, ballot.voter, ballot.position, ballot.item, SEP.join(ballot.shown), ballot.mode,
+            ballot.chosen, ballot.state, ballot.key or None, answer, ballot.comment,
+            ballot.seen or None, ballot.done or None,
+        ),
+    )  # fmt: skip
+
+
+def delete_ballot(connection: sqlite3.Connection, study: str, ballot: Ballot) -> None:
+    connection.execute(
+        f"DELETE FROM ballots WHERE study={_STUDY_ID} AND voter=? AND position=?",
+        (study, ballot.voter, ballot.position),
+    )
+
+
+def read_voting_rules(connection: sqlite3.Connection, study: str) -> VotingRules:
+    row = connection.execute(
+        f"SELECT answer FROM ballots WHERE study={_STUDY_ID} AND voter=? AND position=0",
+        (study, RULES_ROW_VOTER),
+    ).fetchone()
+    known = {field.name for field in fields(VotingRules)}
+    said = json.loads(row[0]) if row else {}
+    return VotingRules(**{name: value for name, value in said.items() if name in known})
+
+
+def put_voting_rules(connection: sqlite3.Connection, study: str, voting: VotingRules) -> None:
+    """In the row of nobody: a table of its own for one line a study would say no more."""
+    connection.execute(
+        "INSERT OR REPLACE INTO ballots(study, voter, position, item, shown, mode, chosen, state, "
+        f"answer) VALUES ({_STUDY_ID},?,0,'','','rules','rules','rules',?)",
+        (study, RULES_ROW_VOTER, json.dumps(asdict(voting))),
+    )
+
+
+# ----------------------------------------------------------------- votes in the plan of a study
+
+
+def ask_for_ballot(study: str, ballot: Ballot, item: Item, orders: int = 1) -> Ask | None:
+    """The ask that a vote answers; None where the item no longer has what was compared.
+
+    The texts are in its key: a vote on another question or on other answers under the same names
+    is a vote on something else, and does not come back with them.
+    """
+    try:
+        texts = [item.instruction, *(item.answer(name) for name in sorted(ballot.shown))]
+    except KeyError:
+        return None
+    if REFERENCE in ballot.shown and not item.reference.strip():
+        return None
+    words = hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]
+    ask = Ask("", ballot.item, ballot.voter, VOTE_PROMPT, ballot.shown, slot_labels(len(ballot.shown)),
+              orders=orders)  # fmt: skip
+    return replace(ask, key=recorded_key(f"{study}{SEP}{words}", ask))
+
+
+def vote_keys(connection: sqlite3.Connection, study: str) -> set[str]:
+    """Keys of the votes cast on the page, whether the plan still holds them or not."""
+    rows = connection.execute(
+        f"SELECT key FROM ballots WHERE study={_STUDY_ID} AND key IS NOT NULL", (study,)
+    )
+    return {key for (key,) in rows}
+
+
+def restore_votes(connection: sqlite3.Connection, study: str) -> None:
+    """After a study was saved: the votes on what it still compares take their places again."""
+    cast = [b for b in read_ballots(connection, study) if b.key and b.state == "voted"]
+    items = read_items_by_id(connection, study, {ballot.item for ballot in cast})
+    orders = orders_seen(cast)
+    for ballot in cast:
+        if ballot.item in items:
+            ask = ask_for_ballot(
+                study, ballot, items[ballot.item], len(orders[_voter_comparison_key(ballot)])
+            )
+            if ask is not None and ask.key == ballot.key:
+                append_vote_ask(connection, study, ask)
+
+
+def orders_seen(cast: Iterable[Ballot]) -> dict[tuple[object, ...], set[tuple[str, ...]]]:
+    """The orders in which each person saw each comparison."""
+    seen: dict[tuple[object, ...], set[tuple[str, ...]]] = defaultdict(set)
+    for ballot in cast:
+        seen[_voter_comparison_key(ballot)].add(ballot.shown)
+    return seen
+
+
+def _voter_comparison_key(ballot: Ballot) -> tuple[object, ...]:
+    return (ballot.voter, ballot.item, ballot.names)
+
+
+def append_vote_ask(connection: sqlite3.Connection, study: str, ask: Ask) -> None:
+    """At the end of the plan, unless it is there."""
+    held = f"SELECT 1 FROM plan WHERE study={_STUDY_ID} AND key=?"
+    if connection.execute(held, (study, ask.key)).fetchone():
+        return
+    connection.execute(
+        f"INSERT INTO plan SELECT {_STUDY_ID}, COALESCE((SELECT max(position) FROM plan "
+        f"WHERE study={_STUDY_ID}), -1) + 1, ?,?,?,?,?,?,?,?,?,?,?",
+        (
+            study, study, ask.key, ask.item, ask.judge, ask.prompt, SEP.join(ask.shown),
+            SEP.join(ask.labels), ask.repeat, int(ask.noise), ask.orders, None, "recorded",
+        ),
+    )  # fmt: skip
+
+
+def update_order_counts(connection: sqlite3.Connection, study: str, ballot: Ballot) -> None:
+    """Each of a person's votes on one comparison says in how many orders the person voted."""
+    mine = [b for b in read_ballots(connection, study, ballot.voter) if b.item == ballot.item]
+    keys = [b.key for b in mine if b.key and b.state == "voted" and b.names == ballot.names]
+    for key in keys:
+        connection.execute(
+            f"UPDATE plan SET orders=? WHERE study={_STUDY_ID} AND key=?", (len(keys), study, key)
+        )
+
+
+def delete_vote(connection: sqlite3.Connection, study: str, key: str) -> None:
+    """A vote that is taken back: as if it had never been cast."""
+    connection.execute(f"DELETE FROM plan WHERE study={_STUDY_ID} AND key=?", (study, key))
+    for table in ("judgements", "replies"):
+        connection.execute(f"DELETE FROM {table} WHERE key=?", (key,))
+    # The highest seq may be as it was: without this a frame of before would be taken for one of now
+    connection.execute("UPDATE studies SET updated=updated+0.001 WHERE name=?", (study,))
+
+
+def read_items_by_id(
+    connection: sqlite3.Connection, study: str, wanted: set[str]
+) -> dict[str, Item]:
+    """Each name as a parameter: in a JSON text SQLite would end it at a null character."""
+    found: dict[str, Item] = {}
+    every = sorted(wanted)
+    for start in range(0, len(every), _ITEMS_PER_QUERY):
+        names = every[start : start + _ITEMS_PER_QUERY]
+        rows = connection.execute(
+            "SELECT s.item, i.json FROM study_items s JOIN items i USING(sha) "
+            f"WHERE s.study={_STUDY_ID} AND s.item IN ({','.join('?' * len(names))})",
+            (study, *names),
+        )
+        found |= {name: parse_stored_item(json.loads(text)) for name, text in rows}
+    return found
+
+
+def voter_id(name: str) -> str:
+    """`human:<name>`; a name is one line of at most 60 characters."""
+    plain = " ".join(name.split())
+    if not plain or len(plain) > 60 or not plain.isprintable():
+        raise StudyError(
+            "a voter's name has 1 to 60 letters, digits or signs on one line; type another"
+        )
+    return HUMAN_PREFIX + plain.removeprefix(HUMAN_PREFIX).strip()

@@ -1,0 +1,251 @@
+"""Opening the SQLite file of a store: settings, schema version, migrations."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import sqlite3
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from studies.errors import StoreTooNew, StoreUnusable
+
+SCHEMA_FILE: Final = Path(__file__).with_name("schema.sql")
+Migration = Callable[[sqlite3.Connection], None]
+
+
+def _add_extractions(connection: sqlite3.Connection) -> None:
+    connection.execute(
+        "CREATE TABLE extractions (key TEXT PRIMARY KEY, reads TEXT NOT NULL, "
+        "judge TEXT NOT NULL, prompt TEXT NOT NULL) STRICT, WITHOUT ROWID"
+    )
+    connection.execute("CREATE INDEX extractions_by_reads ON extractions(reads)")
+
+
+def _add_top_logprobs(connection: sqlite3.Connection) -> None:
+    """Replies of older stores have none: their label probabilities cannot be read again."""
+    connection.execute("ALTER TABLE replies ADD COLUMN top TEXT")
+
+
+def _add_owners_and_ballots(connection: sqlite3.Connection) -> None:
+    """What older stores hold has no owner: it is everybody's, as it was."""
+    connection.execute("ALTER TABLE studies ADD COLUMN owner TEXT NOT NULL DEFAULT ''")
+    connection.execute(
+        "CREATE TABLE shares (token TEXT PRIMARY KEY, "
+        "study INTEGER NOT NULL REFERENCES studies(id) ON DELETE CASCADE, "
+        "created REAL NOT NULL) STRICT, WITHOUT ROWID"
+    )
+    connection.execute(
+        "CREATE TABLE ballots ("
+        "study INTEGER NOT NULL REFERENCES studies(id) ON DELETE CASCADE, voter TEXT NOT NULL, "
+        "position INTEGER NOT NULL, item TEXT NOT NULL, shown TEXT NOT NULL, mode TEXT NOT NULL, "
+        "chosen TEXT NOT NULL, state TEXT NOT NULL, key TEXT, answer TEXT, "
+        "comment TEXT NOT NULL DEFAULT '', seen REAL, done REAL, "
+        "PRIMARY KEY (study, voter, position)) STRICT, WITHOUT ROWID"
+    )
+
+
+def _add_allowance(connection: sqlite3.Connection) -> None:
+    connection.execute(
+        "CREATE TABLE allowance (id INTEGER PRIMARY KEY, day TEXT NOT NULL, visitor TEXT NOT NULL, "
+        "run TEXT NOT NULL, reserved REAL NOT NULL, spent REAL) STRICT"
+    )
+    connection.execute("CREATE INDEX allowance_by_day ON allowance(day)")
+    connection.execute("CREATE INDEX allowance_by_run ON allowance(run)")
+
+
+def _add_voter_links(connection: sqlite3.Connection) -> None:
+    connection.execute("ALTER TABLE shares ADD COLUMN votes INTEGER NOT NULL DEFAULT 0")
+
+
+MIGRATIONS: Final[list[Migration]] = [
+    _add_extractions,
+    _add_top_logprobs,
+    _add_owners_and_ballots,
+    _add_allowance,
+    _add_voter_links,
+]
+"""MIGRATIONS[k] brings a store from schema version k+1 to k+2; append, never edit."""
+
+SCHEMA_VERSION: Final = 1 + len(MIGRATIONS)
+CHECKPOINT_PAGES: Final = 8000
+"""Pages of log (32 MB) before they go into the file: keys are hashes, so a batch of rows dirties
+a thousand pages, and SQLite's default would write the file at every commit."""
+
+
+def default_store_path() -> Path:
+    """EVENHAND_STORE, else evenhand.db in the user's data folder."""
+    if named := os.environ.get("EVENHAND_STORE"):
+        return Path(named)
+    home = Path.home()
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local"))
+    elif sys.platform == "darwin":
+        base = home / "Library" / "Application Support"
+    else:
+        base = Path(os.environ.get("XDG_DATA_HOME", home / ".local" / "share"))
+    return base / "evenhand" / "evenhand.db"
+
+
+def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
+    """A connection in autocommit mode: transactions are begun and ended by name.
+
+    A file that is not there is an error: SQLite would make an empty one and find no table in it.
+    """
+    address = f"{path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
+    connection = sqlite3.connect(
+        address, uri=True, timeout=10, isolation_level=None, check_same_thread=False
+    )
+    connection.execute("PRAGMA foreign_keys=ON")
+    connection.execute("PRAGMA synchronous=FULL")  # a committed judgement survives a power cut
+    connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
+    return connection
+
+
+def prepare_store(path: Path) -> None:
+    """Makes the store if it is not there, brings an older one up to date, refuses a newer one."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        connection = connect(path, create=True)
+    except (OSError, sqlite3.Error) as error:
+        raise StoreUnusable(
+            f"cannot open the store {path}: {error}; choose another file with --store"
+        ) from None
+    try:
+        _migrate(connection, path)
+    except sqlite3.DatabaseError as error:
+        raise StoreUnusable(
+            f"{path} cannot be used as a store: {error}; choose another file with --store"
+        ) from None
+    finally:
+        connection.close()
+
+
+def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version > SCHEMA_VERSION:
+        raise StoreTooNew(
+            f"the store {path} was written by a newer Evenhand (schema {version}, this one knows "
+            f"{SCHEMA_VERSION}); update Evenhand, or choose another file with --store"
+        )
+    if version == SCHEMA_VERSION:
+        return
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("BEGIN IMMEDIATE")
+    version = connection.execute("PRAGMA user_version").fetchone()[0]  # another process was first?
+    if version == 0:
+        _create_schema(connection, path)
+    for step in MIGRATIONS[max(version, 1) - 1 :] if version else []:
+        step(connection)
+    connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+    connection.execute("COMMIT")
+
+
+def _create_schema(connection: sqlite3.Connection, path: Path) -> None:
+    tables = connection.execute("SELECT name FROM sqlite_master WHERE type='table'").fetchall()
+    if tables:
+        raise StoreUnusable(
+            f"{path} is another program's database; choose another file with --store"
+        )
+    for statement in _split_statements(SCHEMA_FILE.read_text(encoding="utf-8")):
+        connection.execute(statement)
+
+
+def _split_statements(script: str) -> list[str]:
+    """Split by SQLite's own rule: executescript would commit our transaction."""
+    statements, current = [], ""
+    for line in script.splitlines():
+        current += line + "\n"
+        if sqlite3.complete_statement(current):
+            statements.append(current)
+            current = ""
+    return statements
+
+
+FileStamp = tuple[int, int] | None
+RESTORED_NOTICE: Final = (
+    "The file of the store was removed while it was in use. It has been written again from what "
+    "was still open: nothing is lost"
+)
+_log = logging.getLogger(__name__)
+
+
+class DatabaseWatch:
+    """Holds a store's file open, and knows whether it is still the one with that name."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.notice = ""
+        """What happened, for whoever looks at the page."""
+        self._lock = threading.Lock()
+        self._open_connection: sqlite3.Connection | None = None
+        self._stamp: FileStamp = None
+
+    def check(self) -> FileStamp:
+        """Which file has the name now, after putting it back if none has. Costs one `stat`."""
+        now = file_stamp(self.path)
+        if now is not None and now == self._stamp:
+            return now
+        with self._lock:
+            now = file_stamp(self.path)
+            if now is None and self._open_connection is not None:
+                restore_database(self._open_connection, self.path)
+                self.notice = RESTORED_NOTICE
+                _log.warning("%s: %s", self.path, RESTORED_NOTICE)
+                now = file_stamp(self.path)
+            if now != self._stamp:
+                self._open_file(now)
+        return now
+
+    def close(self) -> None:
+        with self._lock:
+            self._close_file()
+            self._stamp = None
+
+    def _open_file(self, now: FileStamp) -> None:
+        self._close_file()
+        if now is not None:
+            self._open_connection = connect(self.path)
+            self._open_connection.execute(
+                "SELECT count(*) FROM sqlite_master"
+            ).fetchone()  # opens the log too
+        self._stamp = now
+
+    def _close_file(self) -> None:
+        if self._open_connection is not None:
+            with contextlib.suppress(sqlite3.Error):
+                self._open_connection.close()
+        self._open_connection = None
+
+
+def file_stamp(path: Path) -> FileStamp:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def restore_database(held: sqlite3.Connection, path: Path) -> None:
+    """Writes what a connection still sees under the name of its file, unless one is there by then.
+
+    An old log beside a new file would be taken for its own, so it goes first.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(f"{path.name}.{os.getpid()}.back")
+    aside.unlink(missing_ok=True)
+    try:
+        held.execute("VACUUM INTO ?", (str(aside),))
+        with contextlib.closing(sqlite3.connect(aside)) as copy:
+            copy.execute("PRAGMA journal_mode=WAL")
+        for tail in ("-wal", "-shm"):
+            path.with_name(path.name + tail).unlink(missing_ok=True)
+        with contextlib.suppress(FileExistsError):
+            os.link(aside, path)
+    finally:
+        for tail in ("", "-wal", "-shm", "-journal"):
+            aside.with_name(aside.name + tail).unlink(missing_ok=True)

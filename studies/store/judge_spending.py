@@ -1,0 +1,49 @@
+"""What a judge cost: tokens, seconds and dollars of its replies, as the store has them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median
+
+from studies.store.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeSpending:
+    """Of the replies of one judge with one prompt. None: nobody said."""
+
+    replies: int
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    dollars: float | None
+    """Of the priced replies; None where no reply has a price."""
+    unpriced: int
+    median_seconds: float | None
+    timed: int
+
+
+def judge_spending(store: Store, study: str, judge: str, prompt: str = "") -> JudgeSpending:
+    """Every reply counts, readable or not, repeats included; a recorded one may lack all of it."""
+    rows = store.read(
+        "SELECT j.prompt_tokens, j.completion_tokens, j.cost, j.seconds "
+        "FROM plan p JOIN judgements j USING(key) "
+        "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND p.judge=? AND ? IN ('', p.prompt)",
+        (study, judge, prompt),
+    ).fetchall()
+    sent, written, cost, seconds = ([row[k] for row in rows] for k in range(4))
+    priced = [value for value in cost if value is not None]
+    timed = [value for value in seconds if value]
+    return JudgeSpending(
+        replies=len(rows),
+        prompt_tokens=_sum_known(sent),
+        completion_tokens=_sum_known(written),
+        dollars=sum(priced) if priced else None,
+        unpriced=len(rows) - len(priced),
+        median_seconds=median(timed) if timed else None,
+        timed=len(timed),
+    )
+
+
+def _sum_known(values: list[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None

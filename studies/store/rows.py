@@ -1,0 +1,239 @@
+"""Rows of the store: how studies, plans and judgements are written and read back."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+from studies.domain import Ask, Item, Judgement, Status, Usage, Verdict
+from studies.files.items import dump_item
+from studies.frames.frame import NO_PICK, SEP, TIE
+from studies.spec.study import Study, dump_study
+from studies.texts.injection import suspect_places
+
+
+class RequestRecord(NamedTuple):
+    """What a key stands for, kept beside it so that a row explains itself."""
+
+    key: str
+    endpoint: str
+    model: str
+    prompt_sha: str
+    parameters: str
+
+
+class PromptText(NamedTuple):
+    sha: str
+    name: str
+    version: int
+    yaml: str
+
+
+PLAN_COLUMNS: Final = (
+    "key, item, judge, prompt, shown, labels, repeat, noise, orders, unrelated_item"
+)
+JUDGEMENT_COLUMNS: Final = (
+    "status, pick, margin, scores, probabilities, mass, rule, finish, prompt_tokens, "
+    "completion_tokens, cached_tokens, cache_write, cost, seconds, model, time"
+)
+REPLY_COLUMNS: Final = "reply, reasoning, detail, top"
+"""What a narrow read never touches."""
+STUDY_ID: Final = "(SELECT id FROM studies WHERE name=?)"
+SELECT_JUDGEMENTS: Final = (
+    f"SELECT {PLAN_COLUMNS}, {JUDGEMENT_COLUMNS}, {REPLY_COLUMNS} FROM plan p "
+    "JOIN judgements j USING(key) JOIN replies r USING(key)"
+)
+"""Judgements with their texts: what `judgement_of` reads."""
+
+
+def put_study(connection: sqlite3.Connection, study: Study, plan_sha: str, recorded: bool) -> int:
+    now = time.time()
+    connection.execute(
+        "INSERT INTO studies(name, yaml, plan_sha, recorded, created, updated) "
+        "VALUES (?,?,?,?,?,?) ON CONFLICT(name) DO UPDATE SET yaml=excluded.yaml, "
+        "plan_sha=excluded.plan_sha, recorded=excluded.recorded, updated=excluded.updated",
+        (study.name, dump_study(study), plan_sha, int(recorded), now, now),
+    )
+    row = connection.execute("SELECT id FROM studies WHERE name=?", (study.name,)).fetchone()
+    return int(row[0])
+
+
+def delete_orphaned_extractions(connection: sqlite3.Connection) -> None:
+    """Extractions whose reply went with its study."""
+    gone = "SELECT key FROM extractions WHERE reads NOT IN (SELECT key FROM judgements)"
+    for table in ("judgements", "replies", "requests"):
+        connection.execute(f"DELETE FROM {table} WHERE key IN ({gone})")
+    connection.execute("DELETE FROM extractions WHERE reads NOT IN (SELECT key FROM judgements)")
+
+
+def put_items(connection: sqlite3.Connection, study_id: int, items: Sequence[Item]) -> None:
+    connection.execute("DELETE FROM study_items WHERE study=?", (study_id,))
+    for position, item in enumerate(items):
+        text = json.dumps(dump_item(item), ensure_ascii=False, sort_keys=True)
+        sha = hashlib.sha256(text.encode()).hexdigest()[:40]
+        connection.execute(
+            "INSERT INTO items VALUES (?,?,?) "
+            "ON CONFLICT(sha) DO UPDATE SET narrow=excluded.narrow",
+            (sha, text, json.dumps(_item_facts(item))),
+        )
+        connection.execute(
+            "INSERT INTO study_items VALUES (?,?,?,?)", (study_id, position, item.id, sha)
+        )
+
+
+def _item_facts(item: Item) -> dict[str, Any]:
+    lengths = {name: len(text) for name, text in item.responses.items()}
+    if item.reference:
+        lengths["@reference"] = len(item.reference)
+    return {
+        "category": item.category,
+        "lengths": lengths,
+        "human": [
+            [p.judge, list(p.shown) if p.shown else None, p.picked, dict(p.ranks)]
+            for p in item.human
+        ],
+        "suspects": suspect_places(item),
+    }
+
+
+def put_plan(
+    connection: sqlite3.Connection, study_id: int, asks: Iterable[tuple[Ask, RequestRecord]]
+) -> list[str]:
+    planned = list(asks)
+    _put_asks(connection, study_id, (ask for ask, _ in planned), 0, "live")
+    connection.executemany(
+        "INSERT OR IGNORE INTO requests VALUES (?,?,?,?,?)", (request for _, request in planned)
+    )
+    return [ask.key for ask, _ in planned]
+
+
+def put_recorded(
+    connection: sqlite3.Connection, study_id: int, recorded: Iterable[Judgement], start: int
+) -> None:
+    judgements = list(recorded)
+    _put_asks(connection, study_id, (j.ask for j in judgements), start, "recorded")
+    for judgement in judgements:
+        put_judgement(connection, judgement)
+
+
+def _put_asks(
+    connection: sqlite3.Connection, study_id: int, asks: Iterable[Ask], start: int, origin: str
+) -> None:
+    connection.executemany(
+        "INSERT INTO plan VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        (
+            (
+                study_id, position, ask.key, ask.item, ask.judge, ask.prompt, SEP.join(ask.shown),
+                SEP.join(ask.labels), ask.repeat, int(ask.noise), ask.orders, ask.unrelated_item,
+                origin,
+            )
+            for position, ask in enumerate(asks, start)
+        ),
+    )  # fmt: skip
+
+
+def put_judgement(connection: sqlite3.Connection, judgement: Judgement) -> None:
+    """Inserts or replaces; a replaced row gets a new seq, so that live views see the change."""
+    verdict, usage = judgement.verdict, judgement.usage
+    pick = None if verdict is None or verdict.pick is None else verdict.pick
+    connection.execute(
+        "INSERT OR REPLACE INTO judgements(key, status, pick, margin, scores, probabilities, mass, "
+        "rule, finish, prompt_tokens, completion_tokens, cached_tokens, cache_write, cost, "
+        "seconds, model, time) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        (
+            judgement.ask.key,
+            judgement.status,
+            TIE if pick == "tie" else pick,
+            None if verdict is None else verdict.margin,
+            json.dumps(verdict.scores) if verdict and verdict.scores else None,
+            json.dumps(verdict.label_probabilities)
+            if verdict and verdict.label_probabilities
+            else None,
+            None if verdict is None else verdict.label_mass,
+            judgement.rule,
+            judgement.finish,
+            usage.prompt,
+            usage.completion,
+            usage.cached,
+            usage.cache_write,
+            judgement.cost,
+            judgement.seconds,
+            judgement.model,
+            judgement.time,
+        ),
+    )
+    connection.execute(
+        "INSERT OR REPLACE INTO replies VALUES (?,?,?,?,?)",
+        (
+            judgement.ask.key,
+            judgement.reply,
+            judgement.reasoning,
+            judgement.detail,
+            judgement.top_logprobs or None,
+        ),
+    )
+
+
+def ask_from_row(row: Sequence[Any]) -> Ask:
+    key, item, judge, prompt, shown, labels, repeat, noise, orders, unrelated = row
+    return Ask(
+        key=key,
+        item=item,
+        judge=judge,
+        prompt=prompt,
+        shown=tuple(shown.split(SEP)),
+        labels=tuple(labels.split(SEP)),
+        repeat=repeat,
+        noise=bool(noise),
+        orders=orders,
+        unrelated_item=unrelated,
+    )
+
+
+def judgement_from_row(row: Sequence[Any]) -> Judgement:
+    ask = ask_from_row(row[:10])
+    (status, pick, margin, scores, probabilities, mass, rule, finish, prompt, completion, cached,
+     cache_write, cost, seconds, model, at, reply, reasoning, detail, top) = row[10:]  # fmt: skip
+    return Judgement(
+        ask=ask,
+        status=_as_status(status),
+        verdict=_verdict_from_columns(status, pick, margin, scores, probabilities, mass),
+        rule=rule,
+        reply=reply,
+        reasoning=reasoning,
+        finish=finish,
+        usage=Usage(prompt, completion, cached, cache_write),
+        cost=cost,
+        seconds=seconds,
+        model=model,
+        time=at,
+        detail=detail,
+        top_logprobs=top or "",
+    )
+
+
+def _as_status(value: str) -> Status:
+    return value  # type: ignore[return-value]  # written by us, from the same list
+
+
+def _verdict_from_columns(
+    status: str,
+    pick: int | None,
+    margin: int | None,
+    scores: str | None,
+    probabilities: str | None,
+    mass: float | None,
+) -> Verdict | None:
+    if status not in ("ok", "extracted") and mass is None:
+        return None
+    return Verdict(
+        pick="tie" if pick == TIE else None if pick in (None, NO_PICK) else pick,
+        margin=margin or 0,
+        scores=tuple(json.loads(scores)) if scores else (),
+        label_probabilities=tuple(json.loads(probabilities)) if probabilities else (),
+        label_mass=mass,
+    )

@@ -1,0 +1,287 @@
+"""What a run writes while it asks: lease and intent right before each call, its result after it.
+
+Two processes with common asks pay once: whoever holds the lease asks, the other waits for the
+result. Nothing is claimed ahead, so an intent without an outcome is a call that was in flight when
+its process died: that is what can be paid twice, and it is listed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from studies.domain import Judgement, Usage
+from studies.errors import StoreUnusable
+from studies.store.rows import PromptText, RequestRecord, put_judgement
+from studies.store.run_owners import LeaseOwner, is_owner_alive
+from studies.store.store import Store
+from studies.store.writer import WriteFunction
+
+NotStarted = Literal["elsewhere", "answered", "too dear"]
+"""Leased by a live owner: come back for the result. Answered meanwhile: nothing to do. Or another
+run has taken what was left of the budget."""
+
+
+class RunJournal:
+    """The write side of a store for one run; every await returns after the commit.
+
+    `again`: statuses that do not satisfy this run, unless they were written after it began.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        again: Collection[str] = ("error",),
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        try:
+            self.owner = LeaseOwner(store.owners)
+        except OSError as error:
+            raise StoreUnusable(
+                f"the folder of the store cannot be written: {error.strerror}"
+            ) from None
+        self.attempts_in_flight: set[int] = set()
+        """Attempts whose call has begun and whose outcome is not on disk yet."""
+        self.wait_for_repair: Callable[[StoreUnusable, float], Awaitable[bool]] | None = None
+        """Asked when a write fails, with when it was submitted: True means try again."""
+        self.fits_budget: Callable[[sqlite3.Connection], bool] = lambda connection: True
+        """Whether one more call fits into the study's budget, by what others have written down."""
+        self.retry_statuses = tuple(sorted(again))
+        self.start_seq = int(
+            store.read("SELECT COALESCE(max(seq), 0) FROM judgements").fetchone()[0]
+        )
+        self._store, self._wall = store, wall
+
+    def close(self) -> None:
+        """Gives back what was claimed. An attempt that was not called is forgotten; one whose
+        outcome could not be written stays, listed as possibly paid."""
+        owner, calling = self.owner.id, list(self.attempts_in_flight)
+
+        def work(connection: sqlite3.Connection) -> None:
+            connection.execute("DELETE FROM leases WHERE owner=?", (owner,))
+            marks = ",".join("?" * len(calling))
+            connection.execute(
+                f"DELETE FROM attempts WHERE owner=? AND ended IS NULL AND id NOT IN ({marks})",
+                (owner, *calling),
+            )
+
+        try:
+            self._store.writer.run(work)
+        finally:
+            self.owner.close()
+
+    async def begin(self, key: str, *, leased: bool = False) -> int | NotStarted:
+        """Lease and intent of a call that is about to be sent, one commit; the attempt's id.
+
+        In flight from here on, until its outcome is on disk or it is withdrawn. `leased`: the
+        caller holds the lease since an earlier attempt.
+        """
+        begun: int | NotStarted = await self.write(lambda c: self._begin_attempt(c, key, leased))
+        if isinstance(begun, int):
+            self.attempts_in_flight.add(begun)
+        return begun
+
+    async def withdraw(self, key: str, attempt: int) -> None:
+        """The call was not sent after all: a pause or a cool-down came first."""
+
+        def work(connection: sqlite3.Connection) -> None:
+            connection.execute("DELETE FROM attempts WHERE id=?", (attempt,))
+            self._release_lease(connection, key)
+
+        await self.write(work)
+        self.attempts_in_flight.discard(attempt)
+
+    async def end(self, attempt: int, outcome: str, usage: Usage, cost: float | None) -> None:
+        """An attempt that did not settle its ask; the lease is kept for the next one."""
+        now = self._wall()
+        await self.write(lambda c: _end_attempt(c, attempt, outcome, usage, cost, now))
+        self.attempts_in_flight.discard(attempt)
+
+    async def release(self, key: str) -> None:
+        """An ask that will not be tried again for now: whoever else wants it may make it."""
+        await self.write(lambda c: self._release_lease(c, key))
+
+    def find_in_progress(self, keys: Collection[str]) -> set[str]:
+        """Those of some asks that somebody is making now: a look, no promise."""
+        marks = ",".join("?" * len(keys))
+        rows = self._store.read(
+            f"SELECT key, owner FROM leases WHERE key IN ({marks})", list(keys)
+        ).fetchall()
+        alive = {
+            owner: is_owner_alive(self._store.owners, owner) for owner in {row[1] for row in rows}
+        }
+        return {key for key, owner in rows if alive[owner]}
+
+    async def settle(
+        self, judgement: Judgement, attempt: int, usage: Usage, cost: float | None
+    ) -> None:
+        """The judgement, its last attempt's outcome and the end of the lease, in one commit."""
+        now = self._wall()
+
+        def work(connection: sqlite3.Connection) -> None:
+            _put_judgement_if_better(connection, judgement)
+            _end_attempt(connection, attempt, judgement.status, usage, cost, now)
+            self._release_lease(connection, judgement.ask.key)
+
+        await self.write(work)
+        self.attempts_in_flight.discard(attempt)
+
+    async def settle_extraction(
+        self,
+        extraction: Judgement,
+        extracted: Judgement | None,
+        stamps: tuple[RequestRecord, PromptText],
+        attempt: int,
+        usage: Usage,
+        cost: float | None,
+    ) -> None:
+        """An extraction's own judgement, and the one it read if a verdict was found in it.
+
+        `stamps` say what was asked: it is in no plan.
+        """
+        ask, now = extraction.ask, self._wall()
+
+        def work(connection: sqlite3.Connection) -> None:
+            put_judgement(connection, extraction)
+            connection.execute(
+                "INSERT OR REPLACE INTO extractions VALUES (?,?,?,?)",
+                (ask.key, ask.reads, ask.judge, ask.prompt),
+            )
+            connection.execute("INSERT OR IGNORE INTO requests VALUES (?,?,?,?,?)", stamps[0])
+            connection.execute("INSERT OR IGNORE INTO prompts VALUES (?,?,?,?)", stamps[1])
+            if extracted is not None:
+                put_judgement(connection, extracted)
+            _end_attempt(connection, attempt, extraction.status, usage, cost, now)
+            self._release_lease(connection, ask.key)
+
+        await self.write(work)
+        self.attempts_in_flight.discard(attempt)
+
+    async def give_up(
+        self, key: str, attempt: int, outcome: str, usage: Usage, cost: float | None
+    ) -> None:
+        """A call was made, and its ask stays pending: the judge was stopped."""
+        now = self._wall()
+
+        def work(connection: sqlite3.Connection) -> None:
+            _end_attempt(connection, attempt, outcome, usage, cost, now)
+            self._release_lease(connection, key)
+
+        await self.write(work)
+        self.attempts_in_flight.discard(attempt)
+
+    def _begin_attempt(
+        self, connection: sqlite3.Connection, key: str, leased: bool
+    ) -> int | NotStarted:
+        if not leased and self._has_answer(connection, key):
+            return "answered"
+        if not self.fits_budget(connection):
+            return "too dear"
+        if not leased and not self._take_lease(connection, key):
+            return "elsewhere"
+        cursor = connection.execute(
+            "INSERT INTO attempts(key, owner, started) VALUES (?,?,?)",
+            (key, self.owner.id, self._wall()),
+        )
+        return int(cursor.lastrowid or 0)
+
+    def _release_lease(self, connection: sqlite3.Connection, key: str) -> None:
+        """Our own lease only: another run may have taken the ask over meanwhile."""
+        connection.execute("DELETE FROM leases WHERE key=? AND owner=?", (key, self.owner.id))
+
+    def _has_answer(self, connection: sqlite3.Connection, key: str) -> bool:
+        row = connection.execute(
+            "SELECT seq, status FROM judgements WHERE key=?", (key,)
+        ).fetchone()
+        return row is not None and (row[0] > self.start_seq or row[1] not in self.retry_statuses)
+
+    def _take_lease(self, connection: sqlite3.Connection, key: str) -> bool:
+        row = connection.execute("SELECT owner FROM leases WHERE key=?", (key,)).fetchone()
+        if row is not None and is_owner_alive(self._store.owners, row[0]):
+            return False
+        connection.execute("INSERT OR REPLACE INTO leases VALUES (?,?)", (key, self.owner.id))
+        return True
+
+    async def write(self, work: WriteFunction) -> Any:
+        """Nothing that came back from a judge is let go while somebody may still repair a full
+        disk."""
+        while True:
+            submitted = time.monotonic()
+            try:
+                return await self._submit_and_wait(work)
+            except StoreUnusable as error:
+                if self.wait_for_repair is None or not await self.wait_for_repair(error, submitted):
+                    raise
+
+    async def _submit_and_wait(self, work: WriteFunction) -> Any:
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._store.writer.submit_from(asyncio.get_running_loop(), work, future)
+        return await asyncio.shield(future)
+
+
+@dataclass(frozen=True, slots=True)
+class MaybePaidTwice:
+    """A call that was in flight when its process died: the provider may have billed it, and it is
+    asked again."""
+
+    key: str
+    started: float
+
+
+def list_maybe_paid_twice(store: Store, study: str | None = None) -> list[MaybePaidTwice]:
+    """Attempts without an outcome whose owner is no longer alive; of one study, or of all."""
+    where = "" if study is None else f"AND {ATTEMPTS_OF_STUDY}"
+    rows = store.read(
+        f"SELECT key, owner, started FROM attempts WHERE ended IS NULL {where}",
+        () if study is None else (study, study),
+    ).fetchall()
+    alive = {owner: is_owner_alive(store.owners, owner) for owner in {row[1] for row in rows}}
+    return [MaybePaidTwice(key, started) for key, owner, started in rows if not alive[owner]]
+
+
+ATTEMPTS_OF_STUDY = (
+    "(EXISTS (SELECT 1 FROM plan p WHERE p.key=attempts.key "
+    "AND p.study=(SELECT id FROM studies WHERE name=?)) "
+    "OR EXISTS (SELECT 1 FROM extractions e JOIN plan p ON p.key=e.reads WHERE e.key=attempts.key "
+    "AND p.study=(SELECT id FROM studies WHERE name=?)))"
+)
+"""Attempts of a study: those of its asks and of the extractions that read their replies."""
+
+
+def _put_judgement_if_better(connection: sqlite3.Connection, judgement: Judgement) -> None:
+    """What an earlier run paid for is replaced only by another reply: an error says nothing about
+    the ask, and a refusal of the endpoint has no words in it."""
+    row = connection.execute(
+        "SELECT status, reply!='' OR reasoning!='' FROM judgements JOIN replies USING(key) "
+        "WHERE key=?",
+        (judgement.ask.key,),
+    ).fetchone()
+    if row is not None:
+        status, has_words = row
+        wordless = not (judgement.reply or judgement.reasoning)
+        if (judgement.status == "error" and status != "error") or (has_words and wordless):
+            return
+    put_judgement(connection, judgement)
+
+
+def _end_attempt(
+    connection: sqlite3.Connection,
+    attempt: int,
+    outcome: str,
+    usage: Usage,
+    cost: float | None,
+    now: float,
+) -> None:
+    connection.execute(
+        "UPDATE attempts SET ended=?, outcome=?, prompt_tokens=?, completion_tokens=?, "
+        "cached_tokens=?, cache_write=?, cost=? WHERE id=?",
+        (
+            now, outcome, usage.prompt, usage.completion, usage.cached, usage.cache_write, cost,
+            attempt,
+        ),
+    )  # fmt: skip

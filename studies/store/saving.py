@@ -1,0 +1,74 @@
+"""A study written with its plan, and a study removed with what was its alone."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from studies.domain import Ask, Item, Judgement
+from studies.spec.study import Study
+from studies.store.ballots import restore_votes, vote_keys
+from studies.store.rows import (
+    STUDY_ID,
+    PromptText,
+    RequestRecord,
+    delete_orphaned_extractions,
+    put_items,
+    put_plan,
+    put_recorded,
+    put_study,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanChange:
+    """What saving a study under an existing name did to its plan."""
+
+    kept: int
+    dropped: int
+    added: int
+
+
+def write_study_rows(
+    connection: sqlite3.Connection,
+    study: Study,
+    items: Sequence[Item],
+    asks: Iterable[tuple[Ask, RequestRecord]],
+    prompts: Iterable[PromptText],
+    recorded: Iterable[Judgement],
+    *,
+    plan_sha: str,
+    only_recorded: bool,
+) -> PlanChange:
+    """Judgements already there stay, and the votes cast on the page with them."""
+    study_id = put_study(connection, study, plan_sha, only_recorded)
+    live = "SELECT key FROM plan WHERE study=? AND origin='live'"
+    before = {key for (key,) in connection.execute(live, (study_id,))}
+    connection.execute("DELETE FROM plan WHERE study=?", (study_id,))
+    put_items(connection, study_id, items)
+    connection.executemany("INSERT OR IGNORE INTO prompts VALUES (?,?,?,?)", prompts)
+    after = put_plan(connection, study_id, asks)
+    cast = vote_keys(connection, study.name)
+    others = (judgement for judgement in recorded if judgement.ask.key not in cast)
+    put_recorded(connection, study_id, others, start=len(after))
+    restore_votes(connection, study.name)
+    keys = set(after)
+    return PlanChange(len(before & keys), len(before - keys), len(keys - before))
+
+
+def delete_study_rows(connection: sqlite3.Connection, name: str) -> int:
+    """A study and the judgements that no other study asks for; returns how many went."""
+    keys = (
+        f"SELECT key FROM plan WHERE study={STUDY_ID} UNION "
+        f"SELECT key FROM ballots WHERE study={STUDY_ID} AND key IS NOT NULL"
+    )
+    gone = f"key IN ({keys}) AND key NOT IN (SELECT key FROM plan WHERE study!={STUDY_ID})"
+    thrice = (name,) * 3
+    connection.execute(f"DELETE FROM replies WHERE {gone}", thrice)
+    count = connection.execute(f"DELETE FROM judgements WHERE {gone}", thrice).rowcount
+    connection.execute(f"DELETE FROM requests WHERE {gone}", thrice)
+    delete_orphaned_extractions(connection)
+    connection.execute("DELETE FROM studies WHERE name=?", (name,))
+    connection.execute("DELETE FROM items WHERE sha NOT IN (SELECT sha FROM study_items)")
+    return count

@@ -1,0 +1,456 @@
+"""The judgement log as the rest of the house sees it: studies, plans, judgements."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+
+from studies.domain import AnswerCheck, Ask, Item, Judgement
+from studies.errors import StoreUnusable, StudyError
+from studies.frames.frame import frame_from_rows
+from studies.spec.study import Study, parse_study
+from studies.store import database, queries
+from studies.store.ballots import (
+    Ballot,
+    VotingRules,
+    checks_by_item,
+    put_voting_rules,
+    read_ballots,
+    read_voting_rules,
+    selection_reasons,
+)
+from studies.store.database import DatabaseWatch
+from studies.store.frame_cache import (
+    cache_frame,
+    cache_value,
+    delete_cached,
+    read_cached_frame,
+    read_cached_value,
+    register_maker,
+)
+from studies.store.lru_cache import LruCache
+from studies.store.rows import PromptText, RequestRecord
+from studies.store.run_owners import PastRun as PastRun
+from studies.store.run_owners import list_past_runs
+from studies.store.saving import PlanChange as PlanChange
+from studies.store.saving import delete_study_rows, write_study_rows
+from studies.store.study_versions import StudyVersions, Value
+from studies.store.vote_columns import add_vote_columns
+from studies.store.writer import StoreWriter
+
+register_maker(sys.modules[__name__])
+
+MAX_CACHED_FRAMES: Final = 32
+"""Studies whose frames stay in memory: strangers make many."""
+MIN_CACHED_SECONDS: Final = 1.0
+"""Seconds of counting whose result is worth a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class StudySummary:
+    """One study in a list."""
+
+    name: str
+    recorded: bool
+    planned: int
+    judged: int
+    updated: float
+
+
+class Store:
+    """One SQLite file. Reads go through a connection per thread, writes through one writer."""
+
+    def __init__(self, path: Path | str | None = None) -> None:
+        self.path = Path(path) if path is not None else database.default_store_path()
+        database.prepare_store(self.path)
+        self.file_watch = DatabaseWatch(self.path)
+        self._local = threading.local()
+        self._writer: StoreWriter | None = None
+        self._frames: LruCache[str, tuple[tuple[str, int], pd.DataFrame]] = LruCache(
+            MAX_CACHED_FRAMES
+        )
+        self._versions = StudyVersions()
+        self._lock = threading.Lock()
+
+    @property
+    def owners(self) -> Path:
+        """The folder of lock files that say which lease owners are alive."""
+        return self.path.with_name(self.path.name + "-owners")
+
+    @property
+    def writer(self) -> StoreWriter:
+        with self._lock:
+            if self._writer is None:
+                self._writer = self._new_writer()
+                self._writer.current_file = self.file_watch.check
+            return self._writer
+
+    @property
+    def unrestricted(self) -> Store:
+        """The whole store: what a guarded one stands before (studies/sharing/visitor_store.py)."""
+        return self
+
+    @property
+    def folder(self) -> Path:
+        """Where uploads and prompts are kept, and what a study's paths are relative to."""
+        return self.path.parent
+
+    @property
+    def salt(self) -> str:
+        """What makes the asks of whoever saves a study their own; empty: asks are everybody's."""
+        return ""
+
+    def salt_of(self, name: str) -> str:
+        """The salt with which a study was saved."""
+        return ""
+
+    def folder_of(self, name: str) -> Path:
+        """The folder that a study's own paths are relative to, whoever looks at it."""
+        return self.folder
+
+    def owns(self, name: str) -> bool:
+        """Whether whoever asks may run and change a study."""
+        return True
+
+    def name_for_owner(self, name: str) -> str:
+        """The name under which whoever asks keeps a study of that name."""
+        return name
+
+    def _new_writer(self) -> StoreWriter:
+        return StoreWriter(lambda: database.connect(self.path))
+
+    def _open_reader(self) -> sqlite3.Connection:
+        """A connection for the reads of one thread."""
+        return database.connect(self.path)
+
+    def close(self) -> None:
+        with self._lock:
+            if self._writer is not None:
+                self._writer.close()
+                self._writer = None
+        self.file_watch.close()
+        if (connection := self._local.__dict__.pop("connection", None)) is not None:
+            connection.close()  # this thread's; those of others go with their threads
+
+    def read(self, sql: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
+        try:
+            connection = getattr(self._local, "connection", None)
+            if connection is None or self._local.file != self.file_watch.check():
+                self._local.file = self.file_watch.check()
+                connection = self._local.connection = self._open_reader()
+            return connection.execute(sql, values)
+        except sqlite3.DatabaseError as error:
+            raise StoreUnusable(f"the store {self.path} cannot be read: {error}") from error
+
+    # ---- studies -------------------------------------------------------------------------
+
+    def save_study(
+        self,
+        study: Study,
+        items: Sequence[Item],
+        asks: Iterable[tuple[Ask, RequestRecord]],
+        prompts: Iterable[PromptText] = (),
+        *,
+        plan_sha: str = "",
+        recorded: Iterable[Judgement] = (),
+        only_recorded: bool = False,
+    ) -> PlanChange:
+        """Writes a study and its plan in one transaction; judgements already there stay, and the
+        votes cast on the page with them."""
+
+        def work(connection: sqlite3.Connection) -> PlanChange:
+            return write_study_rows(
+                connection, study, items, asks, prompts, recorded, plan_sha=plan_sha,
+                only_recorded=only_recorded,
+            )  # fmt: skip
+
+        return self.writer.run(work)  # type: ignore[no-any-return]
+
+    def studies(self) -> list[StudySummary]:
+        rows = self.read("SELECT name, recorded, updated FROM studies ORDER BY updated DESC")
+        return [self._summarise(*row) for row in rows.fetchall()]
+
+    def _summarise(self, name: str, recorded: int, updated: float) -> StudySummary:
+        """People's votes are no asks: they count only where nothing is asked at all."""
+        found = Counter(self._cached_counts(name, "live"))
+        if recorded:
+            found += Counter(self._cached_counts(name, "recorded"))
+        planned = found.total()
+        return StudySummary(name, bool(recorded), planned, planned - found["pending"], updated)
+
+    def study(self, name: str) -> Study:
+        row = self.read("SELECT yaml FROM studies WHERE name=?", (name,)).fetchone()
+        if row is None:
+            known = ", ".join(line.name for line in self.studies()) or "none yet"
+            raise StudyError(f"no study named {name!r} in this store. Known studies: {known}")
+        return _parse_stored_study(row[0], name)
+
+    def plan_sha(self, name: str) -> str:
+        row = self.read("SELECT plan_sha FROM studies WHERE name=?", (name,)).fetchone()
+        return row[0] if row else ""
+
+    def delete_study(self, name: str) -> int:
+        """Removes a study and the judgements no other study asks for; returns how many went."""
+        self.study(name)
+        self._frames.drop(name)
+        delete_cached(self.path, name)
+        return self.writer.run(lambda connection: delete_study_rows(connection, name))  # type: ignore[no-any-return]
+
+    def items(self, name: str) -> dict[str, Item]:
+        return queries.stored_items(self.read, name)
+
+    def item(self, name: str, item: str) -> Item | None:
+        return queries.find_item(self.read, name, item)
+
+    def item_facts(self, name: str) -> dict[str, dict[str, Any]]:
+        """Category, answer lengths, preferences and suspects of every item, without its texts.
+
+        Read once until the study is saved again, for all who ask: only to be looked at.
+        """
+        saved = self.version(name)[0], 0
+        return self._versions.cached(
+            name, "narrow items", saved, lambda: queries.item_facts(self.read, name)
+        )
+
+    def questions(self, name: str, items: Iterable[str]) -> dict[str, str]:
+        """The instructions of some items, without their answers."""
+        return queries.read_questions(self.read, name, items)
+
+    def prompt_yaml(self, sha: str) -> str | None:
+        return queries.find_prompt_yaml(self.read, sha)
+
+    def prompt_of(self, study: str, prompt: str) -> str | None:
+        """The text of a prompt as a study's asks were planned with it."""
+        return queries.find_planned_prompt(self.read, study, prompt)
+
+    def recorded_prompt(self, study: str, name: str) -> str | None:
+        """Recorded asks carry no request; a prompt's words are known where one version was kept."""
+        return queries.find_sole_prompt(self.read, name)
+
+    # ---- asks and judgements ---------------------------------------------------------------
+
+    def asks(self, name: str) -> Iterator[Ask]:
+        """Every live ask of a study in plan order."""
+        return queries.read_asks(self.read, name)
+
+    def has_live_asks(self, name: str) -> bool:
+        """Whether a study of that name has live asks."""
+        return queries.has_live_asks(self.read, name)
+
+    def pending_asks(
+        self,
+        name: str,
+        judge: str,
+        after: int,
+        limit: int,
+        *,
+        again: Sequence[str] = ("error",),
+        began: int = 2**62,
+    ) -> list[tuple[int, Ask]]:
+        """The next asks of one judge that no stored answer satisfies; an `error` satisfies none.
+
+        `again`: statuses that do not satisfy, unless written after the seq `began`.
+        """
+        return queries.pending_asks(self.read, name, judge, after, limit, again, began)
+
+    def unextracted_judgements(
+        self, name: str, prompts: Sequence[str], after: int, limit: int
+    ) -> list[tuple[int, Judgement]]:
+        """Unreadable judgements written after a seq whose reply no extraction has read yet."""
+        return queries.unextracted_judgements(self.read, name, prompts, after, limit)
+
+    def extraction_of(self, key: str) -> tuple[str, str, str, str] | None:
+        """Key, reply, finish reason and top log-probabilities of the extraction that read an ask's
+        reply."""
+        return queries.find_extraction(self.read, key)
+
+    def runs(self, study: str | None = None) -> list[PastRun]:
+        """Runs of this store, newest first; one whose process is gone was interrupted."""
+        return list_past_runs(self.read, self.owners, study)
+
+    def counts(self, name: str, *, recorded: bool = False) -> dict[str, int]:
+        """Planned asks and how many ended in each status (noise-floor repeats included).
+
+        With `recorded`, a study that has nothing to ask counts its recorded judgements.
+        """
+        found = self._cached_counts(name, "live")
+        if recorded and not found:
+            found = self._cached_counts(name, "recorded")
+            return {"planned": sum(found.values()), "recorded": sum(found.values()), **found}
+        return {"planned": sum(found.values()), **found}
+
+    def _cached_counts(self, name: str, origin: str) -> dict[str, int]:
+        return dict(self.cached(name, origin, lambda: self._count_by_status(name, origin)))
+
+    def cached(self, name: str, what: str, work: Callable[[], Value]) -> Value:
+        """Worked out once for each version of a study, and kept on disk if that took long. What
+        `work` gives must be the same after a trip through JSON."""
+        version = self.version(name)
+
+        def worked_out() -> Value:
+            value: Value | None = read_cached_value(
+                self.path, name, what, lambda old: self._versions.is_current(name, old, self.read)
+            )
+            if value is None:
+                began = time.monotonic()
+                value = work()
+                if time.monotonic() - began > MIN_CACHED_SECONDS:
+                    cache_value(self.path, name, what, version, value)
+            return value
+
+        return self._versions.cached(name, what, version, worked_out)
+
+    def _count_by_status(self, name: str, origin: str) -> dict[str, int]:
+        return queries.count_by_status(self.read, name, origin)
+
+    def tokens(self, name: str) -> tuple[int, int]:
+        """Prompt and completion tokens of a study's judgements."""
+        return queries.sum_tokens(self.read, name)
+
+    def endpoint_rate(self, endpoint: str) -> tuple[float, float] | None:
+        """Prompt tokens and calls a second of the last judgements from an endpoint, one by one."""
+        return queries.endpoint_rate(self.read, endpoint)
+
+    def judgements(self, name: str, *, after: int = 0, limit: int = 10**9) -> Iterator[Judgement]:
+        """Judgements of a study with their texts, in plan order."""
+        return queries.iterate_judgements(self.read, name, after, limit)
+
+    def recorded(self, name: str) -> Iterator[Judgement]:
+        """What a study holds that nobody was asked: recorded verdicts and human votes."""
+        return queries.recorded_judgements(self.read, name)
+
+    def judgement(self, name: str, key: str) -> Judgement | None:
+        return queries.find_judgement(self.read, name, key)
+
+    def keys_by_seq(self, seqs: Iterable[int]) -> dict[int, str]:
+        """Keys by the frame's `seq`; one that was replaced since has gone."""
+        return queries.keys_by_seq(self.read, seqs)
+
+    def seq_of(self, key: str) -> int | None:
+        row = self.read("SELECT seq FROM judgements WHERE key=?", (key,)).fetchone()
+        return row[0] if row else None
+
+    def request(self, key: str) -> RequestRecord | None:
+        """What a key stands for; a recorded or human judgement has none."""
+        return queries.find_request(self.read, key)
+
+    def search_judgements(self, name: str, text: str) -> list[int]:
+        """The seqs of judgements whose reply or question holds a text, whatever its case."""
+        return queries.search_judgements(self.read, name, text)
+
+    def latest_judgements(
+        self, name: str, count: int, *, failures_only: bool = False
+    ) -> list[Judgement]:
+        """The last replies as they came, newest first."""
+        return queries.latest_judgements(self.read, name, count, failures_only=failures_only)
+
+    # ---- people's votes: what decides and writes them is studies.people.vote_session -----------------------
+
+    @property
+    def read_connection(self) -> sqlite3.Connection:
+        """This thread's connection for reads."""
+        return self.read("SELECT 1").connection
+
+    def ballots(self, name: str, voter: str = "") -> list[Ballot]:
+        """What people were shown on the page, voter by voter in the person's own order."""
+        return read_ballots(self.read_connection, name, voter)
+
+    def voting_rules(self, name: str) -> VotingRules:
+        """The rules by which people vote on a study."""
+        return read_voting_rules(self.read_connection, name)
+
+    def set_voting_rules(self, name: str, voting: VotingRules) -> None:
+        self.study(name)
+        self.writer.run(lambda connection: put_voting_rules(connection, name, voting))
+
+    def checks(self, name: str) -> dict[str, tuple[AnswerCheck, ...]]:
+        """What people verified on the page, by item."""
+        return checks_by_item(self.ballots(name))
+
+    def selection_reasons(self, name: str) -> dict[str, str]:
+        """By key of a vote cast on a page: random, or flipped or split, which no estimate may
+        rest on. A vote that is not here came with the data."""
+        return selection_reasons(self.read_connection, name)
+
+    def non_random_votes(self, name: str) -> tuple[int, int]:
+        """How many votes cast on a page are on comparisons not chosen at random, and of how
+        many."""
+        why = self.selection_reasons(name)
+        return sum(chosen != "random" for chosen in why.values()), len(why)
+
+    # ---- the frame --------------------------------------------------------------------
+
+    def version(self, name: str) -> tuple[str, int]:
+        """Changes when the study's plan or any of its judgements does."""
+        return self._versions.current_version(name, self.read)
+
+    def frame_rows(self, name: str, *, since: int = 0) -> list[tuple[Any, ...]]:
+        """What the frame is made of, in plan order: no texts are touched.
+
+        `since` is a cursor (a judgement's seq): only rows written after it.
+        """
+        return self._frame_row_cursor(name, since).fetchall()
+
+    def _frame_row_cursor(self, name: str, since: int = 0) -> sqlite3.Cursor:
+        return queries.frame_row_cursor(self.read, name, since)
+
+    def frame(self, study: str | None = None) -> pd.DataFrame:
+        """The narrow table that metrics read: of one study, or of the only one there is."""
+        name = study or self._only_study()
+        spec = self.study(name)
+        version = self.version(name)
+        with self._versions.study_lock(name):  # the panels of one page want it at once: made once
+            return self._cached_frame(name, spec, version)
+
+    def _cached_frame(self, name: str, spec: Study, version: tuple[str, int]) -> pd.DataFrame:
+        cached = self._frames.get(name)
+        if cached is None or cached[0] != version:
+            frame = read_cached_frame(
+                self.path, name, lambda old: self._versions.is_current(name, old, self.read)
+            )
+            if frame is None:
+                frame = self._build_frame(name, spec)
+                cache_frame(self.path, name, version, frame)
+            cached = self._frames.put(
+                name, (version, add_vote_columns(frame, self.read_connection, name))
+            )
+        return cached[1].copy(deep=False)  # copy-on-write: nobody's new column is in the cache
+
+    def _build_frame(self, name: str, spec: Study) -> pd.DataFrame:
+        return frame_from_rows(
+            self._frame_row_cursor(name),
+            self.item_facts(name),
+            study=name,
+            families=spec.families,
+            judge_families={judge.name: judge.family for judge in spec.judges},
+        )
+
+    def _only_study(self) -> str:
+        names = [line.name for line in self.studies()]
+        if len(names) != 1:
+            listed = ", ".join(names) or "none yet"
+            raise StudyError(f"name one study with --study; this store holds: {listed}")
+        return names[0]
+
+
+def open_existing_store(path: Path | None) -> Store:
+    """Looking at a store must not make one where a name was mistyped."""
+    if path is not None and not path.exists():
+        raise StoreUnusable(f"there is no store at {path}; --store names the SQLite file")
+    return Store(path)
+
+
+@lru_cache(maxsize=256)
+def _parse_stored_study(text: str, name: str) -> Study:
+    """A study is frozen, and reading its YAML takes longer than drawing a table of it."""
+    return parse_study(text, name)

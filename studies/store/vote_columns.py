@@ -1,0 +1,38 @@
+"""What is known of votes beside the verdict: how long they took and why they were asked for.
+
+Two columns of a study's frame, there only if somebody voted on the page: `seconds` (nan: not timed,
+or a machine) and `chosen` (random, flipped, split; empty: came with the data, or a machine).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+import numpy as np
+import pandas as pd
+
+from studies.domain import HUMAN_PREFIX
+from studies.store.ballots import selection_reasons
+
+
+def add_vote_columns(
+    frame: pd.DataFrame, connection: sqlite3.Connection, study: str
+) -> pd.DataFrame:
+    """The frame of a study with the two columns, if it holds votes cast on the page."""
+    human = any(str(name).startswith(HUMAN_PREFIX) for name in frame["judge"].cat.categories)
+    if not human:
+        return frame
+    chosen = selection_reasons(connection, study)
+    rows = connection.execute(
+        "SELECT j.seq, j.key, j.seconds, j.time FROM plan p JOIN judgements j USING(key) "
+        "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND p.judge LIKE ?",
+        (study, f"{HUMAN_PREFIX}%"),
+    ).fetchall()
+    if not any(time or seconds for _, _, seconds, time in rows):
+        return frame
+    took = {seq: seconds for seq, _, seconds, _ in rows if seconds > 0}
+    why = {seq: chosen[key] for seq, key, *_ in rows if key in chosen}
+    return frame.assign(
+        seconds=frame["seq"].map(took).astype(np.float64),
+        chosen=pd.Categorical(frame["seq"].map(lambda seq: why.get(seq, ""))),
+    )

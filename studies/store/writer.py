@@ -1,0 +1,174 @@
+"""One writer, group commit: whatever has queued is committed as soon as the last commit ends.
+
+No timer: around 50 ms calls a 50 ms timer would halve the rate.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, Final, NamedTuple
+
+from studies.errors import StoreUnusable
+
+WriteFunction = Callable[[sqlite3.Connection], Any]
+MAX_BATCH_JOBS: Final = 256
+_CLOSED_MESSAGE: Final = "the store was closed"
+_ERROR_ADVICE: Final = {
+    "database or disk is full": "the disk is full: free some space, then resume",
+    "disk I/O error": "the disk does not take what is written (it is full, over a quota or a limit "
+    "on file sizes, or failing): make room, then resume",
+    "unable to open database file": "the store cannot be written, for its file cannot be opened "
+    "(the disk is full, or its folder is gone): make room, then resume",
+    "attempt to write a readonly database": "the store is read-only: allow writing, then resume",
+    "database is locked": "another program holds the store: close it, then resume",
+}
+
+
+class _WriteJob(NamedTuple):
+    work: WriteFunction
+    waiting: Future[Any] | asyncio.Future[Any]
+    loop: asyncio.AbstractEventLoop | None
+    """Where the waiting future lives; None for a thread that blocks."""
+
+
+class _WriteResult(NamedTuple):
+    job: _WriteJob
+    result: Any
+    error: Exception | None
+
+
+class StoreWriter:
+    """Runs all writes of a store in one thread, each batch in one transaction."""
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
+        self._connect = connect
+        self._connection: sqlite3.Connection | None = None
+        self.current_file: Callable[[], object] = lambda: None
+        """Which file the store is now; another than the one that is open is opened instead."""
+        self._file: object = None
+        self._jobs: queue.SimpleQueue[_WriteJob | None] = queue.SimpleQueue()
+        self._closed = False
+        self._submit_lock = threading.Lock()
+        """Nothing comes in behind the last job: nobody would do it, and its caller would wait."""
+        self._thread = threading.Thread(target=self._loop, name="store-writer", daemon=True)
+        self._thread.start()
+
+    def submit_from(
+        self, loop: asyncio.AbstractEventLoop, work: WriteFunction, waiting: asyncio.Future[Any]
+    ) -> None:
+        """Queues a write; `waiting` gets its result in its own loop, after the commit."""
+        self._put(_WriteJob(work, waiting, loop))
+
+    def run(self, work: WriteFunction) -> Any:
+        """A write that the caller waits for."""
+        waiting: Future[Any] = Future()
+        self._put(_WriteJob(work, waiting, None))
+        return waiting.result()
+
+    def _put(self, job: _WriteJob) -> None:
+        with self._submit_lock:
+            if self._closed:
+                raise StoreUnusable(_CLOSED_MESSAGE)
+            self._jobs.put(job)
+
+    def close(self) -> None:
+        with self._submit_lock:
+            self._closed = True
+            self._jobs.put(None)
+        self._thread.join(timeout=30)
+
+    def _loop(self) -> None:
+        open_for_business = True
+        while open_for_business:
+            batch, open_for_business = self._next_batch()
+            if batch:
+                _deliver_results(self._commit(batch))
+        self._disconnect()
+
+    def _next_batch(self) -> tuple[list[_WriteJob], bool]:
+        job = self._jobs.get()
+        batch: list[_WriteJob] = []
+        while job is not None:
+            batch.append(job)
+            if len(batch) >= MAX_BATCH_JOBS or self._jobs.empty():
+                return batch, True
+            job = self._jobs.get()
+        return batch, False
+
+    def _commit(self, batch: list[_WriteJob]) -> list[_WriteResult]:
+        """All or nothing; if one of several fails, each is tried alone so that only it fails."""
+        try:
+            results = self._transaction(batch)
+        except Exception as error:
+            if len(batch) > 1 and not isinstance(error, sqlite3.OperationalError):
+                return [done for job in batch for done in self._commit([job])]
+            self._disconnect()  # a file made writable again is only seen by a new connection
+            return [_WriteResult(job, None, _explain_error(error)) for job in batch]
+        return [_WriteResult(job, result, None) for job, result in zip(batch, results, strict=True)]
+
+    def _transaction(self, batch: list[_WriteJob]) -> list[Any]:
+        if self._connection is None or self._file != self.current_file():
+            self._disconnect()
+            self._file = self.current_file()
+            self._connection = self._connect()
+        connection = self._connection
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            results = [job.work(connection) for job in batch]
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+        return results
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            with contextlib.suppress(sqlite3.Error):
+                self._connection.close()
+            self._connection = None
+
+
+def _deliver_results(batch: list[_WriteResult]) -> None:
+    """One wake-up per event loop and batch: waking a loop for every row would cost as much as
+    writing it."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[_WriteResult]] = {}
+    for done in batch:
+        if done.job.loop is None:
+            _resolve_future(done)
+        else:
+            by_loop.setdefault(done.job.loop, []).append(done)
+    for loop, group in by_loop.items():
+        with contextlib.suppress(RuntimeError):  # a loop that closed has nobody waiting
+            loop.call_soon_threadsafe(_resolve_futures, group)
+
+
+def _resolve_futures(group: list[_WriteResult]) -> None:
+    for done in group:
+        _resolve_future(done)
+
+
+def _resolve_future(done: _WriteResult) -> None:
+    waiting = done.job.waiting
+    if waiting.done():  # cancelled meanwhile
+        return
+    if done.error is None:
+        waiting.set_result(done.result)
+    else:
+        waiting.set_exception(done.error)
+
+
+def _explain_error(error: Exception) -> Exception:
+    """What is wrong with the file or its disk can be mended, and the write tried again; what is
+    wrong with the write itself cannot."""
+    spoilt = type(error) is sqlite3.DatabaseError  # malformed, or no database any more
+    if not (spoilt or isinstance(error, (sqlite3.OperationalError, OSError))):
+        return error
+    message = str(error)
+    return StoreUnusable(_ERROR_ADVICE.get(message, f"the store cannot be written: {message}"))

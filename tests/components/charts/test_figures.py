@@ -1,0 +1,194 @@
+"""Figures: what they draw, what they say, what a click sends; escaped and free of NaN."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import re
+
+import pytest
+
+from components.charts import figures
+from components.charts.figures import ForestRow, SharePoint, SlotRow
+from studies.domain import Estimate
+
+EVIL = '<img src=x onerror="alert(1)"> $x$ %{y} ${z} &lt;'
+NOTHING = Estimate(None, note="no verdicts")
+UNDRAWN = ("customdata", "meta", "summary", "table")
+"""What Plotly never gets to print: it travels back with a click, is read aloud, or downloaded."""
+
+
+def sample_figures() -> dict[str, figures.Figure]:
+    battles, curve = [0, 1, 2], [1000.0, 1010.0, 1005.0]
+    share = Estimate(0.6, 0.5, 0.7, 100, 20)
+    return {
+        "elo": figures.elo_curve_figure(
+            battles, {EVIL: curve, "b": curve}, band={EVIL: (curve, curve)}, limits={"b": 990}, at=1
+        ),
+        "elo without battles": figures.elo_curve_figure([], {"a": []}),
+        "share": figures.live_share_figure(
+            [SharePoint(3, 0.66, 0.2, 0.9), SharePoint(9, 0.4, 0.3, 0.49)]
+        ),
+        "share without verdicts": figures.live_share_figure([]),
+        "wins": figures.win_rate_figure({EVIL: share, "b": NOTHING}),
+        "forest": figures.forest_figure(
+            [ForestRow(EVIL, share, people=0.5, others=[0.1, 0.2]), ForestRow("b", NOTHING)],
+            chance=0.5,
+        ),
+        "two slots": figures.slot_histogram_figure([SlotRow(EVIL, [share, share], share)]),
+        "no slots": figures.slot_histogram_figure([]),
+        "four slots": figures.slot_histogram_figure(
+            [SlotRow(EVIL, [share, share, NOTHING, share])]
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", sample_figures())
+def test_a_figure_is_plain_json_without_nan(name):
+    json.dumps(sample_figures()[name], allow_nan=False)
+
+
+def texts(part: object, key: str = "") -> list[str]:
+    """All strings Plotly may print: everything but what only travels back with a click."""
+    if isinstance(part, dict):
+        inner = [texts(v, k) for k, v in part.items() if k not in UNDRAWN]
+        return [text for found in inner for text in found]
+    if isinstance(part, list):
+        return [text for value in part for text in texts(value, key)]
+    return [part] if isinstance(part, str) else []
+
+
+@pytest.mark.parametrize("name", sample_figures())
+def test_text_from_data_is_inert_in_every_figure(name):
+    for text in texts(sample_figures()[name]):
+        assert "<img" not in text
+        assert "$" not in text
+        # Only our own templates are left.
+        assert set(re.findall(r"%\{(\w+)", text)) <= {"x", "y", "hovertext"}
+
+
+@pytest.mark.parametrize("name", sample_figures())
+def test_every_figure_says_in_words_what_it_shows_and_keeps_the_zoom(name):
+    figure = sample_figures()[name]
+    assert figure["summary"]
+    assert figure["layout"]["uirevision"]
+    assert "title" not in figure["layout"]
+
+
+def test_a_click_sends_the_name_as_it_is_in_the_data():
+    figure = figures.win_rate_figure({EVIL: Estimate(0.6, 0.5, 0.7, 100, 20)})
+    assert figure["data"][0]["customdata"] == [{"contestant": EVIL}]
+    curve = figures.elo_curve_figure([0, 1], {EVIL: [1000, 1001]})
+    assert curve["data"][0]["meta"] == {"contestant": EVIL}
+
+
+def test_end_labels_are_twenty_pixels_apart_and_stay_at_their_rating():
+    curves = {name: [1000.0, 1000.0 + i] for i, name in enumerate("abcde")}
+    figure = figures.elo_curve_figure([0, 100], curves, height=380)
+    low, high = figure["layout"]["yaxis"]["range"]
+    inner = 380 - 8 - 44
+    pixels = sorted(
+        inner * (label["y"] - low) / (high - low) + label["yshift"]
+        for label in figure["layout"]["annotations"]
+    )
+    gaps = [b - a for a, b in itertools.pairwise(pixels)]
+    assert min(gaps) > 19
+    assert [label["y"] for label in figure["layout"]["annotations"]] == [
+        1000,
+        1001,
+        1002,
+        1003,
+        1004,
+    ]
+
+
+def test_contestants_are_dashed_from_the_sixth_and_grey_from_the_eighth():
+    curves = {str(i): [1000.0, 1000.0 + 30 * i] for i in range(9)}
+    lines = figures.elo_curve_figure([0, 1], curves)["data"]
+    assert [line["line"]["dash"] for line in lines] == ["solid"] * 5 + ["dash"] * 2 + ["solid"] * 2
+    assert lines[0]["line"] == {"color": "var(--c1)", "width": 3, "dash": "solid"}
+    assert {line["line"]["color"] for line in lines[7:]} == {"var(--tie)"}
+
+
+def test_a_long_curve_is_thinned_but_keeps_its_ends():
+    length = 5000
+    figure = figures.elo_curve_figure(range(length), {"a": [1000 + i / 100 for i in range(length)]})
+    x = figure["data"][0]["x"]
+    assert len(x) == figures.MAX_POINTS
+    assert (x[0], x[-1]) == (0, length - 1)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "colour"),
+    [(0.55, 0.7, "var(--first)"), (0.3, 0.45, "var(--second)"), (0.4, 0.6, "var(--tie)")],
+)
+def test_a_share_gets_a_slot_colour_only_when_its_interval_lies_on_one_side(low, high, colour):
+    figure = figures.live_share_figure([SharePoint(200, (low + high) / 2, low, high)])
+    assert figure["data"][1]["line"]["color"] == colour
+
+
+def test_the_range_of_a_live_share_ignores_its_first_wild_verdicts():
+    # 1 of 1 is a share of 100 %; that says nothing, so the axis does not open for it.
+    points = [SharePoint(1, 1.0, 0.2, 1.0), SharePoint(400, 0.4, 0.35, 0.45)]
+    assert figures.live_share_figure(points)["layout"]["yaxis"]["range"] == [0.25, 0.75]
+    wild = [*points, SharePoint(500, 0.9, 0.85, 0.94)]
+    assert figures.live_share_figure(wild)["layout"]["yaxis"]["range"] == [0, 1]
+
+
+def test_too_few_items_give_a_hollow_dot_without_whisker():
+    rows = [ForestRow("math", Estimate(0.8, 0.3, 1.0, n=30, items=3))]
+    dot = figures.forest_figure(rows)["data"][0]
+    assert dot["marker"]["symbol"] == "circle-open"
+    assert dot["error_x"] == {"visible": False}
+    notes = [note["text"] for note in figures.forest_figure(rows)["layout"]["annotations"]]
+    assert "3 items" in notes
+
+
+def test_an_unknown_share_draws_no_bar_and_no_whisker():
+    figure = figures.slot_histogram_figure([SlotRow("j", [Estimate(0.6, 0.5, 0.7, 9), NOTHING])])
+    second = figure["data"][1]
+    assert second["x"] == [None]
+    assert second["error_x"]["array"] == [0.0]
+
+
+def test_chance_is_one_over_the_number_of_slots():
+    share = Estimate(0.25, 0.2, 0.3, 100)
+    figure = figures.slot_histogram_figure([SlotRow("j", [share] * 4)])
+    assert figure["layout"]["shapes"][0]["y0"] == 0.25
+    assert any("1/4: 25" in note["text"] for note in figure["layout"]["annotations"])
+    assert figure["data"][0]["marker"]["color"][:3] == [
+        "var(--first)",
+        "var(--second)",
+        "var(--ink-3)",
+    ]
+
+
+def test_whiskers_reach_from_the_value_to_the_ends_of_its_interval():
+    figure = figures.win_rate_figure({"a": Estimate(0.6, 0.5, 0.75, 100, 20)})
+    error = figure["data"][0]["error_x"]
+    assert math.isclose(error["array"][0], 0.15)
+    assert math.isclose(error["arrayminus"][0], 0.1)
+
+
+def test_names_are_shorter_where_the_box_is_narrow():
+    figure = figures.win_rate_figure(
+        {"a-contestant-with-a-long-name": Estimate(0.5, 0.4, 0.6, 9, 9)}
+    )
+    assert figure["narrow"]["margin.l"] < figure["layout"]["margin"]["l"]
+    assert figure["narrow"]["annotations"][0]["text"] == "a-contestant-…"
+
+
+@pytest.mark.parametrize("name", sorted(set(sample_figures()) - {"elo without battles"}))
+def test_every_figure_brings_its_numbers_along(name):
+    # Only a curve without band and limits does not: the points it draws are all there is.
+    table = sample_figures()[name]["table"]
+    assert table["columns"]
+    assert all(len(row) == len(table["columns"]) for row in table["rows"])
+
+
+def test_the_numbers_of_a_chart_are_its_estimates():
+    figure = figures.win_rate_figure({"a": Estimate(0.6, 0.5, 0.75, 100, 20, "share")})
+    assert figure["table"]["rows"] == [["a", "win rate", 0.6, 0.5, 0.75, 100, 20, "share", ""]]
+    curve = figures.elo_curve_figure([0, 1], {"a": [1000, 1002]}, limits={"a": 1010.0})
+    assert curve["table"]["rows"][-1] == ["a", 1, 1002, None, None, 1010.0]

@@ -1,0 +1,212 @@
+"""Pieces of a page: wording, escaping, and what a click sends."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from components.html import panel
+from components.html.panel import (
+    Action,
+    Axis,
+    FirstVisitRow,
+    FlipRow,
+    Kpi,
+    LeaderRow,
+    ReplyRow,
+    forest_html,
+)
+from studies.domain import STATUSES, Estimate
+
+EVIL = '<img src=x onerror="alert(1)"><script>alert(2)</script>\'"'
+SURE = Estimate(0.08, 0.05, 0.13, 180, 90)
+
+
+class Tags(HTMLParser):
+    """Collects tags and attribute names, and checks that every tag is closed in order."""
+
+    void = frozenset({"br", "col", "wbr", "img"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+        self.attributes: set[str] = set()
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+        if tag not in self.void:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def evil_pieces() -> dict[str, str]:
+    action = Action(EVIL, {"x": EVIL})
+    return {
+        "finding": panel.finding_html(EVIL, EVIL),
+        "kpis": panel.kpi_strip([Kpi(EVIL, EVIL, EVIL, EVIL, EVIL, {"x": EVIL}, (0.1, 2))]),
+        "notice": panel.notice_html("warn", EVIL, EVIL, action),
+        "empty": panel.empty_state(EVIL, EVIL, action),
+        "how": panel.how_computed(EVIL),
+        "data": panel.data_note(EVIL),
+        "heading": panel.panel_heading(EVIL, EVIL, [("first", EVIL)]),
+        "panel": panel.panel_html(EVIL, EVIL, "", how_text=EVIL),
+        "first visit": panel.first_visit_table(
+            [FirstVisitRow(EVIL, EVIL, SURE, EVIL, {"x": EVIL})]
+        ),
+        "flips": panel.flips_table([FlipRow(EVIL, 3, 0, EVIL)]),
+        "leaders": panel.leaderboard_table([LeaderRow(EVIL, (1, 2), SURE, select={"x": EVIL})]),
+        "replies": panel.last_replies_html([ReplyRow("ok", 0, (EVIL, EVIL), EVIL, {"x": EVIL})]),
+        "pill": panel.run_pill(EVIL),
+        "brand": panel.brand_html(),
+        "progress": panel.progress_bar({"ok": 3}, 9, waiting=1),
+    }
+
+
+@pytest.mark.parametrize("name", evil_pieces())
+def test_text_from_data_becomes_neither_tag_nor_attribute(name):
+    tags = Tags()
+    tags.feed(evil_pieces()[name])
+    assert not tags.open
+    assert not tags.names & {"img", "script"}
+    assert not {attribute for attribute in tags.attributes if attribute.startswith("on")}
+
+
+@pytest.mark.parametrize("name", evil_pieces())
+def test_what_a_click_sends_survives_the_escaping(name):
+    for sent in re.findall(r'data-select="([^"]*)"', evil_pieces()[name]):
+        assert EVIL in json.loads(html.unescape(sent)).values()
+
+
+def test_a_finding_is_a_headline_with_its_reading():
+    made = panel.finding_html("Four of five **prefer** a slot.", "More ink is more bias.")
+    assert "<h1>Four of five <b>prefer</b> a slot.</h1><p>More ink is more bias.</p>" in made
+
+
+def test_a_strip_holds_five_numbers_at_most():
+    with pytest.raises(ValueError, match="at most five"):
+        panel.kpi_strip([Kpi("a", "1")] * 6)
+
+
+def test_failures_are_a_link_to_themselves():
+    made = panel.kpi_strip(
+        [Kpi("Failures", "18", "of 8,000", "0 unreadable", "18 empty", {"s": 1})]
+    )
+    assert re.search(r'<button[^>]*class="eh-link"[^>]*>18 empty</button>; 0 unreadable', made)
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_every_status_has_glyph_word_and_colour(status):
+    badge = panel.status_badge(status, 1600)
+    assert f"s-{status}" in badge
+    assert f"<i>{panel.STATUS_GLYPHS[status]}</i>" in badge
+    assert status.replace("_", " ") in badge
+    assert "<b>1,600</b>" in badge
+
+
+def test_verdict_chips_name_the_slot():
+    assert ">1st<" in panel.verdict_chip(0)
+    assert "second" in panel.verdict_chip(1)
+    assert ">3rd<" in panel.verdict_chip(2)
+    assert ">4th<" in panel.verdict_chip(3)
+    assert ">tie<" in panel.verdict_chip("tie")
+    assert ">–<" in panel.verdict_chip(None)
+
+
+def test_the_first_visit_row_gives_consistency_with_its_interval():
+    made = panel.first_visit_table([FirstVisitRow("label-probability", "A, B", SURE, "Flips.")])
+    assert '<b>8\u202f%</b> <span class="eh-ci">[5, 13]</span>' in made
+    assert "data-select" not in made  # nothing to open, so no button
+
+
+def test_a_forest_row_places_dot_and_whisker_on_its_axis():
+    made = forest_html(Estimate(0.5, 0.25, 0.75, 10, 10), Axis(chance=0.5))
+    assert '<i class="w" style="left:25.00%;width:50.00%"></i>' in made
+    assert '<i class="p" style="left:50.00%"></i>' in made
+    assert '<i class="c" style="left:50.00%"></i>' in made
+
+
+def test_too_few_items_are_hollow_and_unknown_draws_nothing():
+    few = forest_html(Estimate(0.5, 0.1, 0.9, 10, 3), Axis())
+    assert 'class="p hollow"' in few
+    assert 'class="w"' not in few
+    assert 'class="p' not in forest_html(Estimate(None), Axis())
+
+
+def test_flips_share_one_scale_and_name_how_many_open():
+    made = panel.flips_table([FlipRow("a", 100, 0, "x"), FlipRow("b", 50, 25, "y")])
+    assert re.findall(r'class="[lr]" style="width:([\d.]+)%', made) == [
+        "38.00",
+        "0.00",
+        "19.00",
+        "9.50",
+    ]
+    assert ">Open 100<" in made
+    assert ">Open 75<" in made
+    sent = html.unescape(re.findall(r'data-select="([^"]*)"', made)[1])
+    assert json.loads(sent) == {"judge": "b", "flipped": True}
+
+
+def test_a_judge_without_flips_has_nothing_to_open():
+    assert "Open" not in panel.flips_table([FlipRow("a", 0, 0, "Never wavers.")])
+
+
+def test_a_leaderboard_shows_ranges_and_says_tied_where_zero_is_covered():
+    rows = [
+        LeaderRow("x", (1, 1), Estimate(1276, 1231, 1330), above_next=Estimate(130, 84, 181)),
+        LeaderRow("y", (2, 3), Estimate(1146, 1121, 1180), above_next=Estimate(4, -44, 61)),
+        LeaderRow("z", (2, 3), Estimate(1142, 1100, 1190)),
+    ]
+    made = panel.leaderboard_table(rows)
+    assert "<b>2–3</b>" in made
+    assert made.count("not told apart") == 1
+    assert '<b>4</b> <span class="eh-ci">[−44, 61]</span>' in made
+
+
+def test_the_axis_of_ratings_has_round_ticks_inside_the_data():
+    rows = [
+        LeaderRow("x", (1, 1), Estimate(1276, 1231, 1330)),
+        LeaderRow("y", (2, 2), Estimate(810, 767, 849)),
+    ]
+    axis = panel.fit_rating_axis(rows)
+    assert list(axis.labels.values()) == ["800", "900", "1,000", "1,100", "1,200", "1,300"]
+    assert axis.low < 767
+    assert axis.high > 1330
+
+
+def test_an_axis_of_nothing_is_still_an_axis():
+    assert panel.fit_rating_axis([]).ticks
+    assert "<table" in panel.leaderboard_table([])
+
+
+def test_progress_counts_everything_and_shows_only_statuses_that_occurred():
+    made = panel.progress_bar({"ok": 563, "unreadable": 41}, 960, waiting=14)
+    # 604 of 960 = 62.9 %; 356 left, of which 14 wait.
+    assert "<b>62.9\u202f%</b> done, 356 left, <b>14 waiting</b>" in made
+    assert "s-unreadable" in made
+    assert "s-refusal" not in made
+    assert 'aria-valuenow="604"' in made
+
+
+def test_progress_of_nothing_planned_divides_by_nothing():
+    assert "<b>0.0\u202f%</b> done" in panel.progress_bar({}, 0)
+
+
+def test_a_reply_shows_its_end_where_the_verdict_stands():
+    made = panel.last_replies_html([ReplyRow("ok", 1, ("x", "y"), "word " * 100 + "[[B]]")])
+    assert "[[B]]</bdi>" in made
+    assert ">… word" in made
+    assert ">2nd<" in made
+
+
+def test_a_reply_without_verdict_shows_its_status_instead():
+    made = panel.last_replies_html([ReplyRow("unreadable", None, ("x", "y"), "Both are good.")])
+    assert "s-unreadable" in made
+    assert "eh-slot" not in made

@@ -1,0 +1,228 @@
+"""The matrix: bins, hatches, dashes, clicks; and the bins of the stylesheet against its tokens."""
+
+from __future__ import annotations
+
+import html
+import itertools
+import json
+import re
+from pathlib import Path
+from typing import get_args, get_type_hints
+
+import pytest
+
+from components.html.matrix import (
+    COLOUR_BINS,
+    CONSISTENCY_SCALE,
+    ENTROPY_SCALE,
+    FIRST_SHARE_SCALE,
+    LEAN_SCALE,
+    WINS_SCALE,
+    MatrixColumn,
+    matrix_html,
+)
+from components.html.scales import ColourScale
+from studies.domain import Estimate
+
+STYLE = (Path(__file__).parents[3] / "assets" / "style.css").read_text(encoding="utf-8")
+EVIL = '<img src=x onerror="alert(1)">'
+
+
+def one(value: float | None, items: int = 80, **more: object) -> str:
+    """The wide table of a single cell."""
+    cells = {("judge-a", "coding"): Estimate(value, 0.5, 0.6, 100, items)}
+    return matrix_html(["judge-a"], ["coding"], cells, CONSISTENCY_SCALE, **more).split("</table>")[
+        0
+    ]
+
+
+@pytest.mark.parametrize(
+    ("scale", "value", "name"),
+    [
+        (CONSISTENCY_SCALE, 1.0, "b0"),
+        (CONSISTENCY_SCALE, 0.25, "b20"),
+        (CONSISTENCY_SCALE, 0.0, "b20"),  # beyond the domain: full ink, never a missing class
+        (CONSISTENCY_SCALE, 0.625, "b10"),
+        (ENTROPY_SCALE, 0.4, "b20"),
+        (FIRST_SHARE_SCALE, 0.5, "f10"),
+        (FIRST_SHARE_SCALE, 0.0, "f0"),
+        (LEAN_SCALE, 1.0, "f20"),
+        (LEAN_SCALE, -0.5, "f5"),
+        (WINS_SCALE, 0.3, "w0"),
+        (WINS_SCALE, 1.0, "w20"),
+    ],
+)
+def test_a_value_gets_the_bin_of_its_fixed_scale(scale, value, name):
+    assert scale.bin(value) == name
+
+
+def test_a_cell_shows_value_and_interval_and_is_a_button():
+    table = one(0.691)
+    assert "<b>69</b><small>50–60</small>" in table
+    assert "<button" in table
+    assert 'class="b8"' in table  # (1 − .691)/.75 = .412; times 20 = 8.24
+
+
+@pytest.mark.parametrize(
+    ("items", "few", "thin"), [(4, True, False), (5, False, True), (10, False, False)]
+)
+def test_under_five_items_hatched_under_ten_grey(items, few, thin):
+    table = one(0.5, items)
+    assert ('class="few"' in table) == few
+    assert ('class="thin"' in table) == thin
+    assert ('class="b13"' in table) != few  # a hatched cell has no colour
+    assert ("4 items" in table) == few
+
+
+def test_what_was_not_asked_is_a_dash_that_cannot_be_clicked():
+    for table in (one(None), matrix_html(["a"], ["b"], {}, CONSISTENCY_SCALE)):
+        assert "–</span>" in table
+        assert "<button" not in table
+
+
+def test_why_a_number_is_missing_stands_in_the_card():
+    cells = {("a", "b"): Estimate(None, note="one order only")}
+    assert "one order only" in matrix_html(["a"], ["b"], cells, CONSISTENCY_SCALE)
+
+
+def test_a_click_sends_row_and_column_under_their_names():
+    table = matrix_html(
+        ["x"],
+        [EVIL],
+        {("x", EVIL): Estimate(0.5, n=9, items=9)},
+        WINS_SCALE,
+        keys=("row", "column"),
+    )
+    sent = html.unescape(re.findall(r'data-select="([^"]*)"', table)[0])
+    assert json.loads(sent) == {"row": "x", "column": EVIL}
+
+
+def test_names_from_data_are_escaped_everywhere():
+    cells = {(EVIL, EVIL): Estimate(0.5, 0.4, 0.6, 9, 9, note=EVIL)}
+    table = matrix_html([EVIL], [MatrixColumn(EVIL, EVIL)], cells, CONSISTENCY_SCALE, total=True)
+    assert "<img" not in table
+    assert "onerror=" not in re.sub(r'="[^"]*"', "", table).replace("onerror=&quot;", "")
+
+
+def test_the_card_gives_value_who_where_n_and_what_a_click_does():
+    tip = html.unescape(re.findall(r'data-tip="([^"]*)"', one(0.691))[0])
+    assert tip.split("\n") == [
+        "69\u202f% [50, 60]",
+        "Consistency: judge-a, coding",
+        "80 items, n 100",
+        "Click to read them",
+    ]
+
+
+def test_a_signed_interval_keeps_its_brackets():
+    cells = {("a", "b"): Estimate(-0.04, -0.18, 0.08, 100, 10)}
+    assert "<b>−4</b><small>[−18, 8]</small>" in matrix_html(["a"], ["b"], cells, LEAN_SCALE)
+
+
+def test_it_turns_on_a_phone_unless_rows_and_columns_mean_different_things():
+    cells = {("a", "b"): Estimate(0.7, n=9, items=20)}
+    assert "eh-heat tall" in matrix_html(["a"], ["b"], cells, CONSISTENCY_SCALE)
+    assert "eh-heat tall" not in matrix_html(["a"], ["b"], cells, WINS_SCALE)
+    many = [f"judge {i}" for i in range(7)]
+    assert "eh-heat tall" not in matrix_html(many, ["b"], {}, CONSISTENCY_SCALE)
+
+
+def test_long_names_may_break_between_syllables_but_read_as_before():
+    table = matrix_html(["a"], ["counterfactual", "knowledge", "x" * 30], {}, CONSISTENCY_SCALE)
+    assert "coun\u00adter\u00adfac\u00adtual" in table
+    assert "know\u00adledge" in table
+    assert "x" * 12 + "<wbr>" in table
+
+
+def test_both_ends_of_the_scale_are_in_words_and_the_hatch_is_explained_if_there_is_one():
+    assert "100\u202f% even-handed" in matrix_html(["a"], ["b"], {}, CONSISTENCY_SCALE)
+    few = {("a", "b"): Estimate(0.5, n=9, items=3)}
+    assert "fewer than 5 items" in matrix_html(["a"], ["b"], few, CONSISTENCY_SCALE)
+    assert "fewer than 5 items" not in matrix_html(["a"], ["b"], {}, CONSISTENCY_SCALE)
+
+
+# ------------------------------------------------------- the stylesheet's bins
+
+STOPS = {
+    "b": [f"bias-{i}" for i in range(6)],
+    "f": ["second", "second-mid", "surface", "first-mid", "first"],
+    "w": ["surface", "win-soft", "win"],
+}
+
+
+def tokens(dark: bool) -> dict[str, str]:
+    light, _, rest = STYLE.partition("\n.dark {")
+    block = rest.partition("\n}")[0] if dark else light
+    return dict(re.findall(r"--([\w-]+): (#[0-9A-F]{6})", block))
+
+
+def channels(colour: str) -> list[int]:
+    return [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+
+
+def ramp(stops: list[str], t: float) -> str:
+    x = min(t, 1 - 1e-9) * (len(stops) - 1)
+    low, high = stops[int(x)], stops[int(x) + 1]
+    pairs = zip(channels(low), channels(high), strict=True)
+    return "#" + "".join(f"{round(a + (b - a) * (x % 1)):02X}" for a, b in pairs)
+
+
+def contrast(one: str, other: str) -> float:
+    def luminance(colour: str) -> float:
+        linear = [
+            v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4
+            for v in (channel / 255 for channel in channels(colour))
+        ]
+        return sum(k * v for k, v in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize(("dark", "kind"), list(itertools.product([False, True], "bfw")))
+def test_the_bins_are_the_ramp_of_the_tokens_and_their_text_can_be_read(dark, kind):
+    stops = [tokens(dark)[name] for name in STOPS[kind]]
+    prefix = r"\.dark " if dark else ""
+    for i in range(COLOUR_BINS + 1):
+        found = re.search(
+            rf"^{prefix}\.{kind}{i} {{ --cell: (\S+); --cell-ink: (\S+); --cell-grey: (\S+) }}",
+            STYLE,
+            re.MULTILINE,
+        )
+        assert found, f"no bin .{kind}{i}"
+        cell, ink, grey = found.groups()
+        assert cell == ramp(stops, i / COLOUR_BINS)
+        assert contrast(cell, ink) >= 4.5
+        assert contrast(cell, grey) >= 4.5
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_text_colours_pass_on_every_surface(dark):
+    colour = tokens(dark)
+    for text, below in itertools.product(("ink", "ink-2", "ink-3"), ("page", "surface", "sunken")):
+        assert contrast(colour[text], colour[below]) >= 4.5, (text, below)
+    for kind in ("ok", "info", "warn", "bad", "odd"):
+        assert contrast(colour[kind], colour[f"{kind}-soft"]) >= 4.5, kind
+    for slot in ("first", "second"):
+        assert contrast(colour[f"{slot}-ink"], colour[f"{slot}-soft"]) >= 4.5, slot
+
+
+@pytest.mark.parametrize("name", ["style.css", "page.js", "logo.svg"])
+def test_no_asset_asks_anything_of_the_outside(name):
+    text = (Path(__file__).parents[3] / "assets" / name).read_text(encoding="utf-8")
+    # The SVG namespace is a name, not an address.
+    assert not re.findall(
+        r"(?:https?:)?//[a-z0-9.-]+\.[a-z]+", text.replace("http://www.w3.org/2000/svg", "")
+    )
+    assert "@import" not in text
+
+
+def test_a_matrix_of_every_scale_can_be_saved_as_a_picture():
+    """The script draws it with the stops of its kind, each a token of the style."""
+    assets = Path(__file__).resolve().parents[3] / "assets"
+    told = re.search(r"const SCALES = \{(.*)\};", (assets / "page.js").read_text())
+    assert told is not None
+    kinds = dict(re.findall(r"(\w): \[(.*?)\]", told[1]))
+    assert set(kinds) == set(get_args(get_type_hints(ColourScale)["kind"]))
+    tokens = set(re.findall(r"(--[\w-]+):", (assets / "style.css").read_text()))
+    assert {name for stops in kinds.values() for name in re.findall(r'"(.*?)"', stops)} <= tokens

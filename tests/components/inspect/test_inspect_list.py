@@ -1,0 +1,401 @@
+"""Inspect as HTML, from a real store: escaping, differences, what is boxed, what is said."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import json
+import random
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+from components.inspect.html_parts import MAX_TEXT
+from components.inspect.list_html import Selection, detail_panel, filter_bar, list_html
+from components.inspect.load_comparison import NOT_RECORDED, load_image, load_view
+from components.inspect.word_diff import MAX_WORDS, common_words, word_difference
+from judges.engine.outcome import read_outcome
+from judges.models.simulated import SimulatedModel
+from judges.planning.plan import Plan, asks_of, make_plan, save_plan
+from metrics.position.position_measures import POSITION_MEASURES
+from studies.domain import Ask, Item, Judgement, Preference, Verdict
+from studies.spec.study import parse_study
+from studies.store.rows import put_judgement
+from studies.store.store import Store
+
+EVIL = """<img src=x onerror="alert(1)"><script>alert(2)</script>${alert(3)} {{value}} ' " </div>"""
+PIXEL = bytes.fromhex("89504e470d0a1a0a")
+
+
+class Tags(HTMLParser):
+    """Collects tags and attributes, and checks that every tag is closed in order."""
+
+    void = frozenset({"br", "img", "input"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+        self.attributes: list[tuple[str, str]] = []
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag, attrs):
+        self.names.append(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+        if tag not in self.void:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def tags_of(made: str) -> Tags:
+    tags = Tags()
+    tags.feed(made)
+    assert not tags.open
+    return tags
+
+
+def text_of(made: str) -> str:
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", made)).split())
+
+
+@pytest.fixture
+def store(tmp_path):
+    made = Store(tmp_path / "store.db")
+    yield made
+    made.close()
+
+
+def ask_all(store: Store, yaml: str, folder=None) -> str:
+    """Plans a study and lets its simulated judges answer, without the engine."""
+    plan = make_plan(parse_study(yaml, folder=folder))
+    save_plan(plan, store)
+    write(store, asyncio.run(_answered(plan)))
+    return plan.study.name
+
+
+async def _answered(plan: Plan) -> list[Judgement]:
+    model, made = SimulatedModel(), []
+    for planned in asks_of(plan):
+        answer = await model.complete(planned.call)
+        made.append(read_outcome(planned.call, answer).judgement(planned.ask, answer))
+    return made
+
+
+def write(store: Store, judgements: list[Judgement]) -> None:
+    store.writer.run(lambda connection: [put_judgement(connection, one) for one in judgements])
+
+
+def record(store: Store, item: Item, judgements: list[Judgement], name: str = "recorded") -> str:
+    study = parse_study(f"name: {json.dumps(name)}")
+    store.save_study(study, [item], [], recorded=judgements, only_recorded=True)
+    return name
+
+
+def told(item: Item, shown, pick, *, judge="j", reply="because", status="ok", **more) -> Judgement:
+    ask = Ask(
+        f"{judge}/{item.id}/{'-'.join(shown)}", item.id, judge, "p", tuple(shown), ("A", "B"),
+        orders=2,
+    )  # fmt: skip
+    verdict = Verdict(pick, **more) if status == "ok" else None
+    return Judgement(ask, status, verdict, "rule", reply)
+
+
+FIRSTISH = """
+name: firstish
+data: {source: probe, count: 30}
+judges: [{name: firstish, model: simulated, first_bias: 0.7, unreadable_rate: 0.05, seed: 3}]
+prompts: [mt-bench-pair]
+contestants: [precise, padded, flawed]
+"""
+
+
+# ------------------------------------------------------------------ differences
+
+
+def test_words_that_only_one_answer_has_are_marked_in_runs():
+    # Shared: "the", "sky", "is"; so 2 * 3 of 9 words.
+    found = word_difference("the sky is blue", "the sky is not very blue-ish")
+    assert found.first == "the sky is <mark>blue</mark>"
+    assert found.second == "the sky is <mark>not very blue-ish</mark>"
+    assert found.shared == pytest.approx(6 / 10)
+    assert found.words == (4, 6)
+
+
+def test_a_mark_never_spans_a_line_break_and_text_stays_as_it_was():
+    found = word_difference("a b\nc  d e f", "a x\ny  z e f")
+    assert found.first == "a <mark>b</mark>\n<mark>c  d</mark> e f"
+    assert re.sub("</?mark>", "", found.second) == "a x\ny  z e f"
+
+
+def test_below_a_quarter_of_shared_words_nothing_is_marked():
+    # 1 shared word of 4 and 5: 2/9 is less than 1/4. One of 4 and 4 is exactly 1/4.
+    assert not word_difference("a b c d", "a v w x y").marked
+    assert word_difference("a b c d", "a x y z").marked
+
+
+def test_empty_and_very_long_answers_are_not_compared():
+    assert word_difference("", "a").shared == 0
+    assert word_difference("a " * (MAX_WORDS + 1), "a").shared is None
+
+
+def test_marked_text_is_escaped():
+    found = word_difference(f"{EVIL} <b> same", f"{EVIL} <i> same")
+    assert set(tags_of(found.first + found.second).names) == {"mark"}
+
+
+def longest(a, b) -> int:
+    """The textbook table, to check the bit-parallel one."""
+    row = [0] * (len(b) + 1)
+    for word in a:
+        row, before = [0], row
+        for j, other in enumerate(b):
+            row.append(before[j] + 1 if word == other else max(before[j + 1], row[j]))
+    return row[-1]
+
+
+def test_common_words_are_a_longest_common_subsequence():
+    rng = random.Random(7)
+    for _ in range(60):
+        a = rng.choices("abcd", k=rng.randint(0, 12))
+        b = rng.choices("abcd", k=rng.randint(0, 12))
+        kept_a, kept_b = common_words(a, b)
+        mine = [word for word, kept in zip(a, kept_a, strict=True) if kept]
+        assert mine == [word for word, kept in zip(b, kept_b, strict=True) if kept]
+        assert len(mine) == longest(a, b)
+
+
+# ------------------------------------------------------------- list and filters
+
+
+def test_the_list_pages_on_the_server_and_next_leads_over_the_edge(store):
+    # 30 items x 3 pairs = 90 comparisons: 50 on the first page, 40 on the second.
+    name = ask_all(store, FIRSTISH)
+    first = load_view(store, Selection(study=name))
+    assert (first.total, len(first.lines)) == (90, 50)
+    assert "1–50 of 90" in text_of(list_html(first))
+    second = load_view(store, Selection(study=name, page=1))
+    assert (len(second.lines), second.place) == (40, 50)
+    assert "51–90 of 90" in text_of(list_html(second))
+    back = load_view(store, Selection(study=name, key=second.previous))
+    assert (back.selection.page, back.place) == (0, 49)
+    assert back.next == second.selection.key
+
+
+def test_a_key_that_is_not_in_view_gives_way_to_the_first_of_the_page(store):
+    name = ask_all(store, FIRSTISH)
+    view = load_view(store, Selection(study=name, key="no such key"))
+    assert (view.place, view.opened is not None) == (0, True)
+
+
+def test_flips_in_view_are_the_flips_that_metrics_count(store):
+    name = ask_all(store, FIRSTISH)
+    view = load_view(store, Selection(study=name, flipped=True))
+    estimate = POSITION_MEASURES["conflict"].of(store.frame(name))
+    assert view.total == round(estimate.value * estimate.n) > 0
+    assert all(opened_kind(store, name, line.seqs[0]) == "Flipped." for line in view.lines[:5])
+
+
+def opened_kind(store: Store, name: str, seq: int) -> str:
+    key = store.keys_by_seq([seq])[seq]
+    opened = detail_panel(load_view(store, Selection(study=name, key=key)))
+    return re.search(r'role="status"><b>(.*?)</b>', opened).group(1)
+
+
+def test_search_looks_into_questions_and_replies(store):
+    one = Item("q1", "What is 100% of A_B?", {"x": "1", "y": "2"})
+    name = record(store, one, [told(one, "xy", 0, reply="Plainly X."), told(one, "yx", 1)])
+    for text, n in (("100% of a_b", 1), ("plainly", 1), ("100x of", 0), ("aXb", 0), ("  ", 1)):
+        assert load_view(store, Selection(study=name, text=text)).total == n, text
+
+
+def test_chips_tell_a_flip_and_the_opened_line_is_current(store):
+    one = Item("q1", "Why?", {"x": "1", "y": "2"})
+    name = record(store, one, [told(one, "xy", 0), told(one, "yx", 0)])
+    made = list_html(load_view(store, Selection(study=name)))
+    assert text_of(made) == "slot picked: as asked, swapped 1 Why? 1st 1st x · y 1 of 1"
+    assert made.count('aria-current="true"') == 1
+
+
+def test_what_is_filtered_is_said_in_pills_and_menus(store):
+    name = ask_all(store, FIRSTISH)
+    made = filter_bar(
+        load_view(store, Selection(study=name, flipped=True, judge="gone", text="<a"))
+    )
+    assert '<button type="button" class="eh-fpill on" aria-pressed="true"' in made
+    assert '<option value="gone" selected="selected">gone</option>' in made
+    assert 'value="&lt;a"' in made
+    assert "Toward first" in made
+
+
+# ----------------------------------------------------------------------- opened
+
+
+def test_a_flip_says_where_it_leans_and_what_the_people_said(store):
+    one = Item(
+        "q1", "Why?", {"x": "so it is", "y": "so is it"},
+        human=(Preference("ann", ("x", "y"), "tie"),),
+    )  # fmt: skip
+    name = record(store, one, [told(one, "xy", 1), told(one, "yx", 1)])
+    said = text_of(detail_panel(load_view(store, Selection(study=name))))
+    assert "Flipped. It chose the answer shown second in both orders" in said
+    assert "The one person who voted called it a tie." in said
+    assert "Order 1 x, then y 2nd picked y" in said
+    assert "Order 2 y, then x 2nd picked x" in said
+
+
+@pytest.mark.parametrize(
+    ("picks", "words"),
+    [
+        ((0, 1), "Consistent. It chose x in both orders."),
+        (("tie", "tie"), "Consistent. It called it a tie in both orders."),
+        ((0, "tie"), "Flipped. It chose x shown first, and called it a tie when swapped."),
+        (("tie", 1), "Flipped. It chose x shown second, and called it a tie when swapped."),
+    ],
+)
+def test_why_it_is_here(store, picks, words):
+    one = Item("q1", "Why?", {"x": "a", "y": "b"})
+    name = record(store, one, [told(one, "xy", picks[0]), told(one, "yx", picks[1])])
+    assert words in text_of(detail_panel(load_view(store, Selection(study=name))))
+
+
+def test_an_unread_reply_is_no_tie_and_its_reason_is_shown(store):
+    one = Item("q1", "Why?", {"x": "a", "y": "b"})
+    lost = told(one, "yx", None, status="refusal", reply="I would rather not.")
+    name = record(store, one, [told(one, "xy", 0), lost])
+    said = text_of(detail_panel(load_view(store, Selection(study=name))))
+    assert "Not evidence. 1 of its 2 replies gave no verdict (1 refusal)." in said
+    assert "never as a tie or a loss" in said
+    assert "I would rather not." in said
+
+
+def test_what_was_not_recorded_is_written_out(store):
+    one = Item("q1", "Why?", {"x": "a"})
+    name = record(store, one, [told(one, "xy", 0, reply="")])
+    said = text_of(detail_panel(load_view(store, Selection(study=name))))
+    assert f"Prompt as sent {NOT_RECORDED}" in said
+    assert f"Tokens {NOT_RECORDED} Cost {NOT_RECORDED} Time {NOT_RECORDED}" in said
+    assert "The reply was not recorded, only its verdict." in said
+    assert f"y {NOT_RECORDED}" in said
+
+
+def test_the_verdict_is_boxed_in_the_colour_of_its_slot(store):
+    name = ask_all(store, FIRSTISH)
+    view = load_view(store, Selection(study=name, status="ok", flipped=True))
+    boxed = re.findall(r'<span class="eh-vd (\w+)">(.*?)</span>', detail_panel(view))
+    picks = [order.reply.judgement.verdict.pick for order in view.opened.orders]
+    slots = {0: ("first", "[[A]]"), 1: ("second", "[[B]]"), "tie": ("tie", "[[C]]")}
+    assert boxed == [slots[pick] for pick in picks]
+
+
+def test_a_simulated_judge_is_marked_as_one(store):
+    assert "simulated judge" in detail_panel(
+        load_view(store, Selection(study=ask_all(store, FIRSTISH)))
+    )
+
+
+def test_the_prompt_is_the_one_that_was_sent(store):
+    name = ask_all(store, FIRSTISH)
+    view = load_view(store, Selection(study=name))
+    for order in view.opened.orders:
+        assert order.sent.exact
+        assert [role for role, _ in order.sent.messages] == ["system", "user"]
+        first, second = (view.opened.item.responses[who] for who in order.shown)
+        sent = order.sent.messages[1][1]
+        assert sent.index(first) < sent.rindex(second)
+    assert "it hashes to the key of this ask" in text_of(detail_panel(view))
+
+
+def test_label_probabilities_are_bars_in_slot_colours_with_the_crossed_labels(store):
+    one = Item("q1", "Why?", {"x": "a", "y": "b"})
+    ask = Ask("k1", "q1", "j", "p", ("x", "y"), ("B", "A"))
+    verdict = Verdict(1, label_probabilities=(0.25, 0.75), label_mass=0.98)
+    name = record(store, one, [Judgement(ask, "ok", verdict, "probabilities", "Answer: A")])
+    made = detail_panel(load_view(store, Selection(study=name)))
+    assert 'class="first" style="width:25.0%"' in made
+    assert 'class="second" style="width:75.0%"' in made
+    assert "B x 25.0 % A y 75.0 %" in text_of(made).replace("\u202f", " ")
+    assert "x (called B), then y (called A)" in text_of(made)
+
+
+def test_answers_that_share_little_are_not_marked_and_the_page_says_so(store):
+    one = Item("q1", "Why?", {"x": "a b c d", "y": "v w x y z"})
+    name = record(store, one, [told(one, "xy", 0), told(one, "yx", 1)])
+    made = detail_panel(load_view(store, Selection(study=name)))
+    assert "<mark>" not in made
+    assert "0\u202f% of words shared: differences are not marked below 25\u202f%" in made
+
+
+def test_a_long_text_is_cut_and_says_by_how_much(store):
+    one = Item("q1", "Why?", {"x": "a" * (MAX_TEXT + 7), "y": "b"})
+    name = record(store, one, [told(one, "xy", 0), told(one, "yx", 1)])
+    assert "7 more characters" in text_of(detail_panel(load_view(store, Selection(study=name))))
+
+
+# --------------------------------------------------------------- hostile, empty
+
+
+def hostile(tmp_path) -> str:
+    item = {
+        "id": EVIL, "instruction": EVIL, "category": EVIL, "context": EVIL, "reference": EVIL,
+        "images": ['https://example.org/x.png"onerror="alert(4)'],
+        "responses": {f"a{EVIL}": f"one two {EVIL}", f"b{EVIL}": f"one three {EVIL}"},
+    }  # fmt: skip
+    (tmp_path / "evil.jsonl").write_text(json.dumps(item), encoding="utf-8")
+    judge = json.dumps({"name": EVIL, "model": "simulated"})
+    return f"name: {json.dumps(EVIL)}\ndata: {{source: {tmp_path}/evil.jsonl}}\n" + (
+        f"judges: [{judge}]\nprompts: [label-probability]"
+    )
+
+
+def test_text_from_data_becomes_neither_tag_nor_attribute(store, tmp_path):
+    name = ask_all(store, hostile(tmp_path))
+    worse = {"rule": EVIL, "reply": EVIL, "reasoning": EVIL, "finish": EVIL, "model": EVIL}
+    write(store, [replace(one, **worse, detail=EVIL) for one in store.judgements(name)])
+    view = load_view(store, Selection(study=name, contestant=f"a{EVIL}", item=EVIL, text="<img"))
+    for made in (filter_bar(view), list_html(view), detail_panel(view)):
+        tags = tags_of(made)
+        assert not {"img", "script"} & set(tags.names)
+        assert not [name for name, _ in tags.attributes if name.startswith("on")]
+        assert EVIL.split(" {{")[0] in html.unescape(made)
+
+
+def test_an_address_is_a_link_and_only_images_beside_the_data_are_shown(tmp_path):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (tmp_path / "secret.png").write_bytes(PIXEL)
+    (folder / "seen.png").write_bytes(PIXEL)
+    (folder / "notes.txt").write_text("secret")
+    assert load_image("seen.png", folder).source == "data:image/png;base64,iVBORw0KGgo="
+    assert load_image("https://example.org/a.png", folder).link == "https://example.org/a.png"
+    hidden = ("../secret.png", "notes.txt", "gone.png", "/etc/passwd", "javascript:alert(1)")
+    for path in (*hidden, "data:text/html;base64,xx", "data:image/svg+xml;base64,xx"):
+        assert (load_image(path, folder).source, load_image(path, folder).link) == ("", "")
+    assert load_image("seen.png", None).source == ""
+
+
+def test_empty_states_say_what_to_do(store):
+    assert "Make one on the Study tab." in detail_panel(load_view(store, Selection()))
+    plan = make_plan(parse_study(FIRSTISH))
+    save_plan(plan, store)
+    assert "Choose one at the top of the page." in detail_panel(load_view(store, Selection()))
+    gone = load_view(store, Selection(study=EVIL))
+    assert not {"img", "script"} & set(tags_of(detail_panel(gone)).names)
+    planned = load_view(store, Selection(study="firstish"))
+    assert "180 asks are planned. Start the run" in text_of(detail_panel(planned))
+    assert (filter_bar(planned), list_html(planned)) == ("", "")
+
+
+def test_filters_that_leave_nothing_offer_a_way_back(store):
+    one = Item("q1", "Why?", {"x": "a", "y": "b"})
+    name = record(store, one, [told(one, "xy", 0), told(one, "yx", 1)])
+    for selection, words in (
+        (Selection(study=name, flipped=True), "No verdict in view changed with the order"),
+        (Selection(study=name, status="failures"), "Every reply in view was read."),
+        (Selection(study=name, text="<zzz"), "Neither a question nor a reply holds “<zzz” here."),
+    ):
+        made = detail_panel(load_view(store, selection))
+        assert words in text_of(made)
+        assert "data-select" in made

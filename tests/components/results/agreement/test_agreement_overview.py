@@ -1,0 +1,259 @@
+"""Agreement of judges with people whose votes are known, and what is shown without people."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import Filter
+from components.filtering.raters import Raters
+from components.inspect.comparison_index import filter_comparisons, index_comparisons
+from components.inspect.url_selection import Selection
+from components.results.agreement import tab as agreement_tab
+from components.results.agreement.computed import Agreement, load_agreement
+from components.results.agreement.dispute_list import show_disputes
+from components.results.agreement.disputes import (
+    AGAINST_KNOWN,
+    AGAINST_PEOPLE,
+    JUDGES_SPLIT,
+    PEOPLE_SPLIT,
+    list_disputes,
+)
+from components.results.agreement.disputes import dispute_kinds as lists_of
+from components.results.agreement.panels import (
+    COEFFICIENTS,
+    agreement_finding,
+    show_kpis,
+    show_matrix,
+    show_merged_orders,
+)
+from components.results.agreement.people_tables import (
+    best_replacement_sentence,
+    show_coefficients,
+    show_corrected_rates,
+    show_distances,
+    show_replacements,
+)
+from components.results.results_tab import mark_selection
+from metrics.agreement.judge_as_annotator import JudgeAsAnnotator
+from studies.domain import Estimate
+from studies.exchange.recorded_studies import save_recorded_study
+from studies.sources.load import load_source
+from studies.spec.study import DataSpec
+from tests.voted_studies import Sheet, six_items
+
+
+def text(html: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html))
+
+
+def agreement(store, study: str, chosen: Filter | None = None) -> Agreement:
+    return Agreement(Raters(FilteredStudy(store, study, chosen or Filter())))
+
+
+@pytest.fixture
+def voted(store):
+    six_items().save(store)
+    return store
+
+
+def test_the_finding_names_who_comes_closest_and_the_yardstick(voted):
+    title, lead = agreement_finding(agreement(voted, "voted"))
+    # `first` says what people say in 5 of 12; the difference is sure.
+    assert title == "good comes closest to people: 100\u202f% of verdicts."
+    assert lead.startswith("Two people side with each other on 72\u202f%.")  # 13 of 18
+
+
+def test_every_coefficient_stands_in_the_table(voted):
+    said = text(show_coefficients(agreement(voted, "voted")))
+    good = said[said.index("good") : said.index("first")]
+    assert good.count("100.0") >= 2  # same verdict; without ties
+    assert good.count("1.00") >= 3  # κ, κ without ties, α
+    assert "two people" in said and "72.2" in said
+    assert "a person, the others" in said
+
+
+def test_one_order_and_both_by_hand(voted):
+    data = agreement(voted, "voted")
+    # first: every merged verdict is a tie, and people tie once in six.
+    assert data.merged_shares["first"].value == pytest.approx(1 / 6)
+    assert data.merging_effects["first"].raw.value == pytest.approx(1 / 6 - 5 / 12)
+    assert data.merging_effects["good"].raw.value == 0.0
+    said = text(show_merged_orders(data))
+    assert "42 \u2192 17" in said and "100 \u2192 100" in said
+    assert "Merging costs" in said
+
+
+def test_who_would_replace_a_person_best(voted):
+    data = agreement(voted, "voted")
+    best, worst = data.judge_replacements
+    # 5/6 against 13/18; and 17/36.
+    assert best.advantage.value == pytest.approx(1 / 9)
+    assert worst.advantage.value == pytest.approx(-1 / 4)
+    said = text(show_replacements(data))
+    assert "+11.1" in said and "\u221225.0" in said
+    assert "good would replace a person best" in said
+
+
+def test_a_leader_that_is_not_sure_is_not_called_sure():
+    def one(judge: str, low: float, best: float) -> JudgeAsAnnotator:
+        share = Estimate(0.6, 0.5, 0.7, 9, 9)
+        return JudgeAsAnnotator(
+            judge, share, share, Estimate(low + 0.03, low, low + 0.06, 9, 9), best
+        )
+
+    unsure = best_replacement_sentence([one("a", -0.01, 0.55), one("b", -0.02, 0.45)])
+    assert "cannot be told from the person it replaces" in unsure
+    assert "55\u202f% of resamplings only; b in 45\u202f%" in unsure
+    assert "more often than the person" in best_replacement_sentence(
+        [one("a", 0.01, 0.99), one("b", 0, 0.01)]
+    )
+    assert "less often than the person" in best_replacement_sentence([one("a", -0.2, 1.0)])
+
+
+def test_distances_stand_beside_always_tie(voted):
+    data = agreement(voted, "voted")
+    # P: 1 for q0…q3, 1/3 for q4, 0 for q5; good says 1, 1, 1, 1, 1, 0: MAE (2/3)/6 = 1/9.
+    assert data.people_alignment("good", True).mae.value == pytest.approx(1 / 9)
+    # first: 0 on average in both orders; one order is off by |±1 − P|.
+    assert data.people_alignment("first", True).mae.value == pytest.approx((4 + 1 / 3) / 6)
+    assert data.scores.always_tie_gaps().alignment.mae.value == pytest.approx((4 + 1 / 3) / 6)
+    assert "always tie" in text(show_distances(data))
+
+
+def test_corrected_win_rates_stand_beside_the_raw_ones(store):
+    sheet = Sheet("few votes")
+    rng = np.random.default_rng(5)
+    for k in range(60):
+        said = "x" if rng.random() < 0.7 else "y"
+        sheet.both(f"q{k}", "j", said * 2)
+        if k < 20:
+            sheet.votes(f"q{k}", ann=said)
+    sheet.save(store)
+    data = agreement(store, "few votes")
+    one = data.corrected["x"]
+    # The judge is always right, so that its word on the other 40 is nearly taken as it is.
+    assert one.corrected.value == pytest.approx(one.judge.value, abs=0.002)
+    assert one.worth > 2
+    assert "\u00d7" in text(show_corrected_rates(data))
+
+
+@pytest.mark.parametrize("kind", list(COEFFICIENTS))
+def test_a_cell_of_the_matrix_opens_exactly_what_the_two_disagree_on(voted, kind):
+    scene = FilteredStudy(voted, "voted")
+    html = show_matrix(agreement(voted, "voted"), kind)
+    assert "people" in html and "nan" not in html
+    # people against first and first against people are the same question.
+    for mark in ({"row": "first", "unlike": "people"}, {"row": "people", "unlike": "first"}):
+        chosen = mark_selection(scene, mark)
+        assert (chosen.judge, chosen.prompt, chosen.unlike) == ("first", "p", "people")
+    all_of = index_comparisons(voted.frame("voted"))
+    # In every pair `first` names y in one order, or decides where people tie.
+    assert len(filter_comparisons(all_of, Selection(judge="first", unlike="people"))) == 6
+    assert len(filter_comparisons(all_of, Selection(judge="good", unlike="people"))) == 0
+    assert len(filter_comparisons(all_of, Selection(judge="good", unlike="first"))) == 6
+    assert len(filter_comparisons(all_of, Selection(judge="good", unlike="nobody"))) == 0
+
+
+def test_disputes_are_sorted_by_how_informative_they_are(store):
+    sheet = Sheet("apart")
+    # q1: all judges against three unanimous votes. q2: against one vote. q3: one of two against.
+    # q4: judges split beside people who agree. q5: people split.
+    for item, said in {"q1": "yy", "q2": "yy", "q3": "yx", "q4": "xy", "q5": "xx"}.items():
+        for judge, word in zip(("a", "b"), said, strict=True):
+            sheet.both(item, judge, word * 2)
+    sheet.votes("q1", ann="x", bob="x", cat="x").votes("q2", ann="x").votes("q3", ann="x")
+    sheet.votes("q4", ann="x", bob="x").votes("q5", ann="x", bob="y", cat="=")
+    sheet.save(store)
+    data = agreement(store, "apart")
+    assert [one.item for one in list_disputes(data.raters, AGAINST_PEOPLE)] == ["q1", "q2"]
+    assert {one.item for one in list_disputes(data.raters, JUDGES_SPLIT)} == {"q3", "q4"}
+    assert [one.item for one in list_disputes(data.raters, PEOPLE_SPLIT)] == ["q5"]
+    subtitle, html = show_disputes(data, AGAINST_PEOPLE)
+    assert subtitle.startswith("2 cases")
+    assert "3 of 3 votes" in html and "1 vote" in html
+    assert '"contestant": "x"' in html.replace("&quot;", '"')
+
+
+def test_known_answers_are_shown_as_such_and_are_no_people(store):
+    sheet = Sheet("known")
+    for k in range(8):
+        sheet.both(f"q{k}", "right", "xx").both(f"q{k}", "wrong", "yy")
+    sheet.save(store, design={f"q{k}": "x" for k in range(8)})
+    data = agreement(store, "known")
+    assert (data.raters.truth, data.raters.has_people) == ("design", False)
+    assert lists_of(data.raters) == [AGAINST_KNOWN, JUDGES_SPLIT]
+    assert data.by_category[0] == "known answers"
+    assert data.by_category[1]["right", "All"].value == 1.0
+    assert "Most often right on known answers" in show_kpis(data)
+    assert "No votes by people yet." in agreement_finding(data)[1]
+
+
+def test_without_people_one_empty_state_says_what_to_do_and_judges_are_still_compared(store):
+    sheet = Sheet("unvoted")
+    for k in range(6):
+        sheet.both(f"q{k}", "a", "xx").both(f"q{k}", "b", "xy")
+    sheet.save(store)
+    data = agreement(store, "unvoted")
+    assert "a and b say the same in 50" in agreement_finding(data)[0]
+    assert "0.00" in show_matrix(data, "κ") or "0.50" in show_matrix(data, "κ")
+    shown = agreement_tab.render(FilteredStudy(store, "unvoted"), "κ", AGAINST_PEOPLE)
+    assert sum("40 pairs give agreement" in part for part in shown if isinstance(part, str)) >= 1
+    hidden = [part.visible for part in shown if not isinstance(part, str)]
+    assert hidden == [False] * 6
+
+
+@pytest.mark.parametrize("said", ["??", "xx"])
+def test_one_voice_alone_is_told_what_is_missing(store, said):
+    Sheet("alone").both("q", "j", said).save(store)
+    scene = FilteredStudy(store, "alone")
+    title, _ = agreement_tab.finding(scene)
+    assert title in ("Nobody to hold j against yet.", "Nothing has been judged yet.")
+    shown = agreement_tab.render(scene, "κ", PEOPLE_SPLIT)
+    assert all("nan" not in part for part in shown if isinstance(part, str))
+
+
+def test_a_filter_for_a_prompt_does_not_silence_the_people(voted):
+    data = agreement(voted, "voted", Filter(prompt="p", judge="good"))
+    assert data.raters.has_people
+    assert data.ranked_judges == ["good"]
+    assert data.with_people("good").share.value == 1.0
+
+
+def test_a_judge_with_two_prompts_is_two_voices(store):
+    sheet = six_items("twice")
+    for k in range(6):
+        sheet.both(f"q{k}", "good", "xy", "hasty")
+    sheet.save(store)
+    data = agreement(store, "twice")
+    assert {"good, p", "good, hasty", "first, p"} == set(data.judges)
+    assert data.ranked_judges[0] == "good, p"
+
+
+def test_what_is_counted_once_is_counted_anew_when_somebody_votes(voted):
+    before = load_agreement(FilteredStudy(voted, "voted"))
+    assert load_agreement(FilteredStudy(voted, "voted")) is before
+    assert before.among_voters.voters == 3
+    six_items().votes("q0", dan="y").save(voted)
+    assert load_agreement(FilteredStudy(voted, "voted")).among_voters.voters == 4
+
+
+def test_prd_as_drawn(records, store):
+    """The numbers of the page about the data, through the real source, in the panels' words."""
+    spec = DataSpec(str(records / "prd"), "prd")
+    save_recorded_study(store, "PRD", spec, load_source(spec, store.path.parent))
+    data = agreement(store, "PRD")
+    assert agreement_finding(data)[0] == (
+        "gpt-4 and gpt-3.5-turbo come closest to people: 64 and 63\u202f% of verdicts."
+    )
+    assert data.with_people("gpt-4").share.value == pytest.approx(0.643125, abs=1e-12)
+    assert round(data.with_people("gpt-4").kappa.value, 2) == 0.42
+    said = text(show_merged_orders(data))
+    for line in ("64 \u2192 58", "63 \u2192 56", "60 \u2192 52", "55 \u2192 38", "50 \u2192 34"):
+        assert line in said
+    assert "Merging costs 6 to 17 points" in said
+    assert len(list_disputes(data.raters, AGAINST_PEOPLE)) == 39
+    assert "320" in show_kpis(data)

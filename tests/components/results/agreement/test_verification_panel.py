@@ -1,0 +1,207 @@
+"""The panel of verified answers: plain functions on a real store."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+
+import gradio as gr
+import pytest
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import Filter
+from components.inspect.load_comparison import load_view
+from components.inspect.url_selection import Selection
+from components.results import results_tab
+from components.results.agreement import tab
+from components.results.agreement.computed import load_agreement
+from components.results.agreement.verification_panel import (
+    load_verification,
+    misjudged_pairs,
+    show_verification,
+    verification_subtitle,
+)
+from components.share.report import report_html
+from studies.domain import REFERENCE, AnswerCheck, Ask, Item, Judgement, Verdict
+from studies.people.vote_session import open_vote_session
+from studies.spec.study import Study
+from studies.store.ballots import VotingRules, voter_id
+from studies.store.store import Store
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+SAID = {
+    # ann and bob about x and y; q0, q1: x stands, y fails. q2: y stands, x fails. q3: nothing.
+    "q0": ((True, True), (False, False)),
+    "q1": ((True, True), (False, False)),
+    "q2": ((False, False), (True, True)),
+    "q3": ((True, False), (True, True)),
+}
+
+
+def study_of(store: Store, name: str = "s", y: str = "y", **more: object) -> FilteredStudy:
+    """`good` prefers what stands, in both orders; `first` takes whatever is shown first."""
+    items, rows = [], []
+    for item, (about_x, about_y) in SAID.items():
+        checks = [
+            AnswerCheck(who, contestant, word, None if word else "caption", harmful=item == "q0")
+            for contestant, words in (("x", about_x), (y, about_y))
+            for who, word in zip(("ann", "bob"), words, strict=True)
+        ]
+        items.append(Item(item, f"question {item} {HOSTILE}", {"x": "a", y: "b"},
+                          "even" if item in ("q0", "q2") else "odd", reference="r",
+                          checks=(*checks, AnswerCheck("ann", REFERENCE, True))))  # fmt: skip
+        for shown in (("x", y), (y, "x")):
+            for judge in ("good", "first"):
+                best = y if item == "q2" else "x"
+                pick = shown.index(best) if judge == "good" else 0
+                ask = Ask(f"{name}{item}{judge}{shown}", item, judge, "p", shown, ("A", "B"),
+                          orders=2)  # fmt: skip
+                rows.append(Judgement(ask, "ok", Verdict(pick), reply="so"))
+    store.save_study(Study(name), items, (), recorded=rows, only_recorded=True)
+    return FilteredStudy(store, name, Filter(**more))  # type: ignore[arg-type]
+
+
+def shown(scene: FilteredStudy) -> str:
+    return show_verification(load_verification(load_agreement(scene)))
+
+
+def words(html: str) -> str:
+    """What is read: tags out, spaces joined."""
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
+
+
+def test_shares_agreement_and_judges_of_a_small_table(store: Store) -> None:
+    scene = study_of(store)
+    one = load_verification(load_agreement(scene))
+    assert verification_subtitle(one) == "20 verifications of 12 answers by 2 people"
+    text = words(shown(scene))
+    # x: q0 q1 yes, q2 no, q3 one of two: 5 of 8. y: q2, q3 yes: 4 of 8. The reference: 4 of 4.
+    assert re.search(r"the reference Verified 4 Follow it, % 100 ", text)
+    assert re.search(r" x Verified 8 Follow it, % 62 ", text)  # 62.5
+    assert re.search(r" y Verified 8 Follow it, % 50 ", text)
+    assert re.search(r"all answers Verified 20 Follow it, % 65 ", text)  # 13 of 20
+    # Both said something about 8 answers, and the same about 7 of them.
+    assert "8 answers verified by two or more" in text and "87.5" in text
+    # Mixed pairs: q0, q1, q2. good is right 6 of 6 times, first 3 of 6: a coin.
+    assert re.search(r"good .*100 \[", text) and re.search(r"first .*50 \[", text)
+    (first, *rest) = misjudged_pairs(one)
+    assert (first.item, first.follows, first.fails) == ("q0", "x", "y")
+    assert (first.wrong_verdicts, first.decided_verdicts) == (1, 4) and len(rest) == 2
+    assert "2 of 2 say no, the caption's fault" in text
+
+
+def test_marks_open_what_is_behind_them(store: Store) -> None:
+    html = shown(study_of(store))
+    sent = [json.loads(unescape(text)) for text in re.findall(r'data-select="([^"]+)"', html)]
+    assert {"contestant": "x"} in sent and {"contestant": "y"} in sent
+    assert {"contestant": REFERENCE} not in sent  # it is never compared here
+    assert {"judge": "good", "prompt": "p", "verified": "apart"} in sent
+    assert {"item": "q2", "contestant": "y", "against": "x"} in sent
+
+
+def test_a_number_opens_the_comparisons_that_it_counts(store: Store) -> None:
+    scene = study_of(store)
+    sent = [
+        json.loads(unescape(text)) for text in re.findall(r'data-select="([^"]+)"', shown(scene))
+    ]
+    opened = {}
+    for mark in sent:
+        selection = results_tab.mark_selection(scene, mark)
+        opened[tuple(sorted(mark.items()))] = load_view(store, selection).total
+
+    def total(**mark: object) -> int:
+        return opened[tuple(sorted(mark.items()))]
+
+    assert min(opened.values()) > 0, "a link that opens nothing"
+    # Two judges compare x and y on every item. x fails on q2, and one of two says so on q3; its
+    # fault is never the answer's. Of y somebody says no on q0 and q1. Harmful: whatever q0 holds.
+    assert total(contestant="x", verified="any") == 8
+    assert total(contestant="x", verified="follows") == 6
+    assert (
+        total(contestant="x", verified="caption") == total(contestant="y", verified="caption") == 4
+    )
+    assert total(verified="caption") == 8
+    assert total(contestant="y", verified="harmful") == total(verified="harmful") == 2
+    assert not any("answer" in dict(mark).values() for mark in opened)
+    # Mixed pairs: q0, q1, q2; `first` picks the failing one in one order of each.
+    assert total(judge="good", prompt="p", verified="apart") == 3
+    assert load_view(store, Selection("s", judge="first", verified="misled")).total == 3
+    assert load_view(store, Selection("s", judge="good", verified="misled")).total == 0
+
+
+def test_the_drawing_that_readers_share_is_made_anew_by_a_verification(store: Store) -> None:
+    with gr.Blocks():
+        page = results_tab.build()
+        results_tab.render_hidden(page)
+    study_of(store)
+    store.set_voting_rules("s", VotingRules("verify", whom="answers"))
+    values = tuple(part.value for part in page.inputs)
+
+    def heading_now() -> str:
+        drawn = results_tab.render_view(store, "s", page, tab.NAME, values)
+        return next(str(one) for one in drawn if "verifications of" in str(one))
+
+    assert "20 verifications of 12 answers by 2 people" in heading_now()
+    at = open_vote_session(store, "s", voter_id("cat"), "verify")
+    ballot = at.next()
+    assert ballot is not None
+    at.check(ballot.position, ballot.done, AnswerCheck("", "", True))
+    assert "21 verifications of 12 answers by 3 people" in heading_now()
+    at.undo()
+    assert "20 verifications of 12 answers by 2 people" in heading_now()
+
+
+def test_filters_leave_what_they_leave(store: Store) -> None:
+    assert verification_subtitle(
+        load_verification(load_agreement(study_of(store, "c", category="even")))
+    ).startswith("10 ")
+    assert verification_subtitle(
+        load_verification(load_agreement(study_of(store, "d", contestants=("x", "y"))))
+    ).startswith("16 ")
+    only = words(shown(study_of(store, "e", judge="good")))
+    assert "good" in only and "first" not in only.split("Where")[0].split("Prefers")[1]
+
+
+def test_names_and_questions_are_inert(store: Store) -> None:
+    html = shown(study_of(store, y=HOSTILE))
+    assert "<img" not in html and "&lt;img src=x" in html
+
+
+def test_the_panel_is_there_only_where_somebody_verified(store: Store) -> None:
+    scene = study_of(store)
+    assert tab.render(scene, "κ", tab.DISPUTE_KINDS[0])[-1].visible
+    item = Item("q", "why?", {"x": "a", "y": "b"})
+    store.save_study(Study("none"), [item], (), (), only_recorded=True)
+    none = FilteredStudy(store, "none")
+    *_, html, panel = tab.render(none, "κ", tab.DISPUTE_KINDS[0])
+    assert html == "" and not panel.visible
+    assert "Verified answers" not in report_html(store, "none")
+
+
+def test_a_verification_on_the_page_is_seen_at_once_and_without_any_verdict(store: Store) -> None:
+    items = [Item(f"q{k}", "why?", {"x": "a", "y": "b"}) for k in range(2)]
+    store.save_study(Study("s"), items, (), (), only_recorded=True)
+    store.set_voting_rules("s", VotingRules("verify", whom="answers"))
+    scene = FilteredStudy(store, "s")
+    assert not load_verification(load_agreement(scene)).has_checks
+    at = open_vote_session(store, "s", voter_id("ann"), "verify")
+    ballot = at.next()
+    assert ballot is not None
+    at.check(ballot.position, ballot.done, AnswerCheck("", "", False, "answer"))
+    assert (
+        verification_subtitle(load_verification(load_agreement(scene)))
+        == "1 verification of 1 answer by 1 person"
+    )
+    text = words(shown(scene))
+    assert "No answer was verified by two people" in text and "No judge has compared" in text
+
+
+def test_the_report_has_the_panel_and_the_numbers(store: Store) -> None:
+    scene = study_of(store)
+    html = report_html(scene.store, "s")
+    assert "Verified answers" in html and "Where an answer that fails is preferred" in html
+    found = re.search(r'id="metrics">(.*?)</script>', html, re.DOTALL)
+    assert found
+    value = json.loads(found[1])["verification"]["judges"]["first"]["p"]["prefers_following"]
+    assert value["value"] == pytest.approx(0.5) and value["n"] == 6

@@ -1,0 +1,279 @@
+"""The panel of the people who voted, on votes cast through the real ballot box."""
+
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import replace
+from itertools import count
+
+import pytest
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import Filter
+from components.filtering.raters import Raters
+from components.inspect.comparison_index import filter_comparisons, index_comparisons
+from components.results.agreement import tab as agreement_tab
+from components.results.agreement.computed import Agreement
+from components.results.agreement.disputes import AGAINST_PEOPLE
+from components.results.agreement.panels import agreement_finding, show_matrix
+from components.results.agreement.people_tables import (
+    best_prompt_sentence,
+    best_replacement_sentence,
+    show_coefficients,
+    show_corrected_rates,
+    show_replacements,
+)
+from components.results.agreement.voters_panel import (
+    UNFOLDED_VOTERS,
+    show_targeted_notice,
+    show_voters,
+    targeted_votes_note,
+    voters_subtitle,
+)
+from components.results.results_tab import mark_selection
+from metrics.win_rates.prediction_powered import corrected_win_rates
+from studies.domain import Verdict
+from studies.exchange.recorded_studies import save_recorded_study
+from studies.people.vote_session import open_vote_session
+from studies.sources.load import load_source
+from studies.spec.study import DataSpec
+from studies.store.ballots import VotingRules, voter_id
+from studies.store.store import Store
+from tests.voted_studies import Sheet, six_items
+
+
+def text(html: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html))
+
+
+def agreement(store: Store, study: str) -> Agreement:
+    return Agreement(Raters(FilteredStudy(store, study, Filter())))
+
+
+def judged(store: Store, items: int, name: str = "s") -> None:
+    """`good` says x in both orders; `first` takes what stands first. x is better everywhere."""
+    sheet = Sheet(name)
+    for k in range(items):
+        sheet.both(f"q{k}", "good", "xx").both(f"q{k}", "first", "xy")
+    sheet.save(store)
+
+
+def cast(store: Store, who: str, say, name: str = "s", seconds: float = 9.0) -> int:
+    """Somebody votes until nothing is left; `say` takes the ballot and names a slot. So many."""
+    ticks = count(1e9, seconds)
+    at = replace(
+        open_vote_session(store, name, voter_id(who), "pair"), clock=lambda: float(next(ticks))
+    )
+    n = 0
+    while (ballot := at.next()) is not None:
+        at.vote(ballot.position, ballot.done, Verdict(say(ballot)))
+        n += 1
+    return n
+
+
+def better(ballot) -> int:
+    return ballot.shown.index("x")
+
+
+@pytest.fixture
+def voted(store):
+    """Three who see what is better, and one who always takes the first; a tenth comes twice."""
+    judged(store, 30)
+    store.set_voting("s", VotingRules(votes=4, repeats=0.1))
+    for who in ("ann", "bob", "cy"):
+        cast(store, who, better)
+    cast(store, "left", lambda ballot: 0)
+    return store
+
+
+def test_everybody_has_a_line_and_who_stands_out_a_reason(voted):
+    data = agreement(voted, "s")
+    said = text(show_voters(data))
+    assert voters_subtitle(data) == "4 people, 132 votes; 1 stands out, and stays in all numbers"
+    assert said.index("left") < said.index("ann")
+    assert "one side" in said
+    # Sides are drawn in blocks of two: of 30 and 3 repeats x is first in half, give or take one.
+    assert "takes the first answer in 33 of 33 decisive votes" in said
+    # Swapped, who takes the first changes their mind each time; the others never do.
+    left, ann = data.voters[0], next(one for one in data.voters if one.name == "ann")
+    assert (left.steady.value, left.steady.n, ann.steady.value) == (0.0, 3, 1.0)
+    assert ann.first.value == pytest.approx(0.5, abs=0.05) and ann.seconds is not None
+
+
+def test_flagged_people_stay_and_the_numbers_without_them_stand_beside(voted):
+    data = agreement(voted, "s")
+    said = text(show_voters(data))
+    assert "What it changes" in said and "Without left, %" in said
+    # All four: of six pairs of people three hold `left`, who sides with them on half.
+    assert data.all_vote_agreement["two people"].value == pytest.approx((3 + 3 * 0.5) / 6, abs=0.02)
+    assert data.unflagged_agreement["two people"].value == 1.0
+    assert data.among_voters.voters == 4
+
+
+def test_a_name_opens_that_persons_votes(voted):
+    html = show_voters(agreement(voted, "s"))
+    assert "&quot;judge&quot;: &quot;human:ann&quot;" in html
+    chosen = mark_selection(FilteredStudy(voted, "s"), {"judge": "human:ann"})
+    assert chosen.judge == "human:ann"
+    # 30 pairs; three of them in both orders are still one comparison each.
+    assert len(filter_comparisons(index_comparisons(voted.frame("s")), chosen)) == 30
+
+
+def test_who_was_asked_twice_has_one_vote_in_the_majority(voted):
+    data = agreement(voted, "s")
+    # `good` says x; the majority is x wherever three of four say so, repeats or not.
+    assert data.with_people("good").share.value == 1.0
+    assert data.among_voters.pair.share.n == 30 * 6
+
+
+def test_names_are_made_inert(store):
+    sheet = Sheet("names")
+    for k in range(4):
+        sheet.votes(f"q{k}", **{"<img src=x onerror=alert(1)>": "x", "ann": "x"}).both(
+            f"q{k}", "j", "xx"
+        )
+    sheet.save(store)
+    html = show_voters(agreement(store, "names"))
+    assert "<img" not in html and "&lt;img" in html
+
+
+def test_hundreds_are_folded_away(store):
+    sheet, rng = Sheet("crowd"), random.Random(1)
+    people = [f"p{k:03}" for k in range(340)]
+    for k in range(6):
+        sheet.both(f"q{k}", "j", "xx")
+        sheet.votes(f"q{k}", **{who: rng.choice("xxxy") for who in people})
+    sheet.save(store)
+    html = show_voters(agreement(store, "crowd"))
+    before, _, after = html.partition("<details")
+    assert before.count("<tr") - 1 == UNFOLDED_VOTERS and "Show 288 more" in after
+    assert "40 more people voted; export" in text(html)
+
+
+# -- votes that were not chosen at random ----------------------------------------------------------
+
+
+@pytest.fixture
+def sought(store):
+    """`first` flips everywhere, so all can be sought; ann votes so, then bob at random."""
+    judged(store, 20)
+    store.set_voting("s", VotingRules(votes=1, repeats=0.0, each=8, choose="flipped"))
+    assert cast(store, "ann", better) == 8
+    store.set_voting("s", VotingRules(votes=2, repeats=0.0, each=10))
+    assert cast(store, "bob", better) == 10
+    return store
+
+
+def test_estimates_say_that_some_votes_were_sought(sought):
+    data = agreement(sought, "s")
+    assert (data.targeted_votes, data.votes_cast) == (8, 18)
+    assert "8 of 18 votes" in text(
+        show_targeted_notice(data)
+    ) and "not chosen at random" in targeted_votes_note(data)
+    shown = agreement_tab.render(FilteredStudy(sought, "s"), "κ", AGAINST_PEOPLE)
+    told_so = [part for part in shown if isinstance(part, str) and "not chosen at random" in part]
+    assert len(told_so) >= 6  # matrix, both orders, numbers, stand-ins, distances, categories …
+    assert "Pairs chosen at random, %" in show_voters(data)
+    assert data.random_vote_agreement["good"].n == 20 and data.all_vote_agreement["good"].n > 20
+
+
+def test_corrected_win_rates_rest_on_random_votes_alone(sought):
+    data = agreement(sought, "s")
+    got = data.corrected["x"]
+    assert got.people.n == 10 and "8 votes on pairs that were not chosen" in got.corrected.note
+    frame = sought.frame("s")
+    alone = frame[~((frame["chosen"] == "flipped").to_numpy())]
+    assert corrected_win_rates(alone.drop(columns="chosen"))["x"].people == got.people
+    assert "8 votes on pairs that were not chosen at random are left out" in text(
+        show_corrected_rates(data)
+    )
+
+
+def test_with_sought_votes_alone_nothing_is_corrected(store):
+    judged(store, 12)
+    store.set_voting("s", VotingRules(votes=1, repeats=0.0, choose="flipped"))
+    cast(store, "ann", better)
+    said = text(show_corrected_rates(agreement(store, "s")))
+    assert "No pair was voted on at random" in said
+
+
+def test_votes_of_a_file_are_nobodys_choice(store):
+    six_items().save(store)
+    data = agreement(store, "voted")
+    assert (
+        data.targeted_votes == 0
+        and show_targeted_notice(data) == ""
+        and targeted_votes_note(data) == ""
+    )
+    assert "chosen" not in store.frame("voted")
+    assert "What it changes" not in show_voters(data)
+    assert voters_subtitle(data) == "3 people, 18 votes; nobody stands out"
+
+
+# -- what else the issue asks of the tab -----------------------------------------------------------
+
+
+def test_one_order_and_both_stand_side_by_side_in_every_coefficient(store):
+    six_items().save(store)
+    said = text(show_coefficients(agreement(store, "voted")))
+    for head in ("Same verdict", "Without ties", "κ", "α", "MAE", "Within 1"):
+        assert head in said
+    first = said[said.index("first") : said.index("two people")]
+    # One order: 5 of 12. Both: every merged verdict is a tie, people tie once in six.
+    assert "41.7" in first and "both orders" in first and "16.7" in first
+    # MAE, both orders: J is 0 everywhere; P is 1 four times, 1/3, 0: (4 + 1/3)/6.
+    assert "0.72" in first
+
+
+def test_alpha_is_a_coefficient_of_the_matrix(store):
+    six_items().save(store)
+    data = agreement(store, "voted")
+    value = data.table["good"]["people"].alpha.value
+    assert f"{value:.2f}" in show_matrix(data, "α")
+
+
+def test_which_prompt_would_replace_a_person_best(store):
+    sheet = six_items("prompts")
+    for k in range(6):
+        sheet.both(f"q{k}", "good", "yy", "hasty").both(f"q{k}", "first", "yx", "hasty")
+    sheet.save(store)
+    data = agreement(store, "prompts")
+    assert {one.judge for one in data.prompt_replacements} == {"p", "hasty"}
+    said = text(show_replacements(data))
+    assert "good with the prompt p would replace a person best" in said
+    assert "Of 2 prompts, all judges together, p comes closest" in said
+    assert best_prompt_sentence([]) == ""
+    six_items().save(store)
+    alone = agreement(store, "voted")
+    assert alone.prompt_replacements == []
+    assert "prompt" not in best_replacement_sentence(alone.judge_replacements, alone.raters.names)
+
+
+def test_prds_people_as_drawn(records, store):
+    spec = DataSpec(str(records / "prd"), "prd")
+    save_recorded_study(store, "PRD", spec, load_source(spec, store.path.parent))
+    data = agreement(store, "PRD")
+    assert voters_subtitle(data) == "3 people, 1,760 votes; nobody stands out"
+    said = text(show_voters(data))
+    assert said.count("480") >= 2 and "vote1" in said
+
+
+def test_a_real_crowd_without_a_judge(records, store):
+    """LLMFAO: 124 workers, 8,931 votes; some side with the others far less than those do."""
+    spec = DataSpec(str(records / "evalica" / "llmfao.csv"))
+    save_recorded_study(store, "crowd", spec, load_source(spec, store.path.parent))
+    data = agreement(store, "crowd")
+    assert (len(data.voters), data.votes_cast) == (124, 8931)
+    title, lead = agreement_finding(data)
+    assert title.startswith("Two people side with each other on") and "124 people" in lead
+    assert 1 <= len(data.flagged_voters) <= 12
+    apart = [one for one in data.voters if one.flags and one.flags[0].rule == "apart"]
+    assert len(apart) >= 3
+    assert all(one.flags[0].p < 0.05 and one.others.value < one.rest for one in apart)
+    assert "Show 112 more" in show_voters(data)
+    # Nobody is removed: with and without stand side by side.
+    assert data.all_vote_agreement["two people"].n > data.unflagged_agreement["two people"].n
+    assert (
+        data.unflagged_agreement["two people"].value > data.all_vote_agreement["two people"].value
+    )

@@ -1,0 +1,278 @@
+"""What the bias panels say about judges whose bias is known."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import Filter, row_names
+from components.results.bias import panels as bias_view
+from components.results.bias.bias_matrix import BY_PROMPT, MEASURES, bias_matrix_html, measures_for
+from components.results.bias.computed import bias_from_frame, load_bias
+from components.results.bias.pair_tests import (
+    PAIR_TEST_NAMES,
+    format_p,
+    order_tests_html,
+    pair_test_rows,
+)
+from components.results.bias.sentences import (
+    FlipLean,
+    LeaningCategory,
+    bias_finding,
+    flip_leans,
+    flip_sentence,
+    join_names,
+    low_consistency_warning,
+)
+from components.results.ranking import panels as ranking_view
+from components.results.ranking import tab as ranking_tab
+
+NAME = "two judges"
+
+
+def lean(**values: object) -> FlipLean:
+    plain = {"name": "x", "judge": "x", "prompt": "p", "pairs": 40, "flips": 5, "first": 4}
+    return FlipLean(**{**plain, "second": 1, "p": 0.375, **values})
+
+
+def test_a_judge_that_always_picks_the_first_decides_by_position(judged):
+    rows = {row.judge: row for row in bias_view.leans_from_frame(judged.frame(NAME))}
+    # 40 items, one pair each: all 40 verdicts flip, all toward first. The fair judge never flips.
+    first, fair = rows["always first"], rows["fair"]
+    assert (first.pairs, first.flips, first.first, first.second) == (40, 40, 40, 0)
+    assert (fair.flips, fair.p) == (0, 1.0)
+    assert "**by position**: 40 of its 40 flips go to the first answer" in flip_sentence(first)
+    assert flip_sentence(fair) == "All 40 pairs keep their verdict."
+
+
+def test_a_ranking_by_a_judge_below_a_coin_is_told_with_care(judged):
+    first, fair = (load_bias(FilteredStudy(judged, NAME, Filter(judge=judge)))
+                   for judge in ("always first", "fair"))  # fmt: skip
+    assert low_consistency_warning(first) == (
+        "Read it with care: 0\u202f% of these verdicts survive a swap, "
+        "fewer than the 50\u202f% of a coin."
+    )
+    assert low_consistency_warning(fair) == ""
+    # Half of 80 survive: the interval holds the coin, so nothing is said.
+    assert low_consistency_warning(load_bias(FilteredStudy(judged, NAME))) == ""
+    lead = ranking_tab.finding(FilteredStudy(judged, NAME, Filter(judge="always first")))[1]
+    assert lead.startswith("Read it with care: ")
+
+
+def test_prefers_is_said_only_when_the_test_says_so():
+    sure = lean(flips=15, first=14, p=0.001)
+    assert flip_sentence(lean()).startswith("**No slot preferred**")
+    assert "toward the answer shown first**: 14 flips against 1" in flip_sentence(sure)
+
+
+def test_no_preference_is_not_said_before_a_look_at_the_slices():
+    sliced = lean(slices=(LeaningCategory("writing", "second"), LeaningCategory("coding", "first")))
+    told = flip_sentence(sliced)
+    assert told.startswith("Prefers **no slot overall**; leans second in writing, first in coding.")
+    # Most pairs flip, the entropy looks even: opposite leans cancel, and the sentence says so.
+    hidden = lean(
+        flips=25, first=9, second=16, p=0.001, entropy=0.97, slices=sliced.leaning_categories
+    )
+    assert flip_sentence(hidden).endswith("**The two cancel in its entropy of 0.97.**")
+    assert "toward second in writing, toward first in coding" in flip_sentence(hidden)
+
+
+def test_flips_that_go_both_ways_are_not_called_by_position():
+    # 24 of 40 flip, 15 to 9: more than half, but not three quarters one way.
+    told = flip_sentence(lean(flips=24, first=15, second=9, p=0.01))
+    assert (
+        told
+        == "60\u202f% of pairs flip, more **toward the answer shown first**: 15 flips against 9."
+    )
+
+
+def test_what_flips_without_a_swap_is_not_laid_at_the_door_of_the_order():
+    # 24 of 40 flip, 22 to 2; half of the verdicts flip when the same is asked again.
+    noisy = lean(flips=24, first=22, second=2, p=0.001, noise=0.5)
+    assert not noisy.order_decides
+    told = flip_sentence(noisy)
+    assert told.startswith("60\u202f% of pairs flip (50\u202f% without any swap), more **toward")
+    steady = lean(flips=24, first=22, second=2, p=0.001, noise=0.0)
+    assert steady.order_decides and "**by position**" in flip_sentence(steady)
+
+
+def test_a_long_list_of_categories_is_cut():
+    assert join_names(["a"]) == "a"
+    assert join_names(["a", "b"]) == "a and b"
+    assert join_names(["a", "b", "c", "d", "e"]) == "a, b and 3 more"
+
+
+def test_the_finding_counts_what_the_rows_are(judged):
+    # One of two judges has a preferred slot, and for that one all pairs flip.
+    title, _ = bias_view.show_finding(judged.frame(NAME))
+    assert title == "One of two judges prefers a slot. For one, the order decides most pairs."
+
+
+def test_one_judge_alone_is_named(judged):
+    frame = Filter(judge="always first").apply(judged.frame(NAME))
+    title, _ = bias_view.show_finding(frame)
+    assert title.startswith("Swap two answers, and always first changes its mind on 100")
+
+
+@pytest.mark.parametrize("measure", measures_for(2))
+def test_every_measure_has_a_matrix_with_both_judges(judged, measure):
+    html = bias_view.show_matrix(judged.frame(NAME), measure)
+    assert "always first" in html
+    assert "fair" in html
+    assert "nan" not in html.lower()
+
+
+def test_every_cell_has_entropy_first_share_and_flips_together(judged):
+    html = bias_view.show_matrix(judged.frame(NAME), "Accuracy")
+    # The one that always picks the first: entropy 0, 100 % first, 100 % flip; the noise floor is 0.
+    assert "Entropy 0.00, 100\u202f% first, 100\u202f% flip" in html
+    assert "0\u202f% flip without any swap (noise floor)" in html
+
+
+def test_entropy_never_stands_without_what_survives(judged):
+    html = bias_view.show_matrix(judged.frame(NAME), "Entropy")
+    assert '<small class="also">kept 100</small>' in html
+    assert "kept 100" not in bias_view.show_matrix(judged.frame(NAME), "Consistency")
+
+
+def test_the_lean_is_plus_a_hundred_for_first_and_its_interval_keeps_its_order(judged):
+    html = bias_view.show_matrix(judged.frame(NAME), "Lean")
+    row = re.search(r'aria-label="(\+100[^"]*always first, All[^"]*)"', html)
+    assert row, html[:400]
+    low, high = re.search(r"\[(\S+), (\S+)\]", row.group(1)).groups()
+    assert float(low.replace("−", "-")) <= float(high.replace("−", "-"))
+
+
+def test_columns_are_categories_or_prompts(judged):
+    bias = bias_from_frame(judged.frame(NAME))
+    assert "coding" in bias_matrix_html(bias, "Consistency")
+    by_prompt = bias_matrix_html(bias, "Consistency", BY_PROMPT)
+    assert "brief-<wbr>letters" in by_prompt
+    assert "coding" not in by_prompt
+
+
+def test_a_click_on_a_cell_names_judge_prompt_and_category(judged):
+    html = bias_view.show_matrix(judged.frame(NAME), "Consistency")
+    assert (
+        "{&quot;judge&quot;: &quot;fair&quot;, &quot;prompt&quot;: &quot;brief-letters&quot;, "
+        "&quot;category&quot;: &quot;coding&quot;}" in html
+    )
+
+
+def test_a_filter_picks_cells_and_says_what_the_filtered_frame_says(judged):
+    for chosen in (
+        Filter(judge="fair"),
+        Filter(category="coding"),
+        Filter(contestants=("precise",)),
+    ):
+        scene = FilteredStudy(judged, NAME, chosen)
+        kept, plain = load_bias(scene), bias_from_frame(scene.frame)
+        assert kept.asked == plain.asked
+        assert kept.items == plain.items
+        for measure in ("consistency", "entropy", "first_share", "accuracy", "fairness"):
+            for row, estimate in plain.each(measure).items():
+                assert kept.each(measure)[row].value == pytest.approx(estimate.value)
+                assert kept.each(measure)[row].low == pytest.approx(estimate.low)
+        assert bias_finding(kept) == bias_finding(plain)
+        assert load_bias(scene) is kept  # worked out once for this version of the study
+
+
+def test_every_measure_knows_for_what_it_is():
+    assert measures_for(2)[0] == "Consistency"
+    assert measures_for(4)[0] == "Grade"
+    assert "Grade" not in measures_for(2)
+    assert "Position term" not in measures_for(4)
+    assert set(MEASURES) == set(measures_for(2)) | set(measures_for(4))
+
+
+def test_slots_of_a_first_slot_judge_are_all_first(judged):
+    frame = Filter(judge="always first").apply(judged.frame(NAME))
+    figure = bias_view.show_slots(frame)
+    assert figure is not None
+    assert "100" in figure["summary"]
+    assert figure["table"]["rows"][0][:3] == ["always first", "1st", 1.0]
+
+
+def test_order_tests_are_adjusted_and_say_when_there_is_nothing_to_test(judged):
+    bias = bias_from_frame(judged.frame(NAME))
+    html = order_tests_html(pair_test_rows(bias), PAIR_TEST_NAMES, "First : second", "Pairs")
+    # 40 flips one way: p = 2/2^40, far below .001; the fair judge has no flip at all: p = 1.
+    assert html.count("<b>&lt; .001</b>") + html.count("<b>< .001</b>") >= 4
+    assert "40 : 0" in html
+    assert "0 : 0" in html
+    nobody = bias_from_frame(Filter(judge="nobody").apply(judged.frame(NAME)))
+    assert "Nothing to test yet" in order_tests_html(
+        pair_test_rows(nobody), PAIR_TEST_NAMES, "", "Pairs"
+    )
+
+
+@pytest.mark.parametrize(
+    ("p", "text"), [(None, "–"), (0.0004, "< .001"), (0.031, ".031"), (1.0, "1"), (0.9996, "1")]
+)
+def test_p_is_written_as_papers_write_it(p, text):
+    assert format_p(p) == text
+
+
+def test_nothing_judged_is_an_empty_state_and_no_error(judged):
+    nobody = Filter(judge="nobody").apply(judged.frame(NAME))
+    assert bias_view.show_finding(nobody)[0] == "Nothing has been judged yet."
+    assert "Nothing to show yet" in bias_view.show_matrix(nobody, "Consistency")
+    assert bias_view.show_slots(nobody) is None
+    assert bias_view.show_kpis(nobody, 0, 0) == ""
+    assert bias_view.bias_kpis_html(bias_from_frame(nobody)) == ""
+    assert "No pairs here" in bias_view.show_flips(nobody)
+    assert "No pairs here" in ranking_view.show_leaderboard(nobody)
+    assert ranking_view.show_elo(nobody) is None
+
+
+def test_the_strip_of_the_bias_view_counts_who_prefers_a_slot(judged):
+    html = bias_view.bias_kpis_html(bias_from_frame(judged.frame(NAME)))
+    assert "Judges that prefer a slot" in html
+    assert re.search(r'<dd class="v">1 <small>of 2</small>', html)
+    assert "+100\u202f% <small>to first</small>" in html
+
+
+def test_failures_are_counted_and_can_be_opened(judged):
+    frame = judged.frame(NAME).copy()
+    frame.loc[frame.index[:3], "status"] = "unreadable"
+    frame.loc[frame.index[:3], "pick"] = np.int8(-2)
+    bias = bias_from_frame(frame)
+    assert bias.failures == 3
+    assert "{&quot;status&quot;: &quot;failures&quot;}" in bias_view.default_kpis_html(bias)
+    assert "status&quot;: &quot;failures" not in bias_view.default_kpis_html(
+        bias_from_frame(judged.frame(NAME))
+    )
+
+
+def test_a_line_of_the_first_screen_says_what_its_numbers_are(judged):
+    frame = Filter(judge="always first").apply(judged.frame(NAME))
+    (row,) = bias_view.first_visit_rows(frame)
+    assert row.consistency.value == 0
+    assert "Flips **100" in row.meaning
+    assert "(noise floor 0" in row.meaning
+    assert "100\u202f% first" in row.meaning
+    assert "right on 50\u202f% of known pairs" in row.meaning
+
+
+def test_rows_are_named_by_what_differs(judged):
+    assert set(row_names(judged.frame(NAME)).values()) == {"always first", "fair"}
+    assert flip_leans(bias_from_frame(judged.frame(NAME)))[0].name == "fair"  # steadiest first
+
+
+@pytest.mark.parametrize(
+    ("orders", "title", "lead"),
+    [
+        (0, "came without the order of their answers", "cannot be measured here"),
+        (1, "in one order only", "first slot wins 100\u202f% of decisive verdicts"),
+    ],
+)
+def test_the_headline_says_why_there_are_no_swaps(judged, orders, title, lead):
+    # Rows with the answers in one order, of a judge that names the better: always the same one.
+    whole = judged.frame(NAME)
+    one = whole[(whole["judge"] == "fair") & (whole["first"] == whole["first"].iloc[0])]
+    told = bias_finding(bias_from_frame(one.assign(orders=np.int16(orders))))
+    assert title in told[0]
+    assert lead in told[1]

@@ -1,0 +1,166 @@
+"""N options: places, labels, an unrelated option; frames built by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from components.results.bias.bias_matrix import bias_matrix_html
+from components.results.bias.computed import bias_from_frame
+from components.results.bias.many_options import option_finding, show_slot_effects
+from components.results.bias.pair_tests import (
+    ENTROPY_BAND_HEAD,
+    OPTION_TEST_NAMES,
+    fit_option_rows,
+    option_test_rows,
+    order_tests_html,
+)
+from components.results.bias.panels import bias_kpis_html, slot_figure
+from components.results.bias.slot_or_label import show_slot_or_label
+from components.results.bias.unrelated_contrast import unrelated_effects
+from tests.metrics.frames import build, pair, rotated
+
+NAMES = ("a", "b", "c", "d")
+
+
+def chosen(judge: str, slot: object, items: int = 12) -> list[dict[str, object]]:
+    """A judge's picks over the rotations of each item; `slot` of (item, trial)."""
+    rows = []
+    for item in range(items):
+        rows += rotated(f"q{item}", [slot(item, trial) for trial in range(4)], judge=judge)
+    return rows
+
+
+@pytest.fixture(scope="module")
+def frame():
+    """`first` always takes the first place; `steady` always the option o0, which wanders."""
+    return build(
+        [
+            *chosen("first", lambda item, trial: 0),
+            *chosen("steady", lambda item, trial: (trial + 1) % 4),
+        ]
+    )
+
+
+def test_the_matrix_shows_grades_with_the_coin_beside_them(frame):
+    html = bias_matrix_html(bias_from_frame(frame), "Grade")
+    # First place always: its entropy is 0 and so is the harmonic mean; steady: 1 and 1.
+    assert "coin at N = 4: 0.57" in html
+    assert html.index("steady") < html.index("first")
+    assert "Grade 0.00: items&#x27; entropy 0.00, choice 0.25" in html
+    assert "Grade 1.00: items&#x27; entropy 1.00, choice 1.00" in html
+
+
+def test_a_measure_for_pairs_alone_falls_back_to_the_grade(frame):
+    assert bias_matrix_html(bias_from_frame(frame), "Lean") == bias_matrix_html(
+        bias_from_frame(frame), "Grade"
+    )
+
+
+def test_who_prefers_a_place_is_counted_and_named(frame):
+    bias = bias_from_frame(frame)
+    title, lead = option_finding(bias, fit_option_rows(frame))
+    assert title == (
+        "One of two judges prefers a place. first picks the first of 4 in 100\u202f% of trials."
+    )
+    assert "25\u202f% of trials" in lead
+
+
+def test_a_steady_judge_alone_prefers_no_place(frame):
+    steady = frame[frame["judge"] == "steady"]
+    title, _ = option_finding(bias_from_frame(steady), fit_option_rows(steady))
+    assert title == "No judge prefers a place for sure; 100\u202f% of items keep one choice."
+
+
+def test_the_tests_of_options_are_permutation_and_likelihood(frame):
+    bias = bias_from_frame(frame)
+    rows = {row.name: row for row in option_test_rows(fit_option_rows(frame), bias)}
+    # All 48 picks on one place: of the 24 arrangements of each of 12 items one does that for each
+    # of the four places, so p = 4/24^12.
+    assert rows["first"].tests["permutation"].p == pytest.approx(4 / 24**12, rel=1e-6)
+    assert rows["steady"].tests["permutation"].p == 1
+    # steady takes one option of an item in all its trials: whatever is exchanged, each slot is
+    # taken once, entropy 1. first takes each option once: exchanged, they spread over the slots.
+    assert rows["steady"].counts_text == "1.000 : 1.000 to 1.000"
+    low, high = (float(end) for end in rows["first"].counts_text.split(" : ")[1].split(" to "))
+    assert rows["first"].counts_text.startswith("0.000 : ") and 0.9 < low < high <= 1
+    html = order_tests_html(list(rows.values()), OPTION_TEST_NAMES, ENTROPY_BAND_HEAD, "Choices")
+    assert "Place effects, LR" in html
+    assert "Label effects, LR" not in html  # labels go with places here: nothing to test
+
+
+def test_what_a_place_is_worth_is_a_share_among_equals():
+    # Half of the picks go to the first place, the others to any: among equals it gets .5 + .5/4.
+    rng = np.random.default_rng(5)
+
+    def slot(item, trial):
+        return 0 if rng.random() < 0.5 else int(rng.integers(4))
+
+    frame = build(chosen("half", slot, items=150))
+    rows = fit_option_rows(frame)
+    first = rows[0].model.share_if_equal[4][0]
+    assert first.low < 0.625 < first.high
+    html = show_slot_effects(rows, bias_from_frame(frame))
+    assert "25\u202f% even" in html
+    assert "logits" in html
+
+
+def test_slots_of_many_rows_are_pooled_by_judge():
+    rows = []
+    for prompt in range(7):
+        rows += [{**row, "prompt": f"p{prompt}"} for row in chosen("j", lambda i, t: 0, items=2)]
+    figure = slot_figure(bias_from_frame(build(rows)))
+    assert {line[0] for line in figure["table"]["rows"]} == {"j"}
+
+
+def test_the_strip_of_options_names_the_coin(frame):
+    html = bias_kpis_html(bias_from_frame(frame))
+    assert "Best grade" in html
+    assert "coin 0.57" in html
+
+
+def test_slot_and_label_are_told_apart_only_where_labels_were_crossed():
+    def rows(judge, take):
+        made = []
+        for n in range(20):
+            labels = ("A", "B") if n % 2 else ("B", "A")
+            made += pair(f"q{n}", *(take(labels),) * 2, judge=judge, labels=labels)
+        return made
+
+    crossed = build([*rows("place", lambda _: 0), *rows("name", lambda labels: labels.index("A"))])
+    html = show_slot_or_label(bias_from_frame(crossed))
+    assert "It goes by <b>place</b>: the first." in html
+    assert "It goes by <b>label</b>: A." in html
+    plain = build([row for n in range(20) for row in pair(f"q{n}", 0, 0)])
+    assert "Labels were not crossed." in show_slot_or_label(bias_from_frame(plain))
+
+
+def with_unrelated(judge: str, pick: int) -> list[dict[str, object]]:
+    """Rotations in which the last option is the unrelated one."""
+    names = [*NAMES[:3], "@unrelated"]
+    turned = [names[-k:] + names[:-k] for k in range(1, 4)] + [names]
+    return [
+        {"item": f"q{n}", "shown": shown, "pick": pick, "prompt": "choice", "judge": judge}
+        for n in range(8)
+        for shown in turned
+    ]
+
+
+def without(judge: str, pick: int, size: int = 4) -> list[dict[str, object]]:
+    rows = []
+    for n in range(8):
+        rows += [{**row, "judge": judge} for row in rotated(f"q{n}", [pick] * size)]
+    return rows
+
+
+def test_the_unrelated_option_is_compared_at_equal_n_only():
+    found = unrelated_effects(build(without("j", 0)), build(with_unrelated("j", 0)))
+    assert not isinstance(found, str)
+    (one,) = found
+    # Always the first place, with and without: both grades 0, and it takes each option in turn.
+    assert (one.contrast.left_value, one.contrast.right_value) == (0.0, 0.0)
+    assert one.chosen.value == pytest.approx(0.25)
+    told = unrelated_effects(build(without("j", 0, size=3)), build(with_unrelated("j", 0)))
+    assert "different numbers of options" in told
+    assert "neither does" in unrelated_effects(build(without("j", 0)), build(without("j", 0)))
+    assert "in common" in unrelated_effects(build(without("i", 0)), build(with_unrelated("j", 0)))

@@ -1,0 +1,152 @@
+"""Report cards of judges whose numbers are known."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import Filter
+from components.filtering.raters import Raters
+from components.results.cards import tab as cards_tab
+from components.results.cards.card_html import show_card
+from components.results.cards.measure_table import card_measures
+from components.results.cards.report_card import ReportCard
+from studies.domain import Usage
+from tests.voted_studies import Sheet, save, six_items
+
+
+def text(html: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html))
+
+
+def card(store, study: str, voice: str, chosen: Filter | None = None) -> ReportCard:
+    return ReportCard(Raters(FilteredStudy(store, study, chosen or Filter())), voice)
+
+
+@pytest.fixture
+def voted(store):
+    six_items().save(store, usage=Usage(100, 20), cost=0.002, seconds=1.5)
+    return store
+
+
+def test_a_card_has_the_numbers_of_its_judge(voted):
+    facts = card(voted, "voted", "first").facts
+    # Six pairs, all flipped, all toward the first; people's majority in 5 of 12 verdicts.
+    assert (facts["sets"], facts["flips"], facts["lopsided"]) == (6, 1.0, 1.0)
+    assert facts["people"] == pytest.approx(5 / 12)
+    assert facts["unreadable"] == 0.0
+    good = card(voted, "voted", "good").facts
+    assert (good["flips"], good["people"]) == (0.0, 1.0)
+    # Judges agree where `first` happens to name x, or where order 1 says x: 5 of 12 asks.
+    assert facts["others"] == good["others"] == pytest.approx(5 / 12)
+
+
+def test_the_sheet_holds_words_measures_places_cost_and_flips(voted):
+    html = show_card(Raters(FilteredStudy(voted, "voted")), "first")
+    said = text(html)
+    assert "Only 6 of its comparisons were read in every order" in said  # below 20
+    assert "Ask about more items before you use it." in said
+    assert 'data-tip="Rule: comparisons read in all orders &lt; 20' in html
+    assert "Consistency verdicts that survive a new order; its slot shares alone give 0" in said
+    assert "noise floor not asked" in said
+    assert "6 flips toward the first, 0 toward the second of 6 pairs" in said
+    # 12 replies at 100 + 20 tokens, 1.5 seconds and 0.002 dollars each.
+    assert "1,200 + 240" in said
+    assert "1.5 s" in said
+    assert "$0.02" in said
+    assert "$2.00 for 1,000 replies" in said
+    assert html.count('class="eh-card flip"') == 3
+    assert html.count('class="eh-slot first">1st') == 6  # three flips, the first place twice each
+
+
+def test_people_stand_beside_the_judge(voted):
+    lines = {line.label: line for line in card_measures(card(voted, "voted", "good"))}
+    # Two people agree in 13 of 18 pairs of votes.
+    assert lines["Agreement with people"].people == pytest.approx(13 / 18)
+    assert "two people 72" in lines["Agreement with people"].description
+    assert lines["Agreement with people"].others == [pytest.approx(5 / 12)]
+
+
+def test_a_position_term_says_what_it_means_and_its_test(store):
+    sheet = Sheet("lean")
+    for k in range(30):
+        sheet.both(f"q{k}", "j", ("xx", "xy", "yy")[k % 3])
+    sheet.save(store)
+    lines = {line.label: line for line in card_measures(card(store, "lean", "j"))}
+    # 10 of 30 pairs flip to the first: 40 first, 20 second; γ = ln 2, since x wins half of all.
+    term = lines["Position term"]
+    assert term.value_text == "+0.69"
+    assert "wins 67" in term.description and "p = 0.0" in term.description
+    assert term.chance == 0.5
+
+
+def test_its_own_familys_answers_are_held_against_the_peoples(store):
+    six_items("kin").save(
+        store, families={"x": "red", "y": "blue"}, judge_families={"good": "red", "first": "blue"}
+    )
+    own, people, names = card(store, "kin", "good").own_family
+    # x gets 10 of 12 verdicts and half of two ties; of 18 votes 15 go to x, one is a tie.
+    assert names == ["x"]
+    assert own.value == pytest.approx(11 / 12)
+    assert people.value == pytest.approx((4 * 3 + 2 + 1 + 0.5) / 18)
+    assert "Its own family" not in text(show_card(Raters(FilteredStudy(store, "kin")), "nobody"))
+
+
+def test_nothing_read_is_said_and_nothing_is_made_up(store):
+    sheet = Sheet("mute")
+    for k in range(3):
+        sheet.both(f"q{k}", "mute", "??")
+    sheet.save(store)
+    said = text(show_card(Raters(FilteredStudy(store, "mute")), "mute"))
+    assert "None of its 6 replies could be read." in said
+    assert "Read its replies" in said
+    assert "Not known: consistency" in said
+    assert "nan" not in said.lower()
+
+
+def test_one_order_is_no_consistency(store):
+    sheet = Sheet("once")
+    for k in range(30):
+        sheet.once(f"q{k}", "j", "xy"[k % 2])
+    sheet.save(store)
+    said = text(show_card(Raters(FilteredStudy(store, "once")), "j"))
+    assert "It was asked in one order only" in said
+    assert "Ask in both orders." in said
+    assert "No comparison was read in more than one order." in said
+
+
+def test_a_filter_that_leaves_a_judge_nothing_shows_the_next(voted):
+    (html,) = cards_tab.render(FilteredStudy(voted, "voted", Filter(judge="good")), "first")
+    assert ">good <" in html or ">good</h1>" in html.replace(" </h1>", "</h1>")
+    (nothing,) = cards_tab.render(FilteredStudy(voted, "voted", Filter(judge="nobody")), "first")
+    assert "No judge to report on." in nothing
+
+
+def test_text_from_data_stays_text(store):
+    Sheet("<b>study").both("q<i>", "<script>alert(1)</script>", "xy").save(store)
+    html = show_card(Raters(FilteredStudy(store, "<b>study")), "<script>alert(1)</script>")
+    assert "<script>" not in html
+    assert "&lt;script&gt;" in html
+    assert "<i>" not in text(html)
+
+
+def test_many_options_have_as_many_places(judged_options):
+    store, name = judged_options
+    html = show_card(Raters(FilteredStudy(store, name)), "last")
+    said = text(html)
+    assert html.count('class="eh-bar"') == 3
+    assert "A new order changes" in said
+    assert "Picks the longer answer" not in said
+    assert "third" in said
+
+
+@pytest.fixture
+def judged_options(store):
+    """Three options in three rotations; the judge takes the last place."""
+    names = ("x", "y", "z")
+    turned = [names[-k:] + names[:-k] if k else names for k in range(3)]
+    rows = [(f"q{k}", "last", "p", shown, shown[2], 3) for k in range(25) for shown in turned]
+    save(store, "options", rows)
+    return store, "options"

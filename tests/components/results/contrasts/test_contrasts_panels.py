@@ -1,0 +1,196 @@
+"""Contrasts of judges whose difference is known, family by family."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import Filter
+from components.results.contrasts import tab as contrasts_tab
+from components.results.contrasts.computed import is_significant, known_differences
+from components.results.contrasts.item_differences import item_differences
+from components.results.contrasts.measure_families import CATEGORY_MEASURES, CONSISTENCY, FAMILIES
+from components.results.contrasts.panels import contrast_finding, show_categories, show_family
+from components.results.contrasts.tab import find_pair
+from tests.voted_studies import Sheet, save, six_items
+
+
+def text(html: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html))
+
+
+def steady_and_not(name: str, items: int = 20, flips: int = 10) -> Sheet:
+    """`steady` never flips; `shaky` takes the first place in the first `flips` items."""
+    sheet = Sheet(name)
+    for k in range(items):
+        sheet.both(f"q{k:02}", "steady", "xx")
+        sheet.both(f"q{k:02}", "shaky", "xy" if k < flips else "xx")
+    return sheet
+
+
+@pytest.fixture
+def scene(store) -> FilteredStudy:
+    kinds = {f"q{k:02}": "hard" if k < 12 else "easy" if k < 18 else "rare" for k in range(20)}
+    steady_and_not("contrast").save(store, categories=kinds)
+    return FilteredStudy(store, "contrast")
+
+
+def test_the_steadiest_and_the_least_steady_open_a_study(scene):
+    pair = find_pair(scene, "", "")
+    assert (pair.left.name, pair.right.name) == ("steady", "shaky")
+    assert contrast_finding(pair, "Behaviour")[0] == "steady is 50 points steadier than shaky."
+
+
+def test_a_difference_is_left_minus_right_with_both_values(scene):
+    lines = {
+        one.label: line
+        for one, line in known_differences(find_pair(scene, "", "").family("Behaviour"))
+    }
+    got = lines["Consistency"]
+    assert (got.left_value, got.right_value, got.raw.value) == (1.0, 0.5, 0.5)
+    assert got.raw.items == 20
+    assert got.adjusted.low <= got.raw.low and got.raw.high <= got.adjusted.high
+    assert is_significant(got)
+    # shaky: 30 firsts of 40, steady 20 of 40; lean 10 of 20 flips to the first.
+    assert lines["First-slot share"].raw.value == pytest.approx(0.5 - 0.75 + 0.0)
+    assert lines["Lean"].raw.value == pytest.approx(-0.5)
+    assert lines["Ties"].raw.value == 0.0
+
+
+def test_turned_round_every_difference_turns(scene):
+    there = {
+        one.label: line
+        for one, line in known_differences(find_pair(scene, "", "").family("Position"))
+    }
+    back = {
+        o.label: c
+        for o, c in known_differences(find_pair(scene, "shaky", "steady").family("Position"))
+    }
+    assert there.keys() == back.keys()
+    for label, line in there.items():
+        assert line.raw.value == pytest.approx(-back[label].raw.value, abs=1e-9)
+
+
+def test_same_is_said_where_the_adjusted_interval_covers_nothing(scene):
+    html = show_family(find_pair(scene, "", ""), "Behaviour")
+    ties = html[html.index("Ties<") :]
+    assert "not told apart" in ties[: ties.index("</tr>")]
+    first = html[html.index("Consistency<") :]
+    assert "not told apart" not in first[: first.index("</tr>")]
+
+
+def test_what_cannot_be_compared_is_named_with_its_reason(scene):
+    said = text(show_family(find_pair(scene, "", ""), "Quality"))
+    assert "Not compared: Same as people (no verdict that people judged too)" in said
+    assert "Consistency" in said
+
+
+def test_the_same_items_only(store):
+    # steady has q0…q9, shaky q5…q14: five in common, three of which flip.
+    sheet = Sheet("half")
+    for k in range(10):
+        sheet.both(f"q{k}", "steady", "xx").both(f"q{k + 5}", "shaky", "xy" if k < 3 else "xx")
+    sheet.save(store)
+    pair = find_pair(FilteredStudy(store, "half"), "steady", "shaky")
+    (line,) = [line for one, line in pair.family("Behaviour") if one is CONSISTENCY]
+    assert pair.common_count == 5
+    assert (line.left_value, line.right_value) == (1.0, pytest.approx(0.4))
+
+
+def test_categories_are_a_family_of_their_own_and_few_items_have_no_interval(scene):
+    pair = find_pair(scene, "", "")
+    enough, few = pair.by_category(CONSISTENCY)
+    assert {line.left[1]: line.raw.value for _, line in enough} == {"hard": 10 / 12, "easy": 0.0}
+    assert [(line.left[1], line.raw.low) for _, line in few] == [("rare", None)]
+    said = text(show_categories(pair, "Consistency"))
+    assert "2 items: too few" in said
+
+
+def test_items_that_differ_most_come_first_with_their_counts(scene):
+    pair = find_pair(scene, "", "")
+    items = item_differences(pair, CONSISTENCY)
+    assert len(items) == 20
+    assert [one.item for one in items[:10]] == [f"q{k:02}" for k in range(10)]
+    assert (items[0].left, items[0].right, items[0].left_n) == (1.0, 0.0, 1)
+    assert items[-1].gap == 0
+
+
+def test_win_rates_are_a_family_of_the_contestants(scene):
+    lines = known_differences(find_pair(scene, "", "").family("Win rates"))
+    # steady gives x everything; shaky 30 of 40.
+    assert {one.label: line.raw.value for one, line in lines} == {"x": 0.25, "y": -0.25}
+    assert contrast_finding(find_pair(scene, "", ""), "Win rates")[0] == (
+        "steady gives x 25 points more than shaky."
+    )
+
+
+def test_people_are_the_yardstick_where_there_are_any(store):
+    six_items().save(store)
+    pair = find_pair(FilteredStudy(store, "voted"), "good", "first")
+    lines = {one.label: line for one, line in known_differences(pair.family("Quality"))}
+    assert lines["Same as people"].raw.value == pytest.approx(1 - 5 / 12)
+
+
+def test_a_judge_is_compared_with_itself_under_two_prompts(store):
+    sheet = Sheet("prompts")
+    for k in range(12):
+        sheet.both(f"q{k}", "j", "xx", "calm").both(f"q{k}", "j", "xy", "hasty")
+    sheet.save(store)
+    scene = FilteredStudy(store, "prompts")
+    pair = find_pair(scene, "", "")
+    assert (pair.left.name, pair.right.name) == ("calm", "hasty")
+    assert contrast_finding(pair, "Behaviour")[0] == "calm is 100 points steadier than hasty."
+
+
+def test_images_against_a_description_are_two_studies(store):
+    for sees, said in (("context", "xy"), ("images", "xx")):
+        rows = []
+        for k in range(10):
+            for shown, who in zip((("x", "y"), ("y", "x")), said, strict=True):
+                rows.append((f"q{k}", "j", "p", shown, who, 2))
+        save(store, sees, rows, judge_sees=sees)
+    known = contrasts_tab.sides_in_other_studies(FilteredStudy(store, "context"))
+    assert list(known) == ["j, images (images)"]
+    pair = find_pair(FilteredStudy(store, "context"), "j", "j, images (images)")
+    (line,) = [line for one, line in pair.family("Behaviour") if one is CONSISTENCY]
+    assert line.raw.value == -1.0
+
+
+def test_one_judge_has_no_contrast_and_says_why(store):
+    Sheet("alone").both("q", "j", "xx").save(store)
+    for family, within in zip(FAMILIES, CATEGORY_MEASURES, strict=False):
+        shown = contrasts_tab.render(FilteredStudy(store, "alone"), "", "", family, within)
+        assert "A contrast needs two judges or two prompts" in shown[0]
+        assert all("nan" not in part.lower() for part in shown)
+
+
+def test_every_measure_can_be_looked_at_by_category_and_by_item(scene):
+    for within in CATEGORY_MEASURES:
+        shown = contrasts_tab.render_categories(scene, "", "", "Behaviour", within)
+        assert within in shown[0]
+        assert all("nan" not in part.lower() for part in shown)
+
+
+def test_silence_sameness_and_strangers_are_told_apart(store):
+    sheet = Sheet("odd")
+    for k in range(6):
+        sheet.both(f"q{k}", "a", "xx").both(f"r{k}", "b", "xx").both(f"q{k}", "mute", "??")
+    sheet.save(store)
+    scene = FilteredStudy(store, "odd")
+    assert "no item in common" in find_pair(scene, "a", "b").problem
+    assert "No readable verdict of mute" in find_pair(scene, "a", "mute").problem
+    assert "stands on both sides" in find_pair(scene, "a", "a").problem
+    nobody = FilteredStudy(store, "odd", Filter(category="nowhere"))
+    assert "passes the filters" in find_pair(nobody, "a", "b").problem
+
+
+def test_an_address_brings_back_the_sides(scene):
+    made = contrasts_tab.initial_controls(
+        scene, {"left": "shaky", "right": "gone", "family": "Quality"}
+    )
+    assert made["left"].value == "shaky"
+    assert made["right"].value == ""  # what a study opens with
+    assert made["family"].value == "Quality"
+    assert ("steady", "") in made["left"].choices

@@ -1,0 +1,96 @@
+"""What a reader is told of injection suspects: both numbers, the words themselves, one click."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import WITHOUT_SUSPECTS, Filter
+from components.inspect.injection_marks import mark_suspects
+from components.inspect.list_html import detail_panel, filter_bar
+from components.inspect.load_comparison import load_view
+from components.inspect.url_selection import NO_SUSPECTS, ONLY_SUSPECTS, Selection
+from components.results.bias.computed import load_bias
+from components.results.injection.effect_on_numbers import injection_effect, suspects_notice
+from components.results.results_tab import mark_selection
+from components.study.form.slice_profile_html import profile_html
+from studies.texts.slice_statistics import profile_slice
+from tests.components.results.injection.injected_study import ITEMS, suspected, words
+from tests.studies.small_items import ask, judged, study
+
+
+@pytest.fixture
+def scene(store):
+    return suspected(store)
+
+
+def without(scene: FilteredStudy) -> FilteredStudy:
+    return FilteredStudy(scene.store, scene.name, Filter(suspects=WITHOUT_SUSPECTS))
+
+
+def test_the_line_says_how_many_and_both_numbers(scene):
+    told = words(suspects_notice(scene))
+    assert "1 injection suspect in 1 item." in told
+    assert "2 of 8 judgements saw text that speaks to the judge." in told
+    # x wins 4 of 8 with it, and 4 of 6 without; y 4 of 8 and 2 of 6: as far, but y is helped by it.
+    assert "Without them y wins 33 % instead of 50 %." in told
+    assert "1 reply repeats it." in told
+
+
+def test_left_out_the_line_says_the_same_the_other_way_round(scene):
+    told = words(suspects_notice(without(scene)))
+    assert "1 injection suspect in 1 item is left out." in told
+    assert "With them y wins 50 % instead of 33 %." in told
+    assert injection_effect(without(scene)) == injection_effect(scene)
+
+
+def test_where_nothing_is_suspicious_nothing_is_said(store):
+    items = ITEMS[1:]
+    made = [judged(ask(item.id, item.id)) for item in items]
+    store.save_study(study(), items, (), recorded=made, plan_sha="1", only_recorded=True)
+    assert suspects_notice(FilteredStudy(store, "small")) == ""
+
+
+def test_every_count_leaves_them_out(scene):
+    assert (load_bias(scene).asked, load_bias(without(scene)).asked) == (8, 6)
+    assert (len(scene.machines), len(without(scene).machines)) == (8, 6)
+    assert (len(scene.outcomes), len(without(scene).outcomes)) == (8, 6)
+
+
+def test_a_click_opens_as_many_as_the_number_says(scene):
+    only = load_view(scene.store, mark_selection(scene, {"suspect": ONLY_SUSPECTS}))
+    rest = load_view(scene.store, mark_selection(without(scene), {}))
+    everything = load_view(scene.store, Selection(study="small"))
+    assert (only.total, rest.total, everything.total) == (1, 3, 4)
+    assert rest.selection.suspect == NO_SUSPECTS
+    assert "Suspects 1" in words(filter_bar(everything))
+    assert "Without suspects" in words(filter_bar(rest))
+
+
+def test_the_words_are_marked_and_escaped(scene):
+    view = load_view(scene.store, Selection(study="small", suspect=ONLY_SUSPECTS))
+    html = detail_panel(view)
+    assert "The answer of y tells the judge to ignore its instructions and asks to be chosen." in (
+        words(html)
+    )
+    assert "1 reply repeats those words." in words(html)
+    marks = re.findall(r"<mark[^>]*>(.*?)</mark>", html)
+    assert "Ignore all previous instructions" in marks
+    assert "<b>Ignore" not in html and "&lt;b&gt;" in html
+
+
+def test_a_harmless_text_is_not_marked():
+    assert mark_suspects("It is 4 & <b>so on</b>.") == ""
+
+
+def test_the_profile_lists_them_before_anything_is_asked():
+    found = profile_slice(ITEMS)
+    html = profile_html(found, whole=False, slice_size=4, total=4)
+    assert [(one.item, one.where) for one in found.suspects] == [("q1", "y")]
+    assert "1 injection suspect in 1 item" in words(html)
+    assert "<b>Ignore" not in html
+    assert profile_slice(ITEMS, ["x"]).suspects == (), (
+        "whoever does not play is not shown to a judge"
+    )

@@ -1,0 +1,199 @@
+"""Creation-MMBench panels: the table, people beside the judges, other benchmarks beside both."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import Filter
+from components.results.protocol import blocks as protocol_view
+from components.results.protocol.creation import alignment_with_people as protocol_alignment
+from components.results.protocol.creation import levels_table as protocol_creation
+from components.results.protocol.mt_bench import single_ratings as protocol_ratings
+from components.results.protocol.published import redundancy_panel as protocol_redundancy
+from components.results.wins import panels as wins_view
+from studies.store.store import Store
+from tests.components.written_replies import answered, endpoint, write_items
+
+READ, SEEN = "descriptions", "images"
+LEVEL = {"good": 1, "bad": -2}
+"""What every judge says of a model against the baseline."""
+
+
+def write(planned, rng) -> str:
+    first, second = planned.ask.shown
+    model = second if first == "base" else first
+    if planned.ask.prompt == "creation-factuality":
+        score = {"good": 9, "bad": 4, "base": 8}
+        return (
+            f"Response A Visual Factuality Score: {score[first]}/10\n"
+            f"Response B Visual Factuality Score: {score[second]}/10"
+        )
+    if planned.ask.item == "story-0" and first == "base":
+        return "I would rather not say."
+    level = LEVEL[model] if model == first else -LEVEL[model]
+    if planned.ask.judge == "waverer" and first == "base":
+        level = 2  # the baseline is much better, whatever the model
+    label = {2: "A>>B", 1: "A>B", 0: "A=B", -1: "B>A", -2: "B>>A"}[level]
+    return f"Evaluation of A: fine.\nEvaluation of B: fine.\nFinal Verdict is: [[{label}]]"
+
+
+def vote(person: str, model: str, score: int) -> dict:
+    picked = "tie" if score == 0 else model if score > 0 else "base"
+    return {"judge": person, "shown": [model, "base"], "picked": picked, "margin": abs(score)}
+
+
+@pytest.fixture(scope="module")
+def creation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    folder = tmp_path_factory.mktemp("creation")
+    store = Store(folder / "evenhand.db")
+    items = [
+        {
+            "id": f"{task}-{n}", "instruction": f"Write a {task}.", "category": category,
+            "context": "A lake.", "criteria": {"subjective": "tone", "factuality": "lake"},
+            "responses": {name: f"{name} writes {task} {n}" for name in ("good", "bad", "base")},
+            "meta": {"task": task},
+            "human": [vote("ann", "good", 1), vote("ben", "good", 0), vote("ann", "bad", -1),
+                      vote("ben", "bad", 0)],
+        }
+        for category, task in (("Literary", "story"), ("Literary", "poem"), ("Common", "mail"))
+        for n in range(3)
+    ]  # fmt: skip
+    path = write_items(folder / "items.jsonl", items)
+    for name, sees in ((READ, "context"), (SEEN, "images")):
+        values = {
+            "name": name, "preset": "creation-mmbench", "data": {"source": str(path)},
+            "baseline": "base", "judge_sees": sees,
+            "prompts": ["creation-subjective", "creation-factuality"],
+            "judges": [endpoint(judge, model=f"{judge}-{sees}", vision=True)
+                       for judge in ("firm", "waverer")],
+        }  # fmt: skip
+        answered(store, values, write)
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def scene(creation):
+    return FilteredStudy(creation, READ, Filter(judge="firm"))
+
+
+def test_reward_win_rate_counts_and_fail_of_each_model(scene):
+    good, bad = protocol_creation.creation_rows(scene)
+    # 9 items, two orders; one reply of each model failed: 17 readable. good: all "better".
+    assert (good.model, good.counts["better"], good.fail) == ("good", 17, 1)
+    assert (good.reward.value, good.win_rate.value) == (50, 1)
+    assert (bad.reward.value, bad.counts["much_worse"]) == (-100, 17)
+    assert (good.vfs.value, bad.vfs.value, good.baseline_vfs.value) == (9, 4, 8)
+    html = protocol_creation.show_creation_table(
+        scene, "Models", "Reward", ("creation-table", "factuality")
+    )
+    assert html.count('class="eh-stack"') == 2
+    assert "base itself has a VFS of 8.00" in html
+    assert "100 of 100" not in html and "17 of 17 readable verdicts" in html
+
+
+def test_categories_and_tasks_pool_the_judgements_of_their_items(scene):
+    html = protocol_creation.show_creation_table(scene, "Categories", "Win rate", ())
+    assert "Literary" in html and "Common" in html and 'class="w' in html
+    tasks = protocol_creation.show_creation_table(scene, "Tasks", "Reward", ())
+    assert all(task in tasks for task in ("story", "poem", "mail"))
+    assert "−100.0" in tasks and "+50.0" in tasks
+
+
+def test_the_five_labels_by_place(creation):
+    counts = protocol_ratings.label_counts(FilteredStudy(creation, READ))
+    firm = counts["firm", "creation-subjective"]
+    # Each order of each model: good first A>B, good second B>A, bad first B>>A, bad second A>>B;
+    # the two replies that failed had the baseline first.
+    assert firm == {"A>>B": 8, "A>B": 9, "A=B": 0, "B>A": 8, "B>>A": 9, "fail": 2}
+
+
+def test_a_judge_held_against_people_in_one_order_and_in_both(creation):
+    found = protocol_alignment.compute_alignment(FilteredStudy(creation, READ), None)
+    overall = {(r.judge, r.run): r for r in found.rows if r.model == "overall"}
+    # People: good +½, bad −½. firm: good +1 (gap ½), bad −2 (gap 1½): MAE 1, half within one.
+    assert overall["firm", "dual"].mae.value == pytest.approx(1)
+    assert overall["firm", "dual"].consistency.value == pytest.approx(0.5)
+    # waverer says base>>model in one order: good (1 − 2)/2 = −½ (gap 1, within), bad −2 (gap 1½).
+    assert overall["waverer", "dual"].mae.value == pytest.approx((8 * 1 + 8 * 1.5) / 16)
+    # Always tie: |0 − ½| = ½ everywhere, so within one.
+    tie = next(r for r in found.always_tie if r.model == "overall")
+    assert (tie.mae.value, tie.consistency.value) == (0.5, 1)
+    html = protocol_alignment.show_alignment(found)
+    assert "Always tie" in html and "ann" in html and "People, each against the others" in html
+
+
+def test_seeing_and_reading_stand_side_by_side_when_both_studies_are_there(creation):
+    scene = FilteredStudy(creation, READ)
+    assert protocol_view.comparable_studies(scene) == [SEEN]
+    found = protocol_view.load_alignment(scene, SEEN)
+    assert {(r.judge, r.sees) for r in found.rows} == {
+        (judge, sees) for judge in ("firm", "waverer") for sees in ("context", "images")
+    }
+    html = protocol_alignment.show_alignment(found)
+    assert "description − images" in html or "images − description" in html
+
+
+def test_without_votes_the_panel_says_what_it_needs(judged):
+    found = protocol_alignment.compute_alignment(FilteredStudy(judged, "two judges"), None)
+    assert found is None
+    assert "Nobody voted" in protocol_alignment.show_alignment(found)
+
+
+def test_win_rates_show_the_same_stacks(scene):
+    html = wins_view.show_levels(scene)
+    assert html.count('class="eh-stack"') == 2 and "against base" in html
+
+
+def scores(tmp_path: Path, text: str) -> dict:
+    path = tmp_path / "scores.csv"
+    path.write_text(text, encoding="utf-8")
+    return protocol_redundancy.read_scores(path)
+
+
+def test_other_benchmarks_are_matched_by_name(creation, tmp_path):
+    text = "Model, Benchmark, Score\n" + "".join(
+        f"{model},{bench},{value}\n"
+        for bench, values in {"MMMU": (60, 30), "Other": (10, 20)}.items()
+        for model, value in zip(("good", "bad"), values, strict=True)
+    )
+    found = scores(tmp_path, text)
+    scene = FilteredStudy(creation, READ)
+    html = protocol_redundancy.show_correlations(scene, found, "Spearman")
+    assert "2 of 2 models are in the table" in html
+    assert "at least 3 are needed" not in html  # a cell without a number is a dash
+    figure = protocol_redundancy.show_scatter(scene, found)
+    assert [trace["customdata"] for trace in figure["data"] if "customdata" in trace] == [
+        [{"contestant": "bad"}, {"contestant": "good"}]
+    ] * 2
+
+
+def test_a_table_of_strangers_is_told(creation, tmp_path):
+    html = protocol_redundancy.show_correlations(
+        FilteredStudy(creation, READ), scores(tmp_path, "model,benchmark,score\nnobody,X,1\n"), "R²"
+    )
+    assert "No model has the same name." in html
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("model,score\nx,1\n", "missing: benchmark"),
+        ("model,benchmark,score\nx,B,high\n", "row 1: the score 'high' is not a number"),
+        ("model,benchmark,score\nx,B,1\nx,B,2\n", "row 2: B has a score of x already"),
+        ("", "is no CSV"),
+    ],
+)
+def test_a_bad_table_says_what_is_wrong_and_where(tmp_path, text, said):
+    with pytest.raises(protocol_redundancy.InvalidScores, match=re.escape(said)):
+        scores(tmp_path, text)
+
+
+def test_no_upload_yet_says_what_to_bring(scene):
+    assert "Upload a CSV" in protocol_redundancy.show_correlations(scene, None, "Spearman")
+    assert protocol_redundancy.show_scatter(scene, None) is None

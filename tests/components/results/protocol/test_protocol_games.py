@@ -1,0 +1,132 @@
+"""MT-Bench's and Arena-Hard's panels, on two judges written by hand and on real records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import Filter
+from components.results.protocol import blocks as protocol_view
+from components.results.protocol import sections as protocol_sections
+from components.results.protocol.mt_bench import pair_games as protocol_games
+from components.results.protocol.mt_bench import single_ratings as protocol_ratings
+from components.results.protocol.visit import cost_and_extraction as protocol_cost
+from studies.exchange.recorded_studies import import_verdicts
+from studies.store.store import Store
+from tests.components.written_replies import answered, endpoint, write_items
+
+NAME = "games"
+BOTH_GAMES = {
+    "q0": ("A", "B"),  # x wins both: agree
+    "q1": ("A", "A"),  # the first shown both times
+    "q2": ("B", "B"),  # the second both times
+    "q3": ("A", "C"),  # a win and a tie
+    "q4": ("C", "C"),  # agree
+    "q5": ("A", ""),  # one game cannot be read
+}
+
+
+def write(planned, rng) -> str:
+    if planned.ask.prompt == "mt-bench-single":
+        return f"Good. Rating: [[{8 if planned.ask.shown == ('x',) else 5}]]"
+    game = BOTH_GAMES[planned.ask.item][planned.ask.shown[0] != "x"]
+    return f"[[{game}]]" if game else "I cannot decide."
+
+
+@pytest.fixture(scope="module")
+def games(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    folder = tmp_path_factory.mktemp("games")
+    store = Store(folder / "evenhand.db")
+    items = [
+        {"id": item, "instruction": "?", "category": "maths" if item < "q3" else "coding",
+         "responses": {"x": f"one {item}", "y": f"two {item}"}}
+        for item in BOTH_GAMES
+    ]  # fmt: skip
+    path = write_items(folder / "items.jsonl", items)
+    values = {"name": NAME, "preset": "mt-bench", "data": {"source": str(path)},
+              "judges": [endpoint("gpt")]}  # fmt: skip
+    answered(store, values, write)
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def scene(games):
+    return FilteredStudy(games, NAME)
+
+
+def test_conflicts_by_what_the_two_games_say(scene):
+    (one,) = protocol_games.game_conflicts(scene)
+    assert (one.pairs, one.agree, one.both_first, one.both_second) == (5, 2, 1, 1)
+    assert (one.one_tie, one.dropped_pairs, one.unequal_pairs) == (1, 1, 3)
+    # The win in q3 was the first shown's: that flip leans to the first, too.
+    assert (one.toward_first, one.toward_second) == (2, 1)
+    html = protocol_games.show_conflicts([one])
+    assert "opens all 2 flips toward the first" in html
+
+
+def test_the_adjusted_win_rate_counts_unequal_games_as_ties(scene):
+    # x: one win, four ties of five pairs: (1 + 2)/5; the pair with an unread game is dropped.
+    html = protocol_games.show_win_rates(scene)
+    assert html.index("60.0</b>") < html.index("40.0</b>")
+    assert "<b>3 of 5</b> pairs have unequal games" in protocol_games.unequal_games_html(
+        protocol_games.game_conflicts(scene)
+    )
+
+
+def test_single_ratings_by_model_and_category(scene):
+    html = protocol_ratings.show_ratings(scene)
+    assert "<b>8.00</b>" in html and "<b>5.00</b>" in html
+    assert "maths" in html and "coding" in html
+
+
+def test_a_preset_shows_its_panels_and_no_others(scene):
+    assert protocol_sections.study_sections(scene) == ("win-table", "ratings")
+    drawn = protocol_view.draw_blocks(scene, CONTROLS)
+    assert {"games", "wins", "conflicts", "ratings", "single", "others"} <= set(drawn)
+    assert not {"visit", "grade", "creation", "people"} & set(drawn)
+    assert set(drawn) <= set(protocol_view.OUTPUT_KEYS)
+
+
+CONTROLS = {
+    "beside": None, "score": "Grade", "printed": "Grade", "split": "Models", "cell": "Reward",
+    "table": "Five levels", "correlation": "Spearman", "scores": None,
+}  # fmt: skip
+
+
+def test_without_a_preset_the_prompts_decide(judged):
+    scene = FilteredStudy(judged, "two judges")
+    assert protocol_sections.study_protocols(scene) == ["pairwise"]
+    assert protocol_sections.study_sections(scene) == ("visit-leaderboard", "win-table")
+
+
+def test_nothing_judged_is_an_answer_and_no_error(games):
+    nobody = FilteredStudy(games, NAME, Filter(judge="nobody"))
+    drawn = protocol_view.draw_blocks(nobody, CONTROLS)
+    assert "No pair has been read yet" in drawn["wins"]
+    assert "No single rating here" in drawn["single"]
+    assert "Conflicts need two games" in drawn["conflicts"]
+    assert protocol_view.protocol_finding(nobody)[0] == "No verdict yet."
+
+
+@pytest.mark.records
+def test_the_recorded_games_of_mt_bench_give_the_published_numbers(records, tmp_path):
+    # data/README.md: 73 valid; adjusted .4863 / .5137; the first shown both times 16, second 2.
+    store = Store(tmp_path / "evenhand.db")
+    import_verdicts(store, records / "mtbench_pair", "mt")
+    scene = FilteredStudy(store, "mt", Filter(rule="2–0 wins, else a tie"))
+    found = protocol_games.game_conflicts(scene)  # one for each of its prompts
+    assert sum(one.pairs for one in found) == 73
+    assert sum(one.both_first for one in found) == 16
+    assert sum(one.both_second for one in found) == 2
+    assert sum(one.unequal_pairs for one in found) == 27
+    html = protocol_games.show_win_rates(scene)
+    assert "<b>51.4</b>" in html and "<b>48.6</b>" in html
+    # Three games of the file say "error": nobody answered, so they are no unreadable replies.
+    read = protocol_cost.reply_counts(scene)
+    assert (sum(one.failed for one in read), sum(one.without_verdict for one in read)) == (3, 0)
+    said = protocol_cost.extraction_sentence(scene, read)
+    assert "Every one of 147 replies has a verdict. 3 asks failed on the way" in said
+    store.close()

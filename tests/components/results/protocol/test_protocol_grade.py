@@ -1,0 +1,188 @@
+"""Grade Score panels on judges whose behaviour is known to the last reply."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import Filter
+from components.results.protocol import blocks as protocol_view
+from components.results.protocol.grade import heatmap as protocol_grade
+from components.results.protocol.grade import reading_rules as protocol_reading
+from components.results.protocol.grade import unrelated_option as protocol_unrelated
+from studies.store.store import Store
+from tests.components.written_replies import answered, endpoint, write_items
+
+N3 = "three options"
+REPLACED = "one replaced"
+ADDED = "one added"
+JUDGES = ("steady", "first", "worst")
+
+
+def choose(planned) -> int:
+    """steady: the best-ranked. first: the first slot. worst: the worst-ranked, always."""
+    shown = planned.ask.shown
+    if planned.ask.judge == "first":
+        return 0
+    ranked = sorted(name for name in shown if name.startswith("rank"))
+    return shown.index(ranked[0] if planned.ask.judge == "steady" else ranked[-1])
+
+
+def write(planned, rng) -> str:
+    """Prompt 3 echoes a heading that the authors' rule takes for the choice; prompt 4 grades, and
+    under `first` gives its own choice the lowest grade."""
+    option = choose(planned) + 1
+    said = f"Selection: Option {option}\nExplanation: the most helpful."
+    if planned.ask.prompt == "grade-debias":
+        return f"Selection Criteria: Option 1 is accurate.\n{said}"
+    if planned.ask.prompt == "grade-points":
+        low = planned.ask.judge == "first"
+        grades = [1 if (k == option) == low else 5 for k in range(1, len(planned.ask.shown) + 1)]
+        lines = "\n".join(f"Option {k}: {grade}" for k, grade in enumerate(grades, 1))
+        return f"Grading:\n{lines}\n{said}"
+    return said
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    folder = tmp_path_factory.mktemp("graded")
+    store = Store(folder / "evenhand.db")
+    items = [
+        {
+            "id": f"q{n}", "instruction": f"Question {n}?",
+            "responses": {f"rank-{k}": f"answer {k} to {n}" for k in (1, 2, 3)},
+            "human": [{"judge": "panel", "ranks": {"rank-1": 1, "rank-2": 2, "rank-3": 3}}],
+        }
+        for n in range(12)
+    ]  # fmt: skip
+    path = write_items(folder / "items.jsonl", items)
+    for name, unrelated in ((N3, "none"), (REPLACED, "replace"), (ADDED, "add")):
+        values = {
+            "name": name, "preset": "grade-score", "unrelated": unrelated,
+            "data": {"source": str(path), "options": 3},
+            "judges": [endpoint(judge) for judge in JUDGES],
+            "prompts": ["grade-simple", "grade-debias", "grade-points"],
+        }  # fmt: skip
+        answered(store, values, write)
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def scene(graded):
+    return FilteredStudy(graded, N3)
+
+
+def cell(cells, judge, prompt="grade-simple"):
+    return next(c for c in cells if (c.judge, c.prompt) == (judge, prompt))
+
+
+def test_steady_judges_have_a_grade_of_one_right_or_wrong(scene):
+    cells = protocol_grade.study_grade_cells(scene)
+    assert len(cells) == 9
+    # worked values of PROTOCOLS.md 2: consistent (1, 1, 1), always first (0, 0, 1/N).
+    steady, first, worst = (cell(cells, judge) for judge in JUDGES)
+    assert [steady.grade.value, steady.accuracy.value] == pytest.approx([1, 1])
+    assert [worst.grade.value, worst.accuracy.value] == pytest.approx([1, 0])
+    assert [first.grade.value, first.entropy.value] == [0, 0]
+    assert first.choice.value == pytest.approx(1 / 3)
+    html = protocol_grade.show_heatmap(cells, "Grade")
+    assert "coin at N = 3: 0.58" in html
+    assert (
+        "{&quot;judge&quot;: &quot;first&quot;, &quot;prompt&quot;: &quot;grade-debias&quot;}"
+        in html
+    )
+
+
+@pytest.mark.parametrize(
+    ("measure", "options", "value"),
+    [("Grade", 3, 0.579977), ("Entropy", 3, 0.608476), ("Choice", 3, 0.629630),
+     ("Entropy", 4, 0.661995), ("Choice", 6, 0.401363), ("Right", 4, 0.25),
+     ("Above the coin", 5, 0.0)],
+)  # fmt: skip
+def test_the_coin_is_the_one_of_the_tables(measure, options, value):
+    assert protocol_grade.chance_score(measure, options) == pytest.approx(value, abs=1e-6)
+
+
+def test_a_coin_that_nobody_has_counted_is_not_made_up():
+    assert protocol_grade.chance_score("Entropy", 9) is None
+    assert protocol_grade.chance_note("Entropy", [9]) == ""
+
+
+def test_the_finding_warns_of_a_judge_that_is_steadily_wrong(graded):
+    title, lead = protocol_view.protocol_finding(FilteredStudy(graded, N3, Filter(judge="worst")))
+    assert title.startswith("3 of 3 judge-prompt pairs beat a coin")
+    assert "yet it is right in only 0" in lead and "(even: 33" in lead
+
+
+def test_the_number_of_verdicts_that_hang_on_the_reading_rule(scene):
+    # Prompt 3 only: the authors' rule reads "Option 1" after the heading. That is slot 1 whatever
+    # the judge chose: `first` chose slot 1 in all 36 trials, the others in 12 of 36 (one of three
+    # rotations), so 0 + 24 + 24 of 324 replies differ.
+    found = protocol_reading.load_reading_differences(scene)
+    differ = {key: one.differ for key, one in found.items() if one.differ}
+    assert differ == {("steady", "grade-debias"): 24, ("worst", "grade-debias"): 24}
+    assert found["steady", "grade-debias"].both_read == 24
+    assert "<b>48 of 324</b> replies" in protocol_reading.show_reading_differences(scene)
+
+
+def test_grades_and_the_selections_they_contradict(scene):
+    html = protocol_reading.show_option_grades(scene)
+    rows = protocol_reading.graded_rows(scene)
+    assert len(rows) == 3 * 36
+    by_judge = {
+        judge: protocol_reading.mean_grades(rows[rows["judge"] == judge]) for judge in JUDGES
+    }
+    # steady: 5 to its choice, which is always rank-1, and 1 to the others.
+    assert [by_judge["steady"][f"rank-{k}"].value for k in (1, 2, 3)] == [5, 1, 1]
+    # first: 1 to its choice, each answer a third of the time, 5 otherwise: (1 + 5 + 5)/3.
+    assert by_judge["first"]["rank-2"].value == pytest.approx(11 / 3)
+    contradicted = re.findall(r"<b>([\d.]+)</b>[^<]*<span class=\"eh-ci\">\[", html)
+    assert {"100.0", "0.0"} <= set(contradicted)
+
+
+def test_at_equal_n_the_difference_is_the_options_own(graded, scene):
+    beside = protocol_view.load_comparison_study(scene, REPLACED)
+    found = protocol_unrelated.unrelated_contrasts(
+        protocol_grade.load_choice_rows(scene), beside.frame
+    )
+    # Nobody changes: steady and worst keep grade 1, first keeps 0.
+    assert {one.raw.value for one in found} == {0}
+    html = protocol_unrelated.show_unrelated(scene, protocol_grade.study_grade_cells(scene), beside)
+    assert html.count("not told apart") == len(found) == 9
+
+
+def test_with_one_more_option_nothing_is_compared(scene):
+    beside = protocol_view.load_comparison_study(scene, ADDED)
+    html = protocol_unrelated.show_unrelated(scene, protocol_grade.study_grade_cells(scene), beside)
+    assert "not comparable" in html and "0.58 at N = 3 and 0.57 at N = 4" in html
+    assert "Difference" not in html
+
+
+def test_how_often_the_unrelated_option_is_taken(graded):
+    cells = protocol_grade.study_grade_cells(FilteredStudy(graded, ADDED))
+    assert cell(cells, "steady").unrelated_share.value == 0
+    assert cell(cells, "first").unrelated_share.value == pytest.approx(1 / 4)  # each slot once
+    assert (
+        protocol_grade.study_grade_cells(FilteredStudy(graded, N3))[0].unrelated_share.value is None
+    )
+
+
+def test_studies_that_can_be_held_beside_come_first(scene):
+    assert protocol_view.comparable_studies(scene) == [REPLACED, ADDED]
+    assert protocol_view.load_comparison_study(scene, "nobody") is None
+
+
+def test_a_filter_that_leaves_nothing_says_so(graded):
+    nobody = FilteredStudy(graded, N3, Filter(judge="nobody"))
+    assert "No item was shown in rotations" in protocol_grade.show_heatmap([], "Grade")
+    assert (
+        protocol_view.protocol_finding(nobody)[0]
+        == "No item has been read in all its rotations yet."
+    )
+    assert protocol_view.show_kpis(nobody) == ""
+    assert "No reply in words" in protocol_reading.show_reading_differences(nobody)
+    assert "No reply graded" in protocol_reading.show_option_grades(nobody)

@@ -1,0 +1,154 @@
+"""VisIT-Bench panels: the leaderboard, what a head-to-head costs, how its verdicts were read."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import Filter
+from components.html.format import escape
+from components.results.protocol import blocks as protocol_view
+from components.results.protocol import sections as protocol_sections
+from components.results.protocol.visit import cost_and_extraction as protocol_cost
+from components.results.protocol.visit import leaderboard as protocol_visit
+from studies.store.store import Store
+from tests.components.written_replies import answered, endpoint, extracted, write_items
+
+NAME = "pictures"
+STRONG = {"@reference": 3, "x": 2, "y": 1}
+
+
+def write(planned, rng) -> str:
+    """The stronger wins, in both orders; on q0 the first shown wins; on q1 nothing can be read."""
+    first, second = planned.ask.shown
+    if planned.ask.item == "q1":
+        return "Both are good."
+    better = "A" if planned.ask.item == "q0" or STRONG[first] > STRONG[second] else "B"
+    return f"One is clearer.\nOverall, Response {better} is better."
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    folder = tmp_path_factory.mktemp("pictures")
+    store = Store(folder / "evenhand.db")
+    pixel = "data:image/gif;base64,R0lGODlhAQABAAAAACw="
+    items = [
+        {
+            "id": f"q{n}", "instruction": f"What is in picture {n}?", "context": "A lake.",
+            "category": "recognition" if n % 2 else "counting", "reference": "A lake, it seems.",
+            "images": [pixel] * (2 if n >= 8 else 1),
+            "responses": {"x": f"a lake, {n}", "y": f"no idea about {n}"},
+        }
+        for n in range(12)
+    ]  # fmt: skip
+    path = write_items(folder / "items.jsonl", items)
+    values = {
+        "name": NAME, "preset": "visit-bench", "data": {"source": str(path)},
+        "contestants": ["x", "y", "@reference"], "judges": [endpoint("gpt")],
+    }  # fmt: skip
+    answered(store, values, write)
+    silent = [j.ask.key for j in store.judgements(NAME) if j.status == "unreadable"]
+    assert len(silent) == 6  # three pairs of q1, both orders
+    extracted(store, NAME, silent[:2], 0, cost=0.001)
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def scene(pictures):
+    return FilteredStudy(pictures, NAME)
+
+
+def rows_of(found, model):
+    return {row.category: row for row in found if row.model == model}
+
+
+def test_single_and_multi_image_items_are_rated_apart_with_ties_in_the_matches(scene):
+    found = rows_of(protocol_visit.compute_leaderboard(scene), "x")
+    assert set(found) == {"single image", "multi image"}
+    # 8 single-image items, two opponents: 16 matches; q0 and q1 are ties against both, so 4 ties.
+    single = found["single image"]
+    assert (single.matches, single.ties, single.wins, single.losses) == (16, 4, 6, 6)
+    # Against the reference: 6 of 8 are decisive, all lost.
+    assert (single.against_reference.value, single.against_reference.n) == (0, 6)
+    assert single.reference_matches == 8
+    html = protocol_visit.show_elo_leaderboard(protocol_visit.compute_leaderboard(scene))
+    assert "multi image" in html and "6 of 8" in html
+
+
+def test_the_majority_rule_and_left_out_replies_change_the_matches(pictures):
+    # Unreadable replies left out: of q1's pairs only x and y is read in both orders (extraction
+    # found the first shown in both, a tie), and q0 stays two ties: 14 + 1 matches, 2 + 1 ties.
+    chosen = Filter(rule="2–0 wins, else a tie")
+    found = rows_of(protocol_visit.compute_leaderboard(FilteredStudy(pictures, NAME, chosen)), "x")
+    assert (found["single image"].matches, found["single image"].ties) == (15, 3)
+
+
+def test_the_page_says_which_rule_is_on(pictures):
+    def told(rule):
+        scene = FilteredStudy(pictures, NAME, Filter(rule=rule) if rule else Filter())
+        return protocol_sections.rules_table(
+            protocol_sections.rules_in_force(scene, protocol_sections.study_sections(scene))
+        )
+
+    as_published = told("")
+    assert "2–0 wins, anything else is a tie (the authors&#x27; code)" in as_published
+    assert "a tie (paper and code)" in as_published and "not as published" not in as_published
+    majority = told("majority of the orders")
+    assert "one win and one tie is a win (the authors&#x27; README)" in majority
+    assert "not as published" in majority
+
+
+def test_a_head_to_head_is_two_calls_with_their_tokens_and_dollars(scene):
+    (one,) = protocol_cost.head_to_head_spending(scene)
+    # 12 items x 3 pairs; 800 tokens in and 250 out a call at 2 and 8 dollars a million: .0036 each,
+    # two calls .0072, and .002 of extraction shared out over 36 head-to-heads.
+    assert (one.head_to_heads, one.calls) == (36, 72)
+    assert (one.tokens_in, one.tokens_out) == (800, 250)
+    assert one.cost.dollars.value == pytest.approx(0.0072 + 0.002 / 36)
+    html = protocol_cost.show_cost([one])
+    assert "$5.08" in html  # 700 of them
+
+
+def test_an_unknown_price_is_not_free(tmp_path):
+    store = Store(tmp_path / "evenhand.db")
+    path = write_items(
+        tmp_path / "items.jsonl",
+        [{"id": "q0", "instruction": "?", "responses": {"x": "1", "y": "2"}}],
+    )
+    judge = {**endpoint("gpt")}
+    del judge["price"]
+    values = {"name": "unpriced", "data": {"source": str(path)}, "judges": [judge],
+              "prompts": ["visit-reference-free"]}  # fmt: skip
+    answered(store, values, lambda p, r: "Overall, Response A is better.")
+    (one,) = protocol_cost.head_to_head_spending(FilteredStudy(store, "unpriced"))
+    assert one.cost.dollars.value is None
+    assert "no cost is known" in protocol_cost.show_cost([one])
+    store.close()
+
+
+def test_extracted_and_silent_replies_are_counted(scene):
+    (one,) = protocol_cost.reply_counts(scene)
+    assert (one.replies, one.extracted, one.without_verdict) == (72, 2, 4)
+    said = protocol_cost.extraction_sentence(scene, [one])
+    assert "**2** verdicts" in said and "**4** of 72 replies have none" in said
+    assert "counted as ties" in said
+
+
+def test_skills_stand_in_a_matrix_that_opens_their_judgements(scene):
+    html = protocol_visit.show_skills(scene)
+    assert "recognition" in html and "counting" in html
+    assert escape(json.dumps({"category": "counting", "contestant": "x"})) in html
+
+
+def test_the_finding_and_the_numbers(scene):
+    title, lead = protocol_view.protocol_finding(scene)
+    assert title.startswith("@reference has the highest Elo: 1,0")
+    assert re.search(r": 0\s% of [46] decisive games", lead)  # nobody beats the reference
+    html = protocol_view.show_kpis(scene)
+    assert "A head-to-head" in html and "$0.0073" in html
+    assert "&quot;status&quot;: &quot;failures&quot;" in html

@@ -1,0 +1,178 @@
+"""The ranking panels: boards, orders, people, curves that converge or not, what is still needed."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import Filter
+from components.results.ranking import panels
+from components.results.ranking.computed import compute_ranking, load_ranking
+from components.results.ranking.sentences import ranking_finding
+from tests.metrics.frames import build, pair, prd
+
+NAME = "two judges"
+
+
+def battles(
+    wins: dict[tuple[str, str], tuple[int, int]], **more: object
+) -> list[dict[str, object]]:
+    """(x, y) -> how often x and how often y won, both orders of each item alike."""
+    rows = []
+    for (x, y), (won, lost) in wins.items():
+        for n in range(won + lost):
+            first = 0 if n < won else 1
+            rows += pair(f"{x}{y}{n}", first, 1 - first, x=x, y=y, **more)
+    return rows
+
+
+LADDER = {("a", "b"): (30, 10), ("b", "c"): (21, 19), ("a", "c"): (29, 11)}
+
+
+@pytest.fixture(scope="module")
+def ladder() -> pd.DataFrame:
+    return build(battles(LADDER))
+
+
+def test_the_finding_names_the_leader_and_the_first_pair_that_is_not_told_apart(ladder):
+    title, lead = ranking_finding(compute_ranking(ladder, ladder))
+    assert title == "a is ahead of b."
+    assert lead.startswith("Second and third place cannot be told apart: ")
+    assert "more battles would" in lead
+
+
+def test_the_leaderboard_says_what_it_takes_to_separate_neighbours(ladder):
+    html = panels.leaderboard_html(compute_ranking(ladder))
+    assert html.count("not told apart") == 1
+    assert re.search(r"≈ [\d,]+ more battles", html)
+    table = json.loads(
+        re.search(r'data-table="([^"]*)"', html)
+        .group(1)
+        .replace("&quot;", '"')
+        .replace("&#x27;", "'")
+    )
+    assert table["columns"][:4] == ["rank_low", "rank_high", "contestant", "measure"]
+    assert {row[2] for row in table["rows"]} == {"a", "b", "c"}
+
+
+def test_one_order_alone_can_crown_somebody_else():
+    # a before b: a wins 20 of 20 items; b before a: b wins 14 of 20. Both: 26 of 40 for a.
+    rows = []
+    for n in range(20):
+        rows += pair(f"q{n}", 0 if n < 18 else 1, 0 if n < 14 else 1, x="a", y="b")
+    ranking = compute_ranking(build(rows), build(rows))
+    assert ranking.first_order.names[0] == "a"
+    assert ranking.second_order.names[0] == "b"
+    assert "From the second order alone, b would lead." in ranking_finding(ranking)[1]
+    html = panels.order_comparison_html(ranking)
+    assert "first order alone" in html
+    assert html.count('class="n"') == 4  # two hollow marks for each of two contestants
+
+
+def test_where_one_order_was_asked_the_panel_says_so():
+    rows = [row for n in range(10) for row in pair(f"q{n}", n % 2, 0, orders=1)[:1]]
+    assert "One order only." in panels.order_comparison_html(
+        compute_ranking(build(rows), build(rows))
+    )
+
+
+def test_people_stand_beside_the_judges_only_if_they_rated_the_same_contestants(ladder):
+    votes = build(battles({("a", "b"): (12, 8), ("b", "c"): (12, 8)}, judge="human:ann", orders=1))
+    ranking = compute_ranking(ladder, ladder, votes)
+    assert set(panels.people_ratings(ranking.board, ranking)) == {"a", "b", "c"}
+    assert ranking_finding(ranking)[0] == "a is ahead of b, and people give the same order."
+    some = build(battles({("a", "b"): (3, 2)}, judge="human:ann"))
+    assert panels.people_ratings(ranking.board, compute_ranking(ladder, ladder, some)) == {}
+
+
+def test_people_never_rate_among_the_judges(ladder):
+    votes = build([*battles(LADDER), *battles({("c", "a"): (90, 0)}, judge="human:ann")])
+    assert compute_ranking(votes).board.names == compute_ranking(ladder).board.names
+
+
+def test_a_short_run_has_not_converged_and_a_long_one_has():
+    # Two contestants, 75 % for a: Bradley–Terry says ±95 points. 40 battles of K 4 move Elo by at
+    # most 160/2 and mostly less: far away. After 4,000 the online rating hovers around it.
+    rng = np.random.default_rng(1)
+
+    def played(items: int) -> pd.DataFrame:
+        won = int(0.75 * items)
+        rows = []
+        for n in rng.permutation(items):
+            first = 0 if n < won else 1
+            rows += pair(f"q{n}", first, 1 - first, x="a", y="b")
+        return build(rows)
+
+    assert "Not converged yet" in panels.convergence_badge(compute_ranking(played(20)))
+    assert "Elo has converged" in panels.convergence_badge(compute_ranking(played(2000)))
+
+
+def test_a_curve_that_ends_outside_its_band_is_named():
+    """All of a's wins first, then all of b's: the last block decides, whatever the band says."""
+    rows = []
+    for n in range(2000):
+        first = 0 if n < 1200 else 1
+        rows += pair(f"q{n:04}", first, 1 - first, x="a", y="b")
+    html = panels.convergence_badge(compute_ranking(build(rows)))
+    assert "Elo has converged" in html
+    assert "in the order drawn a and b end outside the band" in html
+
+
+def test_a_gap_without_a_finite_value_has_no_limit(judged):
+    ranking = load_ranking(FilteredStudy(judged, NAME, Filter(judge="fair")))
+    assert panels.rating_limits(ranking) == {}
+    assert panels.convergence_badge(ranking) == ""
+    assert "Regularised." in panels.leaderboard_html(ranking)
+
+
+def test_the_curve_can_be_replayed_and_its_numbers_taken_along(ladder):
+    figure = panels.elo_figure(compute_ranking(ladder))
+    assert figure["replay"] == "battles"
+    assert figure["table"]["columns"][:3] == ["contestant", "battles", "elo"]
+    assert [s["y0"] for s in figure["layout"]["shapes"]]  # the limits are drawn
+    assert "replay" not in panels.elo_figure(compute_ranking(ladder), lines=False)
+
+
+def test_limits_are_inside_the_picture(ladder):
+    figure = panels.elo_figure(compute_ranking(ladder))
+    low, high = figure["layout"]["yaxis"]["range"]
+    assert all(low < shape["y0"] < high for shape in figure["layout"]["shapes"])
+
+
+def test_a_head_to_head_says_what_is_expected_and_how_many_battles(ladder):
+    ranking = compute_ranking(ladder)
+    html = panels.head_to_head_html(ranking)
+    assert "Bradley–Terry expects" in html
+    assert panels.battles_per_cell(ranking) == "80 battles a cell"
+    assert 'class="also"' not in html
+    more = compute_ranking(build([*battles(LADDER), *battles({("a", "b"): (2, 1)}, judge="k")]))
+    assert panels.battles_per_cell(more) == "80 to 86 battles a cell"
+    assert 'class="also"' in panels.head_to_head_html(more)
+
+
+def test_the_leaderboard_ranks_the_right_answer_first(judged):
+    html = panels.show_leaderboard(Filter(judge="fair").apply(judged.frame(NAME)))
+    assert html.index("precise") < html.index("flawed")
+
+
+def test_the_ranking_is_worked_out_once_for_a_version(judged):
+    scene = FilteredStudy(judged, NAME)
+    assert load_ranking(scene) is load_ranking(FilteredStudy(judged, NAME))
+
+
+def test_prd_ranks_as_published_and_the_second_order_crowns_claude():
+    frame = prd()
+    mine = frame[(frame["judge"] == "gpt-4").to_numpy()]
+    people = frame[frame["judge"].astype(str).str.startswith("human:").to_numpy()]
+    ranking = compute_ranking(mine, mine, people)
+    names = ("gpt-4", "claude-v1", "vicuna-13b", "gpt-3.5-turbo", "bard")
+    assert ranking.board.names == names
+    assert ranking.board.ratings["gpt-4"].value == pytest.approx(1276, abs=1)
+    title, lead = ranking_finding(ranking)
+    assert title == "gpt-4 ranks itself first, and people give the same order."
+    assert "Third and fourth place cannot be told apart: 4 points" in lead

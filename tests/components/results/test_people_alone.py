@@ -1,0 +1,62 @@
+"""A study that only people judged: they are its one judge, and nobody is told it is empty."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import Filter, machine_rows
+from components.filtering.raters import Raters
+from components.results import results_tab
+from components.results.bias.computed import load_bias
+from components.results.ranking.computed import load_ranking
+from components.results.wins.panels import study_win_rates
+from studies.store.store import Store
+from tests.voted_studies import Sheet
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    kept = Store(tmp_path / "evenhand.db")
+    votes, judged = Sheet("votes"), Sheet("judged")
+    for n in range(8):  # x wins 6 items, y two; ann and bob agree
+        said = "x" if n < 6 else "y"
+        votes.votes(f"q{n}", ann=said, bob=said)
+        judged.votes(f"q{n}", ann=said).both(f"q{n}", "judge", "yy")
+    votes.save(kept)
+    judged.save(kept)
+    yield kept
+    kept.close()
+
+
+def test_the_page_counts_their_votes_as_those_of_one_judge(store: Store) -> None:
+    scene = FilteredStudy(store, "votes")
+    assert list(scene.machines["judge"].cat.categories) == ["people"]
+    assert study_win_rates(scene)["x"].value == pytest.approx(0.75)
+    ranking = load_ranking(scene)
+    assert ranking.board is not None and ranking.board.names[0] == "x"
+    assert load_bias(scene).asked == 16
+
+
+def test_agreement_still_sees_each_of_them(store: Store) -> None:
+    voices = Raters(FilteredStudy(store, "votes"))
+    assert set(voices.rows["judge"].astype(str)) == {"human:ann", "human:bob"}
+    assert voices.has_people and voices.in_view == []
+
+
+def test_a_mark_opens_the_votes_of_all(store: Store) -> None:
+    scene = FilteredStudy(store, "votes")
+    opened = results_tab.mark_selection(scene, {"judge": "people", "contestant": "x"})
+    assert (opened.judge, opened.contestant) == ("", "x")
+
+
+def test_beside_a_judge_people_stay_apart_unless_one_is_asked_for(store: Store) -> None:
+    scene = FilteredStudy(store, "judged")
+    assert set(scene.machines["judge"].astype(str)) == {"judge"}
+    assert study_win_rates(scene)["x"].value == pytest.approx(0.0)
+    ann = FilteredStudy(store, "judged", Filter(judge="human:ann"))
+    assert set(machine_rows(ann.frame)["judge"].astype(str)) == {"human:ann"}
+    assert study_win_rates(ann)["x"].value == pytest.approx(0.75)

@@ -1,0 +1,223 @@
+"""The win rates view: rates with what is missing, people beside judges, length, five levels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import Filter
+from components.results.protocol import blocks as protocol_view
+from components.results.wins import judges_vs_people as wins_people
+from components.results.wins import length_panel as wins_length
+from components.results.wins import panels as wins_view
+from components.results.wins import sentences as wins_words
+from studies.exchange.recorded_studies import import_verdicts
+from studies.store.store import Store
+from tests.components.written_replies import answered, endpoint, write_items
+
+NAME = "wins"
+ITEMS = 20
+
+
+def write(planned, rng) -> str:
+    """x wins q0 … q11 and y the rest, in both orders; three asks of q0 and q1 cannot be read; the
+    second judge always says x."""
+    number = int(planned.ask.item[1:])
+    silent = number == 0 or (number == 1 and planned.ask.shown[0] == "x")
+    if planned.ask.judge == "fair" and silent:
+        return "Both are good."
+    winner = "x" if number < 12 or planned.ask.judge == "fan" else "y"
+    return f"[[{'AB'[planned.ask.shown.index(winner)]}]]"
+
+
+@pytest.fixture(scope="module")
+def won(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    folder = tmp_path_factory.mktemp("won")
+    store = Store(folder / "evenhand.db")
+    items = [
+        {
+            "id": f"q{n}", "instruction": f"Question {n}?", "category": "ab"[n % 2],
+            "responses": {"x": "word " * (2 if n < 12 else 1), "y": "word " * (1 if n < 12 else 2)},
+            "human": [{"judge": "ann", "shown": ["x", "y"], "picked": "x" if n < 5 else "y"}]
+            if n < 10 else [],
+        }
+        for n in range(ITEMS)
+    ]  # fmt: skip
+    path = write_items(folder / "items.jsonl", items)
+    values = {"name": NAME, "data": {"source": str(path)}, "prompts": ["mt-bench-pair"],
+              "judges": [endpoint("fair"), endpoint("fan")]}  # fmt: skip
+    answered(store, values, write)
+    yield store
+    store.close()
+
+
+def fair(store: Store) -> FilteredStudy:
+    return FilteredStudy(store, NAME, Filter(judge="fair"))
+
+
+def test_rates_are_those_of_the_readable_verdicts_best_first(won):
+    # 40 asks, 3 unreadable (q0 twice, q1 once): x has 21 of 37.
+    rates = wins_view.study_win_rates(fair(won))
+    assert list(rates) == ["x", "y"]
+    assert rates["x"].value == pytest.approx(21 / 37)
+
+
+def test_what_is_missing_is_said_with_what_it_would_do(won):
+    # As ties: (21 + 1.5)/40 = 56.25 instead of 56.76; all lost 21/40, all won 24/40.
+    html = wins_view.show_win_rates(fair(won))
+    assert "3 of 40 verdicts are missing." in html
+    assert "As ties, 56.2 instead of 56.8" in html  # 56.25 to even
+    assert "All lost or all won: 52.5 to 60.0" in html
+    assert "Open 3" in html and "&quot;status&quot;: &quot;failures&quot;" in html
+
+
+def test_a_study_with_nothing_missing_has_no_notice(won):
+    html = wins_view.show_win_rates(FilteredStudy(won, NAME, Filter(judge="fan")))
+    assert "missing" not in html and "100.0</b>" in html
+
+
+def test_the_matrix_splits_by_category_judge_and_prompt(won):
+    scene = FilteredStudy(won, NAME)
+    for by, names in (("Category", "ab"), ("Judge", ("fair", "fan")), ("Prompt", ("mt-bench",))):
+        html = wins_view.show_matrix(scene, by, "Judges")
+        assert all(name in html for name in names), by
+        assert f"&quot;{by.lower()}&quot;" in html
+
+
+def test_judges_are_held_against_people_on_the_same_pairs(won):
+    # Ann voted on q0 … q9: x five times. The judges say x in every one of these ten: 1 − 5/10.
+    scene = FilteredStudy(won, NAME)
+    gaps = wins_people.judge_people_gaps(scene)
+    assert gaps["x", "All"].value == pytest.approx(0.5)
+    assert gaps["y", "All"].value == pytest.approx(-0.5)
+    assert gaps["x", "All"].items == 10
+    assert "<b>50</b>" in wins_view.show_matrix(scene, "Category", "People")
+    assert "<b>+50</b>" in wins_view.show_matrix(scene, "Category", "Difference")
+
+
+def test_people_are_heard_whatever_judge_is_chosen(won):
+    # fair alone: q0 is unread, so nine cases; it says x in all of them, Ann in q1 … q4.
+    assert wins_people.judge_people_gaps(fair(won))["x", "All"].value == pytest.approx(1 - 4 / 9)
+
+
+def test_nobody_voted_is_an_answer(judged):
+    scene = FilteredStudy(judged, "two judges")
+    assert "Nobody voted here" in wins_view.show_matrix(scene, "Category", "People")
+    assert wins_people.judge_people_gaps(scene) == {}
+    assert "count for nobody" in wins_words.wins_finding(scene)[1]
+
+
+def test_the_finding_says_who_leads_and_where(won):
+    title, lead = wins_words.wins_finding(FilteredStudy(won, NAME))
+    assert title.startswith("x wins 79") and "has the highest rate in all 2 categories" in title
+    assert "the largest gap is" in lead
+
+
+def test_length_that_decides_everything_has_a_slope_and_symmetric_bins(won):
+    # In q0 … q11 x is twice as long and wins, in the others y is, and wins: the longer always wins.
+    effect = wins_length.length_effect(fair(won).machines)
+    assert effect.odds_ratio.value > 20
+    values = [b.win_rate.value for b in effect.bins]
+    assert values == [0, 1] and effect.bins[0].ratio == pytest.approx(-effect.bins[1].ratio)
+    said = wins_length.length_sentence(effect, None)
+    assert said.startswith("Twice as long multiplies the odds") and "describes" in said
+
+
+def test_a_slope_is_recovered_from_verdicts_that_follow_it():
+    # P(win) = 1/(1 + exp(−β·log2 ratio)) with β = ln 3 and ratios ½ and 2: 3 of 4 longer ones win.
+    ratio = np.tile([1.0, 1.0, 1.0, 1.0, -1.0, -1.0, -1.0, -1.0], 25)
+    won_by = np.tile([1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0], 25)
+    odds = wins_length._odds_ratio(ratio, won_by, np.arange(200))
+    assert odds.value == pytest.approx(3, rel=1e-3)
+    assert odds.low < 3 < odds.high
+
+
+def test_equal_lengths_say_nothing():
+    odds = wins_length._odds_ratio(np.zeros(4), np.array([1.0, 0.0, 1.0, 0.0]), np.arange(4))
+    assert odds.value is None
+    assert "length says nothing" in wins_length.length_sentence(
+        wins_length.LengthEffect((), odds), None
+    )
+
+
+def test_raw_and_length_held_equal_stand_side_by_side(won):
+    html = wins_length.show_length_controlled(fair(won))
+    assert "Against x" in html and "Length held equal" in html
+    assert "43.2</b>" in html  # y's raw rate: 16 of 37
+
+
+def test_ties_and_levels_are_there_only_where_judges_have_them(won):
+    scene = FilteredStudy(won, NAME)
+    assert wins_view.show_levels(scene) == ""
+    assert wins_view.show_ties(scene) == ""
+
+
+def test_an_empty_selection_is_an_answer_everywhere(won):
+    nobody = FilteredStudy(won, NAME, Filter(judge="nobody"))
+    assert "Nothing to show yet" in wins_view.show_win_rates(nobody)
+    assert wins_words.wins_finding(nobody)[0] == "No win yet."
+    assert wins_words.show_kpis(nobody) == ""
+    assert wins_length.length_figure(nobody) is None
+    assert "No lengths here" in wins_length.show_length_controlled(nobody)
+    assert wins_view.show_ties(nobody) == "" == wins_view.show_levels(nobody)
+
+
+@pytest.mark.records
+def test_the_length_effect_of_real_verdicts_is_that_of_the_drawing(records, tmp_path):
+    # LOOKS, screen 10, in words: the odds by 7.8 for gpt-4 and 9.3 for people. Ours are characters.
+    store = Store(tmp_path / "evenhand.db")
+    import_verdicts(store, records / "prd", "prd")
+    scene = FilteredStudy(store, "prd", Filter(judge="gpt-4"))
+    effect = wins_length.length_effect(scene.machines)
+    assert 6 < effect.odds_ratio.value < 10
+    assert math.isfinite(effect.odds_ratio.low) and effect.odds_ratio.low > 3
+    # data/README.md: win rates by gpt-4 as judge.
+    rates = wins_view.study_win_rates(scene)
+    assert rates["gpt-4"].value == pytest.approx(0.85625)
+    assert rates["bard"].value == pytest.approx(0.24453125)
+    store.close()
+
+
+def test_names_from_data_stay_text_in_every_panel(tmp_path):
+    evil = "<img src=x onerror=alert(1)>"
+    store = Store(tmp_path / "evenhand.db")
+    items = [
+        {"id": f"q{n}", "instruction": "?", "category": f"{evil} c", "meta": {"task": f"{evil} t"},
+         "responses": {evil: f"one {n}", "base": f"two {n}"}, "criteria": {"subjective": "s"},
+         "human": [{"judge": evil, "shown": [evil, "base"], "picked": evil}]}
+        for n in range(6)
+    ]  # fmt: skip
+    path = write_items(tmp_path / "items.jsonl", items)
+    values = {
+        "name": evil, "data": {"source": str(path)}, "pairing": "baseline", "baseline": "base",
+        "prompts": ["creation-subjective", "visit-reference-free"], "judges": [endpoint(evil)],
+    }  # fmt: skip
+    answered(
+        store, values,
+        lambda planned, rng: "Overall, Response A is better.\nFinal Verdict is: [[A>>B]]",
+    )  # fmt: skip
+    scene = FilteredStudy(store, evil)
+    controls = {
+        "beside": None, "score": "Grade", "printed": "Grade", "split": "Models", "cell": "Reward",
+        "table": "People", "correlation": "Spearman", "scores": {evil: {evil: 1.0, "base": 2.0}},
+    }  # fmt: skip
+    drawn = protocol_view.draw_blocks(scene, controls)
+    assert {"visit", "creation", "people", "games", "others"} <= set(drawn)
+    made = [
+        *drawn.values(), wins_view.show_win_rates(scene), wins_view.show_levels(scene),
+        wins_length.show_length_controlled(scene), protocol_view.show_kpis(scene),
+        wins_words.show_kpis(scene), *(protocol_view.draw_creation(scene, split, "Reward")["levels"]
+                                       for split in ("Categories", "Tasks")),
+        *(wins_view.show_matrix(scene, "Category", voice) for voice in wins_view.RATER_CHOICES),
+    ]  # fmt: skip
+    texts = [text for text in made if isinstance(text, str)]
+    assert sum("&lt;img" in text for text in texts) > 10
+    assert not any("<img" in text for text in texts)
+    figure = drawn["scatter"]
+    seen = [figure["layout"], *(trace.get("hovertext") for trace in figure["data"])]
+    assert "<img" not in str(seen)
+    store.close()

@@ -1,0 +1,156 @@
+"""The live view grows with the rows that arrive and ends where the whole frame does."""
+
+from __future__ import annotations
+
+import pytest
+
+from components.run.live_figures import LiveStudies, LiveStudy
+from metrics.position.position_measures import first_share
+from metrics.ratings.online_elo import elo_table
+from studies.store.store import Store
+from tests.voted_studies import Sheet
+
+NAME = "two judges"
+
+
+class Dripping:
+    """A store whose rows arrive a few at a time."""
+
+    def __init__(self, store) -> None:
+        self._store, self.upto = store, 0
+
+    def narrow_rows(self, name: str, *, since: int = 0):
+        rows = self._store.narrow_rows(name)
+        rows.sort(key=lambda row: row[-1])
+        return [row for row in rows[: self.upto] if row[-1] > since]
+
+    def narrow_items(self, name: str):
+        return self._store.narrow_items(name)
+
+
+def test_rows_in_pieces_end_where_rows_at_once_do(judged):
+    pieces, once = Dripping(judged), Dripping(judged)
+    view = LiveStudy(pieces, NAME)
+    total = len(judged.frame(NAME))
+    for upto in (10, 11, 60, total):
+        pieces.upto = upto
+        view.figures()
+    once.upto = total
+    whole = LiveStudy(once, NAME)
+    whole.figures()
+    assert view.elo.ratings == pytest.approx(whole.elo.ratings)
+    assert view.figures().share.value == pytest.approx(first_share(judged.frame(NAME)).value)
+    assert view.figures().rows == total
+
+
+class AskedAgain(Dripping):
+    """The first ask is answered a second time, at the end."""
+
+    def narrow_rows(self, name: str, *, since: int = 0):
+        rows = super().narrow_rows(name)
+        again = (*rows[0][:-1], rows[-1][-1] + 1)
+        return [row for row in [*rows[1:], again] if row[-1] > since]
+
+
+def test_an_ask_that_is_answered_again_counts_once(judged):
+    total = len(judged.frame(NAME))
+    before, after = Dripping(judged), AskedAgain(judged)
+    before.upto = after.upto = total
+    view = LiveStudy(before, NAME)
+    view.figures()
+    view.store = after
+    assert view.figures().rows == total
+
+
+def test_nothing_new_is_the_same_picture(judged):
+    views = LiveStudies(judged)
+    assert views.for_study(NAME).figures() is views.for_study(NAME).figures()
+
+
+def test_noise_repeats_do_not_move_the_ratings(judged):
+    frame = judged.frame(NAME)
+    view = LiveStudies(judged).for_study(NAME)
+    view.figures()
+    battles = len(frame[~frame["noise"]])
+    assert view.elo.battles == battles
+
+
+def test_before_the_first_reply_there_is_nothing_to_draw(judged):
+    view = LiveStudy(Dripping(judged), NAME)
+    picture = view.figures()
+    assert (picture.rows, picture.share.value) == (0, None)
+    assert picture.elo_figure and picture.elo_figure["summary"] == "It moves while judges answer."
+
+
+def test_elo_of_the_live_view_is_that_of_the_arrival_order(judged):
+    import numpy as np
+
+    frame = judged.frame(NAME).sort_values("seq").reset_index(drop=True)
+    view = LiveStudies(judged).for_study(NAME)
+    view.figures()
+    table = elo_table(frame, rng=np.random.default_rng(0), orders=0, rounds=0)
+    for name, rating in table.items():
+        assert view.elo.ratings[name] == pytest.approx(rating.estimate.value)
+
+
+def test_a_view_that_began_late_begins_again_where_it_began(judged):
+    """Of millions of verdicts only those since its start are read, also after a second answer."""
+    total = len(judged.frame(NAME))
+    before, after = Dripping(judged), AskedAgain(judged)
+    before.upto = after.upto = total
+    seqs = sorted(row[-1] for row in judged.narrow_rows(NAME))
+    start = seqs[total // 2 - 1]
+    view = LiveStudy(before, NAME, start)
+    assert view.figures().rows == total - total // 2
+    view.store = after  # the first ask, answered before the view began, has a verdict once more
+    assert view.figures().rows == total - total // 2 + 1
+    view.store = AskedOnceMore(judged)
+    view.store.upto = total
+    assert view.figures().rows == total - total // 2 + 1
+
+
+class AskedOnceMore(AskedAgain):
+    """And a third time."""
+
+    def narrow_rows(self, name: str, *, since: int = 0):
+        rows = super().narrow_rows(name)
+        last = (*rows[-1][:-1], rows[-1][-1] + 1)
+        return [row for row in [*rows[:-1], last] if row[-1] > since]
+
+
+def voted(tmp_path) -> Store:
+    """People's votes arrive first (all for y), then a judge's verdicts (all for x)."""
+    store = Store(tmp_path / "voted.db")
+    sheet = Sheet("judges and people")
+    for n in range(12):
+        sheet.votes(f"q{n:02}", ann="y", bob="y")
+    for n in range(12):
+        sheet.both(f"q{n:02}", "judge", "xx")
+    sheet.save(store)
+    return store
+
+
+def test_votes_of_people_are_not_counted_with_the_verdicts_of_judges(tmp_path):
+    store = voted(tmp_path)
+    view = LiveStudy(store, "judges and people")
+    picture = view.figures()
+    assert (picture.rows, view.elo.battles, picture.share.n) == (24, 24, 24)
+    drawn = picture.share_figure["data"][1]["x"]
+    assert drawn == sorted(drawn), "the line never runs backwards"
+    assert picture.share.value == first_share(store.frame()).value
+    rates = {row[0]: row[2] for row in picture.wins_figure["table"]["rows"]}
+    assert rates["x"] == pytest.approx(1.0)
+    store.close()
+
+
+def test_people_alone_are_shown_until_the_first_judge_speaks(tmp_path):
+    store = voted(tmp_path)
+    dripping = Dripping(store)
+    view = LiveStudy(dripping, "judges and people")
+    dripping.upto = 24
+    assert (view.figures().rows, view.elo.ratings["y"] > 1000) == (24, True)
+    dripping.upto = 26
+    assert (view.figures().rows, view.elo.ratings["x"] > 1000) == (2, True)
+    dripping.upto = 48
+    assert view.figures().rows == 24
+    store.close()

@@ -1,0 +1,61 @@
+"""The page on the wire: small, kept by browsers, and the same bytes whatever the form."""
+
+from __future__ import annotations
+
+import gzip
+
+import brotli
+import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+from starlette.testclient import TestClient
+
+from components.layout.widgets import plotly_script
+from components.server.compression import PLOTLY_JS, CompressionMiddleware
+
+PAGE = "evenhand " * 4000
+
+
+async def anything(request: Request) -> PlainTextResponse:
+    return PlainTextResponse(PAGE)
+
+
+@pytest.fixture(scope="module")
+def client():
+    routes = [Route("/{path:path}", anything)]
+    return TestClient(Starlette(routes=routes, middleware=[Middleware(CompressionMiddleware)]))
+
+
+def fetch(client, path: str, accept: str):
+    """The bytes as they travel."""
+    with client.stream("GET", path, headers={"Accept-Encoding": accept}) as reply:
+        return reply.headers, b"".join(reply.iter_raw())
+
+
+@pytest.mark.parametrize(
+    ("accept", "unpack", "most"),
+    [("br, gzip", brotli.decompress, 1.35e6), ("gzip", gzip.decompress, 1.5e6), ("", bytes, 5e6)],
+)
+def test_the_script_of_the_plots_is_packed_and_may_be_kept(client, accept, unpack, most):
+    headers, body = fetch(client, f"/gradio_api/file={plotly_script()}", accept)
+    assert len(body) < most
+    assert unpack(body) == PLOTLY_JS.read_bytes()
+    assert "immutable" in headers["cache-control"]
+    assert headers["vary"] == "Accept-Encoding"
+
+
+def test_the_page_itself_is_packed_and_nothing_else_is_touched(client):
+    headers, body = fetch(client, "/", "gzip")
+    assert headers["content-encoding"] == "gzip"
+    assert gzip.decompress(body).decode() == PAGE
+    headers, body = fetch(client, "/gradio_api/queue/data", "gzip")
+    assert "content-encoding" not in headers
+    assert body.decode() == PAGE
+
+
+def test_another_file_of_that_name_is_not_ours(client):
+    _, body = fetch(client, "/gradio_api/file=/tmp/plotly.min.js", "br")
+    assert body.decode() == PAGE

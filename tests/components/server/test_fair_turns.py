@@ -1,0 +1,83 @@
+"""Turns in a line that strangers share: nobody is served twice while another waits for once."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from components.server.fair_turns import MAX_REMEMBERED_CLIENTS, FairTurns, QueueClient, QueueLimits
+
+CROWD = QueueLimits(
+    waiting_per_session=3,
+    waiting_per_address=5,
+    running_per_session=2,
+    running_per_address=3,
+    unread_per_session=9,
+    unread_total=99,
+)
+
+
+def places(text: str) -> list[QueueClient]:
+    """`a1` is session a1 at address a."""
+    return [QueueClient(word, word[0]) for word in text.split()]
+
+
+def order(waiting: str, crowd: QueueLimits = CROWD) -> str:
+    """Who is served when each is done before the next begins."""
+    turns, left, out = FairTurns(crowd), places(waiting), []
+    while (found := turns.pick_next(left, ())) is not None:
+        turns.record_served(left[found])
+        out.append(left.pop(found).session)
+    return " ".join(out)
+
+
+def test_one_that_comes_after_many_is_served_second():
+    assert order("a1 a1 a1 a1 b1") == "a1 b1 a1 a1 a1"
+
+
+def test_sessions_of_one_address_take_turns_within_its_turn():
+    # a has two sessions, b one: every other turn is b's while it has any.
+    assert order("a1 a1 a2 a2 b1 b1") == "a1 b1 a2 b1 a1 a2"
+
+
+def test_those_alone_are_served_in_order_of_arrival():
+    assert order("a1 b1 c1") == "a1 b1 c1"
+
+
+def test_who_has_as_much_at_work_as_they_may_waits():
+    turns = FairTurns(CROWD)
+    assert turns.pick_next(places("a1 a2 b1"), places("a1 a1")) == 2, "b has nothing at work"
+    assert turns.pick_next(places("a1 a2"), places("a1 a1")) == 1, "a1 has two, so a2 is next"
+    assert turns.pick_next(places("a1 a2"), places("a1 a1 a3")) is None, "a has three"
+    assert turns.pick_next([], []) is None
+
+
+def test_one_event_too_many_is_refused_in_words():
+    turns = FairTurns(CROWD)
+    one, *_ = places("a1")
+    assert turns.refusal(one, places("a1 a1 b1"), 0) == ""
+    assert "3 things that this page asked for" in turns.refusal(one, places("a1 a1 a1"), 0)
+    assert "5 things asked for from your address" in turns.refusal(one, places("a2 a2 a3 a3 a4"), 0)
+    assert "nobody fetches" in turns.refusal(one, [], 9)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.sampled_from(["a1", "a2", "b1", "b2", "c1"]), max_size=30))
+def test_everybody_is_served_and_no_address_runs_ahead(waiting):
+    served = order(" ".join(waiting)).split()
+    assert Counter(served) == Counter(waiting)
+    left, done = Counter(name[0] for name in waiting), Counter()
+    for name in served:
+        # No address is served while another that still waits was served two times less.
+        assert all(done[name[0]] - done[other] <= 1 for other, n in left.items() if n)
+        done[name[0]] += 1
+        left[name[0]] -= 1
+
+
+def test_what_is_remembered_of_passers_by_is_bounded():
+    turns = FairTurns(CROWD)
+    for number in range(2 * MAX_REMEMBERED_CLIENTS):
+        turns.record_served(QueueClient(f"s{number}", f"a{number}"))
+    assert len(turns._last_turns) == MAX_REMEMBERED_CLIENTS

@@ -1,0 +1,173 @@
+"""Who is logged in and who only says so; what surrounds Gradio's login, without Gradio."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.sessions import SessionMiddleware
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse
+from starlette.routing import Route
+from starlette.testclient import TestClient
+
+from components.server.hf_login import (
+    LOGIN_MESSAGES,
+    LOGIN_PATH,
+    LOGOUT_PATH,
+    REQUIRED_VARIABLES,
+    LoginMiddleware,
+    can_log_in,
+    is_account,
+)
+from components.vote.ballot_actions import handle_action
+from studies.store.store import Store
+from tests.components.vote.test_vote_actions import begin, press, state_of, study_of
+
+
+@pytest.fixture
+def on_a_space(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    for name in REQUIRED_VARIABLES:
+        monkeypatch.setenv(name, "as the Hub says")
+    monkeypatch.setenv("SYSTEM", "spaces")
+    return monkeypatch
+
+
+# ----------------------------------------------------------------------------------- names
+
+
+@pytest.mark.parametrize(
+    "name", ["hf:ann", "HF:ann", " hf : ann", "human:hf:ann", "ｈｆ：ann", "hf:", "Hf:\u2003ann"]
+)
+def test_the_name_of_an_account_cannot_be_typed(store: Store, name: str) -> None:
+    study_of(store)
+    html = handle_action(store, "s", {"act": "show", "voter": name})
+    assert "That name cannot be used." in html and "Hugging Face accounts" in html
+    assert store.ballots("s") == []
+
+
+@pytest.mark.parametrize("name", ["ann", "hf", "hfann", "shelf:ann", "h f ann", "ann hf:"])
+def test_other_names_can(store: Store, name: str) -> None:
+    assert not is_account(name)
+    study_of(store)
+    assert "data-ballot" in handle_action(store, "s", {"act": "show", "voter": name})
+
+
+def test_an_account_and_a_typed_name_are_two_voters(store: Store) -> None:
+    study_of(store)
+    typed = press(store, begin(store, "ann"), "ann", act="vote", pick=0, margin=1)
+    assert "<b>1 of" in typed
+    html = handle_action(store, "s", {"act": "show", "voter": "ann"}, "hf:ann")
+    assert "<b>0 of" in html and "voting as ann on Hugging Face" in html
+    handle_action(
+        store, "s", {"act": "vote", "pick": 1, "margin": 1, "ballot": state_of(html)}, "hf:ann"
+    )
+    picks = {j.ask.judge: j.verdict.pick for j in store.judgements("s")
+             if j.verdict and j.ask.judge.startswith("human:")}  # fmt: skip
+    assert picks == {"human:ann": 0, "human:hf:ann": 1}
+
+
+@pytest.mark.parametrize("what", ["vote", "next", "undo", "back", "again"])
+def test_what_one_person_was_shown_nobody_else_votes_on(store: Store, what: str) -> None:
+    """The login has ended, and the browser still remembers a name that was typed once."""
+    study_of(store)
+    mine = press(store, begin(store, "ann"), "ann", act="vote", pick=0, margin=1)
+    theirs = handle_action(store, "s", {"act": "show"}, "hf:ann")
+    before = written(store)
+    asked = {"act": what, "pick": 1, "margin": 1, "ballot": state_of(theirs), "voter": "ann"}
+    html = handle_action(store, "s", asked)
+    assert "you vote as ann now: nothing was written" in html
+    assert state_of(html) == state_of(mine)
+    assert written(store) == before
+
+
+def written(store: Store) -> tuple[object, ...]:
+    """All but when something was last on screen."""
+    return [replace(one, seen=0.0) for one in store.ballots("s")], list(store.judgements("s"))
+
+
+def test_an_account_is_logged_out_of_a_name_is_typed_anew(store: Store) -> None:
+    study_of(store)
+    logged, typed = handle_action(store, "s", {"act": "show"}, "hf:Ann"), begin(store, "Bo")
+    assert f'data-log="{LOGOUT_PATH}"' in logged and "not you?" not in logged
+    assert "not you?" in typed and "data-log" not in typed
+    assert "Voting as Ann on Hugging Face" in logged and "Voting as Bo" in typed  # as they are
+
+
+# ------------------------------------------------------------------------------- first screen
+
+
+def test_the_login_is_offered_only_where_it_works(store: Store, on_a_space) -> None:
+    study_of(store)
+    html = handle_action(store, "s", {"act": "show"})
+    assert f'data-log="{LOGIN_PATH}"' in html and 'name="voter"' in html
+    for gone in (*REQUIRED_VARIABLES, "SYSTEM"):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.delenv(gone)
+            assert not can_log_in()
+            assert "data-log" not in handle_action(store, "s", {"act": "show"})
+
+
+@pytest.mark.parametrize("went", list(LOGIN_MESSAGES))
+def test_a_login_that_failed_is_told_once(store: Store, on_a_space, went: str) -> None:
+    study_of(store)
+    nobody = handle_action(store, "s", {"act": "show"}, "", LOGIN_MESSAGES[went])
+    assert (
+        "You are not logged in." in nobody
+        and LOGIN_MESSAGES[went] in nobody
+        and "data-name" in nobody
+    )
+    known = handle_action(store, "s", {"act": "show", "voter": "ann"}, "", LOGIN_MESSAGES[went])
+    assert LOGIN_MESSAGES[went] in known and "choices" in known
+    assert LOGIN_MESSAGES[went] not in press(store, known, act="next")
+
+
+# ---------------------------------------------------------------------------------- on the way
+
+
+async def breaks(request: Request) -> PlainTextResponse:
+    raise RuntimeError("the secret is 12345")
+
+
+async def forbids(request: Request) -> PlainTextResponse:
+    return PlainTextResponse("no", 403)
+
+
+async def sends_on(request: Request) -> RedirectResponse:
+    assert request.url.query == ""
+    request.session["_state_huggingface_new"] = {}
+    return RedirectResponse("https://accounts.example/ask")
+
+
+def page(leave, *outer: Middleware) -> TestClient:
+    routes = [Route(LOGIN_PATH, leave), Route("/{path:path}", forbids)]
+    made = Starlette(routes=routes, middleware=[*outer, Middleware(LoginMiddleware)])
+    return TestClient(made, base_url="https://space.example", follow_redirects=False)
+
+
+SESSION = Middleware(SessionMiddleware, secret_key="s", same_site="none", https_only=True)
+
+
+@pytest.mark.parametrize("leave", [breaks, forbids])
+def test_a_provider_that_cannot_be_reached_is_said_on_the_page(leave, caplog) -> None:
+    answer = page(leave, SESSION).get(LOGIN_PATH, params={"_target_url": "/?study=s&token=t"})
+    assert answer.status_code == 302
+    assert answer.headers["location"] == "/?study=s&token=t&login=failed"
+    assert "12345" not in caplog.text
+    assert ("RuntimeError" in caplog.text) == (leave is breaks)
+
+
+def test_the_address_that_is_left_is_told_to_nobody() -> None:
+    answer = page(sends_on, SESSION).get(LOGIN_PATH, params={"_target_url": "/?study=s&token=t"})
+    assert answer.headers["location"] == "https://accounts.example/ask"
+    assert "Secure" in answer.headers["set-cookie"].title()
+
+
+def test_without_a_session_nothing_is_touched() -> None:
+    client = page(forbids)
+    for path in (LOGIN_PATH, LOGOUT_PATH, "/login/callback?error=x", "/"):
+        assert client.get(path).status_code == 403
+    assert page(forbids, SESSION).post(LOGOUT_PATH).status_code == 405
+    assert page(forbids, SESSION).get("/").status_code == 403

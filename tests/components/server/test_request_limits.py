@@ -1,0 +1,110 @@
+"""The gate before Gradio: routes that nobody needs are closed, bodies are measured as they come."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+from components.server.request_limits import MAX_EVENT_BYTES, RequestLimits
+from components.server.temp_files import TEMP_DIR_VARIABLE, TempFileQuota
+from studies.files.read_limits import MEGABYTE
+
+LARGEST = 3 * MEGABYTE
+
+
+async def size(request: Request) -> PlainTextResponse:
+    """Reads as Gradio does: all of it."""
+    return PlainTextResponse(str(len(await request.body())))
+
+
+@pytest.fixture
+def room(tmp_path, monkeypatch) -> Iterator[TempFileQuota]:
+    monkeypatch.setenv(TEMP_DIR_VARIABLE, str(tmp_path))
+    held = TempFileQuota(10 * MEGABYTE, every=60)
+    yield held
+    held.close()
+
+
+def page(room: TempFileQuota | None, *asked: tuple[str, str, Any]) -> list[httpx.Response]:
+    """What is answered to these: method, path, body."""
+    routes = [Route("/{path:path}", size, methods=["GET", "POST"])]
+    gate = Middleware(RequestLimits, most_uploaded=LARGEST, room=room)
+    app = Starlette(routes=routes, middleware=[gate])
+
+    async def ask() -> list[httpx.Response]:
+        line = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=line, base_url="http://page") as visitor:
+            return [
+                await visitor.request(method, path, content=body) for method, path, body in asked
+            ]
+
+    return asyncio.run(ask())
+
+
+def posted(room: TempFileQuota | None, path: str, *bodies: Any) -> list[httpx.Response]:
+    return page(room, *(("POST", path, body) for body in bodies))
+
+
+async def pieces(total: int) -> AsyncIterator[bytes]:
+    """Without a length in the head."""
+    for _ in range(total // 65536):
+        yield bytes(65536)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/gradio_api/deep_link?session_hash=x", "/gradio_api/component_server",
+     "/gradio_api/component_server/", "/gradio_api/process_recording", "/gradio_api/vibe-code",
+     "/gradio_api/vibe-edit/", "/gradio_api/undo-vibe-edit", "/gradio_api/run-history/records",
+     "/gradio_api/runs", "/gradio_api/stream/abc", "/gradio_api/stream/a/1/2/playlist.m3u8",
+     "/gradio_api/proxy=https://example.com", "/monitoring/summary", "/gradio_api/dev/reload"],
+)  # fmt: skip
+@pytest.mark.parametrize("local", [True, False])
+def test_what_nobody_needs_is_closed_also_on_one_s_own_machine(path, local, room):
+    answers = page(None if local else room, ("GET", path, b""), ("POST", path, b"{}"))
+    assert [answer.status_code for answer in answers] == [404, 404]
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/config", "/gradio_api/queue/data?session_hash=stream", "/gradio_api/file=/runs",
+             "/gradio_api/heartbeat/dev", "/gradio_api/info", "/static/stream/a.js"],
+)  # fmt: skip
+def test_what_the_page_needs_is_open(path, room):
+    assert page(room, ("GET", path, b""))[0].status_code == 200
+
+
+def test_an_event_that_is_too_long_is_refused_before_it_is_read(room):
+    long, endless, fits = posted(
+        room, "/gradio_api/queue/join", bytes(MAX_EVENT_BYTES + 1), pieces(2 * MAX_EVENT_BYTES),
+        bytes(MAX_EVENT_BYTES),
+    )  # fmt: skip
+    for answer in (long, endless):
+        assert answer.status_code == 413 and "8 MB at once" in answer.json()["detail"]
+    assert fits.text == str(MAX_EVENT_BYTES)
+
+
+def test_all_files_of_an_upload_count_together(room):
+    bodies = (bytes(LARGEST + 2 * MEGABYTE), pieces(2 * LARGEST), bytes(LARGEST // 2))
+    answers = posted(room, "/gradio_api/upload", *bodies)
+    assert [answer.status_code for answer in answers] == [413, 413, 200]
+
+
+def test_when_there_is_no_room_that_is_said(room):
+    answers = posted(room, "/upload", *[bytes(LARGEST)] * 5)
+    # Three times 3 MB fit into 10.
+    assert [answer.status_code for answer in answers] == [200, 200, 200, 507, 507]
+    assert "no room for uploads" in answers[-1].json()["detail"]
+    assert posted(room, "/gradio_api/queue/join", b"x")[0].status_code == 200
+
+
+def test_on_one_s_own_machine_nothing_is_measured():
+    assert posted(None, "/x", bytes(MAX_EVENT_BYTES + 9))[0].text == str(MAX_EVENT_BYTES + 9)

@@ -1,0 +1,140 @@
+"""The report: one file, no outside, the numbers of the metrics command, nothing unescaped."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from components.__main__ import main
+from components.share import report, report_facts
+from metrics.__main__ import main as metrics_main
+from studies.domain import Ask, Item, Judgement, Verdict
+from studies.spec.study import Study
+from studies.store.store import Store
+from tests.voted_studies import Sheet
+
+NAME = "two judges"
+
+
+@pytest.fixture(scope="module")
+def html(judged: Store) -> str:
+    return report.report_html(judged, NAME)
+
+
+def block(html: str, name: str) -> object:
+    found = re.search(rf'<script type="application/json" id="{name}">(.*?)</script>', html, re.S)
+    assert found, name
+    return json.loads(found.group(1))
+
+
+def test_its_numbers_equal_those_of_the_command(
+    judged: Store, html: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert metrics_main([str(judged.path), "--study", NAME, "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert block(html, "metrics") == printed
+
+
+def test_it_names_no_other_host_and_forbids_loading_one(html: str) -> None:
+    assert "default-src 'none'" in html
+    page = html[html.index('<body class="') :]
+    own = page[: page.index('<script type="application/json" id="figure-1">')]
+    assert not re.findall(r'(?:src|href)="https?://', own)
+
+
+def test_it_stays_below_seven_megabytes(html: str) -> None:
+    assert len(html.encode()) < 7_000_000
+
+
+def test_it_holds_study_file_prompts_and_versions(html: str) -> None:
+    assert "first_bias: 1" in html
+    assert "brief-letters, version" in html
+    assert "python 3." in html
+
+
+def test_no_text_of_a_reply_or_a_name_becomes_markup(store: Store) -> None:
+    attack = "</script><img src=x onerror=alert(1)>"
+    item = Item("q", "why?", {attack: "a", "y": "b"}, category=attack)
+    ask = Ask("k", "q", attack, "brief", (attack, "y"), ("A", "B"), orders=2)
+    rows = [
+        Judgement(ask, "ok", Verdict(0), reply=attack),
+        Judgement(replace(ask, key="k2", shown=("y", attack)), "unreadable", detail=attack),
+    ]
+    study = Study(attack, prompts=("brief",))
+    store.save_study(study, [item], (), (), recorded=rows, only_recorded=True)
+    html = report.report_html(store, attack)
+    assert "<img src=x" not in html
+    assert "&lt;img src=x" in html
+
+
+def test_failures_are_counted_with_an_example(store: Store) -> None:
+    ask = Ask("k", "q", "j", "p", ("x", "y"), ("A", "B"))
+    rows = [
+        Judgement(replace(ask, key=str(i)), "refusal", detail="I may not judge") for i in range(3)
+    ]
+    item = Item("q", "why?", {"x": "a", "y": "b"})
+    store.save_study(Study("s"), [item], (), (), recorded=rows, only_recorded=True)
+    assert report_facts.failure_counts(store, "s") == [
+        report_facts.FailureCount("refusal", "j", 3, "I may not judge")
+    ]
+
+
+def test_an_empty_study_makes_a_report_that_says_so(store: Store) -> None:
+    store.save_study(Study("none"), [Item("q", "why?", {"x": "a", "y": "b"})], (), ())
+    assert "Nothing has been judged yet." in report.report_html(store, "none")
+
+
+def test_the_command_writes_the_file_and_says_its_size(
+    judged: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "report.html"
+    assert main(["report", NAME, str(out), "--store", str(judged.path)]) == 0
+    assert re.search(r"report\.html: \d\.\d MB", capsys.readouterr().out)
+    assert out.stat().st_size > 4_000_000
+
+
+def test_a_study_that_is_not_there_is_an_error_in_words(
+    judged: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", "nobody", str(tmp_path / "x"), "--store", str(judged.path)]) == 2
+    assert "nobody" in capsys.readouterr().err
+
+
+def test_it_says_who_agrees_with_whom_and_has_a_card_for_each_judge(html: str) -> None:
+    assert "Who agrees with whom" in html
+    assert "Agreement with people" not in html  # nobody voted
+    cards = re.findall(r'<section class="eh-panel eh-sheet">(.*?)</section>', html, re.S)
+    assert sorted(re.search(r"<h1>(.*?)<", card)[1].strip() for card in cards) == [
+        "always first", "fair",
+    ]  # fmt: skip
+
+
+def test_a_vote_of_today_does_not_date_replies_whose_time_nobody_wrote_down(store: Store) -> None:
+    sheet = Sheet("dated")
+    for n in range(6):
+        sheet.both(f"q{n}", "judge", "xy").votes(f"q{n}", ann="x")
+    sheet.save(store)
+    with closing(sqlite3.connect(store.path)) as behind, behind:
+        mine = "key IN (SELECT key FROM plan WHERE judge='human:ann')"
+        behind.execute(f"UPDATE judgements SET time=1700000000.0 WHERE {mine}")
+        behind.execute(f"UPDATE judgements SET time=0 WHERE NOT {mine}")
+    assert report_facts.reply_dates(store, "dated") == ("", "")
+    assert "When the replies came was not recorded." in report.report_html(store, "dated")
+
+
+def test_what_most_people_say_is_not_called_right(store: Store) -> None:
+    better = {f"q{n}": "x" for n in range(6)}
+    for name, who in (("by people", "ann"), ("by design", "by-design")):
+        sheet = Sheet(name)
+        for item in better:
+            sheet.both(item, "judge", "xx")
+        sheet.save(store, design=better, known_by=who)
+    people, known = (report.report_html(store, name) for name in ("by people", "by design"))
+    assert "Sides with most people" in people and "Right on known pairs" not in people
+    assert "Right on known pairs" in known

@@ -1,0 +1,144 @@
+"""Prompts on the page: as sent on a real item, checked while written, saved as a new version."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from components.study import form_html as study_draw
+from components.study.file.lenient_study import (
+    START_YAML,
+    FormState,
+    available_prompts,
+    read_lenient_study,
+)
+from components.study.form.prompt_list import prompt_list, prompt_protocols
+from components.study.form.prompt_panel import (
+    NEW_PROMPT_YAML,
+    compare_prompts,
+    current_prompt,
+    editor_preview,
+    preview_messages,
+)
+from components.study.plan.study_preview import build_preview
+from components.study.prompts_tab import import_prompt_file, save_draft
+from judges.planning.plan import asks_of
+from judges.rendering.prompt_library import check_prompt
+
+HERE = Path()
+
+
+def test_what_is_shown_as_sent_is_what_is_sent():
+    look = build_preview(START_YAML.replace("model: embedded", "model: simulated"), HERE)
+    assert look.plan is not None
+    shown = current_prompt(look.lenient_study, FormState())
+    item = look.items[0]
+    sent = preview_messages(look, shown.prompt, item)
+    asked = [one for one in asks_of(look.plan) if one.ask.item == item.id]
+    same = [one for one in asked if one.ask.shown == sent.shown]
+    assert same and list(sent.messages) == same[0].call.messages
+
+
+def test_an_embedded_judge_is_shown_the_turn_it_continues():
+    look = build_preview(START_YAML, HERE)
+    sent = preview_messages(
+        look, current_prompt(look.lenient_study, FormState()).prompt, look.items[0]
+    )
+    assert sent.messages[-1]["role"] == "assistant"
+
+
+def test_variables_are_chips_and_the_item_stands_out_from_the_template():
+    html = study_draw.render_prompt_body(build_preview(START_YAML, HERE), FormState())
+    assert '<span class="eh-var">$first</span>' in html
+    assert '<span class="eh-own">Question: </span>Write a Python' in html
+
+
+def test_what_there_is_to_know_about_a_prompt_of_ours_is_no_alarm(tmp_path):
+    html = study_draw.render_prompt_body(build_preview(START_YAML, tmp_path), FormState())
+    assert '<p class="hint">To know: without $fence' in html and "eh-notice" not in html
+    mine = (tmp_path / "prompts" / "mine-v1.yaml").resolve()
+    mine.parent.mkdir()
+    ours = current_prompt(read_lenient_study(START_YAML, tmp_path), FormState()).prompt.yaml
+    mine.write_text(ours.replace("name: brief-letters", "name: mine"), encoding="utf-8")
+    html = study_draw.render_prompt_body(
+        build_preview(START_YAML.replace("brief-letters", "prompts/mine-v1.yaml"), tmp_path),
+        FormState(),
+    )
+    assert "<b>Mind:</b>" in html and "without $fence" in html and "To know" not in html
+
+
+def test_a_prompt_from_the_list_is_ticked_by_its_name_and_says_its_protocol():
+    html = prompt_list(read_lenient_study(START_YAML, HERE))
+    assert 'aria-checked="true" aria-label="Ask with brief-letters"' in html
+    assert 'aria-checked="false" aria-label="Ask with mt-bench-pair"' in html
+    assert "visit-extraction" not in html and "creation-describe" not in html  # these judge nothing
+    assert prompt_protocols(read_lenient_study(START_YAML, HERE)) == {"pairwise"}
+
+
+def test_a_prompt_that_is_not_there_is_said_in_its_place():
+    html = prompt_list(read_lenient_study(START_YAML.replace("brief-letters", "gone.yaml"), HERE))
+    assert "not found: no prompt of this name, and no file at this path" in html
+
+
+def test_what_a_new_prompt_begins_with_can_be_saved_as_it_is():
+    checked = check_prompt(NEW_PROMPT_YAML)
+    assert checked.usable and checked.problems == ()
+
+
+def test_the_editor_says_what_is_wrong_while_somebody_types():
+    look = build_preview(START_YAML, HERE)
+    assert "unknown variable $frist" in editor_preview(
+        look, FormState(), NEW_PROMPT_YAML.replace("$first\n", "$frist\n")
+    )
+    assert "Cannot be saved" in editor_preview(look, FormState(), "name: x\n")
+    fine = editor_preview(look, FormState(), NEW_PROMPT_YAML)
+    assert "every variable is known" in fine and "as sent" in fine
+
+
+def test_a_saved_prompt_is_a_new_version_and_the_study_asks_with_it(tmp_path):
+    offered = {one.prompt.name: one for one in available_prompts(tmp_path)}
+    draft = offered["brief-letters"].prompt.yaml.replace("better", "clearer")
+    text, view = save_draft(draft, START_YAML, FormState(mode="editor"), tmp_path)
+    study = read_lenient_study(text, tmp_path)
+    assert study.prompts == ["prompts/brief-letters-v2.yaml"]
+    assert (view.mode, view.prompt) == ("side", study.prompts[0])
+    assert "version 2, sha" in view.notice_html
+    look = build_preview(text, tmp_path)
+    assert look.plan is not None and "clearer" in look.plan.prompts[0].yaml
+    assert "yours, sha" in prompt_list(look.lenient_study)
+    again, _ = save_draft(draft, text, view, tmp_path)
+    assert (
+        read_lenient_study(again, tmp_path).prompts == study.prompts
+    )  # said already: no version 3
+
+
+def test_a_prompt_that_cannot_be_asked_is_not_saved(tmp_path):
+    text, view = save_draft("name: x\n", START_YAML, FormState(mode="editor"), tmp_path)
+    assert text == START_YAML and "Not saved." in view.notice_html
+    assert not (tmp_path / "prompts").exists()
+
+
+def test_prompts_of_mt_bench_are_imported_and_what_does_not_fit_is_said(tmp_path):
+    lines = [
+        {"name": "pair-v2", "type": "pairwise", "system_prompt": "Be fair.",
+         "prompt_template": "Q {question}\nA {answer_a}\nB {answer_b}", "output_format": "[[A]]"},
+        {"name": "two-turns", "type": "pairwise", "system_prompt": "",
+         "prompt_template": "{question_1}", "output_format": "[[A]]"},
+    ]  # fmt: skip
+    file = tmp_path / "judge_prompts.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    view = import_prompt_file(file, FormState(), tmp_path)
+    assert "1 prompt, now under Prompts." in view.notice_html
+    assert "two-turns" in view.notice_html
+    assert view.prompt == "prompts/pair-v2-v1.yaml"
+
+
+def test_two_prompts_stand_side_by_side_with_their_own_words_marked():
+    look = build_preview(START_YAML, HERE)
+    view = FormState(mode="compare", prompt="brief-letters", other="brief-warning")
+    html = compare_prompts(look, view)
+    assert (
+        "<mark>" in html and "brief-letters, version" in html and "brief-warning, version" in html
+    )
+    assert "They say the same" in compare_prompts(look, replace(view, other="brief-letters"))

@@ -1,0 +1,139 @@
+"""What was found in the records: said with its reason, before a cent is spent, and escaped."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from components.study.file.lenient_study import START_YAML, FormState
+from components.study.file.yaml_edit import put_value
+from components.study.form.data_source import slice_form, source_form
+from components.study.form.records_report import item_html, records_html
+from components.study.form_changes import apply_changes
+from components.study.form_html import render_records, render_slice_profile
+from components.study.plan.study_preview import build_preview
+
+ROWS = (
+    ("nr", "Frage", "gpt4_response", "llama answer"),
+    ("1", "What is the capital of Australia?", "Canberra, by a compromise.", "Sydney, I am sure."),
+    ("2", "Name a prime between 20 and 30.", "23: 2 and 3 do not divide it.", "21, obviously."),
+)
+TABLE = "\n".join(",".join(f'"{cell}"' for cell in row) for row in ROWS) + "\n"
+
+
+def on(source: str, text: str = START_YAML) -> str:
+    bare = put_value(put_value(text, ("contestants",), None), ("data", "count"), None)
+    return put_value(bare, ("data", "source"), source)
+
+
+@pytest.fixture
+def answers(tmp_path: Path) -> Path:
+    """Three questions; y lacks one answer and has an empty one."""
+    rows = [
+        {"id": "q1", "instruction": "<script>alert(1)</script>", "responses": {"x": "a", "y": "b"}},
+        {"id": "q2", "instruction": "i", "responses": {"x": "a", "y": " "}},
+        {"id": "q3", "instruction": "i", "responses": {"x": "<img src=x onerror=alert(1)>"}},
+    ]
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    (tmp_path / "items.jsonl").write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def test_an_unknown_table_is_offered_a_guess_that_waits_for_a_word(tmp_path):
+    (tmp_path / "mine.csv").write_text(TABLE, encoding="utf-8")
+    text = on("mine.csv")
+    look = build_preview(text, tmp_path)
+    html = records_html(look, FormState())
+    assert "No known format" in html and "a guess, not applied yet" in html
+    assert "answers of gpt4" in html and "“What is the capital" in html
+    assert look.plan is None
+    made, view = apply_changes(text, FormState(), [
+        {"n": 1, "do": "map", "mapping": {"gpt4_response": "responses.gpt4",
+                                         "llama answer": "responses.llama"}},
+        {"n": 2, "set": "mapping.Frage", "to": "instruction"},
+        {"n": 3, "set": "mapping.nr", "to": "id"},
+    ], tmp_path)  # fmt: skip
+    look = build_preview(made, tmp_path)
+    assert look.data_error == "" and look.contestants == ["gpt4", "llama"]
+    assert [item.id for item in look.items] == ["1", "2"]
+    assert "saved with the study" in records_html(look, view)
+
+
+def test_missing_and_empty_answers_are_counted_before_the_run(answers):
+    html = records_html(build_preview(on("items.jsonl"), answers), FormState())
+    assert "Coverage" in html
+    row = html[html.index("<td>y</td>") :].split("</tr>")[0]
+    # found 1, missing 1, empty 1
+    assert [part.split("<")[0] for part in row.split(">") if part[:1].isdigit()] == ["1", "1", "1"]
+
+
+def test_an_upload_of_questions_and_answers_reports_how_they_joined(tmp_path):
+    (tmp_path / "q.csv").write_text(
+        "id,instruction\n1,Say one.\n2,Say two.\n3,Say three.\n", encoding="utf-8"
+    )
+    (tmp_path / "m.csv").write_text("id,response\n1,one\n2,\n2,two\n9,nine\n", encoding="utf-8")
+    (tmp_path / "n.csv").write_text("id,response\n1,I\n2,II\n3,III\n", encoding="utf-8")
+    text = on("q.csv")
+    for path, value in (
+        (("data", "mapping"), {"id": "id", "instruction": "instruction"}),
+        (("data", "files"), {"m": "m.csv", "n": "n.csv"}),
+    ):
+        text = put_value(text, path, value)
+    look = build_preview(text, tmp_path)
+    assert look.data_error == ""
+    html = records_html(look, FormState())
+    assert "Join report" in html and "answers to 3 questions" in html
+    for kind in ("missing", "empty", "duplicate", "conflicting", "unknown"):
+        assert f"<th>{kind}</th>" in html
+    assert "m, missing: 3" in html and "m, unknown: 9" in html
+
+
+def test_text_from_data_is_inert_everywhere(answers):
+    look = build_preview(on("items.jsonl"), answers)
+    for view in (FormState(), FormState(item=2)):
+        html = item_html(look, view) + render_records(look, view) + render_slice_profile(look, view)
+        assert "<script>alert" not in html and "<img src=x" not in html
+
+
+def test_an_item_past_the_end_is_the_last_one(answers):
+    html = item_html(build_preview(on("items.jsonl"), answers), FormState(item=99))
+    assert "3 of the 3" in html and "q3" in html
+
+
+def test_the_hub_offers_what_people_know_with_licence_and_size():
+    html = source_form(build_preview(START_YAML, Path()), FormState(kind="hub"))
+    assert "lmsys/mt_bench_human_judgments" in html
+    assert "CC BY 4.0" in html
+    assert 'data-key="@hub"' in html  # a token is no field of the study
+
+
+def test_a_stranger_is_not_offered_the_files_of_the_machine(monkeypatch):
+    assert 'value="file"' in source_form(build_preview(START_YAML, Path()), FormState())
+    monkeypatch.setenv("EVENHAND_PUBLIC", "1")
+    assert 'value="file"' not in source_form(build_preview(START_YAML, Path()), FormState())
+
+
+def test_the_slice_offers_the_categories_of_the_source():
+    html = slice_form(build_preview(START_YAML, Path()), FormState())
+    assert html.count('data-field="data.categories"') == 8
+    assert "5 of 8 categories in this draw" in html
+    assert "@reference, which then plays too" in html
+
+
+@pytest.mark.records
+def test_visit_bench_says_what_it_is_and_what_did_not_fit(records, monkeypatch):
+    look = build_preview(on(str(records / "visit")), Path())
+    html = records_html(look, FormState())
+    assert "<b>visit-bench</b>: 578 items" in html
+    gpt = html[html.index("<td>gpt-4v</td>") :].split("</tr>")[0]
+    assert "<td>575</td>" in gpt and '<span class="w">3</span>' in gpt
+
+
+def test_a_known_format_with_a_fault_in_it_is_no_unknown_table(tmp_path):
+    line = {"id": "q1", "instruction": "Say hello.", "responses": {"x": 5, "y": "hello"}}
+    (tmp_path / "items.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    html = records_html(build_preview(on("items.jsonl"), tmp_path), FormState())
+    assert "These records cannot be used yet." in html and "line 1" in html
+    assert "What the columns are" not in html

@@ -1,0 +1,99 @@
+"""A folder of Parquet shards as the data of a study: it opens, and what cannot be asked is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from components.study import form_html as study_draw
+from components.study.file.lenient_study import START_YAML, FormState
+from components.study.form.records_report import records_html
+from components.study.form_changes import apply_changes
+from components.study.form_updates_tab import plan_updates
+from components.study.jobs import open_recorded_verdicts, prepare_run
+from components.study.plan.study_preview import StudyPreview, build_preview
+from studies.exchange.export import write_export
+from studies.files.shards import AskOutcome, write_shard
+from studies.store.store import Store
+
+NAME = "two judges"
+OFFERED = "Open these verdicts as a study"
+SIMULATED = START_YAML.replace("model: embedded", "model: simulated")
+
+
+@pytest.fixture
+def shards(judged: Store, tmp_path: Path) -> Path:
+    """The finished study as a worker would have left it, with its items."""
+    folder = tmp_path / "from-the-cluster"
+    whole = [AskOutcome(j, position=place) for place, j in enumerate(judged.judgements(NAME))]
+    write_shard(folder / "00000-a.parquet", whole[:100])
+    write_shard(folder / "00001-b.parquet", whole[100:])
+    write_export(judged, NAME, "items", folder / "items.jsonl")
+    return folder
+
+
+def typed(folder: Path, text: str = SIMULATED) -> tuple[str, StudyPreview]:
+    """What the form makes of the folder's path, typed."""
+    entries = [{"n": 1, "set": "kind", "to": "file"}, {"n": 2, "set": "data.source", "to": folder}]
+    made, _ = apply_changes(text, FormState(), entries, folder.parent)
+    return made, build_preview(made, folder.parent)
+
+
+def test_a_folder_with_its_items_can_be_asked_about_and_opened(judged, shards):
+    text, look = typed(shards)
+    held = judged.counts(NAME)["planned"]
+    html = records_html(look, FormState())
+    assert f"and {held:,} recorded verdicts" in html and OFFERED in html
+    assert "A run of this study asks its own judges" in html
+    assert look.plan is not None and look.contestants == ["flawed", "offtopic", "padded", "precise"]
+    store = Store(shards.parent / "evenhand.db")
+    strip, run, *_ = plan_updates(look, FormState(), store)
+    assert "no plan yet" not in strip and run.interactive
+    asked = prepare_run(text, store)
+    assert store.counts(asked.study.name)["pending"] > 0 and not asked.recorded
+    store.close()
+
+
+def test_its_verdicts_open_whole_and_give_the_numbers_of_the_study_they_come_from(judged, shards):
+    text, look = typed(shards)
+    assert len(look.items) < len(judged.items(NAME))  # the form's slice is not what is opened
+    store = Store(shards.parent / "evenhand.db")
+    name = open_recorded_verdicts(text, store)
+    assert name == "from-the-cluster" and store.studies()[0].recorded
+    assert store.counts(name, recorded=True)["recorded"] == judged.counts(NAME)["planned"]
+    left, right = (
+        made.frame(of)[["item", "judge", "status", "pick", "first", "second"]].astype(str)
+        for made, of in ((store, name), (judged, NAME))
+    )
+    pd.testing.assert_frame_equal(left, right)
+    store.close()
+
+
+def test_without_questions_and_answers_nothing_can_be_asked_and_the_page_says_why(shards):
+    (shards / "items.jsonl").unlink()
+    text, look = typed(shards)
+    assert look.plan is None and look.data_error == ""
+    said = study_draw.render_notices(look, FormState())
+    assert "from-the-cluster holds verdicts, but no questions and no answers" in said
+    assert "put the items into items.jsonl beside the shards" in said
+    store = Store(shards.parent / "evenhand.db")
+    strip, run, *_ = plan_updates(look, FormState(), store)
+    assert "no plan yet" in strip and not run.interactive
+    assert OFFERED in records_html(look, FormState())
+    assert "This item has no answers" in study_draw.render_prompt_body(look, FormState())
+    assert "There are no answers in these records." in study_draw.render_slice_profile(
+        look, FormState()
+    )
+    assert store.counts(open_recorded_verdicts(text, store), recorded=True)["recorded"] > 100
+    store.close()
+
+
+def test_a_folder_of_other_files_is_no_folder_of_shards(tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    pd.DataFrame({"a": [1]}).to_parquet(other / "a.parquet")
+    _, look = typed(other)
+    assert "no format knows a folder with a.parquet" in look.data_error
+    assert OFFERED not in records_html(look, FormState())

@@ -1,0 +1,172 @@
+"""The plan strip is true: counts are exact, prices come from the file that Run reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from components.study.file.lenient_study import START_YAML
+from components.study.form.headline import study_question, study_summary
+from components.study.plan import cost_preview as study_plan
+from components.study.plan.cost_preview import (
+    count_asks,
+    count_unanswered,
+    empty_plan_kpis,
+    forecast_by_judge,
+    one_item_plan,
+    plan_kpis,
+    run_button_text,
+)
+from components.study.plan.study_preview import build_preview, load_records, plan_from_text
+from judges.planning.plan import asks_of, make_forecast, save_plan
+from studies.errors import EvenhandError
+from studies.spec.study import DataSpec
+
+HERE = Path()
+SIMULATED = START_YAML.replace("model: embedded", "model: simulated")
+ENDPOINT = """
+name: priced
+data: {source: probe, count: 4, seed: 1}
+contestants: [precise, flawed]
+judges:
+- {name: gpt, model: m, base_url: 'http://127.0.0.1:9/v1', price: {input: 1000, output: 0}}
+- {name: fair, model: simulated, accuracy: 1}
+prompts: [brief-letters]
+"""
+MANY = """
+name: many
+data: {source: probe, seed: 3}
+judges:
+- {name: a, model: simulated, first_bias: 0.3}
+- {name: b, model: simulated, accuracy: 0.8}
+prompts: [brief-letters, brief-options, mt-bench-single]
+noise_floor: 0.25
+repeats: 2
+unrelated: add
+"""
+
+
+@pytest.mark.parametrize("text", [SIMULATED, ENDPOINT, MANY])
+def test_the_count_is_the_number_of_asks_that_are_made(text):
+    plan = plan_from_text(text, HERE)
+    asks = [one.ask for one in asks_of(plan)]
+    assert count_asks(plan) == (len(asks), sum(ask.noise for ask in asks))
+
+
+def test_strip_and_button_name_the_same_number():
+    # 12 items x 1 pair x 2 orders = 24, and the noise floor repeats some of them
+    plan = plan_from_text(SIMULATED, HERE)
+    numbers = forecast_by_judge(plan)
+    assert numbers.asks - numbers.noise == 24
+    assert run_button_text(numbers) == f"Run {numbers.asks} asks, free"
+    assert f">{numbers.asks}</dd>" in plan_kpis(plan, numbers)
+    assert f"24 + {numbers.noise} for the noise floor" in plan_kpis(plan, numbers)
+
+
+def test_a_large_plan_is_worked_out_from_items_spread_over_the_slice(monkeypatch):
+    plan = plan_from_text(MANY, HERE)
+    whole = forecast_by_judge(plan)
+    monkeypatch.setattr(study_plan, "MOST_EXACT", 100)
+    monkeypatch.setattr(study_plan, "SAMPLE", 500)
+    part = forecast_by_judge(plan)
+    assert part.asks == whole.asks and part.noise == whole.noise  # counted, not guessed
+    assert 0 < part.sampled_asks < whole.asks
+    assert part.prompt_tokens == pytest.approx(whole.prompt_tokens, rel=0.1)
+    assert "asks</dd>" in plan_kpis(plan, part)
+
+
+def test_dollars_are_told_by_judge_and_against_the_budget():
+    plan = plan_from_text(ENDPOINT + "budget_usd: 2\n", HERE)
+    numbers = forecast_by_judge(plan)
+    assert numbers.dollars == pytest.approx(make_forecast(plan).dollars)
+    html = plan_kpis(plan, numbers)
+    assert "gpt all of it; fair free" in html
+    assert "of $2.00" in html and "eh-meter" in html
+
+
+def test_a_budget_that_is_too_small_is_said_before_the_run():
+    plan = plan_from_text(ENDPOINT + "budget_usd: 0.01\n", HERE)
+    assert "more than the budget: it stops before $0.01" in plan_kpis(plan, forecast_by_judge(plan))
+
+
+def test_a_price_nobody_told_is_unknown_not_free():
+    plan = plan_from_text(ENDPOINT.replace(", price: {input: 1000, output: 0}", ""), HERE)
+    assert run_button_text(forecast_by_judge(plan)).endswith("price unknown")
+    assert "no price is known for gpt" in plan_kpis(plan, forecast_by_judge(plan))
+
+
+def test_a_study_that_was_begun_names_what_is_left(store):
+    plan = plan_from_text(SIMULATED, HERE)
+    assert count_unanswered(plan, store) is None
+    save_plan(plan, store)
+    numbers = forecast_by_judge(plan)
+    assert count_unanswered(plan, store) == numbers.asks
+    assert run_button_text(numbers, 7) == "Run the 7 asks left, free"
+    assert run_button_text(numbers, 0) == "Run again: nothing is left to ask"
+
+
+def test_without_a_plan_there_are_dashes_not_the_last_plan():
+    assert empty_plan_kpis().count(">–</dd>") == 4
+
+
+def test_a_tryout_asks_one_comparison_of_each_judge_and_prompt():
+    # 2 judges x 2 prompts x 1 pair x 2 orders
+    text = ENDPOINT.replace("[precise, flawed]", "[]").replace(
+        "[brief-letters]", "[brief-letters, brief-numbers]"
+    )
+    once = one_item_plan(plan_from_text(text, HERE))
+    assert count_asks(once) == (8, 0)
+    assert once.study.name == "priced, one item"
+    assert len(once.study.contestants) == 2
+    assert len({one.ask.key for one in asks_of(once)}) == 8
+
+
+def test_a_tryout_of_options_shows_them_all():
+    text = START_YAML.replace("brief-letters", "brief-options").replace(
+        "model: embedded", "model: simulated"
+    )
+    text = text.replace("contestants: [flawed, precise]\n", "unrelated: add\n")
+    assert count_asks(one_item_plan(plan_from_text(text, HERE))) == (
+        4,
+        0,
+    )  # four options, rotated; no unrelated one
+
+
+def test_what_is_wrong_is_said_and_what_is_right_is_shown():
+    look = build_preview(START_YAML.replace("brief-letters", "brief-leters"), HERE)
+    assert look.plan is None and "brief-leters" in look.plan_error
+    assert len(look.items) == 12  # the records are fine
+    look = build_preview(START_YAML.replace("probe", "nowhere.csv"), HERE)
+    assert "nowhere.csv" in look.data_error and look.items == ()
+    assert (
+        "names no judge"
+        in build_preview(
+            START_YAML.replace("- {name: embedded, model: embedded}\n", ""), HERE
+        ).plan_error
+    )
+
+
+def test_records_are_read_again_when_their_file_changes(tmp_path):
+    file = tmp_path / "items.jsonl"
+    line = '{"id": "q%d", "instruction": "i", "responses": {"a": "1", "b": "2"}}\n'
+    file.write_text(line % 1, encoding="utf-8")
+    spec = DataSpec("items.jsonl")
+    first = load_records(spec, tmp_path)
+    assert load_records(spec, tmp_path) is first
+    file.write_text(line % 1 + line % 2, encoding="utf-8")
+    assert len(load_records(spec, tmp_path).items) == 2
+    file.write_text("{oops\n", encoding="utf-8")
+    for _ in range(2):  # also the second time
+        with pytest.raises(EvenhandError, match=r"items\.jsonl.* 1"):
+            load_records(spec, tmp_path)
+
+
+def test_the_head_asks_the_question_of_the_study():
+    look = build_preview(START_YAML, HERE)
+    assert study_question(look.lenient_study) == "Is embedded even-handed on the probe set?"
+    assert study_summary(look).startswith(
+        "12 items, one pairing of two models, both orders, one judge"
+    )
+    two = build_preview(ENDPOINT, HERE)
+    assert study_question(two.lenient_study) == "Which judge is even-handed on the probe set?"

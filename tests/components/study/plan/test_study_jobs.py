@@ -1,0 +1,259 @@
+"""What leaves the form: tests of judges, uploads, recorded verdicts, descriptions, runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from components.study.file.lenient_study import START_YAML, FormState
+from components.study.file.yaml_edit import put_value, read_mapping
+from components.study.form.data_source import HUB_URL
+from components.study.form.key_consent import allow_key
+from components.study.form_html import render_judges, render_notices, render_records
+from components.study.jobs import (
+    describe_images,
+    fetch_private,
+    open_recorded_verdicts,
+    prepare_run,
+    store_upload,
+    stored_study_yaml,
+    test_judge,
+    use_upload,
+)
+from components.study.plan import demo_studies
+from components.study.plan.study_preview import build_preview
+from judges.engine.engine import Engine
+from judges.security.key_consents import NO_CONSENTS, Pair, consents_in, origin_of
+from judges.security.typed_keys import TypedKey, read_typed
+from studies.errors import EvenhandError
+from studies.spec.study import parse_study
+from studies.store.store import Store
+from tests.canary_forms import CANARY
+from tests.judge_server import JudgeServer, say
+from tests.judges.operations.test_image_descriptions import write_pictures
+from tests.judges.small_studies import write_items
+
+test_judge.__test__ = False  # type: ignore[attr-defined]
+TOKEN = {"@hub": TypedKey("t", HUB_URL)}
+
+
+def endpoint_study(url: str, **judge: object) -> str:
+    made = {"name": "gpt", "model": "judge", "base_url": url, **judge}
+    return put_value(START_YAML, ("judges",), [made])
+
+
+def test_a_test_shows_the_raw_reply_how_it_was_read_and_how_long_it_took():
+    with JudgeServer(behaviour=say("Both are fine. Overall, Response B is better.")) as server:
+        text = endpoint_study(server.base_url)
+        typed = {"gpt": TypedKey("canary-key", origin_of(server.base_url))}
+        told = test_judge(text, Path(), "gpt", typed, NO_CONSENTS)
+    assert told.read.status == "ok" and told.read.verdict is not None
+    html = render_judges(build_preview(text, Path()), FormState(), {"gpt": told})
+    assert "Overall, Response B is better." in html and "Test again" in html
+    assert "canary-key" not in html
+
+
+def test_a_judge_that_cannot_be_reached_says_so_in_its_place():
+    text = endpoint_study("http://127.0.0.1:9/v1")
+    told = test_judge(text, Path(), "gpt", {}, NO_CONSENTS)
+    assert told.read.status == "error"
+    assert "cannot reach http://127.0.0.1:9/v1" in render_judges(
+        build_preview(text, Path()), FormState(), {"gpt": told}
+    )
+
+
+def test_a_test_of_a_study_that_cannot_be_run_says_why():
+    told = test_judge(
+        START_YAML.replace("brief-letters", "gone"), Path(), "embedded", {}, NO_CONSENTS
+    )
+    assert "No judge prompt named 'gone'" in told.read.detail
+    assert "no judge named 'x'" in test_judge(START_YAML, Path(), "x", {}, NO_CONSENTS).read.detail
+
+
+def test_a_key_typed_for_another_host_is_not_sent_and_the_page_says_why():
+    with JudgeServer() as server:
+        typed = {"gpt": TypedKey(CANARY, "https://api.openai.com")}
+        told = test_judge(endpoint_study(server.base_url), Path(), "gpt", typed, NO_CONSENTS)
+        assert server.bill.totals.calls == 0
+    assert "typed for https://api.openai.com, not for http://127.0.0.1" in told.read.detail
+    assert CANARY not in told.read.detail
+
+
+def test_a_judge_cannot_take_the_token_that_was_typed_for_the_hub():
+    with JudgeServer() as server:
+        typed = read_typed(json.dumps({"@hub": {"key": CANARY, "url": HUB_URL}}))
+        text = endpoint_study(server.base_url, name="@hub")
+        told = test_judge(text, Path(), "@hub", typed, NO_CONSENTS)
+        assert server.bill.totals.calls == 0
+    assert "typed for https://huggingface.co" in told.read.detail
+
+
+def test_a_study_that_sends_a_variable_to_a_new_host_asks_with_a_button(tmp_path):
+    text = endpoint_study("http://127.0.0.1:9/v1", api_key_env="OPENAI_API_KEY")
+    asked = render_notices(build_preview(text, tmp_path), FormState())
+    assert "This file wants to send $OPENAI_API_KEY to http://127.0.0.1:9." in asked
+    assert "allow key" in asked
+    pair = Pair("OPENAI_API_KEY", "http://127.0.0.1:9")
+    assert allow_key(consents_in(tmp_path), pair) == ""
+    assert "wants to send" not in render_notices(build_preview(text, tmp_path), FormState())
+
+
+def test_describing_images_sends_no_variable_to_a_host_that_was_not_allowed(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", CANARY)
+    write_pictures(tmp_path)
+    store, engine = Store(tmp_path / "evenhand.db"), Engine()
+    with JudgeServer() as server:
+        text = put_value(
+            put_value(START_YAML, ("data", "source"), "items.jsonl"), ("contestants",), None
+        )
+        eye = {"name": "eye", "model": "judge", "base_url": server.base_url, "vision": True,
+               "price": {"input": 2.0, "output": 8.0}, "api_key_env": "OPENAI_API_KEY"}  # fmt: skip
+        text = put_value(text, ("judges",), [eye])
+        errand = {"judge": "eye", "prompt": "creation-describe"}
+        went = describe_images(text, store, engine, errand, {})
+        assert server.bill.totals.calls == 0
+    engine.close()
+    store.close()
+    assert "wants to send $OPENAI_API_KEY to http://127.0.0.1" in went.notice_html
+
+
+# ----------------------------------------------------------------------------- files
+
+
+def test_an_upload_is_kept_by_its_content_under_its_own_name(tmp_path):
+    file = write_items(tmp_path / "mine.jsonl", 3)
+    kept = store_upload(file, tmp_path)
+    assert kept.startswith("uploads/") and kept.endswith("-mine.jsonl")
+    file.write_text("changed", encoding="utf-8")
+    assert (tmp_path / kept).read_text() != "changed"
+    assert store_upload(file, tmp_path) != kept
+
+
+def test_one_uploaded_file_becomes_the_data_of_the_study(tmp_path):
+    text = use_upload(START_YAML, [write_items(tmp_path / "mine.jsonl", 3)], tmp_path)
+    look = build_preview(text, tmp_path)
+    assert look.plan is not None and look.contestants == ["x", "y"]
+    assert "contestants" not in read_mapping(text) and read_mapping(text)["data"]["count"] == 12
+
+
+def test_of_several_files_one_holds_the_questions_and_the_others_answers(tmp_path):
+    questions = tmp_path / "q.csv"
+    questions.write_text("id,instruction,topic\n1,Say one.,n\n2,Say two.,n\n", encoding="utf-8")
+    for name in ("m", "n"):
+        (tmp_path / f"answers_{name}.csv").write_text("id,response\n1,a\n2,b\n", encoding="utf-8")
+    files = [tmp_path / "answers_m.csv", questions, tmp_path / "answers_n.csv"]
+    data = read_mapping(use_upload(START_YAML, files, tmp_path))["data"]
+    assert data["source"].endswith("-q.csv")
+    assert sorted(data["files"]) == ["m", "n"]
+
+
+@pytest.mark.records
+def test_a_set_of_files_that_belongs_together_is_kept_together(records, tmp_path):
+    files = sorted((records / "visit").glob("*.csv"))
+    look = build_preview(use_upload(START_YAML, files, tmp_path), tmp_path)
+    assert look.records is not None and look.records.format == "visit-bench"
+    assert len(look.records.items) == 578
+
+
+def test_recorded_verdicts_open_as_a_study_without_a_key_or_a_call(tmp_path):
+    rows = ["model_a,model_b,winner,judge", "x,y,model_a,j", "y,x,tie,j", "x,z,model_b,j"]
+    (tmp_path / "battles.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    store = Store(tmp_path / "evenhand.db")
+    text = put_value(
+        put_value(START_YAML, ("data", "source"), "battles.csv"), ("contestants",), None
+    )
+    name = open_recorded_verdicts(text, store)
+    assert name == "battles"
+    assert store.counts(name, recorded=True)["planned"] == 3
+    html = render_records(build_preview(text, tmp_path), FormState())
+    assert "Open these verdicts as a study" in html and "3 recorded verdicts" in html
+    again = stored_study_yaml(store, name)
+    assert (
+        parse_study(again).name == "battles, again"
+        and parse_study(again).data.source == "battles.csv"
+    )
+    store.close()
+
+
+@pytest.mark.records
+def test_prd_opens_from_three_uploaded_files(records, tmp_path):
+    store = Store(tmp_path / "evenhand.db")
+    files = sorted((records / "prd").iterdir())
+    name = open_recorded_verdicts(use_upload(START_YAML, files, tmp_path), store)
+    judged = [j for j in store.judgements(name) if not j.ask.judge.startswith("human:")]
+    assert len(judged) == 8000
+    store.close()
+
+
+def test_a_file_without_verdicts_says_what_to_do_with_it(tmp_path):
+    write_items(tmp_path / "items.jsonl", 2)
+    store = Store(tmp_path / "evenhand.db")
+    text = put_value(
+        put_value(START_YAML, ("data", "source"), "items.jsonl"), ("contestants",), None
+    )
+    with pytest.raises(EvenhandError, match="no verdict"):
+        open_recorded_verdicts(text, store)
+    assert store.studies() == []
+    store.close()
+
+
+# ------------------------------------------------------------------- studies that are there
+
+
+def test_a_stored_study_is_edited_as_the_file_it_was(store):
+    text = START_YAML.replace("model: embedded", "model: simulated, accuracy: 0.8, seed: 7")
+    plan = prepare_run(text, store)
+    assert parse_study(stored_study_yaml(store, plan.study.name)) == parse_study(text)
+
+
+def test_the_recorded_demo_cannot_be_overwritten(store):
+    with pytest.raises(EvenhandError, match="recorded demo"):
+        prepare_run(START_YAML.replace("My study", demo_studies.PAIRS_STUDY), store)
+
+
+def test_a_tryout_is_a_study_of_its_own(store):
+    text = START_YAML.replace("model: embedded", "model: simulated")
+    plan = prepare_run(text, store, one_item=True)
+    assert [line.name for line in store.studies()] == ["My study, one item"]
+    assert store.counts(plan.study.name)["planned"] == 2
+
+
+# ---------------------------------------------------------------------------- descriptions
+
+
+def test_images_are_described_and_the_study_goes_on_with_the_new_file(tmp_path):
+    write_pictures(tmp_path)
+    store, engine = Store(tmp_path / "evenhand.db"), Engine()
+    with JudgeServer(behaviour=say("A grey dot on white.")) as server:
+        text = put_value(
+            put_value(START_YAML, ("data", "source"), "items.jsonl"), ("contestants",), None
+        )
+        eye = {"name": "eye", "model": "judge", "base_url": server.base_url, "vision": True,
+               "price": {"input": 2.0, "output": 8.0}}  # fmt: skip
+        text = put_value(text, ("judges",), [eye])
+        assert "Describe 2 items, $" in render_records(build_preview(text, tmp_path), FormState())
+        errand = {"judge": "eye", "prompt": "creation-describe"}
+        went = describe_images(text, store, engine, errand, {})
+    engine.close()
+    store.close()
+    assert "Described." in went.notice_html
+    items = {item.id: item for item in build_preview(went.text, tmp_path).items}
+    assert items["q2"].context == "A grey dot on white." and items["q0"].context == "old 0"
+    old = [json.loads(line)["context"] for line in (tmp_path / "items.jsonl").open()]
+    assert old == ["old 0", "old 1", "old 2"]
+
+
+def test_without_a_judge_that_sees_the_page_says_what_is_missing():
+    text = START_YAML.replace("  count: 12\n", "  categories: [visual]\n")
+    assert "Add an endpoint that can see" in render_records(
+        build_preview(text, Path()), FormState()
+    )
+    assert "Descriptions" not in render_records(build_preview(START_YAML, Path()), FormState())
+
+
+def test_a_private_dataset_needs_a_token_of_ones_own(store):
+    text = put_value(START_YAML, ("data", "source"), "hub:me/mine")
+    assert "needs your token" in fetch_private(text, store, {}).notice_html
+    assert "name a dataset of the Hub first" in fetch_private(START_YAML, store, TOKEN).notice_html

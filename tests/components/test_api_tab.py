@@ -1,0 +1,106 @@
+"""The page for programs: what a client sees, what it gets, and the examples of the README."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gradio_client import Client
+from gradio_client.exceptions import AppError
+
+from components.page_tab import create_page
+from judges.engine.engine import Engine
+from metrics.summary.summary import summarise_frame
+from studies.store.store import Store
+from tests.canary_forms import CANARY
+from tests.judge_server import JudgeServer
+
+ROOT = Path(__file__).parents[2]
+NAME = "two judges"
+STUDY = """
+name: asked by a program
+data: {source: probe, count: 4, seed: 1}
+contestants: [precise, flawed]
+judges: [{name: fair, model: simulated, accuracy: 1, seed: 2}]
+prompts: [brief-letters]
+"""
+
+
+@pytest.fixture(scope="module")
+def served(judged: Store) -> Iterator[tuple[Client, str]]:
+    engine = Engine()
+    blocks = create_page(judged, engine)
+    _, url, _ = blocks.launch(prevent_thread_lock=True, quiet=True)
+    yield Client(url, verbose=False), url
+    blocks.close()
+    engine.close()
+
+
+def test_only_the_functions_meant_for_programs_are_offered(served: tuple[Client, str]) -> None:
+    client, _ = served
+    named = client.view_api(return_format="dict", print_info=False)["named_endpoints"]
+    assert set(named) == {
+        "/list_studies", "/study_metrics", "/judgements", "/plan_study", "/run_study",
+        "/run_status", "/stop_run",
+    }  # fmt: skip
+
+
+def test_metrics_are_those_of_the_command(served: tuple[Client, str], judged: Store) -> None:
+    client, _ = served
+    found: Any = client.predict(NAME, api_name="/study_metrics")
+    wanted = summarise_frame(judged.frame(NAME))
+    assert found["bradley_terry"] == wanted["bradley_terry"]
+    assert found["position"].keys() == wanted["position"].keys()
+
+
+def test_a_study_is_planned_run_and_looked_at(served: tuple[Client, str]) -> None:
+    client, _ = served
+    assert client.predict(STUDY, api_name="/plan_study")["asks"] == 8
+    client.predict(STUDY, api_name="/run_study")
+    end = time.monotonic() + 30
+    while (status := client.predict("asked by a program", api_name="/run_status"))[
+        "state"
+    ] == "running" and time.monotonic() < end:
+        time.sleep(0.1)
+    assert status["state"] == "done"
+    assert status["counts"]["ok"] == 8
+    page = client.predict("asked by a program", 2, 3, api_name="/judgements")
+    assert len(page) == 3
+    assert page[0]["ask"]["judge"] == "fair"
+
+
+def test_an_error_reaches_the_caller_in_its_own_words(served: tuple[Client, str]) -> None:
+    client, _ = served
+    with pytest.raises(AppError, match="no study named 'nobody'"):
+        client.predict("nobody", api_name="/study_metrics")
+    with pytest.raises(AppError, match="nonsense"):
+        client.predict("name: x\nnonsense: 1", api_name="/plan_study")
+
+
+def test_the_examples_of_the_readme_run(
+    served: tuple[Client, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    examples = re.findall(r"```python\n(.*?)```", text, re.S)
+    assert examples, "the README shows how a program calls the page"
+    for example in examples:
+        here = example.replace("http://127.0.0.1:7860", served[1].rstrip("/"))
+        exec(compile(here, "README.md", "exec"), {})
+        assert capsys.readouterr().out.count("\n") >= 2  # a line for each judge at least
+
+
+def test_a_program_cannot_send_a_variable_to_a_host_that_was_not_allowed(
+    served: tuple[Client, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", CANARY)
+    client, _ = served
+    with JudgeServer() as server:
+        judge = f"{{name: g, model: m, base_url: '{server.base_url}', api_key_env: OPENAI_API_KEY}}"
+        text = re.sub(r"judges: .*", f"judges: [{judge}]", STUDY).replace("asked by", "refused to")
+        with pytest.raises(AppError, match=r"wants to send \$OPENAI_API_KEY to http://127"):
+            client.predict(text, api_name="/run_study")
+        assert server.bill.totals.calls == 0

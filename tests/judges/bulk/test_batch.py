@@ -1,0 +1,261 @@
+"""Batch files: what goes out comes back once, whatever happens on the way."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import openai
+import pytest
+
+from judges.__main__ import main
+from judges.bulk.batch_api import collect_batches, read_submitted_batches, submit_batches
+from judges.bulk.batch_files import batch_files_by_judge, export_batch, import_batch
+from judges.engine.run_costs import attempt_totals
+from judges.judge_errors import PlanError
+from judges.planning.plan import Plan, save_plan
+from studies.domain import Judgement
+from studies.store.store import Store
+from tests.judge_server import Fault, JudgeServer, NoCache, containing, judge
+from tests.judges.bulk.batch_stand_in import BatchServer
+from tests.judges.small_studies import PRICE, QUICK, endpoint, engine, study_plan, write_items
+
+ASKS = 2_000
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[JudgeServer]:
+    rules = [containing("question 13\n", Fault("context_overflow"))]
+    with JudgeServer(cache=NoCache(), behaviour=judge("longer"), rules=rules) as made:
+        yield made
+
+
+@pytest.fixture
+def batches(server: JudgeServer) -> Iterator[BatchServer]:
+    made = BatchServer(server.base_url)
+    yield made
+    made.shutdown()
+    made.server_close()
+
+
+def client(batches: BatchServer) -> openai.OpenAI:
+    return openai.OpenAI(base_url=batches.url, api_key="none", max_retries=0)
+
+
+def a_plan(folder: Path, server: JudgeServer, asks: int = 40, **more: Any) -> Plan:
+    folder.mkdir(exist_ok=True)
+    return study_plan(folder, [endpoint(server.base_url)], items=asks, **more)
+
+
+def names(files: list[Path]) -> set[str]:
+    return {file.name for file in files}
+
+
+def rows(store: Store, name: str = "small") -> list[Judgement]:
+    """As stored, without what a clock or a price list says."""
+    return [
+        replace(judgement, time=0.0, seconds=0.0, cost=None) for judgement in store.judgements(name)
+    ]
+
+
+def through_the_batch_api(
+    plan: Plan, store: Store, folder: Path, batches: BatchServer, **limits: int
+) -> None:
+    export_batch(plan, store, folder, **limits)
+    (files,) = batch_files_by_judge(folder).values()
+    submit_batches(client(batches), folder, files)
+    import_batch(
+        plan, store, collect_batches(client(batches), folder, names(files), wait=60, every=0.01)
+    )
+
+
+def test_a_batch_gives_the_store_that_a_live_run_gives(
+    server: JudgeServer, batches: BatchServer, tmp_path: Path
+) -> None:
+    plan = a_plan(tmp_path / "data", server, ASKS)
+    live, batched = Store(tmp_path / "live.db"), Store(tmp_path / "batch.db")
+    for store in (live, batched):
+        save_plan(plan, store)
+    with engine() as running:
+        assert running.start(plan, live, settings=QUICK).wait(120)
+    batches.shuffle, batches.repeat_share = True, 0.1
+    batches.expire_share, batches.lose_share = 0.1, 0.05
+    through_the_batch_api(plan, batched, tmp_path / "first", batches, most_lines=700)
+    pending = batched.counts("small")["pending"]
+    assert 0.05 * ASKS < pending < 0.3 * ASKS  # expired and lost lines stay pending
+    batches.expire_share = batches.lose_share = 0.0
+    through_the_batch_api(plan, batched, tmp_path / "second", batches)
+    assert batched.counts("small").get("pending", 0) == 0
+    assert rows(batched) == rows(live)
+    assert live.counts("small")["too_long"] == 1
+    live.close()
+    batched.close()
+
+
+def test_a_batch_costs_half_and_the_ledger_says_so(
+    server: JudgeServer, batches: BatchServer, store: Store, tmp_path: Path
+) -> None:
+    plan = a_plan(tmp_path / "data", server, 20)
+    save_plan(plan, store)
+    through_the_batch_api(plan, store, tmp_path / "out", batches)
+    whole = sum(
+        (j.usage.prompt or 0) * PRICE["input"] + (j.usage.completion or 0) * PRICE["output"]
+        for j in store.judgements("small")
+    )
+    assert sum(line.cost for line in attempt_totals(store, "small")) == pytest.approx(whole / 2e6)
+
+
+def test_files_are_cut_at_the_limits_and_hold_each_ask_once(
+    server: JudgeServer, store: Store, tmp_path: Path
+) -> None:
+    plan = a_plan(tmp_path / "data", server, 25)
+    save_plan(plan, store)
+    files = export_batch(plan, store, tmp_path / "by lines", most_lines=10)
+    assert [file.lines for file in files] == [10, 10, 5]
+    small = export_batch(plan, store, tmp_path / "by bytes", most_bytes=5_000)
+    assert all(file.bytes <= 5_000 for file in small)
+    ids = [
+        json.loads(line)["custom_id"]
+        for file in files
+        for line in file.path.read_text("utf-8").splitlines()
+    ]
+    assert sorted(ids) == sorted(ask.key for ask in store.asks("small"))
+    line = json.loads(files[0].path.read_text("utf-8").splitlines()[0])
+    assert (line["method"], line["url"]) == ("POST", "/v1/chat/completions")
+    assert line["body"]["model"] == "judge"
+
+
+def test_what_is_stored_is_not_exported_again(
+    server: JudgeServer, batches: BatchServer, store: Store, tmp_path: Path
+) -> None:
+    plan = a_plan(tmp_path / "data", server, 5)
+    save_plan(plan, store)
+    through_the_batch_api(plan, store, tmp_path / "out", batches)
+    assert export_batch(plan, store, tmp_path / "again") == []
+
+
+def test_a_crash_between_creating_and_noting_makes_no_second_batch(
+    server: JudgeServer, batches: BatchServer, store: Store, tmp_path: Path
+) -> None:
+    plan = a_plan(tmp_path / "data", server, 5)
+    save_plan(plan, store)
+    export_batch(plan, store, tmp_path / "out")
+    (files,) = batch_files_by_judge(tmp_path / "out").values()
+    batches.crash_after_create = True
+    with pytest.raises(openai.APIConnectionError):
+        submit_batches(client(batches), tmp_path / "out", files)
+    assert read_submitted_batches(tmp_path / "out")[files[0].name].batch_id == ""
+    submit_batches(client(batches), tmp_path / "out", files)
+    assert len(batches.batches) == 1
+    submit_batches(client(batches), tmp_path / "out", files)  # and a third time: nothing to do
+    assert len(batches.batches) == 1
+    assert len(batches.files) == 1
+
+
+def test_collecting_early_leaves_all_pending_and_can_be_done_again(
+    server: JudgeServer, batches: BatchServer, store: Store, tmp_path: Path
+) -> None:
+    plan = a_plan(tmp_path / "data", server, 5)
+    save_plan(plan, store)
+    export_batch(plan, store, tmp_path / "out")
+    (files,) = batch_files_by_judge(tmp_path / "out").values()
+    submit_batches(client(batches), tmp_path / "out", files)
+    assert collect_batches(client(batches), tmp_path / "out", names(files)) == []
+    found = collect_batches(client(batches), tmp_path / "out", names(files))
+    assert import_batch(plan, store, found).stored == 5
+    assert import_batch(plan, store, found).already_answered == 5
+
+
+def test_broken_unknown_and_foreign_lines_are_counted_not_stored(
+    server: JudgeServer, store: Store, tmp_path: Path
+) -> None:
+    plan = a_plan(tmp_path / "data", server, 2)
+    save_plan(plan, store)
+    known = next(store.asks("small")).key
+    answer = {"status_code": 200, "body": {"choices": [{"message": {"content": "hm"}}]}}
+    lines = [
+        "{not json",
+        json.dumps({"response": answer}),
+        json.dumps({"custom_id": "somebody-else", "response": answer}),
+        json.dumps({"custom_id": known, "response": {"status_code": 500, "body": {}}}),
+        json.dumps({"custom_id": known, "response": None, "error": {"code": "batch_expired"}}),
+        json.dumps({"custom_id": known, "response": {"status_code": 200, "body": {"x": 1}}}),
+    ]
+    random.Random(3).shuffle(lines)
+    lines.append(json.dumps({"custom_id": known, "response": answer}))
+    path = tmp_path / "output.jsonl"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    found = import_batch(plan, store, [path])
+    assert found.stored == 1
+    assert found.by_status == {"unreadable": 1}  # "hm" names nobody, and is no tie
+    assert found.unknown == 1
+    assert len(found.unreadable_lines) == 2
+    assert sum(found.pending.values()) == 3
+    assert found.dollars is None or found.dollars == 0.0
+
+
+def test_a_study_without_an_endpoint_says_so(tmp_path: Path, store: Store) -> None:
+    plan = study_plan(tmp_path, [{"name": "s", "model": "simulated"}], 2)
+    with pytest.raises(PlanError, match="batch files are for those"):
+        export_batch(plan, store, tmp_path / "out")
+
+
+def test_an_old_file_is_not_written_over(server: JudgeServer, store: Store, tmp_path: Path) -> None:
+    plan = a_plan(tmp_path / "data", server, 2)
+    save_plan(plan, store)
+    export_batch(plan, store, tmp_path / "out")
+    with pytest.raises(PlanError, match="is there already"):
+        export_batch(plan, store, tmp_path / "out")
+
+
+def test_the_commands_go_the_whole_way(
+    server: JudgeServer, batches: BatchServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    items = write_items(tmp_path / "items.jsonl", 5)
+    study = tmp_path / "study.yaml"
+    study.write_text(
+        f"name: small\ndata: {{source: {items}}}\nprompts: [visit-reference-free]\norders: one\n"
+        f"judges:\n  - {{name: judge, model: judge, base_url: '{batches.url}'}}\n",
+        encoding="utf-8",
+    )
+    batches.looks_until_done = 1
+    rest = [str(study), str(tmp_path / "out"), "--store", str(tmp_path / "e.db")]
+    assert main(["export-batch", *rest]) == 0
+    assert main(["submit-batch", *rest]) == 0
+    assert main(["collect-batch", *rest, "--wait", "1"]) == 0
+    said = capsys.readouterr().out
+    assert "5 asks of judge" in said
+    assert "5 stored (5 ok)" in said
+    assert "0 left to ask" in said
+
+
+@pytest.mark.parametrize(
+    ("judge_more", "budget", "told"),
+    [
+        # 5 prompts of some hundred tokens at $2 and 250 out at $8 a million: about $0.012, halved.
+        ("price: {input: 2, output: 8}", 0.003, "of the budget of $0.003 is left"),
+        ("price: {input: 2, output: 8}", 0.05, ""),
+        ("family: none", 5, "its price is not known"),
+    ],
+)
+def test_a_batch_that_would_pass_the_budget_is_not_sent(
+    judge_more: str, budget: float, told: str, server: JudgeServer, batches: BatchServer,
+    tmp_path: Path, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    items = write_items(tmp_path / "items.jsonl", 5)
+    study = tmp_path / "study.yaml"
+    study.write_text(
+        f"name: small\ndata: {{source: {items}}}\nprompts: [visit-reference-free]\norders: one\n"
+        f"judges:\n  - {{name: judge, model: judge, base_url: '{batches.url}', {judge_more}}}\n"
+        f"budget_usd: {budget}\n",
+        encoding="utf-8",
+    )
+    rest = [str(study), str(tmp_path / "out"), "--store", str(tmp_path / "e.db")]
+    assert main(["export-batch", *rest]) == 0
+    assert main(["submit-batch", *rest]) == (2 if told else 0)
+    assert told in capsys.readouterr().err
+    assert bool(read_submitted_batches(tmp_path / "out")) == (not told)

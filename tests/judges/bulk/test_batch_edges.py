@@ -1,0 +1,231 @@
+"""Batch files at their edges: images, refusals for good, a failed batch, a crash, a budget."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import openai
+import pytest
+
+from judges.__main__ import main
+from judges.bulk.batch_api import collect_batches, submit_batches
+from judges.bulk.batch_files import batch_files_by_judge, export_batch, import_batch
+from judges.engine.run_costs import study_spending
+from judges.judge_errors import PlanError
+from judges.planning.plan import Plan, make_plan, save_plan
+from studies.domain import Judgement
+from studies.spec.study import load_study, study_from_mapping
+from studies.store.store import Store
+from tests.judge_server import Fault, JudgeServer, NoCache, containing, judge
+from tests.judges.bulk.batch_stand_in import BatchServer
+from tests.judges.small_studies import endpoint, run_through, study_plan, write_items
+
+PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJg"
+    "gg=="
+)
+
+SEEN = """
+name: seen
+version: 1
+source: ours
+protocol: pairwise
+messages:
+  - user: |
+      $images
+      Question: $instruction
+      Response $label_first: $first
+      Response $label_second: $second
+      $closing
+verdict: overall-response
+"""
+
+
+@pytest.fixture
+def server() -> Iterator[JudgeServer]:
+    with JudgeServer(cache=NoCache(), behaviour=judge("longer")) as made:
+        yield made
+
+
+@pytest.fixture
+def batches(server: JudgeServer) -> Iterator[BatchServer]:
+    made = BatchServer(server.base_url)
+    yield made
+    made.shutdown()
+    made.server_close()
+
+
+def client(batches: BatchServer) -> openai.OpenAI:
+    return openai.OpenAI(base_url=batches.url, api_key="none", max_retries=0)
+
+
+def rows(store: Store) -> list[Judgement]:
+    return [replace(j, time=0.0, seconds=0.0, cost=None) for j in store.judgements("small")]
+
+
+def seen_plan(folder: Path, url: str) -> Plan:
+    """One item with a picture, for a judge that sees."""
+    (folder / "p.png").write_bytes(PIXEL)
+    item = {"id": "q0", "instruction": "what is it?", "images": ["p.png"],
+            "responses": {"x": "a dot", "y": "a longer dot"}}  # fmt: skip
+    (folder / "items.jsonl").write_text(json.dumps(item) + "\n", encoding="utf-8")
+    (folder / "seen.yaml").write_text(SEEN, encoding="utf-8")
+    values = {
+        "name": "small", "data": {"source": str(folder / "items.jsonl")}, "orders": "one",
+        "prompts": ["seen.yaml"], "judge_sees": "images",
+        "judges": [endpoint(url, vision=True)],
+    }  # fmt: skip
+    return make_plan(study_from_mapping(values, folder=folder))
+
+
+def test_images_go_into_the_file_as_they_go_to_a_live_judge(
+    server: JudgeServer, store: Store, tmp_path: Path
+) -> None:
+    plan = seen_plan(tmp_path, server.base_url)
+    save_plan(plan, store)
+    (file,) = export_batch(plan, store, tmp_path / "out")
+    body = json.loads(file.path.read_text("utf-8"))["body"]
+    parts = [
+        part for m in body["messages"] if isinstance(m["content"], list) for part in m["content"]
+    ]
+    urls = [part["image_url"]["url"] for part in parts if "image_url" in part]
+    assert urls == ["data:image/png;base64," + base64.b64encode(PIXEL).decode()]
+    with pytest.raises(PlanError, match="send smaller images, or ask it live"):
+        export_batch(plan, store, tmp_path / "small", most_bytes=300)
+
+
+def written_study(folder: Path, url: str, asks: int) -> Path:
+    items = write_items(folder / "items.jsonl", asks)
+    study = folder / "study.yaml"
+    study.write_text(
+        f"name: small\ndata: {{source: {items}}}\nprompts: [visit-reference-free]\norders: one\n"
+        f"judges:\n  - {{name: judge, model: judge, base_url: '{url}'}}\n",
+        encoding="utf-8",
+    )
+    return study
+
+
+@pytest.mark.long
+def test_a_crash_in_each_step_and_all_kinds_of_loss_give_the_live_store(
+    server: JudgeServer, batches: BatchServer, tmp_path: Path
+) -> None:
+    """Each command is a process that knows nothing but the folder and the store."""
+    study = written_study(tmp_path, batches.url, 120)
+    rest = [str(study), str(tmp_path / "out"), "--store", str(tmp_path / "e.db")]
+    assert main(["export-batch", *rest]) == 0
+    batches.crash_after_create = True
+    assert main(["submit-batch", *rest]) == 2  # the answer to its creation was lost
+    assert main(["submit-batch", *rest]) == 0
+    assert len(batches.batches) == 1
+    assert main(["submit-batch", *rest]) == 0  # once more, by somebody who forgot
+    assert len(batches.batches) == 1
+    batches.shuffle, batches.repeat_share = True, 0.3
+    batches.expire_share, batches.lose_share = 0.2, 0.1
+    assert main(["collect-batch", *rest, "--wait", "1"]) == 1
+    store = Store(tmp_path / "e.db")
+    pending = store.counts("small")["pending"]
+    assert 10 < pending < 80
+    assert main(["collect-batch", *rest]) == 1  # again: nothing new, nothing twice
+    assert store.counts("small")["pending"] == pending
+    batches.expire_share = batches.lose_share = 0.0
+    batches.looks_until_done = 1
+    rest[1] = str(tmp_path / "second")
+    for command in ("export-batch", "submit-batch", "collect-batch"):
+        assert main([command, *rest]) == 0
+    # The live judge at the same address: the key holds the address, so the same asks.
+    live = Store(tmp_path / "live.db")
+    plan = make_plan(load_study(study))
+    save_plan(plan, live)
+    done = [
+        *(tmp_path / "out").glob("*.output.jsonl"),
+        *(tmp_path / "second").glob("*.output.jsonl"),
+    ]
+    import_batch(plan, live, done[::-1])
+    assert rows(store) == rows(live)
+    assert len(rows(store)) == 120
+    store.close()
+    live.close()
+
+
+def test_a_batch_that_failed_whole_leaves_all_pending(
+    server: JudgeServer, batches: BatchServer, store: Store, tmp_path: Path
+) -> None:
+    (tmp_path / "data").mkdir()
+    plan = study_plan(tmp_path / "data", [endpoint(server.base_url)], 4)
+    save_plan(plan, store)
+    export_batch(plan, store, tmp_path / "out")
+    (files,) = batch_files_by_judge(tmp_path / "out").values()
+    submit_batches(client(batches), tmp_path / "out", files)
+    (batch,) = batches.batches.values()
+    batch["status"], batch["looks"] = "failed", 99
+    assert collect_batches(client(batches), tmp_path / "out", {f.name for f in files}) == []
+    assert store.counts("small")["pending"] == 4
+
+
+def test_refusals_for_good_are_outcomes_and_rate_limits_are_not(
+    server: JudgeServer, batches: BatchServer, store: Store, tmp_path: Path
+) -> None:
+    (tmp_path / "data").mkdir()
+    plan = study_plan(tmp_path / "data", [endpoint(server.base_url)], 6)
+    save_plan(plan, store)
+    server.schedule(
+        containing("question 1\n", Fault("context_overflow")),
+        containing("question 2\n", Fault("filtered_prompt")),
+        containing("question 3\n", Fault("rate_limit_bare")),
+        containing("question 4\n", Fault("server_error")),
+    )
+    export_batch(plan, store, tmp_path / "out")
+    (files,) = batch_files_by_judge(tmp_path / "out").values()
+    submit_batches(client(batches), tmp_path / "out", files)
+    found = collect_batches(
+        client(batches), tmp_path / "out", {f.name for f in files}, wait=20, every=0.01
+    )
+    done = import_batch(plan, store, found)
+    assert done.by_status == {"ok": 2, "too_long": 1, "filtered": 1}
+    assert sum(done.pending.values()) == 2
+    assert store.counts("small")["pending"] == 2
+
+
+def test_a_budget_counts_what_batches_have_cost(
+    server: JudgeServer, batches: BatchServer, store: Store, tmp_path: Path
+) -> None:
+    (tmp_path / "data").mkdir()
+    plan = study_plan(tmp_path / "data", [endpoint(server.base_url)], 8)
+    save_plan(plan, store)
+    export_batch(plan, store, tmp_path / "out")
+    (files,) = batch_files_by_judge(tmp_path / "out").values()
+    submit_batches(client(batches), tmp_path / "out", files)
+    found = collect_batches(
+        client(batches), tmp_path / "out", {f.name for f in files}, wait=20, every=0.01
+    )
+    assert study_spending(store, "small") == 0.0
+    done = import_batch(plan, store, found)
+    assert done.dollars is not None and done.dollars > 0
+    assert study_spending(store, "small") == pytest.approx(done.dollars)
+    import_batch(plan, store, found)
+    assert study_spending(store, "small") == pytest.approx(done.dollars)
+    (run,) = store.runs("small")
+    assert (run.state, run.reason) == ("done", "by batch files")
+
+
+def test_what_a_batch_answered_is_not_asked_live(
+    server: JudgeServer, batches: BatchServer, store: Store, tmp_path: Path
+) -> None:
+    (tmp_path / "data").mkdir()
+    plan = study_plan(tmp_path / "data", [endpoint(server.base_url)], 5)
+    save_plan(plan, store)
+    export_batch(plan, store, tmp_path / "out")
+    (files,) = batch_files_by_judge(tmp_path / "out").values()
+    submit_batches(client(batches), tmp_path / "out", files)
+    found = collect_batches(
+        client(batches), tmp_path / "out", {f.name for f in files}, wait=20, every=0.01
+    )
+    import_batch(plan, store, found)
+    calls: Any = server.bill.totals.calls
+    run_through(plan, store)
+    assert server.bill.totals.calls == calls

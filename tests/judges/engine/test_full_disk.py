@@ -1,0 +1,144 @@
+"""Disks that are really full: a limit on file sizes, and a file system of a few megabytes.
+
+The child is `python -m judges run` as a person starts it; the trouble comes from the kernel.
+"""
+
+import contextlib
+import os
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import pytest
+
+from studies.store.run_journal import list_maybe_paid_twice
+from studies.store.store import Store
+from tests.judge_server import JudgeProcess
+from tests.judges.engine.test_endpoint_failures import asking, judged, study_file
+from tests.judges.engine.test_run import until
+from tests.judges.small_studies import endpoint, study_plan
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="NOT LINUX: no prlimit, no tmpfs")
+ASKS = 200
+IN_FLIGHT = 8
+REFUSED = "the disk does not take what is written"
+
+
+class Told:
+    """What a child says on standard error, read while it runs."""
+
+    def __init__(self, child: subprocess.Popen[bytes]) -> None:
+        assert child.stderr is not None
+        self._fd = child.stderr.fileno()
+        os.set_blocking(self._fd, False)
+        self.text = ""
+
+    def holds(self, words: str) -> bool:
+        with contextlib.suppress(BlockingIOError):
+            self.text += os.read(self._fd, 65536).decode()
+        return words in self.text
+
+
+@contextmanager
+def limited_files(child: subprocess.Popen[bytes], store: Path) -> Iterator[None]:
+    """No file of the child may grow beyond what the store's log has now (the kernel's EFBIG;
+    Python ignores the signal that goes with it)."""
+    log = store.with_name(store.name + "-wal").stat().st_size
+    resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (log + 8192, resource.RLIM_INFINITY))
+    yield
+    if child.poll() is None:
+        room = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+        resource.prlimit(child.pid, resource.RLIMIT_FSIZE, room)
+
+
+@contextmanager
+def filled(_: subprocess.Popen[bytes], store: Path) -> Iterator[None]:
+    """Every block of the file system is taken by somebody else's file."""
+    ballast = store.with_name("ballast")
+    with contextlib.suppress(OSError), ballast.open("wb", buffering=0) as out:
+        while True:
+            out.write(bytes(65536))
+    yield
+    ballast.unlink()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 64 MB in memory; only root may mount one."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(folder)]
+    try:
+        subprocess.run(command, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"NO MOUNT HERE: a full file system is not tested ({error})")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+Trouble = Callable[[subprocess.Popen[bytes], Path], AbstractContextManager[None]]
+
+
+@pytest.fixture(params=["file sizes", "file system"])
+def trouble(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Trouble, Path, str]:
+    """How the disk gets full, where the store is, and what the run should say."""
+    if request.param == "file sizes":
+        return limited_files, tmp_path / "store.db", REFUSED
+    return filled, request.getfixturevalue("small_disk") / "store.db", "the disk is full"
+
+
+def test_a_full_disk_pauses_the_run_which_goes_on_when_there_is_room(trouble, tmp_path):
+    make, path, words = trouble
+    with JudgeProcess("--latency", "0.02") as server:
+        plan = study_plan(tmp_path, [endpoint(server.base_url)], ASKS, concurrency=IN_FLIGHT)
+        child = asking(study_file(tmp_path, plan), path)
+        told = Told(child)
+        until(lambda: judged(path) >= 20, 60)
+        with make(child, path):
+            until(lambda: told.holds(words), 30)
+            stored = judged(path)
+            calls = server.bill()["totals"]["calls"]
+            assert calls <= stored + 2 * IN_FLIGHT, "nothing more is asked that cannot be kept"
+        out, _ = child.communicate(timeout=60)
+        bill = server.bill()
+    assert child.returncode == 0, out
+    assert bill["totals"]["billed"] == ASKS
+    assert bill["paid_twice"] == {}
+    check(path, stored)
+
+
+def test_a_run_that_is_stopped_on_a_full_disk_says_why_and_the_next_one_completes_it(tmp_path):
+    make, path, words = limited_files, tmp_path / "store.db", REFUSED
+    with JudgeProcess("--latency", "0.02") as server:
+        plan = study_plan(tmp_path, [endpoint(server.base_url)], ASKS, concurrency=IN_FLIGHT)
+        file = study_file(tmp_path, plan)
+        child = asking(file, path)
+        told = Told(child)
+        until(lambda: judged(path) >= 20, 60)
+        with make(child, path):
+            until(lambda: told.holds(words), 30)
+            child.send_signal(signal.SIGINT)
+            out, _ = child.communicate(timeout=60)
+            stored = judged(path)
+        assert child.returncode == 1
+        assert f"small: failed: {words}" in out.decode()
+        child = asking(file, path)
+        out, err = child.communicate(timeout=60)
+        assert child.returncode == 0, err
+        again = server.bill()["totals"]["billed"] - ASKS
+    assert 0 <= again <= IN_FLIGHT, "at most what was in flight is paid twice"
+    store = check(path, stored)
+    assert again <= len(list_maybe_paid_twice(store)) <= IN_FLIGHT, "and it is listed"
+    store.close()
+
+
+def check(path: Path, stored: int) -> Store:
+    assert stored >= 20
+    store = Store(path)
+    assert store.counts("small") == {"planned": ASKS, "ok": ASKS}
+    assert store.read("PRAGMA integrity_check").fetchone() == ("ok",)
+    return store

@@ -1,0 +1,237 @@
+"""How many calls, how fast, and when none: the gate by itself, and against a rate limiter."""
+
+import asyncio
+import itertools
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from judges.engine.attempt import RunSettings
+from judges.engine.rate_limit import START_LIMIT, EndpointLimiter, RateEstimate
+from judges.planning.plan import save_plan
+from studies.store.store import Store
+from tests.judge_server import Fault, JudgeServer, Limiter, at
+from tests.judges.small_studies import endpoint, engine, run_through, study_plan
+
+T = TypeVar("T")
+
+
+class Clock:
+    """A clock that moves when told."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def in_loop(act: Callable[[], Awaitable[T]]) -> T:
+    async def main() -> T:
+        return await act()
+
+    return asyncio.run(main())
+
+
+def never() -> bool:
+    return False
+
+
+async def window(gate: EndpointLimiter, clock: Clock, **how: bool) -> None:
+    """As many calls as the gate lets in at once, all ending alike."""
+    clock.now += 1
+    began = [await gate.acquire(never) for _ in range(int(gate.limit))]
+    clock.now += 0.1
+    for start in began:
+        assert start is not None
+        gate.release(start, **how)
+
+
+def test_the_number_in_flight_doubles_per_clean_window_up_to_the_ceiling():
+    async def act() -> list[int]:
+        clock = Clock()
+        gate = EndpointLimiter(256, clock)
+        limits = [int(gate.limit)]
+        for _ in range(5):
+            await window(gate, clock)
+            limits.append(int(gate.limit))
+        return limits
+
+    assert in_loop(act) == [20, 40, 80, 160, 256, 256]
+
+
+def test_it_starts_at_the_ceiling_if_that_is_small():
+    assert EndpointLimiter(4).limit == 4
+    assert EndpointLimiter(4096).limit == START_LIMIT
+
+
+def test_a_window_of_congestion_counts_once_and_growth_is_slow_afterwards():
+    async def act() -> list[int]:
+        clock = Clock()
+        gate = EndpointLimiter(256, clock)
+        limits = []
+        await window(gate, clock, congested=True)  # 20 calls, one episode: 20 x 0.7
+        limits.append(int(gate.limit))
+        for _ in range(2):
+            await window(gate, clock)
+            limits.append(int(gate.limit))
+        await window(gate, clock, congested=True)  # 16 x 0.7 = 11.2
+        limits.append(int(gate.limit))
+        return limits
+
+    assert in_loop(act) == [14, 15, 16, 11]
+
+
+def test_faults_that_are_nobodys_congestion_teach_nothing():
+    async def act() -> float:
+        clock = Clock()
+        gate = EndpointLimiter(256, clock)
+        await window(gate, clock, neutral=True)
+        return gate.limit
+
+    assert in_loop(act) == START_LIMIT
+
+
+def test_nobody_enters_while_the_endpoint_cools_down_and_a_stop_need_not_wait_for_it():
+    async def act() -> None:
+        gate = EndpointLimiter(8)
+        began = await gate.acquire(never)
+        assert began is not None
+        gate.release(began, congested=True, neutral=True, limited=True, wait=60)
+        assert 59 < gate.cooldown_left <= 60
+        stopped = False
+        waiting = [asyncio.create_task(gate.acquire(lambda: stopped)) for _ in range(3)]
+        await asyncio.sleep(0.02)
+        assert not any(task.done() for task in waiting)
+        stopped = True
+        gate.wake_waiters()
+        assert await asyncio.wait_for(asyncio.gather(*waiting), 1) == [None] * 3
+
+    in_loop(act)
+
+
+def test_after_a_refusal_calls_are_paced_not_sent_in_a_burst():
+    async def act() -> list[float]:
+        gate = EndpointLimiter(8)
+        began = await gate.acquire(never)
+        assert began is not None
+        gate.release(began, congested=True, neutral=True, limited=True, wait=0.05)
+        gate.rate_estimate.rate = 50.0
+        tasks = [asyncio.create_task(gate.acquire(never)) for _ in range(4)]
+        return sorted(start or 0.0 for start in await asyncio.gather(*tasks))
+
+    starts = in_loop(act)
+    gaps = [b - a for a, b in itertools.pairwise(starts)]
+    assert all(gap >= 0.019 for gap in gaps), gaps
+
+
+def test_an_endpoint_that_refused_for_a_while_is_at_full_pace_again_within_two_minutes():
+    # Four refusals in a row, each "in 25 s", while nothing passed: the pace is down to half a call
+    # a second. Grown by 1 % a window of ten calls it would stay there for ten minutes.
+    pace, now = RateEstimate(), 0.0
+    pace.start_window(now)
+    for _ in range(4):
+        pace.record_refusal(now, guess=20 / 25, resume_at=now + 25)
+        now += 25
+    assert pace.rate is not None and pace.rate < 0.6
+    ended = now
+    while pace.rate is not None and pace.rate < 20:
+        now += 1 / pace.rate
+        pace.record_success(now)
+    assert now - ended < 120
+
+
+def test_at_a_limit_that_stays_a_bold_pace_costs_few_refusals():
+    # A limiter of one call a second, for ten minutes: refused calls stay below a tenth.
+    pace, now, passed, refused, last = RateEstimate(), 0.0, 0, 0, -1.0
+    pace.start_window(now)
+    pace.record_refusal(now, guess=2.0, resume_at=now + 1)
+    now += 1
+    while now < 600:
+        if now - last >= 1:
+            passed, last = passed + 1, now
+            pace.record_success(now)
+        else:
+            refused += 1
+            pace.record_refusal(now, guess=2.0, resume_at=now + 1)
+            now += 1
+        now += 1 / (pace.rate or 1000)
+    assert passed > 300
+    assert refused < 0.1 * passed, (refused, passed)
+
+
+def test_a_waiter_that_is_cancelled_does_not_swallow_the_turn_of_the_next():
+    async def act() -> None:
+        gate = EndpointLimiter(1)
+        began = await gate.acquire(never)
+        assert began is not None
+        first = asyncio.create_task(gate.acquire(never))
+        second = asyncio.create_task(gate.acquire(never))
+        await asyncio.sleep(0)
+        gate.release(began)
+        first.cancel()
+        assert await asyncio.wait_for(second, 1) is not None
+
+    in_loop(act)
+
+
+# --- against a server that counts ---------------------------------------------------------------
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store.db")
+
+
+def test_at_ten_requests_a_second_there_is_no_storm(store, tmp_path):
+    """The promise: attempts / successes <= 1.2. 19 of the first 20 calls are refused, by design."""
+    with JudgeServer(latency=0.02, limiter=Limiter(10, burst=10)) as server:
+        plan = study_plan(tmp_path, [endpoint(server.base_url)], items=120, concurrency=64)
+        save_plan(plan, store)
+        with engine() as made:
+            run = made.start(plan, store, settings=RunSettings())
+            told = set()
+            while not run.wait(0.1):
+                told |= {wait.kind for wait in run.snapshot().waits}
+        totals, books = server.bill.totals, server.books()
+    assert run.state == "done"
+    assert {"cooling", "paced"} <= told, "the reason for waiting is always shown"
+    assert totals.billed == 120
+    assert totals.calls / totals.billed <= 1.2, totals
+    # 110 calls beyond the burst take 11 s at the very least; pacing may cost as much again.
+    assert books["seconds"] < 30
+
+
+@pytest.mark.parametrize("style", ["seconds", "date", "ms"])
+def test_in_a_cool_down_of_a_second_nobody_calls(style, store, tmp_path):
+    refusal = Fault(f"rate_limit_{style}", retry_after=1.0)
+    with JudgeServer(latency=0.01, rules=[at(refusal, 5)], grace=0.3) as server:
+        plan = study_plan(tmp_path, [endpoint(server.base_url)], items=60, concurrency=16)
+        run = run_through(plan, store)
+        (cooldown,) = server.books()["cooldowns"]
+    assert run.state == "done"
+    assert cooldown["after_grace"] == 0, cooldown
+
+
+def test_two_judges_at_one_endpoint_share_a_cool_down_and_another_endpoint_does_not(
+    store, tmp_path
+):
+    refusal = Fault("rate_limit_seconds", retry_after=1.0)
+    with (
+        JudgeServer(latency=0.01, rules=[at(refusal, 3)], grace=0.3) as busy,
+        JudgeServer(latency=0.01) as free,
+    ):
+        judges = [
+            endpoint(busy.base_url, "one", model="a"),
+            endpoint(busy.base_url, "two", model="b"),
+            endpoint(free.base_url, "three"),
+        ]
+        plan = study_plan(tmp_path, judges, items=30, concurrency=8)
+        run = run_through(plan, store)
+        (cooldown,) = busy.books()["cooldowns"]
+        free_calls = [call.arrived for call in free.bill.calls]
+    assert run.state == "done"
+    assert cooldown["after_grace"] == 0, cooldown
+    assert len(free_calls) == 30

@@ -1,0 +1,81 @@
+"""A study that somebody saves anew, or removes, while a run of it is on."""
+
+import time
+
+from judges.planning.plan import load_stored_plan, make_plan, save_plan
+from studies.store.store import Store
+from tests.judge_server import JudgeServer, Reply
+from tests.judges.small_studies import QUICK, endpoint, engine, judgements, study_plan
+
+VERDICT = "Overall, Response A is better."
+
+
+def echo(asked):
+    """What was asked decides what is answered: a reply under another's key is found out."""
+    return Reply(f"{'new' if 'please' in asked.text else 'old'} words. {VERDICT}")
+
+
+def until(true, seconds=20.0):
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.01)
+
+
+def reworded(plan):
+    """The same study, every question put in other words."""
+    path = plan.study.folder / "items.jsonl"
+    path.write_text(path.read_text().replace('"question ', '"please, question '))
+    return make_plan(plan.study)
+
+
+def test_an_answer_is_never_kept_under_the_key_of_other_words(tmp_path):
+    store = Store(tmp_path / "store.db")
+    with JudgeServer(behaviour=echo, latency=0.02) as server, engine() as made:
+        judges = [endpoint(server.base_url)]
+        plan = study_plan(tmp_path, judges, items=80, concurrency=4)
+        save_plan(plan, store)
+        run = made.start(plan, store, settings=QUICK)
+        until(lambda: run.snapshot().done >= 10)
+        save_plan(reworded(plan), store)
+        assert run.wait(30)
+        assert run.state == "stopped"
+        assert "the study was changed meanwhile" in run.reason
+        assert [j.reply for j in judgements(store) if j.reply.startswith("old")] == []
+        again = made.start(load_stored_plan(store, "small"), store, settings=QUICK)
+        assert again.wait(30)
+        assert again.state == "done"
+    assert {j.reply for j in judgements(store)} == {f"new words. {VERDICT}"}
+    assert store.counts("small") == {"planned": 80, "ok": 80}
+    store.close()
+
+
+def test_a_change_that_asks_the_same_does_not_end_the_run(tmp_path):
+    # A budget is no part of what is sent: the same asks, another plan.
+    store = Store(tmp_path / "store.db")
+    with JudgeServer(behaviour=echo, latency=0.02) as server, engine() as made:
+        judges = [endpoint(server.base_url)]
+        plan = study_plan(tmp_path, judges, items=60, concurrency=4)
+        save_plan(plan, store)
+        run = made.start(plan, store, settings=QUICK)
+        until(lambda: run.snapshot().done >= 10)
+        save_plan(study_plan(tmp_path, judges, items=60, concurrency=4, budget_usd=5), store)
+        assert run.wait(30)
+        assert run.state == "done"
+        assert server.bill.totals.calls == 60
+    store.close()
+
+
+def test_a_study_that_is_removed_while_it_runs_ends_its_run(tmp_path):
+    store = Store(tmp_path / "store.db")
+    with JudgeServer(behaviour=echo, latency=0.02) as server, engine() as made:
+        plan = study_plan(tmp_path, [endpoint(server.base_url)], items=200, concurrency=4)
+        save_plan(plan, store)
+        run = made.start(plan, store, settings=QUICK)
+        until(lambda: run.snapshot().done >= 10)
+        store.delete_study("small")
+        assert run.wait(30)
+        assert run.state in ("done", "stopped", "failed")
+        assert run.ended is not None
+        assert server.bill.totals.calls < 200
+    store.close()

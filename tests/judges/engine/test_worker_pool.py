@@ -1,0 +1,140 @@
+"""Whatever goes wrong beside it, an answer that was paid for is stored."""
+
+import asyncio
+import json
+import sqlite3
+import time
+
+import pytest
+
+from judges.bulk.ray_worker import AttemptLog
+from judges.engine.attempt import AskAttempts, RunSettings
+from judges.engine.rate_limit import EndpointLimiter
+from judges.engine.run_state import JudgeState, RunState
+from judges.engine.worker_pool import JudgeQueue, WorkerPool
+from judges.models.endpoint import EndpointModel
+from judges.money.costs import Ledger
+from judges.planning.plan import asks_of, make_plan, save_plan
+from judges.rendering.image_urls import image_url
+from studies.domain import Judgement
+from studies.spec.study import study_from_mapping
+from studies.store.store import Store
+from tests.judge_server import JudgeServer
+from tests.judges.small_studies import QUICK, endpoint, engine, run_through, study_plan
+
+PIXEL = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de0000000c49444154789c63"
+    "f8cfc0000003010100c9fe92ef0000000049454e44ae426082"
+)
+
+
+class Broken(Exception):
+    """A fault of ours."""
+
+
+@pytest.mark.parametrize("where", ["call", "settle"])
+def test_a_fault_of_ours_ends_the_run_after_what_was_in_flight_is_stored(where, tmp_path):
+    # Eight calls of 0.3 s are under way when the fault comes at 0.1 s.
+    settled: list[str] = []
+
+    async def ask(url):
+        plan = study_plan(tmp_path, [endpoint(url)], items=12)
+        planned = {p.ask.key: p for p in asks_of(plan)}
+        waiting = [p.ask for p in planned.values()]
+        began = time.monotonic()
+
+        def page(limit):
+            taken, waiting[:] = waiting[:8], waiting[8:]
+            return taken
+
+        def call_for(ask):
+            if where == "call" and ask.key == list(planned)[8]:
+                raise Broken
+            return planned[ask.key].call
+
+        async def settle(judgement: Judgement, attempts: AskAttempts):
+            await desk.journal.end(attempts.attempt, "ok", attempts.usage, attempts.cost)
+            if where == "settle" and not settled:
+                settled.append("lost")
+                raise Broken
+            settled.append(judgement.status)
+
+        model = EndpointModel(url, "none")
+        state = JudgeState("judge", model, None, EndpointLimiter(9), 9)
+        desk = RunState(RunSettings(), AttemptLog("me"), Ledger(), {"judge": state})
+        desk.apply_controls()
+        try:
+            with pytest.raises(Broken):
+                await WorkerPool(desk, [JudgeQueue(state, page, call_for, settle)]).run()
+        finally:
+            await model.close()
+        return time.monotonic() - began
+
+    with JudgeServer(latency=0.3) as server:
+        seconds = asyncio.run(ask(server.base_url))
+        calls = server.bill.totals.calls
+    assert calls >= 8
+    assert settled.count("ok") == calls - (where == "settle")
+    assert seconds < 3
+
+
+def test_an_image_that_is_gone_stops_the_judge_that_sees_and_no_other(tmp_path):
+    store = Store(tmp_path / "store.db")
+    (tmp_path / "p.png").write_bytes(PIXEL)
+    item = {
+        "id": "q", "instruction": "?", "images": ["p.png"], "responses": {"x": "1", "y": "2"},
+        "criteria": {"subjective": "names it"},
+    }  # fmt: skip
+    (tmp_path / "items.jsonl").write_text(json.dumps(item))
+    with JudgeServer() as server:
+        judges = [endpoint(server.base_url, "sees", vision=True), endpoint(server.base_url, "not")]
+        values = {
+            "name": "small", "data": {"source": str(tmp_path / "items.jsonl")}, "judges": judges,
+            "prompts": ["creation-subjective"], "orders": "one", "judge_sees": "images",
+        }  # fmt: skip
+        plan = make_plan(study_from_mapping(values, folder=tmp_path))
+        save_plan(plan, store)
+        (tmp_path / "p.png").unlink()
+        image_url.cache_clear()
+        run = run_through(plan, store)
+    assert run.state == "failed"
+    assert run.reason.startswith("sees: ")
+    assert "p.png" in run.reason
+    assert [j.ask.judge for j in store.judgements("small")] == ["not"]
+    store.close()
+
+
+class Moody(Store):
+    """A store whose pages cannot be read for a while."""
+
+    bad = False
+
+    def pending_asks(self, *values, **named):
+        if self.bad:
+            raise sqlite3.OperationalError("disk I/O error")
+        return super().pending_asks(*values, **named)
+
+
+def test_a_store_that_cannot_be_read_pauses_the_run_which_goes_on_when_it_can(tmp_path):
+    store = Moody(tmp_path / "store.db")
+    with JudgeServer(latency=0.02) as server, engine() as made:
+        plan = study_plan(tmp_path, [endpoint(server.base_url)], items=60, concurrency=4)
+        save_plan(plan, store)
+        run = made.start(plan, store, settings=QUICK)
+        _until(lambda: run.snapshot().done >= 10)
+        store.bad = True
+        _until(lambda: run.snapshot().state == "paused")
+        assert "disk I/O error" in run.snapshot().reason
+        store.bad = False
+        run.resume()
+        assert run.wait(20)
+        assert run.state == "done"
+        assert server.bill.totals.calls == 60
+    store.close()
+
+
+def _until(true, seconds=20.0):
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.01)

@@ -1,0 +1,55 @@
+"""The embedded judge in a run: a child that dies is started again, one that cannot is a reason."""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from judges.models import embedded
+from judges.models.embedded import EmbeddedUnavailable
+from judges.planning.plan import make_plan, save_plan
+from studies.spec.study import study_from_mapping
+from studies.store.store import Store
+from tests.judges.engine.test_run import until
+from tests.judges.small_studies import engine
+
+pytestmark = pytest.mark.embedded
+STUDY = {
+    "name": "embedded",
+    "data": {"source": "probe", "count": 2},
+    "judges": [{"name": "local", "model": "embedded"}],
+    "prompts": ["brief-letters"],
+    "pairing": "baseline",
+    "baseline": "precise",
+    "contestants": ["precise", "flawed"],
+}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    made = Store(tmp_path / "store.db")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def child() -> embedded.EmbeddedServer:
+    try:
+        return embedded.shared_server()
+    except EmbeddedUnavailable as error:
+        pytest.skip(str(error))
+
+
+def test_a_child_that_dies_in_the_middle_of_a_run_is_started_again(store, child):
+    plan = make_plan(study_from_mapping(STUDY))
+    save_plan(plan, store)
+    with engine() as made:
+        run = made.start(plan, store)
+        until(lambda: run.snapshot().done >= 1, 120)
+        os.kill(child._process.pid, signal.SIGKILL)
+        assert run.wait(120)
+    assert run.state == "done"
+    assert store.counts("embedded")["ok"] == run.snapshot().counts["planned"]
+    assert sum(failure.times for failure in run.snapshot().failures) <= 2

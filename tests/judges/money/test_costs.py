@@ -1,0 +1,224 @@
+"""The ledger is the provider's bill; a budget is reserved before each call."""
+
+from pathlib import Path
+
+import pytest
+
+from judges.engine.attempt import RunSettings
+from judges.engine.run_costs import attempt_totals, study_spending
+from judges.judge_errors import PlanError
+from judges.money.costs import Ledger, cost_of, price_of
+from judges.planning.plan import save_plan
+from studies.domain import JudgeSpec, Price, Usage
+from studies.store.store import Store
+from tests.judge_server import (
+    Fault,
+    JudgeServer,
+    PrefixCache,
+    Reply,
+    first_attempt,
+    sometimes,
+)
+from tests.judges.small_studies import (
+    QUICK,
+    endpoint,
+    engine,
+    judgements,
+    run_through,
+    study_plan,
+)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store.db")
+
+
+def test_cached_and_written_tokens_have_prices_of_their_own():
+    # 1000 prompt tokens: 600 plain at 2, 300 cached at 1, 100 written at 3; 50 out at 8:
+    # 1200 + 300 + 300 + 400 = 2200 millionths.
+    price = Price(2.0, 8.0, cache_read=1.0, cache_write=3.0)
+    assert cost_of(Usage(1000, 50, 300, 100), price) == pytest.approx(0.0022)
+    # Without prices of their own they cost what input costs: 2000 + 400.
+    assert cost_of(Usage(1000, 50, 300, 100), Price(2.0, 8.0)) == pytest.approx(0.0024)
+
+
+def test_tokens_that_are_counted_apart_from_the_prompt_never_earn_money():
+    # Some endpoints do not count cached tokens among the prompt's: 10 new at 2, 500 read at 1, 5
+    # out at 8 dollars a million. 10 - 500 new ones would be paid back.
+    assert cost_of(Usage(10, 5, cached=500), Price(2.0, 8.0, 1.0)) == pytest.approx(5.6e-4)
+
+
+def test_an_unknown_price_or_an_untold_usage_is_unknown_never_zero():
+    assert cost_of(Usage(1000, 50), None) is None
+    assert cost_of(Usage(), Price(2.0, 8.0)) is None
+    assert cost_of(Usage(1000), Price(2.0, 8.0)) is None, "its reply was not counted"
+    assert cost_of(Usage(1000), Price(2.0, 0.0)) == pytest.approx(0.002)
+    assert price_of(JudgeSpec("j", "nobody-knows-it", "http://x")) is None
+    assert price_of(JudgeSpec("j", "simulated")) == Price(0.0, 0.0)
+
+
+@pytest.mark.parametrize("writes", [False, True])
+def test_the_ledger_equals_the_servers_bill_to_the_cent_retries_and_cache_included(
+    writes, store, tmp_path
+):
+    rules = [
+        first_attempt(Fault("empty_content")),  # billed, told, settles as `empty`
+        sometimes(Fault("server_error"), 0.2),  # not billed
+        sometimes(Fault("length"), 0.2),  # billed twice: the cap is doubled
+    ]
+    rules[0].chance = 0.1
+    with JudgeServer(rules=rules, cache=PrefixCache(writes=writes)) as server:
+        plan = study_plan(tmp_path, [endpoint(server.base_url)], items=150, concurrency=8)
+        run = run_through(plan, store)
+        totals = server.bill.totals
+    assert totals.untold == 0
+    assert totals.cached > 0
+    assert totals.billed > 150, "some were billed twice"
+    dollars = float(totals.dollars)
+    assert run.snapshot().spent == pytest.approx(dollars, abs=1e-9)
+    assert sum(account.cost for account in attempt_totals(store, "small")) == pytest.approx(dollars)
+    assert sum(j.cost or 0 for j in judgements(store)) == pytest.approx(dollars)
+    assert study_spending(store, "small") == pytest.approx(dollars)
+    calls = sum(account.calls for account in attempt_totals(store, "small"))
+    assert calls == totals.calls, "every attempt is in the ledger"
+
+
+def test_a_call_that_told_no_usage_is_counted_as_unknown(store, tmp_path):
+    rules = [first_attempt(Fault("cut_body")), sometimes(Fault("no_usage"), 0.5)]
+    with JudgeServer(rules=rules) as server:
+        plan = study_plan(tmp_path, [endpoint(server.base_url)], items=20)
+        run = run_through(plan, store)
+        totals = server.bill.totals
+    told = float(totals.dollars) - totals.untold_pico_dollars / 1e12
+    assert run.snapshot().spent == pytest.approx(told)
+    assert run.snapshot().unknown_usage == totals.untold
+
+
+def test_a_judge_without_a_price_is_asked_and_its_calls_are_counted(store, tmp_path):
+    with JudgeServer() as server:
+        judge = {"name": "judge", "model": "nobody-knows", "base_url": server.base_url}
+        run = run_through(study_plan(tmp_path, [judge], items=4), store)
+    assert run.snapshot().spent == 0
+    assert run.snapshot().unpriced == 4
+    assert all(j.cost is None for j in judgements(store))
+
+
+def test_a_budget_with_an_unknown_price_is_refused_before_anything_is_asked(store, tmp_path):
+    with JudgeServer() as server:
+        judge = {"name": "judge", "model": "nobody-knows", "base_url": server.base_url}
+        plan = study_plan(tmp_path, [judge], items=4, budget_usd=1)
+        with pytest.raises(PlanError, match="its price is not known"):
+            run_through(plan, store)
+        assert server.bill.totals.calls == 0
+
+
+def test_a_budget_is_never_exceeded_and_the_run_says_so(store, tmp_path):
+    # A call costs about 0.001 dollars; 20 tokens of cap keep the worst case near.
+    with JudgeServer(latency=(0.001, 0.02)) as server:
+        judge = endpoint(server.base_url, max_tokens=20)
+        plan = study_plan(tmp_path, [judge], items=100, concurrency=16, budget_usd=0.02)
+        run = run_through(plan, store)
+        dollars = float(server.bill.totals.dollars)
+    assert run.state == "stopped"
+    assert run.reason.startswith("budget reached")
+    assert 0.012 < dollars <= 0.02
+    counts = store.counts("small")
+    assert counts["pending"] + counts["ok"] == 100
+
+
+def test_a_second_run_does_not_get_the_budget_anew(store, tmp_path):
+    with JudgeServer() as server:
+        judge = endpoint(server.base_url, max_tokens=20)
+        plan = study_plan(tmp_path, [judge], items=60, budget_usd=0.01)
+        run_through(plan, store)
+        again = run_through(plan, store)
+        dollars = float(server.bill.totals.dollars)
+    assert dollars <= 0.01
+    assert again.snapshot().spent_before + again.snapshot().spent == pytest.approx(dollars)
+
+
+def test_two_runs_at_once_share_one_budget(store, tmp_path):
+    # Two engines on two handles of one file, as two processes: each alone would spend it all.
+    other = Store(store.path)
+    with JudgeServer(latency=(0.001, 0.02)) as server, engine() as one, engine() as two:
+        judge = endpoint(server.base_url, max_tokens=20)
+        plan = study_plan(tmp_path, [judge], items=150, concurrency=16, budget_usd=0.02)
+        save_plan(plan, store)
+        runs = [one.start(plan, store, settings=QUICK), two.start(plan, other, settings=QUICK)]
+        assert all(run.wait(60) for run in runs)
+        dollars = float(server.bill.totals.dollars)
+    other.close()
+    assert {run.reason[:14] for run in runs} == {"budget reached"}
+    assert 0.012 < dollars <= 0.02
+    assert sum(run.snapshot().spent for run in runs) == pytest.approx(dollars)
+
+
+def test_calls_that_were_in_flight_when_a_process_died_count_against_the_budget(store, tmp_path):
+    # Ten calls told what they used, d dollars at most. Three more were under way at the kill, two
+    # were lost, and two were refused, which costs nothing: 5 may have been billed. With a budget
+    # of what the ten cost and 5 d, nothing more may be asked.
+    with JudgeServer() as server:
+        judge = endpoint(server.base_url, max_tokens=20)
+        first = run_through(study_plan(tmp_path, [judge], items=10), store)
+        dearest = max(j.cost for j in judgements(store))
+        keys = [ask.key for ask in study_plan_asks(study_plan(tmp_path, [judge], items=15), store)]
+        dead = "1-dead"
+        ways = [(None, None)] * 3 + [(1.0, "connection lost")] * 2 + [(1.0, "HTTP 500")] * 2
+        store.writer.run(
+            lambda c: (
+                c.execute("UPDATE runs SET owner=? WHERE id=?", (dead, first.id)),
+                c.execute("UPDATE attempts SET owner=?", (dead,)),
+                c.executemany(
+                    "INSERT INTO attempts(key, owner, started, ended, outcome) VALUES (?,?,0,?,?)",
+                    [(keys[0], dead, *way) for way in ways],
+                ),
+            )
+        )
+        budget = first.snapshot().spent + 5 * dearest + 1e-6
+        plan = study_plan(tmp_path, [judge], items=15, budget_usd=budget)
+        again = run_through(plan, store)
+        assert server.bill.totals.calls == 10, "not one more"
+    assert again.reason.startswith("budget reached")
+    assert "5 calls may have been billed" in again.reason
+
+
+def study_plan_asks(plan, store):
+    """The asks of a plan that nothing stored answers."""
+    save_plan(plan, store)
+    return [ask for _, ask in store.pending("small", "judge", -1, 100)]
+
+
+def test_a_judge_that_costs_nothing_goes_on_when_the_budget_is_gone(store, tmp_path):
+    with JudgeServer() as server:
+        judges = [
+            endpoint(server.base_url, "dear", max_tokens=20),
+            {"name": "free", "model": "simulated", "accuracy": 0.8},
+        ]
+        plan = study_plan(tmp_path, judges, items=40, budget_usd=0.005)
+        run = run_through(plan, store)
+    assert run.reason.startswith("budget reached")
+    assert sum(j.ask.judge == "free" and j.status == "ok" for j in judgements(store)) == 40
+
+
+def test_an_untold_call_is_feared_at_its_worst_by_the_budget(store, tmp_path):
+    # Every reply is lost on its way, each may have been billed: no more than the budget allows.
+    with JudgeServer(rules=[sometimes(Fault("cut_body"), 1.0)]) as server:
+        judge = endpoint(server.base_url, max_tokens=20)
+        plan = study_plan(tmp_path, [judge], items=100, budget_usd=0.01)
+        run_through(plan, store, settings=RunSettings(attempts=2, first_backoff=0.01))
+        assert float(server.bill.totals.dollars) <= 0.01
+
+
+def test_reservations_are_given_back():
+    ledger = Ledger(budget=1.0)
+    assert ledger.has_no_open_calls
+    assert ledger.total == 0
+
+
+def test_the_expected_total_is_that_of_the_judgements_so_far(store, tmp_path):
+    with JudgeServer(behaviour=lambda _: Reply("Overall, Response A is better.")) as server:
+        plan = study_plan(tmp_path, [endpoint(server.base_url)], items=10)
+        run = run_through(plan, store, settings=QUICK)
+    snapshot = run.snapshot()
+    assert snapshot.expected_dollars == pytest.approx(snapshot.spent)

@@ -1,0 +1,420 @@
+"""The house's key among strangers: no number of sessions, no crash and no study file passes its
+caps. The judge server's own bill is the witness."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from components.inspect.load_comparison import _render_messages, _stored_prompt
+from judges.engine.public_engine import PublicEngine, RunLimits
+from judges.engine.run import Run
+from judges.judge_errors import PlanError
+from judges.money.host_key import HostKey, load_host_key, off_switch_file
+from judges.planning.plan import assign_owner, load_stored_plan, make_plan, save_plan
+from studies.domain import Ask, Price
+from studies.errors import AccessDenied
+from studies.sharing.visitor_store import VisitorStore
+from studies.sharing.visitors import Visitor, as_visitor, new_secret, visitor_from_secret
+from studies.spec.study import study_from_mapping
+from studies.store.store import Store
+from tests.judge_server import JudgeServer
+from tests.judges.engine.test_endpoint_failures import Disk
+from tests.judges.engine.test_run import until
+from tests.judges.small_studies import PRICE, QUICK, write_items
+
+KEY = "LENT_BY_THE_HOUSE"
+LIMITS = RunLimits(asks=100, runs_per_visitor=1, total_runs=60, concurrency=16)
+DAY = 86_400.0
+
+
+def lent(url: str, **more: float) -> HostKey:
+    caps = {"run_usd": 10.0, "visitor_usd": 10.0, "day_usd": 10.0, **more}
+    return HostKey(KEY, url, {"judge": Price(**PRICE)}, **caps)
+
+
+@pytest.fixture
+def guarded(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[VisitorStore]:
+    monkeypatch.setenv(KEY, "the-owners-own-key")
+    made = VisitorStore(store)
+    yield made
+    made.close()
+
+
+@contextmanager
+def shared(
+    store: VisitorStore, lent_key: HostKey | None, limits: RunLimits = LIMITS
+) -> Iterator[PublicEngine]:
+    engine = PublicEngine(store, limits, lent_key)
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+def study(
+    store: VisitorStore, folder: Path, name: str, url: str, items: int = 4, **judge: Any
+) -> str:
+    """Asks of nobody else: what two visitors ask alike is asked once, and would flatter us."""
+    path = write_items(folder / f"{name}.jsonl", items, words=len(name))
+    path.write_text(path.read_text().replace("question", f"{name} asks"))
+    spec = {"name": "lent", "model": "judge", "base_url": url, "api_key_env": KEY,
+            "max_tokens": 64, **judge}  # fmt: skip
+    values = {
+        "name": name, "data": {"source": str(path)}, "judges": [spec], "orders": "one",
+        "prompts": ["visit-reference-free"],
+    }  # fmt: skip
+    save_plan(make_plan(study_from_mapping(values, folder=folder)), store)
+    return name
+
+
+def start(engine: PublicEngine, store: VisitorStore, name: str, wall: Any = None) -> Run:
+    settings = replace(QUICK, wall_clock=wall) if wall else QUICK
+    return engine.start(load_stored_plan(store, name), store, settings=settings)
+
+
+def visitors(count: int) -> list[Visitor]:
+    return [visitor_from_secret(new_secret()) for _ in range(count)]
+
+
+def test_fifty_sessions_at_once_do_not_pass_the_cap_by_one_call(
+    guarded: VisitorStore, tmp_path: Path
+) -> None:
+    # A call may cost about half a cent here, and 200 are wanted: 6 cents are not enough.
+    cap = 0.06
+    with JudgeServer(latency=(0.005, 0.03)) as server:
+        people = visitors(50)
+        for number, who in enumerate(people):
+            with as_visitor(who):
+                study(guarded, tmp_path, f"visitor {number}", server.base_url)
+        with shared(guarded, lent(server.base_url, day_usd=cap)) as engine:
+
+            def session(number: int) -> Run:
+                with as_visitor(people[number]):
+                    return start(engine, guarded, f"visitor {number}")
+
+            with ThreadPoolExecutor(50) as pool:
+                runs = list(pool.map(session, range(50)))
+            assert all(run.wait(60) for run in runs)
+        told = float(server.bill.totals.dollars)
+        calls = server.bill.totals.calls
+    assert cap / 4 < told <= cap
+    assert 0 < calls < 200
+    refused = [run for run in runs if "everybody today" in run.reason]
+    assert refused, "somebody has to be told that the money is gone"
+    assert all(run.state in ("done", "failed") for run in runs)
+    booked = guarded.unrestricted.read(
+        "SELECT sum(COALESCE(spent, reserved)) FROM allowance"
+    ).fetchone()
+    assert booked[0] == pytest.approx(told)
+
+
+def test_a_full_disk_pauses_a_run_that_the_house_pays_for_and_loses_nothing(
+    guarded: VisitorStore, tmp_path: Path
+) -> None:
+    disk = Disk(guarded.unrestricted)
+    (who,) = visitors(1)
+    with JudgeServer(latency=0.02) as server, as_visitor(who):
+        study(guarded, tmp_path, "one", server.base_url, items=60)
+        with shared(guarded, lent(server.base_url)) as engine:
+            run = start(engine, guarded, "one")
+            until(lambda: run.snapshot().done >= 10)
+            disk.fill()
+            until(lambda: run.snapshot().state == "paused")
+            assert "the disk is full" in run.snapshot().reason
+            time.sleep(0.3)  # what was in flight has come back and waits
+            disk.repair()
+            run.resume()
+            assert run.wait(30), run.snapshot()
+        told, calls = float(server.bill.totals.dollars), server.bill.totals.calls
+    assert run.state == "done"
+    assert calls == 60, "no answer was lost and paid for again"
+    booked = guarded.unrestricted.read(
+        "SELECT sum(COALESCE(spent, reserved)) FROM allowance"
+    ).fetchone()
+    assert booked[0] == pytest.approx(told)
+
+
+def test_what_is_gone_is_gone_after_a_restart_and_there_again_tomorrow(
+    guarded: VisitorStore, tmp_path: Path
+) -> None:
+    (who,) = visitors(1)
+    with JudgeServer() as server, as_visitor(who):
+        study(guarded, tmp_path, "one", server.base_url, items=30)
+        key = lent(server.base_url, day_usd=0.02)
+        with shared(guarded, key) as engine:
+            first = start(engine, guarded, "one")
+            assert first.wait(30)
+        spent = server.bill.totals.calls
+        assert 0 < spent < 30
+        again = VisitorStore(Store(guarded.path))
+        with shared(again, key) as engine:
+            run = start(engine, again, "one")
+            assert run.wait(30)
+            assert server.bill.totals.calls == spent
+            assert "the house pays $0.02" in run.reason
+            tomorrow = start(engine, again, "one", wall=lambda: first.started + DAY)
+            assert tomorrow.wait(30)
+        assert server.bill.totals.calls > spent
+
+
+def test_a_call_whose_price_was_never_told_counts_as_its_worst_case(
+    guarded: VisitorStore, tmp_path: Path
+) -> None:
+    """As after a crash in the middle of a call: the intent stands, nothing takes its place."""
+    (who,) = visitors(1)
+    with JudgeServer() as server, as_visitor(who):
+        study(guarded, tmp_path, "one", server.base_url)
+        guarded.unrestricted.writer.run(
+            lambda c: c.execute(
+                "INSERT INTO allowance(day, visitor, run, reserved) "
+                "VALUES (strftime('%Y-%m-%d', 'now'), 'gone', 'gone', 0.9999)"
+            )
+        )
+        with shared(guarded, lent(server.base_url, day_usd=1.0)) as engine:
+            run = start(engine, guarded, "one")
+            assert run.wait(30)
+        assert server.bill.totals.calls == 0
+        assert "$0.9999 of it is gone" in run.reason
+
+
+@pytest.mark.parametrize(("cap", "whose"), [("run_usd", "this run"), ("visitor_usd", "you today")])
+def test_a_run_and_a_visitor_have_caps_of_their_own(
+    guarded: VisitorStore, tmp_path: Path, cap: str, whose: str
+) -> None:
+    first, second = visitors(2)
+    with (
+        JudgeServer() as server,
+        shared(guarded, lent(server.base_url, **{cap: 0.02})) as engine,
+    ):
+        for name, who in (("one", first), ("two", second)):
+            with as_visitor(who):
+                study(guarded, tmp_path, name, server.base_url, items=30)
+                run = start(engine, guarded, name)
+                assert run.wait(30)
+            before = float(server.bill.totals.dollars)
+            assert whose in run.reason
+            assert 0.005 < before <= (0.02 if name == "one" else 0.04)
+        with as_visitor(first):  # another run of the same visitor
+            run = start(engine, guarded, "one")
+            assert run.wait(30)
+        more = float(server.bill.totals.dollars) - before
+    assert (more > 0) == (cap == "run_usd")
+
+
+def test_the_switch_stops_the_next_call(guarded: VisitorStore, tmp_path: Path) -> None:
+    (who,) = visitors(1)
+    with JudgeServer(latency=0.05) as server, as_visitor(who):
+        study(guarded, tmp_path, "one", server.base_url, items=60)
+        with shared(guarded, lent(server.base_url), replace(LIMITS, concurrency=2)) as engine:
+            run = start(engine, guarded, "one")
+            while server.bill.totals.calls < 4:
+                assert not run.wait(0.01)
+            off_switch_file(guarded.path).touch()
+            at_most = server.bill.totals.calls + 4  # what was reserved before is still sent
+            assert run.wait(30)
+            assert server.bill.totals.calls <= at_most
+            assert "switched the house's key off" in run.reason
+            off_switch_file(guarded.path).unlink()
+            run = start(engine, guarded, "one")
+            assert run.wait(30)
+            assert run.state == "done"
+
+
+REFUSED = {
+    "another model": ({"model": "dear"}, "is for judge"),
+    "a price of its own is not believed": ({"price": {"input": 0, "output": 0}}, ""),
+    "extra_body": ({"extra_body": {"n": 100}}, "may change what a call costs"),
+    "another variable": ({"api_key_env": "PATH"}, "type your key instead"),
+    "another endpoint": ({"base_url": "http://127.0.0.1:9/v1"}, "alone"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_study_file_cannot_talk_the_key_into_more(
+    guarded: VisitorStore, tmp_path: Path, case: str
+) -> None:
+    changes, why = REFUSED[case]
+    (who,) = visitors(1)
+    with JudgeServer() as server, as_visitor(who):
+        study(guarded, tmp_path, "one", server.base_url, items=30, **changes)
+        with shared(guarded, lent(server.base_url, day_usd=0.02)) as engine:
+            if why:
+                with pytest.raises(PlanError, match=why):
+                    start(engine, guarded, "one")
+                assert server.bill.totals.calls == 0
+            else:
+                assert start(engine, guarded, "one").wait(30)
+                assert 0 < float(server.bill.totals.dollars) <= 0.02
+
+
+def test_without_a_house_no_variable_of_the_machine_is_used(
+    guarded: VisitorStore, tmp_path: Path
+) -> None:
+    (who,) = visitors(1)
+    with JudgeServer() as server, as_visitor(who):
+        study(guarded, tmp_path, "one", server.base_url)
+        with shared(guarded, None) as engine, pytest.raises(PlanError, match="type your key"):
+            start(engine, guarded, "one")
+        assert server.bill.totals.calls == 0
+
+
+def test_a_key_of_ones_own_costs_the_house_nothing(guarded: VisitorStore, tmp_path: Path) -> None:
+    (who,) = visitors(1)
+    with JudgeServer() as server, as_visitor(who):
+        study(guarded, tmp_path, "one", server.base_url, price=PRICE)
+        with shared(guarded, lent(server.base_url, day_usd=0.0)) as engine:
+            run = engine.start(
+                load_stored_plan(guarded, "one"),
+                guarded,
+                keys={"lent": "my-own-key"},
+                settings=QUICK,
+            )
+            assert run.wait(30)
+        assert run.state == "done"
+        assert server.bill.totals.calls == 4
+    assert guarded.unrestricted.read("SELECT count(*) FROM allowance").fetchone() == (0,)
+
+
+def test_what_one_visitor_paid_for_answers_nobody_else(
+    guarded: VisitorStore, tmp_path: Path
+) -> None:
+    """The same data, judge and prompt: B's study is as unasked as A's was."""
+    with JudgeServer() as server:
+        key = {"keys": {"lent": "a-key-of-ones-own"}, "settings": QUICK}
+        for number, who in enumerate(visitors(2)):
+            with as_visitor(who):
+                path = write_items(tmp_path / "same.jsonl", 3)
+                values = {
+                    "name": f"study {number}", "data": {"source": str(path)}, "orders": "one",
+                    "judges": [{"name": "lent", "model": "judge", "base_url": server.base_url}],
+                    "prompts": ["visit-reference-free"],
+                }  # fmt: skip
+                plan = assign_owner(make_plan(study_from_mapping(values, folder=tmp_path)), guarded)
+                save_plan(plan, guarded)
+                assert guarded.counts(plan.study.name) == {"planned": 3, "pending": 3}
+                with shared(guarded, None) as engine:
+                    assert engine.start(plan, guarded, **key).wait(30)
+                asked = next(guarded.judgements(plan.study.name))
+                sent = _sent_of(guarded, plan.study.name, asked.ask)
+                assert sent.exact and sent.messages  # and Inspect knows its own asks
+        assert server.bill.totals.calls == 6
+
+
+def _sent_of(store: VisitorStore, study_name: str, ask: Ask) -> Any:
+    items = store.items(study_name)
+    prompt = _stored_prompt(store, ask.key)
+    return _render_messages(store, store.study(study_name), ask, prompt, items)
+
+
+# ------------------------------------------------------------------ whose run, and how many
+
+
+def test_runs_are_steered_by_their_owner_alone(guarded: VisitorStore, tmp_path: Path) -> None:
+    first, second = visitors(2)
+    with JudgeServer(latency=0.2) as server, shared(guarded, lent(server.base_url)) as engine:
+        with as_visitor(first):
+            study(guarded, tmp_path, "one", server.base_url, items=30)
+            run = start(engine, guarded, "one")
+            token = guarded.share("one")
+            assert len(run.id) >= 20  # nobody guesses 128 bits
+        with as_visitor(second):
+            for look in (engine.latest_run, engine.active_run):
+                with pytest.raises(AccessDenied):
+                    look("one")
+            assert engine.run(run.id) is None
+            with pytest.raises(AccessDenied):
+                engine.start(run.plan, guarded)
+        with as_visitor(Visitor(second.owner, visitor_from_secret("", token).share)):
+            assert engine.latest_run("one") is run
+            assert engine.run(run.id) is run
+            with pytest.raises(AccessDenied, match="not yours"):
+                engine.active_run("one")
+            with pytest.raises(AccessDenied, match="not yours"):
+                engine.start(run.plan, guarded)
+        with as_visitor(first):
+            assert engine.active_run("one") is run
+            run.stop()
+            assert run.wait(10)
+
+
+def test_one_run_a_visitor_and_so_many_in_all(guarded: VisitorStore, tmp_path: Path) -> None:
+    people = visitors(3)
+    limits = RunLimits(asks=40, runs_per_visitor=1, total_runs=2, concurrency=2)
+    with JudgeServer(latency=0.2) as server:
+        with shared(guarded, lent(server.base_url), limits) as engine:
+            for number, who in enumerate(people):
+                with as_visitor(who):
+                    study(guarded, tmp_path, f"{number}", server.base_url, items=30)
+            with as_visitor(people[0]):
+                run = start(engine, guarded, "0")
+                study(guarded, tmp_path, "0, too", server.base_url)
+                with pytest.raises(PlanError, match="your run of '0' is on"):
+                    start(engine, guarded, "0, too")
+            with as_visitor(people[1]):
+                start(engine, guarded, "1")
+            with as_visitor(people[2]), pytest.raises(PlanError, match="2 runs are on"):
+                start(engine, guarded, "2")
+            run.stop()
+            assert run.wait(10)
+            with as_visitor(people[2]):
+                assert start(engine, guarded, "2").state == "running"
+        assert server.peak_in_flight <= 4
+
+
+def test_a_study_that_is_too_large_is_not_begun(guarded: VisitorStore, tmp_path: Path) -> None:
+    (who,) = visitors(1)
+    with as_visitor(who):
+        study(guarded, tmp_path, "one", "http://127.0.0.1:9/v1", items=41)
+        limits = replace(LIMITS, asks=40)
+        with shared(guarded, None, limits) as engine, pytest.raises(PlanError, match="41 asks"):
+            start(engine, guarded, "one")
+
+
+# ------------------------------------------------------------------------------- settings
+
+
+def test_no_key_is_lent_unless_the_owner_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("KEY_ENV", "MODELS"):
+        monkeypatch.delenv(f"EVENHAND_HOUSE_{name}", raising=False)
+    assert load_host_key() is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"KEY_ENV": "NOT_SET_ANYWHERE"}, "is not set"),
+        ({"MODELS": ""}, "MODELS is empty"),
+        ({"MODELS": "gpt-4o-mini, unheard-of"}, "no price is known for unheard-of"),
+        ({"DAY_USD": "much"}, "no amount of dollars"),
+        ({"DAY_USD": "nan"}, "no amount of dollars"),
+        ({"RUN_USD": "-1"}, "no amount of dollars"),
+    ],
+)
+def test_a_setting_that_cannot_hold_is_refused_at_the_start(
+    monkeypatch: pytest.MonkeyPatch, settings: dict[str, str], told: str
+) -> None:
+    monkeypatch.setenv(KEY, "x")
+    for name, value in {"KEY_ENV": KEY, "MODELS": "gpt-4o-mini", **settings}.items():
+        monkeypatch.setenv(f"EVENHAND_HOUSE_{name}", value)
+    with pytest.raises(PlanError, match=told):
+        load_host_key()
+
+
+def test_the_settings_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(KEY, "x")
+    said = {"KEY_ENV": KEY, "MODELS": "gpt-4o-mini", "DAY_USD": "3", "URL": "https://h.test/v1"}
+    for name, value in said.items():
+        monkeypatch.setenv(f"EVENHAND_HOUSE_{name}", value)
+    found = load_host_key()
+    assert found is not None
+    assert (found.key_env, found.endpoint, found.day_usd) == (KEY, "https://h.test/v1", 3.0)
+    assert list(found.prices) == ["gpt-4o-mini"]
+    assert found.run_usd <= found.visitor_usd <= found.day_usd

@@ -1,0 +1,248 @@
+"""An environment variable goes only to hosts the user allowed it for."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from judges.__main__ import main
+from judges.judge_errors import ConsentNeeded, KeyRefused, PlanError
+from judges.operations.check_judge import check_judge
+from judges.planning.plan import save_plan
+from judges.security.key_consents import (
+    FILE,
+    NO_CONSENTS,
+    Consents,
+    Pair,
+    consents_in,
+    listed_pairs,
+    origin_of,
+)
+from judges.security.typed_keys import TypedKey, keys_for, read_typed
+from studies.domain import JudgeSpec
+from tests.canary_forms import CANARY
+from tests.judge_server import JudgeServer
+from tests.judge_server.asked import Asked
+from tests.judges.bulk.batch_stand_in import BatchServer
+from tests.judges.small_studies import QUICK, endpoint, engine, study_plan, write_items
+
+VARIABLE = "OPENAI_API_KEY"
+
+
+class Listener:
+    """The behaviour of a judge server that keeps the keys it is sent."""
+
+    def __init__(self) -> None:
+        self.keys: list[str] = []
+
+    def __call__(self, asked: Asked) -> str:
+        self.keys.append(asked.api_key)
+        return "Overall, Response A is better. [[A]]"
+
+
+class Terminal(io.StringIO):
+    """Standard input of a person who answers."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture(autouse=True)
+def variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, CANARY)
+
+
+# ---- origins and typed keys ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("url", "origin"),
+    [
+        ("https://API.OpenAI.com:443/v1", "https://api.openai.com"),
+        ("http://127.0.0.1:8000/v1", "http://127.0.0.1:8000"),
+        ("http://[::1]:9/v1/", "http://[::1]:9"),
+        ("https://b\u00fccher.example/v1", "https://xn--bcher-kva.example"),
+        ("https://host.example./v1", "https://host.example"),
+        ("http://api.openai.com/v1", "http://api.openai.com"),
+        ("ftp://host/v1", ""),
+        ("no address", ""),
+        ("", ""),
+    ],
+)
+def test_an_origin_is_scheme_host_and_port(url, origin):
+    assert origin_of(url) == origin
+
+
+def test_a_typed_key_is_for_the_host_it_was_typed_for_whatever_the_judge_is_called():
+    typed = read_typed(json.dumps({"gpt": {"key": f" {CANARY} ", "url": "https://a.example/v1"}}))
+    assert keys_for([JudgeSpec("gpt", "m", "https://A.example:443/v2")], typed) == {"gpt": CANARY}
+    for other in ("https://b.example/v1", "http://a.example/v1", "https://a.example:8443/v1", ""):
+        with pytest.raises(KeyRefused, match=r"typed for https://a\.example, not for") as refused:
+            keys_for([JudgeSpec("gpt", "m", other)], typed)
+        assert CANARY[:8] not in str(refused.value) + repr(typed)
+    assert keys_for([JudgeSpec("other", "m", "https://a.example/v1")], typed) == {}
+
+
+@pytest.mark.parametrize("sent", ["", None, "[]", "{", '{"a": "k"}', '{"a": {"key": ""}}'])
+def test_what_is_no_typed_key_is_none(sent):
+    assert read_typed(sent) == {}
+
+
+def test_a_key_without_a_valid_address_goes_nowhere():
+    with pytest.raises(KeyRefused):
+        keys_for([JudgeSpec("gpt", "m", "nowhere")], {"gpt": TypedKey(CANARY, "")})
+
+
+# ---- consents -------------------------------------------------------------------------------
+
+
+def test_the_variable_of_a_listed_provider_goes_to_that_provider_alone(tmp_path):
+    consents = consents_in(tmp_path)
+    assert consents.allows(Pair(VARIABLE, "https://api.openai.com"))
+    for origin in ("http://api.openai.com", "https://api.openai.com:8443", "https://openai.com"):
+        assert not consents.allows(Pair(VARIABLE, origin))
+    assert not consents.allows(Pair("HOME", "https://api.openai.com"))
+    assert all(origin_of(pair.origin) == pair.origin for pair in listed_pairs())
+
+
+def test_a_consent_is_stored_as_two_names_and_a_broken_file_allows_nothing(tmp_path):
+    pair = Pair(VARIABLE, "http://127.0.0.1:8000")
+    consents_in(tmp_path).allow(pair)
+    assert json.loads((tmp_path / FILE).read_text()) == [list(pair)]
+    assert consents_in(tmp_path).allows(pair)
+    (tmp_path / FILE).write_text("[[")
+    assert not consents_in(tmp_path).allows(pair)
+
+
+@pytest.mark.parametrize("pair", [Pair("A B", "http://h"), Pair("A", "http://h/v1"), Pair("A", "")])
+def test_what_is_no_pair_is_not_stored(pair, tmp_path):
+    with pytest.raises(PlanError, match="not a variable and an origin"):
+        consents_in(tmp_path).allow(pair)
+    assert not (tmp_path / FILE).exists()
+
+
+def test_where_no_pair_can_be_confirmed_none_is_offered_or_taken():
+    judge = JudgeSpec("j", "m", "http://h/v1", api_key_env=VARIABLE)
+    assert NO_CONSENTS.missing([judge]) == ()
+    with pytest.raises(PlanError, match="type your key"):
+        NO_CONSENTS.allow(Pair(VARIABLE, "http://h"))
+    assert not NO_CONSENTS.allows(Pair(VARIABLE, "https://api.openai.com"))
+
+
+# ---- every path that sends ------------------------------------------------------------------
+
+
+def test_a_run_and_a_check_send_a_variable_only_after_consent(tmp_path, store):
+    listener = Listener()
+    with JudgeServer(behaviour=listener) as server, engine() as asking:
+        plan = study_plan(tmp_path, [endpoint(server.base_url, api_key_env=VARIABLE)], items=2)
+        save_plan(plan, store)
+        for act in (
+            lambda: asking.start(plan, store, settings=QUICK),
+            lambda: check_judge(plan, plan.study.judges[0]),
+        ):
+            with pytest.raises(ConsentNeeded, match=r"send \$OPENAI_API_KEY to http://127\.0"):
+                act()
+        assert server.bill.totals.calls == 0
+        consents_in(store.folder).allow(Pair(VARIABLE, origin_of(server.base_url)))
+        assert asking.start(plan, store, settings=QUICK).wait(20)
+        assert (
+            check_judge(plan, plan.study.judges[0], consents=asking.consents(store)).read.status
+            == "ok"
+        )
+    assert set(listener.keys) == {CANARY}
+
+
+def test_an_extraction_judge_needs_consent_too(tmp_path, store):
+    with JudgeServer() as server, engine() as asking:
+        reader = endpoint(server.base_url, name="reader", api_key_env=VARIABLE)
+        plan = study_plan(
+            tmp_path, [endpoint(server.base_url)], items=2, extraction={"judge": reader}
+        )
+        save_plan(plan, store)
+        with pytest.raises(ConsentNeeded, match="judge 'reader'"):
+            asking.start(plan, store, settings=QUICK)
+        assert server.bill.totals.calls == 0
+
+
+# ---- the command line -----------------------------------------------------------------------
+
+
+def write_study(folder: Path, url: str) -> list[str]:
+    write_items(folder / "items.jsonl", 2)
+    judge = {"name": "judge", "model": "judge", "base_url": url, "api_key_env": VARIABLE}
+    values = {"name": "small", "data": {"source": "items.jsonl"}, "judges": [judge],
+              "prompts": ["visit-reference-free"], "orders": "one"}  # fmt: skip
+    (folder / "study.yaml").write_text(json.dumps(values))
+    return [str(folder / "study.yaml"), "--store", str(folder / "evenhand.db")]
+
+
+@pytest.mark.parametrize("command", ["run", "check", "retry"])
+def test_without_a_terminal_a_command_refuses_until_it_is_allowed(
+    command, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    listener = Listener()
+    with JudgeServer(behaviour=listener) as server:
+        study = write_study(tmp_path, server.base_url)
+        assert main([command, *study]) == 2
+        told = capsys.readouterr().err
+        assert "$OPENAI_API_KEY is not sent to http://127.0.0.1" in told and "--allow-keys" in told
+        assert listener.keys == []
+        assert main([command, *study, "--allow-keys"]) == 0
+        assert main([command, *study]) == 0, "it is remembered"
+    assert set(listener.keys) == {CANARY}
+
+
+@pytest.mark.parametrize(("answer", "code"), [("n\n", 2), ("\n", 2), ("", 2), ("y\n", 0)])
+def test_on_a_terminal_a_command_asks(answer, code, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin", Terminal(answer))
+    listener = Listener()
+    with JudgeServer(behaviour=listener) as server:
+        assert main(["run", *write_study(tmp_path, server.base_url)]) == code
+    assert "This study wants to send $OPENAI_API_KEY to http://127.0.0.1" in capsys.readouterr().err
+    assert bool(listener.keys) == (code == 0)
+
+
+def test_allow_is_a_command_of_its_own(tmp_path, capsys):
+    store = ["--store", str(tmp_path / "evenhand.db")]
+    assert main(["allow", VARIABLE, "http://127.0.0.1:8000/v1", *store]) == 0
+    assert consents_in(tmp_path).allows(Pair(VARIABLE, "http://127.0.0.1:8000"))
+    assert main(["allow", VARIABLE, "nowhere", *store]) == 2
+    assert "not a variable and an origin" in capsys.readouterr().err
+
+
+def test_a_batch_needs_consent_and_takes_no_other_variable_along(tmp_path, capsys, monkeypatch):
+    """The client of the SDK adds organisation, project and custom headers of the environment."""
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-canary")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "project-canary")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Secret: header-canary")
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    with JudgeServer() as server:
+        batches = BatchServer(server.base_url)
+        study, folder = write_study(tmp_path, batches.url), str(tmp_path / "batch")
+        study = [study[0], folder, *study[1:]]
+        assert main(["export-batch", *study]) == 0
+        assert main(["submit-batch", *study]) == 2
+        assert "$OPENAI_API_KEY is not sent to" in capsys.readouterr().err
+        assert batches.headers_seen == []
+        assert main(["submit-batch", *study, "--allow-keys"]) == 0
+        batches.shutdown()
+        batches.server_close()
+    assert {headers["authorization"] for headers in batches.headers_seen} == {f"Bearer {CANARY}"}
+    assert "org-canary" not in str(batches.headers_seen)
+    assert "project-canary" not in str(batches.headers_seen)
+    assert "header-canary" not in str(batches.headers_seen)
+
+
+# ---- a public page --------------------------------------------------------------------------
+
+
+def test_given_consents_reach_no_other_variable_and_no_other_host():
+    lent = Consents(frozenset({Pair("HOUSE_KEY", "https://api.openai.com")}))
+    for variable, url in ((VARIABLE, "https://api.openai.com/v1"), ("HOUSE_KEY", "https://b/v1")):
+        with pytest.raises(ConsentNeeded):
+            lent.check(JudgeSpec("j", "m", url, api_key_env=variable))

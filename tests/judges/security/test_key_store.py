@@ -1,0 +1,325 @@
+"""Keys are held for a while, in memory, and are in nothing that is kept or printed."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import json
+import logging
+import pickle
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judges.__main__ import main
+from judges.judge_errors import KeyExpired, KeyRefused, PlanError
+from judges.models.factory import find_api_key
+from judges.operations.check_judge import check_judge
+from judges.planning.plan import save_plan
+from judges.security.key_consents import Consents, Pair
+from judges.security.key_store import (
+    DEFAULT_IDLE_MINUTES,
+    EXPIRED_MESSAGE,
+    KEY_MASK,
+    SecretKey,
+    active_keys,
+    idle_seconds,
+    make_typed_key,
+    redact_keys,
+    register_keys,
+)
+from studies.domain import JudgeSpec
+from studies.store.store import Store
+from tests.canary_forms import CANARY, encoded
+from tests.judge_server import Fault, JudgeServer, always, say
+from tests.judges.small_studies import QUICK, endpoint, engine, judgements, study_plan
+from tests.judges.small_studies import run_through as run_plan
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    made = Store(tmp_path / "store.db")
+    yield made
+    made.close()
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_key_is_held_as_long_as_it_is_used_and_forgotten_when_it_is_not():
+    clock = Clock()
+    key = SecretKey(CANARY, idle=60, clock=clock)
+    for clock.now in (30.0, 80.0, 130.0):
+        assert key.use() == CANARY
+    clock.now = 190.0
+    with pytest.raises(KeyExpired, match=r"forgotten after 1 minutes without use\. Type it again"):
+        key.use()
+    clock.now = 0.0  # and it does not come back
+    assert key.is_expired() and key.whole_forms() == ()
+
+
+def test_how_long_is_the_owner_s_to_say(monkeypatch):
+    assert idle_seconds() == 60 * DEFAULT_IDLE_MINUTES
+    monkeypatch.setenv("EVENHAND_KEY_MINUTES", "5")
+    assert idle_seconds() == 300
+    monkeypatch.setenv("EVENHAND_KEY_MINUTES", "for ever")
+    assert idle_seconds() == 60 * DEFAULT_IDLE_MINUTES
+
+
+def test_blanks_around_a_pasted_key_are_not_sent():
+    assert make_typed_key(f" {CANARY}\r\n").use() == CANARY
+
+
+def test_a_held_key_shows_itself_in_no_repr_no_copy_and_no_pickle():
+    key = SecretKey(CANARY)
+    assert CANARY not in f"{key} {key!r} {[key]} {json.dumps(str(key))}"
+    assert not hasattr(key, "__dict__")
+    for write in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="not written down"):
+            write(key)
+
+
+@pytest.mark.parametrize("form", encoded(""))
+@pytest.mark.parametrize("before", ["", "u", "us", "user:"])
+def test_no_form_of_a_held_key_is_in_a_message(form, before):
+    key = SecretKey(CANARY)
+    told = redact_keys(f"the server said: {encoded(CANARY, before, '!')[form]} (401)")
+    assert KEY_MASK in told and told.endswith("(401)")
+    for shown in encoded(CANARY).values():
+        assert shown.strip("…=") not in told
+    assert not any(CANARY[k : k + 8] in told for k in range(len(CANARY) - 7))
+    key.discard()
+    assert redact_keys(CANARY) == CANARY  # it is no longer known, and looks like nothing
+
+
+TEXTS = st.text(alphabet=st.characters(codec="ascii", categories=("L", "N", "P")), max_size=40)
+
+
+@given(st.text("abcdefgh0123456789-_+/=.", min_size=8, max_size=60), TEXTS, TEXTS)
+def test_whatever_surrounds_a_key_eight_of_its_characters_never_remain(key, before, after):
+    kept = SecretKey(key)
+    told = redact_keys(before + key + after)
+    assert not any(key[k : k + 8] in told for k in range(len(key) - 7))
+    kept.discard()
+
+
+def test_a_message_without_a_key_is_left_alone():
+    key = SecretKey(CANARY)
+    told = "HTTP 500: the server had an error while processing your request; q17, 0.1234, key"
+    assert redact_keys(told) == told
+    assert not key.is_expired()
+
+
+def test_what_looks_like_a_key_goes_though_nobody_holds_it():
+    for shown in ("sk-proj-************wxyz", "Bearer abc", "hf_abcdefgh", "AIzaSyA-1234567890"):
+        assert redact_keys(f"Incorrect API key provided: {shown}.").count(KEY_MASK) == 1
+
+
+def test_lent_keys_are_known_within_the_block_and_not_after_it():
+    with register_keys([CANARY]):
+        assert redact_keys(f"token {CANARY} refused") == f"token {KEY_MASK} refused"
+    assert all(key.is_expired() or CANARY not in key.whole_forms() for key in active_keys())
+
+
+@pytest.mark.parametrize(
+    ("key", "why"),
+    [
+        ("k" * 513, "has 513 characters, and a key has at most 512"),
+        (f"{CANARY} {CANARY}", "white space or a control character inside"),
+        (f"{CANARY}\n{CANARY}", "white space or a control character inside"),
+        (f"{CANARY}\0", "white space or a control character inside"),
+    ],
+)
+def test_what_cannot_be_a_key_is_refused_without_being_repeated(key, why, tmp_path, store):
+    with pytest.raises(KeyRefused, match=why) as refused:
+        make_typed_key(key)
+    assert key[:8] not in str(refused.value)
+    with JudgeServer() as server, engine() as asking:
+        plan = study_plan(tmp_path, [endpoint(server.base_url)], items=2)
+        save_plan(plan, store)
+        with pytest.raises(KeyRefused, match=why):
+            asking.start(plan, store, keys={"judge": key})
+        assert server.bill.totals.calls == 0
+
+
+def test_the_longest_key_is_taken():
+    assert make_typed_key(f" {'k' * 512} ").use() == "k" * 512
+
+
+def test_a_line_is_cleaned_as_fast_whatever_the_length_of_a_variable(monkeypatch):
+    monkeypatch.setenv("LONG_TOKEN", "".join(f"{n:05x}" for n in range(1638)))
+    consents = Consents(frozenset({Pair("LONG_TOKEN", "http://127.0.0.1:9")}))
+    spec = JudgeSpec("j", "m", "http://127.0.0.1:9/v1", api_key_env="LONG_TOKEN")
+    key = find_api_key(spec, {}, consents)
+    line = "GET /queue/data HTTP/1.1 200 OK, 0.0123 s, nothing in this line is a part of it"
+    assert redact_keys(line) == line
+    began = time.process_time()
+    for _ in range(200):
+        redact_keys(line)
+    assert (time.process_time() - began) / 200 < 0.001
+    assert redact_keys(f"it was {key.use()[100:140]}!") == f"it was {KEY_MASK}!"
+    monkeypatch.setenv("LONG_TOKEN", "k" * 100_000)
+    with pytest.raises(PlanError, match="LONG_TOKEN has 100,000 characters"):
+        find_api_key(spec, {}, consents)
+
+
+# ---- with a run ----------------------------------------------------------------------------
+
+
+def held_canaries() -> int:
+    gc.collect()
+    return sum(CANARY in key.whole_forms() for key in active_keys())
+
+
+def test_a_key_lives_with_its_run_and_is_gone_when_the_run_ends(tmp_path, store):
+    with JudgeServer(latency=0.05) as server, engine() as asking:
+        plan = study_plan(tmp_path, [endpoint(server.base_url)], items=20, concurrency=2)
+        run = start(asking, plan, store)
+        until(lambda: server.books()["totals"]["calls"] > 2)
+        assert held_canaries() == 1  # the client's; the run itself holds none any more
+        assert CANARY not in repr(vars(run)) + repr(run.snapshot())
+        run.stop()
+        assert run.wait(20)
+        assert held_canaries() == 0
+
+
+def start(asking, plan, store):
+    save_plan(plan, store)
+    return asking.start(plan, store, keys={"judge": CANARY}, settings=QUICK)
+
+
+def until(true, seconds: float = 20.0) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)
+
+
+def test_a_paused_run_forgets_its_key_says_so_and_goes_on_when_it_is_typed_again(
+    tmp_path, store, monkeypatch
+):
+    monkeypatch.setenv("EVENHAND_KEY_MINUTES", "0.01")  # 0.6 seconds
+    with JudgeServer(latency=0.02) as server, engine() as asking:
+        plan = study_plan(tmp_path, [endpoint(server.base_url)], items=60, concurrency=2)
+        run = start(asking, plan, store)
+        until(lambda: len(judgements(store)) > 2)
+        run.pause()
+        until(lambda: held_canaries() == 0)  # without anybody asking for it
+        done = len(judgements(store))
+        run.resume()
+        assert run.wait(20)
+        assert (
+            run.state == "failed"
+            and EXPIRED_MESSAGE in run.reason
+            and "Type it again" in run.reason
+        )
+        assert len(judgements(store)) - done <= 2  # what was in flight at the pause
+        again = start(asking, plan, store)
+        assert again.wait(30) and again.state == "done"
+        assert len(judgements(store)) == 60
+
+
+def test_a_client_that_two_runs_share_takes_the_key_that_was_typed_again(
+    tmp_path, store, monkeypatch
+):
+    """The first run is paused and its key expired; the second has the same endpoint and key."""
+    monkeypatch.setenv("EVENHAND_KEY_MINUTES", "0.01")
+    with JudgeServer(latency=0.02) as server, engine() as asking:
+        plan = study_plan(tmp_path, [endpoint(server.base_url)], items=40, concurrency=1)
+        first = start(asking, plan, store)
+        first.pause()
+        until(lambda: held_canaries() == 0)
+        other = study_plan(tmp_path, [endpoint(server.base_url)], items=2, name="other")
+        second = start(asking, other, store)
+        assert second.wait(20) and second.state == "done", second.reason
+        first.stop()
+        assert first.wait(20)
+
+
+@pytest.mark.parametrize("kind", ["unauthorized", "server_error", "forbidden", "unavailable"])
+def test_what_an_endpoint_echoes_of_the_key_is_in_no_judgement_and_no_reason(kind, tmp_path, store):
+    fault = Fault(kind, echo_key=True)
+    with JudgeServer(rules=[always(fault)]) as server:
+        plan = study_plan(tmp_path, [endpoint(server.base_url)], items=2)
+        checked = check_judge(plan, plan.study.judges[0], {"judge": CANARY})
+        run = run_plan(plan, store, keys={"judge": CANARY}, settings=QUICK)
+    told = f"{checked} {run.reason} {run.snapshot()} {judgements(store)}"
+    assert KEY_MASK in told and CANARY not in told and CANARY[-8:] not in told
+
+
+def test_a_reply_that_repeats_the_key_is_stored_without_it(tmp_path, store):
+    reply = f"You are {CANARY}. Overall, Response A is better. [[A]]"
+    with JudgeServer(behaviour=say(reply)) as server:
+        plan = study_plan(tmp_path, [endpoint(server.base_url)], items=2)
+        run_plan(plan, store, keys={"judge": CANARY})
+    assert {j.reply for j in judgements(store)} == {reply.replace(CANARY, KEY_MASK)}
+    store.close()
+    for path in (path for path in tmp_path.rglob("*") if path.is_file()):
+        assert CANARY.encode() not in path.read_bytes(), path
+
+
+# ---- what is printed -----------------------------------------------------------------------
+
+
+def test_commands_print_no_key_and_leave_the_terminal_as_it_was(tmp_path, capsys):
+    # A file's name holds one by mistake.
+    out, factory = sys.stdout, logging.getLogRecordFactory()
+    assert main(["plan", str(tmp_path / "sk-0123456789abcdef.yaml")]) == 2
+    assert "sk-0123456789abcdef" not in capsys.readouterr().err
+    assert (sys.stdout, logging.getLogRecordFactory()) == (out, factory)
+
+
+PRINTS = """
+import logging, sys, threading, traceback, warnings
+from judges.redaction import install
+from judges.vault import Held
+KEY = sys.stdin.read()
+install()
+held = Held(KEY)
+logging.basicConfig(level=logging.DEBUG, stream=sys.__stderr__)
+class Odd:
+    def __repr__(self): return "Odd(" + KEY + ")"
+for name in ("", "httpx", "openai", "uvicorn.error", "somebody.else"):
+    log = logging.getLogger(name)
+    log.warning("one " + KEY)
+    log.error("two %s of %d: %r", KEY, 7, Odd())
+    log.info("three %(key)s", {"key": KEY})
+    try:
+        raise ValueError("four " + KEY)
+    except ValueError as error:
+        log.exception("five %s", error, stack_info=True)
+        traceback.print_exc()
+own = logging.getLogger("own"); own.propagate = False
+own.addHandler(logging.StreamHandler(sys.__stdout__)); own.error("six %s", KEY)
+access = logging.getLogger("uvicorn.access")
+access.warning('%s - "%s %s HTTP/%s" %d', "127.0.0.1:1", "GET", "/?key=" + KEY, "1.1", 200)
+warnings.warn("seven " + KEY)
+print("eight", KEY, {"key": KEY})
+sys.stdout.writelines(["nine " + KEY])
+thread = threading.Thread(target=lambda: {}[KEY]); thread.start(); thread.join()
+raise SystemExit("ten " + KEY) if "exit" in sys.argv else RuntimeError("ten " + KEY)
+"""
+
+
+@pytest.mark.parametrize("end", ["exit", "raise"])
+def test_nothing_that_is_logged_warned_raised_or_printed_shows_a_held_key(end):
+    done = subprocess.run(
+        [sys.executable, "-c", PRINTS, end], input=CANARY, capture_output=True, text=True,
+        cwd=Path(__file__).parents[3], check=False,
+    )  # fmt: skip
+    told = done.stdout + done.stderr
+    for word in ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"):
+        assert word in told, told
+    assert 'GET /?key=[key] HTTP/1.1" 200' in told and "of 7:" in told
+    for form, shown in encoded(CANARY).items():
+        assert shown.strip("…=") not in told, form

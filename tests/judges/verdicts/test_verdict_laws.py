@@ -1,0 +1,192 @@
+"""Laws of reading: it never raises, is never slow, mirrors under a swap of labels, and a marker
+quoted before the judge's own does not count."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judges.verdicts.verdict import READING_RULES, marker_span, parse_verdict, read_probabilities
+from judges.verdicts.verdict_formats import FORMATS
+from studies.domain import Verdict
+
+# Fragments that markers are made of, so that random replies come close to being verdicts.
+FRAGMENTS = (
+    "[[", "]]", "[", "]", "A", "B", "C", "a", "b", ">", ">>", "=", "<", "*", "**", "_", "`", "\\",
+    " ", "\n", "\u200b", "\u00a0", "Overall, ", "Response ", " is better", "Final Answer:", "or",
+    "tie", "Selection:", "Selection", "Option ", "1", "2", "10", ".", ",", "/10", "/5", "-", "#",
+    "Final Verdict is:", "Visual Factuality Score:", "Grading:", "[RESULT]", "GRADE:", "Answer:",
+    '{"winner": "', '"', "}", "{", "<think>", "</think>", "\u0301", "\uff21", "\u0391", "½",
+    "\ud800",
+)  # fmt: skip
+replies = st.one_of(st.text(), st.lists(st.sampled_from(FRAGMENTS)).map("".join))
+formats = st.sampled_from(sorted(FORMATS))
+
+# Prose without any letter that could be a label, nor the words of a marker.
+prose = st.text(alphabet="cdefghimnoxyz .,:;()[]{}\"'*_`\\/<>=#-0123456789\n\t\u200b\u3000é好")
+
+# What a judge may write with a label L and the other one M.
+WITH_LABELS = {
+    "overall-response": (
+        "Overall, Response L is better.",
+        "Response **L** is better",
+        "Response L",
+    ),
+    "final-answer": ("Final Answer: L", "Final Answer: Response L, good", "Final Answer: L or M"),
+    "five-level": (
+        "Final Verdict is: [[L>>M]]",
+        "final verdict is: [[ M < L ]]",
+        "Final Verdict is: [[L=M]]",
+        "Final Verdict is: [[L>",
+    ),
+    "arena-hard": ("[[L>>M]]", "[[M<L]]", "[[L=M]]", "[[L>M"),
+    "mt-bench": ("[[L]]", "**[[ L ]]**", "[[Assistant L]]", "[[L or M]]", "[[L]"),
+    "factuality": (
+        "Response L Visual Factuality Score: 8/10",
+        "Response M Visual Factuality Score: 3,5 / 10",
+        "Response L Visual Factuality Score: 11/10",
+    ),
+    "json-winner": ('{"winner": "L"}', '{"Winner": "Response L"}', '{"winner": L}'),
+    "label": ("Answer: L", "Answer: L or M", "L"),
+}
+READABLE = {
+    **{format: markers[:2] for format, markers in WITH_LABELS.items() if format != "factuality"},
+    "factuality": (
+        "Response L Visual Factuality Score: 8/10\nResponse M Visual Factuality Score: 2/10",
+    ),
+    "label": ("Answer: L",),
+}
+
+
+def labelled(marker: str, label: str) -> str:
+    other = "B" if label == "A" else "A"
+    return marker.replace("L", label).replace("M", other)
+
+
+def mirrored(verdict: Verdict | None) -> Verdict | None:
+    if verdict is None:
+        return None
+    pick = 1 - verdict.pick if isinstance(verdict.pick, int) else verdict.pick
+    return Verdict(pick, verdict.margin, verdict.scores[::-1])
+
+
+@settings(max_examples=500, deadline=None)
+@given(formats, replies, st.integers(-1, 30), st.sampled_from(READING_RULES))
+def test_no_reply_makes_reading_raise(format: str, reply: str, n: int, rule: str) -> None:
+    reading = parse_verdict(format, reply, n, rule)
+    if reading.verdict is not None and isinstance(reading.verdict.pick, int):
+        assert 0 <= reading.verdict.pick < n
+    span = marker_span(format, reply, n, rule)
+    assert (span is None) == (reading.verdict is None)
+    if span is not None:
+        assert 0 <= span[0] < span[1] <= len(reply)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data(), st.sampled_from(sorted(WITH_LABELS)))
+def test_swapping_the_labels_mirrors_the_verdict(data: st.DataObject, format: str) -> None:
+    pieces = data.draw(
+        st.lists(st.tuples(prose, st.sampled_from(WITH_LABELS[format]), st.sampled_from("AB")))
+    )
+    swap = {"A": "B", "B": "A"}
+    reply = "\n".join(text + "\n" + labelled(marker, label) for text, marker, label in pieces)
+    other = "\n".join(text + "\n" + labelled(marker, swap[label]) for text, marker, label in pieces)
+    assert parse_verdict(format, other).verdict == mirrored(parse_verdict(format, reply).verdict)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data(), st.sampled_from(sorted(READABLE)), prose, prose)
+def test_a_marker_quoted_before_the_judges_own_does_not_count(
+    data: st.DataObject, format: str, before: str, between: str
+) -> None:
+    quoted, own = (data.draw(st.sampled_from("AB")) for _ in range(2))
+    marker = data.draw(st.sampled_from(READABLE[format]))
+    reply = f"{before}\n{labelled(marker, quoted)}\n{between}\n{labelled(marker, own)}"
+    alone = parse_verdict(format, labelled(marker, own)).verdict
+    assert alone is not None
+    both_called_better = format == "overall-response" and quoted != own
+    assert parse_verdict(format, reply).verdict == (None if both_called_better else alone)
+    assert parse_verdict(format, reply, rule="last").verdict == alone
+
+
+@settings(max_examples=200, deadline=None)
+@given(prose, st.integers(1, 6), prose, st.integers(1, 6))
+def test_a_selection_quoted_before_the_judges_own_does_not_count(
+    before: str, quoted: int, between: str, own: int
+) -> None:
+    reply = f"{before}\nSelection: Option {quoted}\n{between}\nSelection: Option {own}"
+    verdict = parse_verdict("selection-option", reply, 6).verdict
+    assert verdict is not None and verdict.pick == own - 1
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text().filter(lambda text: "think" not in text))
+def test_the_box_is_exact_whatever_stands_before_it(text: str) -> None:
+    assert marker_span("mt-bench", text + "[[A]]") == (len(text), len(text) + 5)
+
+
+@settings(max_examples=200, deadline=None)
+@given(formats, replies)
+def test_marks_of_emphasis_around_a_reply_change_nothing(format: str, reply: str) -> None:
+    if "\\" not in reply:
+        assert parse_verdict(format, f"**{reply}**").verdict == parse_verdict(format, reply).verdict
+
+
+@given(
+    st.lists(st.sampled_from("ABCD"), min_size=1, max_size=4, unique=True),
+    st.dictionaries(st.text(alphabet=" ABCDEx", max_size=3), st.floats()),
+)
+def test_label_probabilities_sum_to_one_or_there_are_none(
+    labels: list[str], tokens: dict[str, float]
+) -> None:
+    reading = read_probabilities(labels, tokens)
+    assert reading.mass is not None
+    assert not reading.probabilities or sum(reading.probabilities) == pytest.approx(1)
+    assert (reading.verdict is not None) == (reading.mass >= 0.5 and bool(reading.probabilities))
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_swapping_the_probabilities_mirrors_the_verdict(a: float, b: float) -> None:
+    one = read_probabilities(["A", "B"], {"A": a, "B": b}).verdict
+    other = read_probabilities(["A", "B"], {"A": b, "B": a}).verdict
+    assert (one is None) == (other is None)
+    if one is not None and other is not None and isinstance(one.pick, int):
+        assert other.pick == 1 - one.pick
+
+
+SIZE = 100_000
+LONG = {
+    "brackets": "[" * SIZE,
+    "double brackets with spaces": "[[ " * (SIZE // 3),
+    "spaces": " " * SIZE,
+    "blank lines": " \n" * (SIZE // 2),
+    "braces": "{" * SIZE,
+    "objects that never close": '{"winner": "A", ' * (SIZE // 16),
+    "deep objects": '{"winner":' * (SIZE // 10),
+    "deep lists": '{"winner":' + "[" * SIZE,
+    "strings that never close": '{"a' * (SIZE // 3) + '"winner"',
+    "open reasoning": "<think>" * (SIZE // 7),
+    "nested reasoning": "<think>" * (SIZE // 15) + "</think>" * (SIZE // 15),
+    "angles": "<" * SIZE,
+    "emphasis": "*_`" * (SIZE // 3),
+    "backslashes": "\\" * SIZE,
+    "combining marks out of order": "a" + "\u0300\u0316" * (SIZE // 2),
+    "selections": "Selection:" * (SIZE // 10),
+    "digits": "Selection: Option " + "1" * SIZE,
+    "grades": "Grading: " + "Option 1: 4 " * (SIZE // 12) + "\nSelection: Option 1",
+    "half sentences": "Response A is " * (SIZE // 14),
+    "commas": "Selection: Option 1" + "," * SIZE,
+}
+
+
+@pytest.mark.parametrize("kind", LONG)
+def test_a_hundred_kilobytes_of_anything_are_read_in_linear_time(kind: str) -> None:
+    # Linear code takes some 10 ms each here (JSON at worst some 250), quadratic code over 10 s.
+    # Processor time, so that a busy machine does not count.
+    for format in FORMATS:
+        start = time.process_time()
+        parse_verdict(format, LONG[kind], 4)
+        assert time.process_time() - start < 1.5, format

@@ -1,0 +1,42 @@
+"""Battles still needed between neighbours: against the formula for two contestants."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from metrics.estimation.power import battles_needed, battles_to_separate, expected_win_share
+from studies.domain import Estimate
+
+ELO = 400 / math.log(10)
+
+
+def gap_after(n: int, elo: float) -> Estimate:
+    """The gap of two contestants after n independent battles: SE = 1/√(n·p·q) logits."""
+    p = expected_win_share(elo)
+    half = 1.959964 * ELO / math.sqrt(n * p * (1 - p))
+    return Estimate(elo, elo - half, elo + half, n, n)
+
+
+@pytest.mark.parametrize("elo", [20, 50, 100])
+def test_two_contestants_need_what_the_power_formula_says(elo):
+    # STATISTICS.md 12: a gap of 20 Elo takes 2,372 decisive battles, 50 takes 382, 100 takes 98.
+    start = 20
+    total = start + (battles_to_separate(gap_after(start, elo)) or 0)
+    assert total == pytest.approx(battles_needed(expected_win_share(elo)), rel=0.09)
+
+
+def test_who_is_apart_needs_none_and_who_is_equal_never_will():
+    assert battles_to_separate(Estimate(50.0, 10.0, 90.0, 400, 80)) == 0
+    assert battles_to_separate(Estimate(-50.0, -90.0, -10.0, 400, 80)) == 0
+    assert battles_to_separate(Estimate(130.0, 130.0, None, 400, 80)) == 0  # at least 130
+    assert battles_to_separate(Estimate(0.0, -40.0, 40.0, 400, 80)) is None
+    assert battles_to_separate(Estimate(0.001, -40.0, 40.0, 400, 80)) is None
+    assert battles_to_separate(Estimate(30.0, None, None, 400, 1)) is None
+
+
+def test_half_the_gap_takes_four_times_the_battles():
+    # n·(h·1.4294/g)²: h 40, n 400. g 20: 400·8.17 = 3,269, so 2,869 more. g 10: 12,676 more.
+    assert battles_to_separate(Estimate(20.0, -20.0, 60.0, 400, 80)) == pytest.approx(2869, abs=2)
+    assert battles_to_separate(Estimate(10.0, -30.0, 50.0, 400, 80)) == pytest.approx(12676, abs=4)

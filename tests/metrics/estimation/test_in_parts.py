@@ -1,0 +1,155 @@
+"""What is counted some rows at a time, for the sake of memory, has the numbers of the whole."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from metrics.estimation.all_measures import estimate_all
+from metrics.position.position_measures import POSITION_MEASURES, position_profile, tie_rate
+from metrics.ratings import elo_last_battles, elo_orders
+from metrics.ratings.battles import extract_battles
+from metrics.ratings.online_elo import EloSettings, compute_elo
+from metrics.win_rates import win_rates
+from metrics.win_rates.length_effects import LONGER_SHARE, length_preference
+from studies.frames.frame import frame_from_battles
+from tests.metrics.frames import build, pair
+
+
+@pytest.fixture(scope="module")
+def frame():
+    """Two judges, three contestants, 20 items; some verdicts repeat, some cannot be read."""
+    rng = np.random.default_rng(5)
+    rows = []
+    for n in range(20):
+        for judge in ("a", "b"):
+            for x, y in (("x", "y"), ("x", "z"), ("y", "z")):
+                picks = rng.choice([0, 1, -1, -2], 2, p=[0.4, 0.3, 0.2, 0.1]).tolist()
+                said = [{-1: "tie", -2: None}.get(pick, pick) for pick in picks]
+                more = {"judge": judge, "category": "cde"[n % 3], "length": [n % 5, 2]}
+                rows += pair(f"q{n}", *said, x=x, y=y, better=x, **more)
+                if n % 4 == 0:
+                    rows += pair(f"q{n}", 0, 1, x=x, y=y, better=x, noise=True, **more)
+    return build(rows)
+
+
+@pytest.mark.parametrize("block", [40, 100])
+@pytest.mark.parametrize("by", [(), ("judge",), ("judge", "category")])
+def test_every_measure_counted_some_items_at_a_time_is_the_same(frame, by, block, monkeypatch):
+    measures = [*POSITION_MEASURES.values(), LONGER_SHARE]
+    whole = estimate_all(measures, frame, by)
+    assert whole["noise_floor"] and whole["longer"]
+    monkeypatch.setattr("metrics.estimation.measure_cube.BLOCK_ROWS", block)
+    parts = estimate_all(measures, frame, by)
+    assert parts == whole
+    for name in whole:
+        assert list(parts[name]) == list(whole[name]), "cells keep their order"
+    assert position_profile(frame, by) == {
+        cell: {name: whole[name][cell] for name in POSITION_MEASURES} for cell in whole["kappa"]
+    }
+
+
+def test_one_number_of_a_whole_frame_is_the_same(frame, monkeypatch):
+    whole = tie_rate(frame), length_preference(frame)
+    assert all(one.value for one in whole)
+    monkeypatch.setattr("metrics.estimation.measure_cube.BLOCK_ROWS", 50)
+    assert (tie_rate(frame), length_preference(frame)) == whole
+
+
+@pytest.mark.parametrize("part", [1, 7, 50])
+@pytest.mark.parametrize("combine", ["pooled", "strict"])
+def test_wins_counted_some_rows_at_a_time_are_the_same(frame, combine, part, monkeypatch):
+    def counted():
+        return (
+            win_rates.win_rates_by_cell(frame, ["judge"], combine),
+            win_rates.head_to_head(frame, combine),
+            win_rates.win_loss_record(frame, combine, "tie"),
+            win_rates.manski_bounds(frame),
+        )
+
+    whole = counted()
+    monkeypatch.setattr(win_rates, "PART", part)
+    assert counted() == whole
+
+
+@pytest.mark.parametrize("weighting", ["sign", "arena-hard"])
+@pytest.mark.parametrize("cells", [1, 100, 400, 1500])
+def test_elo_in_orders_laid_out_a_little_at_a_time_is_the_same(
+    frame, weighting, cells, monkeypatch
+):
+    strong = frame.assign(margin=np.where(frame["item"].isin(["q3", "q7"]), 2, 1).astype(np.int8))
+
+    def rated():
+        rng = np.random.default_rng(1)
+        return compute_elo(strong, rng=rng, orders=6, rounds=9, points=20, weighting=weighting)
+
+    whole = rated()
+    monkeypatch.setattr(elo_orders, "_CELLS", cells)
+    monkeypatch.setattr(elo_orders, "_CHUNK", elo_orders._BLOCK_STEPS)
+    parts = rated()
+    assert parts.table == whole.table
+    assert (parts.curve.value == whole.curve.value).all()
+    assert (parts.curve.low == whole.curve.low).all()
+
+
+@pytest.mark.parametrize("chunk", [1, 5, 64])
+def test_any_few_steps_of_a_streamed_order_are_those_of_the_whole(frame, chunk, monkeypatch):
+    data = extract_battles(frame)
+    shuffled = data.item[np.random.default_rng(0).permutation(data.items)]
+    lineups = [np.arange(data.items)[::-1], np.array([3, 3, 0, 7]), shuffled % data.items]
+    laid = elo_orders.build_item_orders(data, lineups)
+    monkeypatch.setattr(elo_orders, "_CHUNK", chunk)
+    streamed = elo_orders.StreamedOrders(elo_orders.group_by_item(data), lineups, plan=True)
+    assert streamed.shape == laid.shape
+    for start in range(0, laid.shape[1], chunk):
+        stop = min(start + chunk, laid.shape[1])
+        assert (streamed.steps(start, stop) == laid[:, start:stop]).all()
+
+
+def long_ago(early: bool):
+    """40,000 battles of w, x and y on 1,000 items; with `early`, z met x on the first alone."""
+    rng = np.random.default_rng(2)
+    n = 40_000
+    table = pd.DataFrame(
+        {
+            "model_a": rng.choice(["w", "x", "y"], n),
+            "winner": rng.choice(["model_a", "model_b", "tie"], n, p=[0.5, 0.3, 0.2]),
+            "item": [f"q{place // 40:03d}" for place in range(n)],
+        }
+    )
+    table["model_b"] = table["model_a"].map({"w": "x", "x": "y", "y": "w"})
+    if early:
+        table.loc[:800, ["model_a", "model_b"]] = ["z", "x"]
+    return frame_from_battles(table)
+
+
+@pytest.mark.parametrize("early", [False, True])
+def test_the_last_of_many_battles_decide_where_elo_ends_unless_somebody_left_before(
+    early, monkeypatch
+):
+    frame = long_ago(early)
+
+    def rated():
+        rng = np.random.default_rng(1)
+        made = compute_elo(frame, rng=rng, orders=4, rounds=5, points=1)
+        return made, rng.random()
+
+    whole, after = rated()
+    monkeypatch.setattr(elo_last_battles, "LONG", 1000)
+    monkeypatch.setattr(elo_last_battles, "EACH", 1900 if early else 2500)
+    data, none = extract_battles(frame), iter(())
+    decided = elo_last_battles.ratings_from_last_battles(
+        data, none, k=4.0, slope=EloSettings().slope
+    )
+    assert (decided is None) == early
+    parts, then = rated()
+    assert then == after, "the same draws were made"
+    for name, wanted in whole.table.items():
+        found = parts.table[name]
+        for value in ("value", "low", "high"):
+            one, two = getattr(found.estimate, value), getattr(wanted.estimate, value)
+            assert one == pytest.approx(two, abs=0 if early else 1e-8)
+        assert found.order_low == pytest.approx(wanted.order_low, abs=0 if early else 1e-8)
+    assert parts.curve.value == pytest.approx(whole.curve.value, abs=1e-8)
+    assert parts.curve.low == pytest.approx(whole.curve.low, abs=1e-8)

@@ -1,0 +1,137 @@
+"""Totals that are cut and pooled say what the measure says of the filtered frame."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from metrics.estimation.measure_cube import MeasureCube
+from metrics.position.label_effect import LABEL_EFFECT, SLOT_EFFECT
+from metrics.position.position_measures import (
+    ACCURACY,
+    CONFLICT,
+    CONSISTENCY,
+    CONSISTENCY_KAPPA,
+    EXPECTED_CONSISTENCY,
+    FAIRNESS,
+    FIRST_SHARE,
+    NOISE_FLOOR,
+    PRIMACY,
+    RECENCY,
+    SLOT_ENTROPY,
+    TIE_RATE,
+    position_profile,
+)
+from metrics.protocols.grade_score import grade_estimates, grade_measure
+from tests.metrics.frames import build, pair, rotated
+
+MEASURES = (CONSISTENCY, SLOT_ENTROPY, FIRST_SHARE, FAIRNESS, ACCURACY)
+ALL = (
+    *MEASURES,
+    CONFLICT,
+    TIE_RATE,
+    NOISE_FLOOR,
+    EXPECTED_CONSISTENCY,
+    CONSISTENCY_KAPPA,
+    PRIMACY,
+    RECENCY,
+    SLOT_EFFECT,
+    LABEL_EFFECT,
+)
+BY = ("judge", "prompt", "category")
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(3)
+    rows = []
+    for n in range(24):
+        for judge in ("a", "b"):
+            for prompt in ("p", "q"):
+                for x, y in (("x", "y"), ("x", "z")):
+                    first, second = rng.choice([0, 1, "tie", None], 2, p=[0.4, 0.3, 0.2, 0.1])
+                    picks = [p if p in ("tie", None) else int(p) for p in (first, second)]
+                    more = {"judge": judge, "prompt": prompt, "category": "cde"[n % 3]}
+                    rows += pair(f"q{n}", *picks, x=x, y=y, better=x, **more)
+    return build(rows)
+
+
+def same(one, two):
+    assert (one.n, one.items, one.note) == (two.n, two.items, two.note)
+    for name in ("value", "low", "high"):
+        assert getattr(one, name) == pytest.approx(getattr(two, name), abs=1e-12)
+
+
+def test_every_cell_is_what_the_measure_says_of_its_rows(frame):
+    cube, plain = MeasureCube(frame, BY, MEASURES), position_profile(frame, BY)
+    for measure in MEASURES:
+        found = cube.by_cell(measure.name, BY)
+        assert found.keys() == plain.keys()
+        for cell, estimate in found.items():
+            same(estimate, plain[cell][measure.name])
+
+
+@pytest.mark.parametrize("where", [{}, {"judge": "a"}, {"judge": "b", "category": "d"}])
+def test_a_cut_and_pooled_cube_is_the_filtered_frame(frame, where):
+    kept = frame
+    for column, value in where.items():
+        kept = kept[kept[column] == value]
+    cube = MeasureCube(frame, BY, MEASURES)
+    for measure in MEASURES:
+        same(cube.of(measure.name, where), measure.of(kept))
+        for cell, estimate in cube.by_cell(measure.name, ("prompt",), where).items():
+            same(estimate, measure.of(kept[kept["prompt"] == cell[0]]))
+    assert cube.items("consistency", where) <= kept["item"].nunique()
+
+
+def test_the_numbers_of_a_filter_do_not_depend_on_the_filters_before_it(frame):
+    wheres = [{"judge": "a"}, {"prompt": "q"}, {"category": "d", "judge": "b"}, {}]
+    used = MeasureCube(frame, BY, MEASURES)
+    for where in wheres:
+        for by in ((), ("judge",), ("prompt", "category"), BY):
+            fresh = MeasureCube(frame, BY, MEASURES).by_cell("consistency", by, where)
+            assert used.by_cell("consistency", by, where) == fresh
+            assert list(used.by_cell("consistency", by, where)) == list(fresh)
+
+
+def uneven(frame):
+    """The same with judge b asked in one order only, and q1 of prompt p in no known order."""
+    orders = frame["orders"].mask(frame["judge"] == "b", 1)
+    orders = orders.mask((frame["item"] == "q1") & (frame["prompt"] == "p"), 0)
+    keep = (frame["judge"] != "b") | ~frame.duplicated(["item", "judge", "prompt", "comparison"])
+    return frame.assign(orders=orders.astype(frame["orders"].dtype))[keep]
+
+
+@pytest.mark.parametrize("block", [90, 200])
+@pytest.mark.parametrize("change", [lambda frame: frame, uneven])
+def test_a_frame_counted_some_items_at_a_time_has_the_same_totals(
+    frame, monkeypatch, block, change
+):
+    """What is decided by cell (were several orders asked at all?) is decided by all of it."""
+    rows = change(frame)
+    whole = MeasureCube(rows, BY, ALL)
+    monkeypatch.setattr("metrics.estimation.measure_cube.BLOCK_ROWS", block)
+    parts = MeasureCube(rows, BY, ALL)
+    for measure in ALL:
+        for by in ((), ("judge",), BY):
+            one, two = whole.by_cell(measure.name, by), parts.by_cell(measure.name, by)
+            assert one == two, measure.name
+
+
+def test_what_nobody_judged_is_unknown_with_its_reason(frame):
+    cube = MeasureCube(frame, BY, MEASURES)
+    nobody = cube.of("consistency", {"judge": "nobody"})
+    assert nobody.value is None
+    assert nobody.note == "no comparison was read in all its orders"
+    assert cube.by_cell("consistency", ("judge",), {"judge": "nobody"}) == {}
+    assert MeasureCube(build([]), BY, MEASURES).by_cell("entropy", BY) == {}
+    assert MeasureCube(build([]), BY, MEASURES).of("entropy").value is None
+
+
+def test_grades_of_options_are_cut_like_the_rest():
+    # q0: slots 0,1,2 of three rotations; q1: always slot 0, whose entropy and grade are 0.
+    rows = [*rotated("q0", [1, 2, 0], judge="a"), *rotated("q1", [0, 0, 0], judge="b")]
+    frame = build(rows)
+    cube = MeasureCube(frame, BY, [grade_measure()])
+    assert cube.of("grade", {"judge": "b"}).value == 0
+    assert cube.of("grade").value == pytest.approx(grade_estimates(frame)["grade"].value)

@@ -1,0 +1,136 @@
+"""Planning: how many verdicts, where next, when to look (STATISTICS.md 12)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from metrics.estimation import power as w
+from studies.domain import Estimate
+
+
+@pytest.mark.parametrize(
+    ("share", "n"),
+    [(0.51, 19620), (0.52, 4904), (0.55, 783), (0.60, 194), (0.65, 85), (0.70, 47), (0.75, 29)],
+)
+def test_decisive_battles_to_tell_a_share_from_a_coin(share, n):
+    assert w.battles_needed(share) == n
+    assert w.battles_needed(1 - share) == n
+
+
+@pytest.mark.parametrize(("gap", "n"), [(10, 9478), (20, 2372), (50, 382), (100, 98), (200, 27)])
+def test_decisive_battles_to_tell_an_elo_gap(gap, n):
+    assert w.battles_needed(w.expected_win_share(gap)) == n
+
+
+def test_clusters_and_ties_cost_more():
+    # 782.7… decisive, times 2 for the design effect, half of all verdicts ties: 4 × as many.
+    assert w.battles_needed(0.55, deff=2, tie_rate=0.5) == pytest.approx(4 * 783, abs=4)
+    assert w.battles_needed(0.5) is None
+    assert w.battles_needed(0.7, tie_rate=1) is None
+    assert w.battles_for_half_width(10, deff=2, tie_rate=0.5) == pytest.approx(4 * 4638, abs=4)
+    assert w.battles_for_half_width(0) is None
+    assert w.pairs_needed(0.2, 0.7, deff=2.8) == pytest.approx(2.8 * 243, abs=3)
+
+
+def test_the_design_effect_of_ten_verdicts_per_item():
+    # STATISTICS.md 8: m = 10, ρ = .2: 1 + 9·.2 = 2.8. Planning multiplies by it: 783 → 2192.
+    assert w.design_effect(10, 0.2) == pytest.approx(2.8)
+    assert w.design_effect(1, 0.9) == 1
+    assert w.design_effect(2, -1) == 0  # two orders that cancel exactly
+    assert w.battles_needed(0.55, deff=w.design_effect(10, 0.2)) == pytest.approx(2.8 * 783, abs=3)
+
+
+def test_the_correlation_within_items_is_read_off_the_verdicts_so_far():
+    # 5 items of 4 equal verdicts: deff = 5 (test_intervals works it out), ρ = (5 − 1)/(4 − 1).
+    items = np.repeat(range(5), 4)
+    assert w.item_correlation([1] * 12 + [0] * 8, items) == pytest.approx(4 / 3)
+    assert w.item_correlation([1, 0] * 10, np.repeat(range(10), 2)) == pytest.approx(-1)
+    assert w.item_correlation([1, 0, 1], range(3)) is None
+    assert w.item_correlation([1, 1], [0, 0]) is None
+    assert w.item_correlation([], []) is None
+
+
+def test_two_hundred_items_of_ten_have_the_design_effect_of_the_reference():
+    # STATISTICS.md 8: item sd 1: design effect 2.34, so ρ = 1.34/9 = .149.
+    rng = np.random.default_rng(5)
+    got = []
+    for _ in range(30):
+        p = 1 / (1 + np.exp(-rng.normal(0, 1, 200)))
+        y = rng.random((200, 10)) < p[:, None]
+        got.append(w.item_correlation(y.ravel(), np.repeat(range(200), 10)))
+    assert np.mean(got) == pytest.approx(1.34 / 9, abs=0.03)
+
+
+@pytest.mark.parametrize(("elo", "n"), [(5, 18549), (10, 4638), (20, 1160), (50, 186)])
+def test_battles_for_a_gap_known_to_so_many_points(elo, n):
+    assert w.battles_for_half_width(elo) == n
+
+
+@pytest.mark.parametrize(
+    ("discordance", "primacy", "n"), [(0.1, 0.6, 1960), (0.2, 0.7, 243), (0.4, 0.8, 53)]
+)
+def test_pairs_in_both_orders_to_see_a_lean(discordance, primacy, n):
+    assert w.pairs_needed(discordance, primacy) == n
+    assert w.pairs_needed(discordance, 0.5) is None
+
+
+def test_the_next_battle_goes_where_it_teaches_most():
+    got = w.sampling_weights([10, 50, 200], [0.5, 0.7, 0.9])
+    assert got == pytest.approx([0.914114, 0.079323, 0.006564], abs=1e-6)
+    assert w.sampling_weights([0, 5, 0], [0.5, 0.5, 0.5]).tolist() == [0.5, 0, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("wins", "n", "value"),
+    [(8, 10, 1.675781), (60, 100, 0.596072), (70, 100, 298.000166), (10, 10, 180.425781)],
+)
+def test_the_e_value_of_a_coin(wins, n, value):
+    assert w.e_value(wins, n) == pytest.approx(value, abs=1e-6)
+
+
+def test_looking_after_every_battle_seldom_alarms_on_a_fair_coin():
+    # From n = 10: 2.3 % of fair-coin runs ever reach 20, where a fixed-n test alarms in 26.8 %.
+    flips = np.random.default_rng(0).random((1000, 200)) < 0.5
+    wins = np.cumsum(flips, axis=1)
+    table = {(k, n): w.e_value(k, n) for n in range(10, 201, 1) for k in range(n + 1)}
+    alarms = sum(
+        any(table[(int(row[n - 1]), n)] >= w.E_VALUE_THRESHOLD for n in range(10, 201))
+        for row in wins
+    )
+    assert 0.01 < alarms / 1000 < 0.04
+
+
+def test_looking_at_a_fixed_n_test_after_every_battle_alarms_in_a_quarter_of_runs():
+    # STATISTICS.md 12: the binomial test at each n = 10…200 raises a false alarm in 26.8 %.
+    wins = np.cumsum(np.random.default_rng(0).random((4000, 200)) < 0.5, axis=1)[:, 9:]
+    n = np.arange(10, 201)
+    fewer = np.minimum(wins, n - wins)
+    p = np.minimum(1, 2 * stats.binom.cdf(fewer, n, 0.5))
+    assert (p < 0.05).any(axis=1).mean() == pytest.approx(0.268, abs=0.02)
+
+
+def test_half_width_shrinks_with_the_root_of_n():
+    now = Estimate(0.6, 0.5, 0.7, n=100)
+    assert w.half_width_after(now, 300) == pytest.approx(0.05)
+    assert w.half_width_after(now, 0) == pytest.approx(0.1)
+    assert w.half_width_after(Estimate(None), 10) is None
+
+
+def test_new_items_also_bring_a_smaller_t():
+    # 10 → 40 items: t falls from 2.2622 to 2.0227, on top of the halving.
+    now = Estimate(0.6, 0.5, 0.7, n=100, items=10)
+    assert w.half_width_after(now, 300) == pytest.approx(0.05 * 2.022691 / 2.262157, abs=1e-7)
+
+
+def test_asking_the_same_items_again_teaches_less():
+    # 20 items of 10, ρ = .2: deff 2.8, of 20 4.8. Variance: (4.8/400)/(2.8/200) = .857 of it.
+    now = Estimate(0.6, 0.5, 0.7, n=200, items=20)
+    assert w.half_width_after(now, 200, 0.2) == pytest.approx(
+        0.1 * (4.8 / 400 / (2.8 / 200)) ** 0.5
+    )
+    # For ever more it stops at ρ per item: √(.2·10/2.8) = .845 of what it was.
+    assert w.half_width_after(now, 10**9, 0.2) == pytest.approx(0.0845, abs=1e-4)
+    # Independent verdicts gain in full.
+    assert w.half_width_after(now, 600, 0.0) == pytest.approx(0.05)

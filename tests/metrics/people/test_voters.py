@@ -1,0 +1,301 @@
+"""The people who voted, one by one: by hand, against simulated people whose skill is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from metrics.estimation import row_selection
+from metrics.people.voter_flags import MAX_READING_SPEED, MIN_VOTES, holm_adjust
+from metrics.people.voters import Voter, drop_voters, list_voters
+from metrics.win_rates.prediction_powered import corrected_win_rates
+from tests.metrics.frames import build, prd
+
+
+def vote(item: str, who: str, pick, shown: str = "xy", **more):
+    return {
+        "item": item, "judge": f"human:{who}", "prompt": "vote", "shown": shown, "pick": pick,
+        "orders": 1, **more,
+    }  # fmt: skip
+
+
+def by_name(rows, seconds=None) -> dict[str, Voter]:
+    frame = build(rows)
+    if seconds is not None:
+        frame = frame.assign(seconds=np.asarray(seconds, float))
+    return {one.name: one for one in list_voters(frame)}
+
+
+def rules(one: Voter) -> set[str]:
+    return {flag.rule for flag in one.flags}
+
+
+# Three people, four pairs. ann: x x tie y; bob: x y x y (q2 shown turned, so slot 0 is y);
+# cy: x on q1 only, and once more with the sides swapped: again x.
+SMALL = [
+    vote("q1", "ann", 0), vote("q2", "ann", 0), vote("q3", "ann", "tie"), vote("q4", "ann", 1),
+    vote("q1", "bob", 0), vote("q2", "bob", 0, "yx"), vote("q3", "bob", 0), vote("q4", "bob", 1),
+    vote("q1", "cy", 0, orders=2), vote("q1", "cy", 1, "yx", orders=2),
+]  # fmt: skip
+
+
+def test_a_person_by_hand():
+    got = by_name(SMALL)
+    ann, bob, cy = got["ann"], got["bob"], got["cy"]
+    assert (ann.votes, ann.comparisons, cy.votes, cy.comparisons) == (4, 4, 2, 1)
+    # ann decides three times, twice for the first; one vote of four is a tie.
+    assert (ann.first.value, ann.first.n) == (pytest.approx(2 / 3), 3)
+    assert ann.bias.value == pytest.approx(1 / 3)
+    assert ann.ties.value == 0.25 and bob.ties.value == 0
+    # q1: bob and cy both say x. q2: bob says y. q3: tie against x. q4: y, y. (1 + 0 + 0 + 1)/4.
+    assert (ann.others.value, ann.others.n) == (pytest.approx(0.5), 4)
+    # cy's second vote is no second person: q1 is two of two for cy, and one pair for the others.
+    assert (cy.others.value, cy.others.n) == (1.0, 1)
+    assert (cy.steady.value, cy.steady.n) == (1.0, 1)
+    assert ann.steady.value is None and "twice" in ann.steady.note
+    assert ann.seconds is None and ann.timed == 0
+    assert all(not one.flags for one in got.values())
+
+
+def test_what_cannot_be_known_has_a_reason():
+    unknown = [vote(f"q{k}", "ann", 0, orders=0) for k in range(3)]
+    (ann,) = list_voters(build(unknown))
+    assert ann.first.value is None and "order" in ann.first.note
+    assert ann.bias.value is None and ann.others.value is None and "nobody else" in ann.others.note
+    assert ann.rest is None and ann.skill.value is None
+    (tied,) = list_voters(build([vote("q1", "bob", "tie")]))
+    assert tied.first.value is None and "decisive" in tied.first.note
+    assert list_voters(build([])) == []
+    assert (
+        list_voters(build([{"item": "q", "shown": "xy", "pick": 0}])) == []
+    )  # a machine is nobody
+
+
+def test_the_first_of_three_is_held_against_one_third():
+    rows = [vote(f"q{k}", "ann", k % 3, "xyz") for k in range(30)]
+    rows += [vote(f"q{k}", "bob", 0, "xyz") for k in range(30)]
+    got = by_name(rows)
+    assert got["ann"].bias.value == pytest.approx(0)
+    assert got["bob"].bias.value == 1
+    # The others would take it in a third of votes; always is far from that.
+    assert rules(got["bob"]) == {"one side"} and "33" in got["bob"].flags[0].reason
+
+
+def test_who_was_asked_twice_has_one_vote_and_what_was_sought_is_known():
+    frame = build([*SMALL, {"item": "q1", "shown": "xy", "pick": 0}])
+    once = row_selection.keep_first_votes(frame)
+    # cy's second vote goes, the first of everybody and the machine's verdict stay.
+    assert len(once) == len(frame) - 1
+    assert (once["judge"].astype(str) == "human:cy").sum() == 1
+    assert not row_selection.targeted_vote_mask(frame).any()
+    why = ["flipped", "split", "random", *[""] * (len(frame) - 3)]
+    assert row_selection.targeted_vote_mask(frame.assign(chosen=why)).tolist() == [
+        w in why[:2] for w in why
+    ]
+
+
+def test_a_vote_cast_twice_moves_no_corrected_win_rate():
+    rows = [vote("q1", "ann", 0), vote("q1", "bob", 1), vote("q2", "ann", 0)]
+    rows += [{"item": f"q{k}", "shown": "xy", "pick": 0} for k in range(1, 5)]
+    again = [*rows, vote("q1", "ann", 1, "yx")]
+    plain = corrected_win_rates(build(rows))["x"].people
+    assert plain.value == pytest.approx((0.5 + 1) / 2)
+    assert corrected_win_rates(build(again))["x"].people == plain
+
+
+# -- people whose skill is known -------------------------------------------------------------------
+
+
+def simulated(people: dict[str, tuple[float, float]], items: int, seed: int, share: float = 1.0):
+    """People as DESIGN.md 4.3 simulates judges: with probability b the first, else the better
+    answer with probability p. Sides are drawn for each person and pair; x is better on half."""
+    rng = np.random.default_rng(seed)
+    better = rng.integers(0, 2, items)
+    rows = []
+    for who, (p, b) in people.items():
+        for k in range(items):
+            turned = int(rng.integers(0, 2))
+            if rng.random() > share:
+                continue
+            right = int(better[k]) ^ turned
+            pick = 0 if rng.random() < b else right if rng.random() < p else 1 - right
+            rows.append(vote(f"q{k}", who, pick, "yx" if turned else "xy"))
+    return rows
+
+
+KNOWN = {"sure": (0.95, 0.0), "good": (0.85, 0.1), "fair": (0.75, 0.0), "first": (0.8, 0.4)}
+
+
+def test_people_of_known_skill_and_bias_are_recovered():
+    # What shows are the implied marginals: the first with (1 + b)/2, right with b/2 + (1 − b)·p.
+    seeds, hit = 50, {"bias": 0, "skill": 0}
+    values: dict[str, list[float]] = {name: [] for name in KNOWN}
+    for seed in range(seeds):
+        for name, one in by_name(simulated(KNOWN, 120, seed)).items():
+            p, b = KNOWN[name]
+            for key, estimate, truth in (
+                ("bias", one.bias, b), ("skill", one.skill, b / 2 + (1 - b) * p),
+            ):  # fmt: skip
+                hit[key] += estimate.low <= truth <= estimate.high
+            values[name].append(one.skill.value)
+    n = seeds * len(KNOWN)
+    # 95 % of 200 intervals, give or take three standard errors.
+    for key, count in hit.items():
+        assert 0.90 <= count / n <= 0.995, key
+    for name, (p, b) in KNOWN.items():
+        assert np.mean(values[name]) == pytest.approx(b / 2 + (1 - b) * p, abs=0.02)
+
+
+def test_agreement_with_the_others_is_what_skills_imply():
+    # Right with .95, .85·.9 + .05 = .815 …: two people agree with s·u + (1 − s)(1 − u).
+    got = by_name(simulated({"a": (0.9, 0), "b": (0.9, 0), "c": (0.6, 0)}, 3000, 1))
+    assert got["c"].others.value == pytest.approx(0.9 * 0.6 + 0.1 * 0.4, abs=0.03)
+    assert got["a"].others.value == pytest.approx((0.82 + 0.58) / 2, abs=0.03)
+    assert got["c"].rest == pytest.approx(0.82, abs=0.03)  # a with b
+
+
+# -- who stands out --------------------------------------------------------------------------------
+
+
+def test_nobody_stands_out_among_people_alike():
+    flags = 0
+    for seed in range(30):
+        people = {f"p{k}": (0.8, 0.0) for k in range(6)}
+        flags += sum(bool(one.flags) for one in by_name(simulated(people, 40, seed)).values())
+    # Two rules at 5 % a family: at most 30 · .1 = 3 false alarms expected, far fewer for gaps.
+    assert flags <= 3
+
+
+def test_who_votes_by_lot_stands_out_and_is_kept():
+    people = {f"p{k}": (0.9, 0.0) for k in range(4)} | {"lot": (0.5, 0.0)}
+    rows = simulated(people, 60, 3)
+    got = by_name(rows)
+    assert {name for name, one in got.items() if one.flags} == {"lot"}
+    (flag,) = got["lot"].flags
+    assert flag.rule == "apart" and flag.p < 0.05
+    assert "sides with the others on" in flag.reason and "60 comparisons" in flag.reason
+    assert next(iter(list_voters(build(rows)))).name == "lot"  # first in the list, and in it
+    left = drop_voters(build(rows), ["lot"])
+    assert len(left) == 240 and "lot" not in {one.name for one in list_voters(left)}
+
+
+def test_who_always_takes_one_side_stands_out():
+    people = {f"p{k}": (0.85, 0.0) for k in range(3)} | {"left": (0.9, 1.0)}
+    got = by_name(simulated(people, 40, 2))
+    (side,) = [flag for flag in got["left"].flags if flag.rule == "one side"]
+    assert "first answer in 40 of 40" in side.reason
+    assert got["left"].bias.value == 1
+    mirrored = [
+        {**row, "pick": 1} if row["judge"] == "human:left" else row
+        for row in simulated(people, 40, 2)
+    ]
+    assert any(
+        "second answer in 40 of 40" in flag.reason for flag in by_name(mirrored)["left"].flags
+    )
+
+
+def test_a_side_that_deserves_it_is_no_bias():
+    # x always stands first and is always better: everybody takes the first, nobody stands out.
+    rows = [vote(f"q{k}", who, 0) for k in range(30) for who in "abc"]
+    assert all(not one.flags for one in list_voters(build(rows)))
+    assert all(one.first.value == 1 for one in list_voters(build(rows)))
+
+
+def test_who_changes_their_mind_stands_out():
+    rows = []
+    for who in "abcd":
+        for k in range(12):
+            rows += [vote(f"q{k}", who, 0, orders=2), vote(f"q{k}", who, 1, "yx", orders=2)]
+    assert all(one.steady.value == 1 for one in list_voters(build(rows)))
+    for row in rows:
+        if row["judge"] == "human:d" and row["shown"] == "yx":
+            row["pick"] = 0
+    got = by_name(rows)
+    assert got["d"].steady.value == 0
+    assert "unsteady" in rules(got["d"]) and "0 of 12" in next(
+        flag.reason for flag in got["d"].flags if flag.rule == "unsteady"
+    )
+    assert not any(got[name].flags for name in "abc")
+
+
+@pytest.mark.parametrize(("length", "least"), [(1000, 2000 / MAX_READING_SPEED), (None, 1.0)])
+def test_faster_than_reading(length, least):
+    more = {} if length is None else {"length": (length, length)}
+    rows = [vote(f"q{k}", who, k % 2, **more) for who in ("slow", "fast") for k in range(MIN_VOTES)]
+    seconds = [least * 1.01] * MIN_VOTES + [least * 0.99] * MIN_VOTES
+    got = by_name(rows, seconds)
+    assert got["slow"].flags == () and rules(got["fast"]) == {"too fast"}
+    assert got["fast"].seconds == pytest.approx(0.99 * least) and got["fast"].timed == MIN_VOTES
+    # Half of them fast is not most of them; votes without a time say nothing.
+    half = [least * 1.01] * MIN_VOTES + [least * 0.5, least * 2] * (MIN_VOTES // 2)
+    assert by_name(rows, half)["fast"].flags == ()
+    assert by_name(rows, [0.0] * 2 * MIN_VOTES)["fast"].seconds is None
+
+
+def test_too_few_votes_are_never_a_reason():
+    people = {f"p{k}": (1.0, 0.0) for k in range(4)} | {"lot": (0.0, 0.0)}
+    got = by_name(simulated(people, MIN_VOTES - 1, 0))
+    assert got["lot"].others.value == 0 and got["lot"].flags == ()
+
+
+@given(st.lists(st.none() | st.floats(0, 1), max_size=12))
+def test_holm_is_that_of_scipy_where_all_were_tested(values):
+    got = holm_adjust(values)
+    tested = [p for p in values if p is not None]
+    assert [p is None for p in got] == [p is None for p in values]
+    mine = [p for p in got if p is not None]
+    # Step down: the k-th smallest times what is left, never below the one before.
+    order = np.argsort(tested, kind="stable")
+    plain = np.minimum(1, np.maximum.accumulate(
+        [tested[at] * (len(tested) - rank) for rank, at in enumerate(order)] or [0.0]
+    ))  # fmt: skip
+    assert [mine[at] for at in order] == pytest.approx(list(plain[: len(tested)]))
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**6))
+def test_swapping_all_sides_turns_the_bias_and_nothing_else(seed):
+    rows = simulated({"a": (0.8, 0.3), "b": (0.7, 0.0), "c": (0.9, 0.1)}, 15, seed)
+    turned = [
+        {**row, "shown": row["shown"][::-1], "pick": 1 - row["pick"]} for row in rows
+    ]  # fmt: skip
+    one, two = by_name(rows), by_name(turned)
+    for name in one:
+        assert two[name].bias.value == pytest.approx(-one[name].bias.value)
+        assert two[name].others.value == pytest.approx(one[name].others.value)
+        assert two[name].ties == one[name].ties
+
+
+def test_fishers_test_is_scipys():
+    from metrics.people.voter_flags import _fisher_p
+
+    for table in ((3, 10, 9, 10), (0, 5, 5, 5), (10, 10, 2, 10)):
+        k, n, rest, m = table
+        wanted = stats.fisher_exact([[k, n - k], [rest, m - rest]], alternative="less").pvalue
+        assert _fisher_p(*table) == pytest.approx(wanted)
+
+
+def test_prds_three_voters():
+    got = {one.name: one for one in list_voters(prd())}
+    # 1,760 votes; 480 pairs have three. Each side with another on (434+…)/960: all pairs 754/1440.
+    assert {name: one.votes for name, one in got.items()} == {
+        "vote1": 800, "vote2": 480, "vote3": 480,
+    }  # fmt: skip
+    shares = [one.others.value for one in got.values()]
+    assert np.mean(shares) == pytest.approx(754 / 1440)
+    for one in got.values():
+        assert one.others.n == 480
+        # Those others are the two remaining people: 1440 pairs are 3 · 480.
+        assert one.rest == pytest.approx(3 * 754 / 1440 - 2 * one.others.value)
+        assert not one.flags and one.skill.low < one.skill.value < one.skill.high
+
+
+def test_hundreds_of_people_are_counted_in_no_time():
+    people = {f"p{k:03}": (0.8, 0.0) for k in range(300)}
+    rows = simulated(people, 60, 5, share=0.2) + simulated({"lot": (0.5, 0.9)}, 60, 5)
+    got = list_voters(build(rows))
+    assert len(got) == 301 and "lot" in {one.name for one in got if one.flags}
+    assert sum(bool(one.flags) for one in got) <= 3

@@ -1,0 +1,101 @@
+"""Tables of both orders: the same flips and tests as counted one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metrics.position import order_tests
+from metrics.position.order_tables import (
+    OrderTable,
+    build_order_tables,
+    holm_adjust,
+    pool_order_tables,
+)
+from metrics.position.position_measures import flip_counts
+from tests.metrics.frames import build, patterns, prd
+
+ORACLE = {"AA": 12, "AB": 40, "BA": 30, "BB": 5, "CC": 6, "AC": 4, "BC": 3}
+
+
+def test_the_published_table_of_a_hundred_pairs():
+    # STATISTICS.md 5: primacy AA 12 + AC 4 = 16, recency BB 5 + BC 3 = 8, 76 of 100 kept.
+    (table,) = build_order_tables(patterns(ORACLE), []).values()
+    assert (table.pairs, table.flips) == (100, 24)
+    assert (table.toward_first, table.toward_second) == (16, 8)
+    assert (table.first_twice, table.second_twice) == (12, 5)
+    assert table.tests()["sign"].p == pytest.approx(0.151590, abs=1e-6)
+    assert table.tests()["mcnemar"].statistic == pytest.approx(2.66667, abs=1e-5)
+
+
+def test_the_symmetry_tests_read_the_table_itself():
+    tests = OrderTable(np.array([[40, 4, 12], [2, 6, 3], [5, 1, 27]])).tests()
+    assert tests["stuart_maxwell"].p == pytest.approx(0.123981, abs=1e-6)
+    assert tests["bowker"].p == pytest.approx(0.207959, abs=1e-6)
+
+
+def test_no_pair_no_test():
+    assert build_order_tables(build([]), ["judge"]) == {}
+    empty = pool_order_tables({}, [])
+    assert {test.p for test in empty.tests().values()} == {None}
+    assert OrderTable(np.diag([0, 5, 0])).permutation().p == 1  # ties only: nothing to permute
+
+
+choice_pairs = st.dictionaries(
+    st.sampled_from(["AA", "AB", "BA", "BB", "CC", "AC", "CA", "BC", "CB"]),
+    st.integers(1, 5), min_size=1,
+)  # fmt: skip
+
+
+@given(choice_pairs)
+def test_the_permutation_test_of_pairs_is_the_general_one(counts):
+    frame = patterns(counts)
+    (table,) = build_order_tables(frame, []).values()
+    slow, fast = order_tests.permutation_test(frame, 2), table.permutation()
+    assert fast.p == pytest.approx(slow.p, abs=1e-9)
+    assert fast.statistic == pytest.approx(slow.statistic)
+
+
+@given(choice_pairs)
+def test_the_table_is_the_outcome_table_and_counts_its_flips(counts):
+    frame = patterns(counts)
+    (table,) = build_order_tables(frame, []).values()
+    assert table.counts.tolist() == order_tests.both_orders_table(frame).tolist()
+    flips = flip_counts(frame)
+    assert table.flips == flips["flips"]
+    assert (table.toward_first, table.toward_second) == (
+        flips["toward_first"],
+        flips["toward_second"],
+    )
+
+
+def test_many_ties_and_flips_are_no_burden():
+    # 40,000 flips evenly to both sides: nothing to see; 21,000 against 19,000: surely a lean.
+    even = OrderTable(np.array([[0, 10_000, 10_000], [10_000, 0, 0], [10_000, 0, 0]]))
+    lean = OrderTable(np.array([[0, 0, 21_000], [0, 0, 0], [19_000, 0, 0]]))
+    assert even.permutation().p == 1
+    assert lean.permutation().p < 1e-20
+    assert lean.permutation().p == pytest.approx(lean.tests()["sign"].p, rel=1e-6)
+
+
+def test_prd_cells_add_up_to_the_published_flips():
+    tables = build_order_tables(prd(), ["judge", "category"])
+    by_judge = {
+        judge: pool_order_tables(tables, [key for key in tables if key[0] == judge])
+        for judge in ("gpt-4", "bard", "vicuna-13b")
+    }
+    leans = {name: (t.toward_first, t.toward_second) for name, t in by_judge.items()}
+    assert leans == {"gpt-4": (237, 12), "bard": (498, 7), "vicuna-13b": (178, 323)}
+
+
+def test_holm_steps_down_and_skips_what_was_not_tested():
+    # .01 x 3, then max(.03, .02 x 2), then max(.04, .5): the missing one is not counted.
+    assert holm_adjust([0.5, 0.01, None, 0.02]) == [
+        0.5,
+        pytest.approx(0.03),
+        None,
+        pytest.approx(0.04),
+    ]
+    assert holm_adjust([]) == []

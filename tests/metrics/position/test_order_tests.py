@@ -1,0 +1,112 @@
+"""Tests of «the place does not matter», against published values and full enumeration."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from metrics.position import order_tests as t
+from tests.metrics.frames import build, pair, patterns, rotated
+
+ORACLE = {"AA": 12, "AB": 40, "BA": 30, "BB": 5, "CC": 6, "AC": 4, "BC": 3}
+
+
+def test_sixteen_flips_against_eight():
+    got = t.flip_tests(patterns(ORACLE))
+    assert got["sign"].p == pytest.approx(0.151590, abs=1e-6)
+    assert got["mcnemar"].statistic == pytest.approx(2.66667, abs=1e-5)
+    assert got["mcnemar"].p == pytest.approx(0.102470, abs=1e-6)
+    assert got["mcnemar_corrected"].statistic == pytest.approx(2.04167, abs=1e-5)
+    assert got["mcnemar_corrected"].p == pytest.approx(0.153042, abs=1e-6)
+
+
+def test_symmetry_of_a_three_by_three_table():
+    table = [[40, 4, 12], [2, 6, 3], [5, 1, 27]]
+    stuart, bowker = t.stuart_maxwell_test(table), t.bowker_test(table)
+    assert (stuart.statistic, stuart.df) == (pytest.approx(4.17526, abs=1e-5), 2)
+    assert stuart.p == pytest.approx(0.123981, abs=1e-6)
+    assert (bowker.statistic, bowker.df) == (pytest.approx(4.54902, abs=1e-5), 3)
+    assert bowker.p == pytest.approx(0.207959, abs=1e-6)
+
+
+def test_the_outcome_table_counts_winners_not_slots():
+    # x is the sorted first. AB: x with x first, x with y first. AA: x, then y. CB: tie, then x.
+    frame = patterns({"AB": 3, "AA": 2, "CB": 1, "BA": 4})
+    assert t.both_orders_table(frame).tolist() == [[3, 0, 2], [1, 0, 0], [0, 0, 4]]
+
+
+def test_no_flips_or_no_pairs_is_no_evidence():
+    assert t.sign_test(0, 0).p == 1
+    for first, second in [(0, 1), (7, 2), (5, 5), (5, 6), (0, 40), (900, 1_024), (3, 20_000)]:
+        exact = stats.binomtest(first, first + second).pvalue
+        assert t.sign_test(first, second).p == pytest.approx(exact, rel=1e-9, abs=1e-300)
+    assert t.mcnemar_test(0, 0).p == 1
+    assert t.stuart_maxwell_test(np.zeros((3, 3))).p == 1
+    assert t.bowker_test(np.zeros((3, 3))).p == 1
+    assert t.flip_tests(build([]))["sign"].p is None
+    assert t.permutation_test(build([]), 3).p is None
+    assert t.entropy_null_band(build([]), np.random.default_rng(0)) is None
+
+
+def test_pooled_index_chi_square():
+    got = t.slot_chi_square_test([40, 25, 20, 15])
+    assert (got.statistic, got.p) == (pytest.approx(14.0), pytest.approx(0.002905, abs=1e-6))
+    assert t.slot_chi_square_test([0, 0]).p is None
+
+
+def chosen(*options_by_prompt: list[int]):
+    """Rotations of three options; a row holds the *option* chosen in each rotation."""
+    shown = [[2, 0, 1], [1, 2, 0], [0, 1, 2]]
+    rows = []
+    for k, options in enumerate(options_by_prompt):
+        slots = [turn.index(option) for turn, option in zip(shown, options, strict=True)]
+        rows += rotated(f"q{k}", slots)
+    return build(rows)
+
+
+@pytest.mark.parametrize(
+    ("rows", "statistic", "p"),
+    [
+        ([[2, 1, 0]] * 3, 18, 0.0138889),  # always the first slot
+        ([[0, 0, 0]] * 3, 0, 1),  # always option 0
+        ([[2, 1, 0], [0, 0, 0], [2, 1, 1]], 4.666667, 0.1666667),
+    ],
+)
+def test_exact_permutation_over_216_arrangements(rows, statistic, p):
+    got = t.permutation_test(chosen(*rows), 3)
+    assert (got.statistic, got.p) == (
+        pytest.approx(statistic, abs=1e-6),
+        pytest.approx(p, abs=1e-6),
+    )
+    assert got.note == "exact"
+
+
+def test_for_pairs_the_permutation_test_is_the_sign_test():
+    # AA 7, BB 2 and consistent pairs: only the nine flips can move, each fair: 2·P(Bin(9,½) ≥ 7).
+    frame = patterns({"AA": 7, "BB": 2, "AB": 5})
+    assert t.permutation_test(frame, 2).p == pytest.approx(t.sign_test(7, 2).p)
+
+
+def test_random_arrangements_agree_with_the_exact_test():
+    rng = np.random.default_rng(5)
+    frame = build([row for k in range(12) for row in rotated(f"q{k}", rng.integers(0, 3, 3))])
+    exact = t.permutation_test(frame, 3)
+    sets = t.arrange_order_sets(frame, 3)
+    drawn = t._chi_square_distance(t.random_histograms(sets, 3, rng, 4000))
+    assert (drawn >= exact.statistic - 1e-9).mean() == pytest.approx(exact.p, abs=0.03)
+
+
+def test_many_options_are_drawn_not_listed_and_need_randomness():
+    frame = build([row for k in range(4) for row in rotated(f"q{k}", [0] * 7)])
+    assert t.permutation_test(frame, 7).p is None
+    got = t.permutation_test(frame, 7, np.random.default_rng(1), rounds=999)
+    assert got.p == pytest.approx(0.001)
+
+
+def test_the_null_band_holds_a_fair_judge_and_not_a_biased_one():
+    rng = np.random.default_rng(2)
+    biased = patterns({"AA": 30, "AB": 5, "BA": 5})
+    low, high = t.entropy_null_band(biased, rng)
+    assert low > 0.9 and high <= 1
+    assert t.permutation_test(build(pair("q", "tie", "tie")), 2).p == 1

@@ -1,0 +1,104 @@
+"""Tie models: oracles of STATISTICS.md 3 and their edges."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+from metrics.ratings.bradley_terry import fit_leaderboards
+from metrics.ratings.tie_models import TieModel, davidson, rao_kupper
+from tests.metrics.battle_frames import all_finite, duels, fought, some_battles
+
+# The wins of STATISTICS.md 2 with ties A–B 4, A–C 3, B–C 5.
+TIED = [("A", "B", 7, 3, 4), ("A", "C", 8, 2, 3), ("B", "C", 6, 4, 5)]
+
+
+def strengths(model: TieModel) -> dict[str, float | None]:
+    return {name: strength.value for name, strength in model.strength.items()}
+
+
+def test_davidson_gives_what_was_worked_out_elsewhere():
+    model = davidson(duels(TIED))
+    expected = {"A": 0.76479, "B": -0.15818, "C": -0.60662}
+    assert strengths(model) == pytest.approx(expected, abs=1e-5)
+    assert model.parameter.value == pytest.approx(0.89262, abs=1e-5)
+    assert model.log_likelihood == pytest.approx(-42.86675, abs=1e-5)
+
+
+def test_rao_kupper_gives_what_was_worked_out_elsewhere():
+    model = rao_kupper(duels(TIED))
+    expected = {"A": 0.58730, "B": -0.12269, "C": -0.46461}
+    assert strengths(model) == pytest.approx(expected, abs=1e-5)
+    assert model.parameter.value == pytest.approx(1.94482, abs=1e-5)
+    assert model.log_likelihood == pytest.approx(-42.82996, abs=1e-5)
+
+
+def test_half_wins_shrink_the_gaps_and_keep_the_order():
+    (board,) = fit_leaderboards(duels(TIED))
+    assert board.theta == pytest.approx([0.52521, -0.10851, -0.41670], abs=1e-5)
+    assert board.names == tuple(davidson(duels(TIED)).strength) == ("A", "B", "C")
+
+
+@pytest.mark.parametrize(("fit", "never"), [(davidson, 0.0), (rao_kupper, 1.0)])
+def test_without_ties_the_parameter_is_dropped(fit, never):
+    # 7:3 only: plain Bradley–Terry, θ = ± ln(7/3)/2 = ± 0.423649.
+    model = fit(duels([("A", "B", 7, 3)]))
+    assert model.parameter.value == never
+    assert strengths(model) == pytest.approx({"A": 0.423649, "B": -0.423649}, abs=1e-6)
+    assert "no ties" in model.note
+
+
+@pytest.mark.parametrize("fit", [davidson, rao_kupper])
+def test_only_ties_make_everyone_equal(fit):
+    model = fit(duels([("A", "B", 0, 0, 5)]))
+    assert strengths(model) == {"A": 0.0, "B": 0.0}
+    assert model.parameter.value is None
+    assert "only ties" in model.note
+
+
+@pytest.mark.parametrize("fit", [davidson, rao_kupper])
+def test_groups_that_never_met_are_refused(fit):
+    model = fit(duels([("A", "B", 2, 1), ("C", "D", 1, 2)]))
+    assert model.strength == {}
+    assert "never met" in model.note
+
+
+@pytest.mark.parametrize("fit", [davidson, rao_kupper])
+def test_one_side_winning_everything_is_regularised(fit):
+    model = fit(duels([("A", "B", 5, 0), ("A", "C", 5, 0), ("B", "C", 3, 2, 1)]))
+    assert model.regularised
+    assert model.strength["A"].low is None
+    assert "no finite fit" in model.strength["A"].note
+
+
+@pytest.mark.parametrize("fit", [davidson, rao_kupper])
+def test_wins_and_ties_without_a_loss_have_no_finite_fit(fit):
+    # A tie does not hold A back: strength and the tie parameter run off together.
+    model = fit(duels([("A", "B", 2, 0, 1)]))
+    assert model.regularised
+    assert model.strength["A"].low is None
+    assert all_finite(model)
+    turned = fit(duels([("A", "B", 0, 2, 1)]))
+    assert turned.strength["B"].value == pytest.approx(model.strength["A"].value)
+
+
+@given(some_battles())
+@pytest.mark.parametrize("fit", [davidson, rao_kupper])
+def test_whatever_comes_every_number_is_finite(fit, rows):
+    assert all_finite(fit(fought(rows)))
+
+
+@given(some_battles())
+@pytest.mark.parametrize("fit", [davidson, rao_kupper])
+def test_swapping_all_verdicts_mirrors_the_strengths(fit, rows):
+    turned = {0: 1, 1: 0}
+    lost = fit(fought([(item, a, b, turned.get(pick, pick)) for item, a, b, pick in rows]))
+    mirror = {name: -(value or 0.0) for name, value in strengths(fit(fought(rows))).items()}
+    assert strengths(lost) == pytest.approx(mirror, abs=1e-5)
+
+
+@pytest.mark.parametrize("fit", [davidson, rao_kupper])
+def test_thin_data_give_a_note(fit):
+    for frame in (duels([]), fought([(0, "A", "B", None)])):
+        assert fit(frame).note == "no readable verdict"
+    assert all_finite(fit(duels([("A", "B", 1, 0)])))

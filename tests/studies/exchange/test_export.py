@@ -1,0 +1,214 @@
+"""Data out: lossless where it says so, and never a verdict that was not read."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from studies.__main__ import main
+from studies.domain import STATUSES, Ask, Item, Judgement, Usage, Verdict
+from studies.errors import StudyError
+from studies.exchange.export import EXPORT_FORMATS, write_export
+from studies.files.spreadsheet_guard import guard_formula
+from studies.spec.study import DataSpec, Study, parse_study
+from studies.store.store import Store
+
+ITEMS = [
+    Item("q1", "Name a prime.", {"x": "two", "y": "four"}, category="maths"),
+    Item("q2", "Say hello.", {"x": "=1+1", "y": "hello"}, category="writing"),
+]
+
+
+def judged(
+    item: str, shown: tuple[str, str], pick: object, status: str = "ok", **more: object
+) -> Judgement:
+    ask = Ask(f"{item}-{shown[0]}-{more.get('repeat', 0)}", item, "ann", "brief", shown, ("A", "B"),
+              orders=2)  # fmt: skip
+    verdict = Verdict(pick) if pick is not None else None  # type: ignore[arg-type]
+    return Judgement(ask, status, verdict, reply=f"I take {pick}", time=5.0)  # type: ignore[arg-type]
+
+
+JUDGED = [
+    judged("q1", ("x", "y"), 0),
+    judged("q1", ("y", "x"), 1),
+    judged("q2", ("x", "y"), "tie"),
+    judged("q2", ("y", "x"), None, "unreadable"),
+]
+
+
+@pytest.fixture
+def filled(store: Store) -> Store:
+    store.save_study(Study("small"), ITEMS, (), (), recorded=JUDGED, only_recorded=True)
+    return store
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+def unsuspected(judgement: Judgement) -> dict[str, object]:
+    """As it is written where no text speaks to the judge."""
+    return {**asdict(judgement), "injection_suspect": False, "suspects": []}
+
+
+def test_json_lines_hold_every_judgement_whole(filled: Store, tmp_path: Path) -> None:
+    assert write_export(filled, "small", "jsonl", tmp_path / "out.jsonl") == 4
+    lines = (tmp_path / "out.jsonl").read_text("utf-8").splitlines()
+    stored = [unsuspected(judgement) for judgement in filled.judgements("small")]
+    assert [json.loads(line) for line in lines] == json.loads(json.dumps(stored))
+
+
+def test_parquet_holds_the_same_as_json_lines(filled: Store, tmp_path: Path) -> None:
+    assert write_export(filled, "small", "parquet", tmp_path / "out.parquet") == 4
+    found = pq.read_table(tmp_path / "out.parquet").to_pylist()
+    wanted = json.loads(json.dumps([unsuspected(j) for j in filled.judgements("small")]))
+    for row in wanted:
+        if row["verdict"] and row["verdict"]["pick"] is not None:
+            row["verdict"]["pick"] = str(row["verdict"]["pick"])
+    assert found == wanted
+
+
+def test_battles_have_the_first_shown_as_model_a_and_no_unread_row(
+    filled: Store, tmp_path: Path
+) -> None:
+    assert write_export(filled, "small", "arena", tmp_path / "battles.csv") == 3
+    battles = [(r["item"], r["model_a"], r["winner"]) for r in rows(tmp_path / "battles.csv")]
+    assert battles == [("q1", "x", "model_a"), ("q1", "y", "model_b"), ("q2", "x", "tie")]
+
+
+def test_pair_files_are_unswapped_and_an_unread_game_is_an_error(
+    filled: Store, tmp_path: Path
+) -> None:
+    write_export(filled, "small", "mt-bench", tmp_path / "pair.jsonl")
+    lines = [json.loads(line) for line in (tmp_path / "pair.jsonl").read_text("utf-8").splitlines()]
+    games = {line["question_id"]: (line["g1_winner"], line["g2_winner"]) for line in lines}
+    # q1: x was chosen when shown first and when shown second; model_1 is x both times.
+    assert games == {"q1": ("model_1", "model_1"), "q2": ("tie", "error")}
+
+
+def test_comparator_scores_are_positive_for_a_and_say_what_was_flipped(
+    filled: Store, tmp_path: Path
+) -> None:
+    assert write_export(filled, "small", "llm-comparator", tmp_path / "c.json") == 2
+    whole = json.loads((tmp_path / "c.json").read_text("utf-8"))
+    assert [model["name"] for model in whole["models"]] == ["x", "y"]
+    first = whole["examples"][0]
+    assert first["score"] == 1.0
+    assert [(r["is_flipped"], r["score"]) for r in first["individual_rater_scores"]] == [
+        (False, 1.0), (True, 1.0),
+    ]  # fmt: skip
+    assert whole["examples"][1]["score"] == 0.0  # a tie; the unread game is not there
+    assert len(whole["examples"][1]["individual_rater_scores"]) == 1
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1"])
+def test_no_cell_of_a_csv_runs_as_a_formula(filled: Store, tmp_path: Path, text: str) -> None:
+    assert guard_formula(text) == "'" + text
+    reply = replace(JUDGED[0], reply=text)
+    filled.save_study(Study("hostile"), ITEMS, (), (), recorded=[reply], only_recorded=True)
+    write_export(filled, "hostile", "csv", tmp_path / "out.csv")
+    cells = [cell for row in rows(tmp_path / "out.csv") for cell in row.values()]
+    assert any(text.strip() in cell for cell in cells)
+    assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) for cell in cells)
+
+
+def test_numbers_are_left_alone() -> None:
+    assert guard_formula(-1.5) == -1.5
+
+
+def test_an_unknown_format_names_the_known_ones(filled: Store, tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match=r"no export format 'xml'.*jsonl"):
+        write_export(filled, "small", "xml", tmp_path / "x")
+
+
+def test_a_failed_export_leaves_the_old_file_whole(store: Store, tmp_path: Path) -> None:
+    store.save_study(Study("empty"), ITEMS, (), ())
+    old = tmp_path / "c.json"
+    old.write_text("kept", encoding="utf-8")
+    with pytest.raises(StudyError, match="no pair that was read"):
+        write_export(store, "empty", "llm-comparator", old)
+    assert old.read_text("utf-8") == "kept"
+    assert [path.name for path in tmp_path.iterdir() if path.name.endswith(".part")] == []
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [("probe", False), ("hub:a/b", False), ("${EVENHAND_RECORDS}/x", False), ("../a.jsonl", True)],
+)
+def test_a_study_file_says_when_its_data_stay_behind(
+    store: Store, tmp_path: Path, source: str, told: bool
+) -> None:
+    study = Study("s", DataSpec(source))
+    store.save_study(study, ITEMS, (), ())
+    write_export(store, "s", "yaml", tmp_path / "s.yaml")
+    written = (tmp_path / "s.yaml").read_text("utf-8")
+    assert written.startswith("# data.source is a file") == told
+    assert parse_study(written) == study
+
+
+@pytest.mark.parametrize("name", sorted(EXPORT_FORMATS))
+def test_every_format_writes_an_empty_study_or_says_why_not(
+    store: Store, tmp_path: Path, name: str
+) -> None:
+    store.save_study(Study("empty"), ITEMS, (), ())
+    try:
+        written = write_export(store, "empty", name, tmp_path / "out")
+    except StudyError as error:
+        assert "no pair" in str(error)
+    else:
+        assert written == {"items": 2, "yaml": 1}.get(name, 0)
+        assert (tmp_path / "out").exists()
+
+
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=30)
+
+
+@given(
+    status=st.sampled_from(STATUSES), reply=TEXT, reasoning=TEXT, detail=TEXT,
+    pick=st.one_of(st.none(), st.just("tie"), st.integers(0, 1)),
+    probabilities=st.lists(st.floats(0, 1), min_size=0, max_size=2),
+    tokens=st.one_of(st.none(), st.integers(0, 10**6)), cost=st.one_of(st.none(), st.floats(0, 9)),
+)  # fmt: skip
+def test_whatever_is_stored_comes_out_of_parquet_as_it_went_in(
+    tmp_path_factory: pytest.TempPathFactory, status, reply, reasoning, detail, pick,
+    probabilities, tokens, cost,
+) -> None:  # fmt: skip
+    folder = tmp_path_factory.mktemp("law")
+    store = Store(folder / "evenhand.db")
+    verdict = Verdict(pick, label_probabilities=tuple(probabilities))
+    judgement = Judgement(
+        replace(JUDGED[0].ask), status, verdict if status in ("ok", "extracted") else None,
+        reply=reply, reasoning=reasoning, detail=detail, usage=Usage(tokens), cost=cost,
+    )  # fmt: skip
+    store.save_study(Study("law"), ITEMS, (), (), recorded=[judgement], only_recorded=True)
+    write_export(store, "law", "parquet", folder / "law.parquet")
+    (row,) = pq.read_table(folder / "law.parquet").to_pylist()
+    (stored,) = store.judgements("law")
+    store.close()
+    assert (row["reply"], row["reasoning"], row["detail"]) == (reply, reasoning, detail)
+    assert (row["status"], row["cost"], row["usage"]["prompt"]) == (status, cost, tokens)
+    if stored.verdict is not None:
+        assert tuple(row["verdict"]["label_probabilities"]) == stored.verdict.label_probabilities
+        wanted = None if stored.verdict.pick is None else str(stored.verdict.pick)
+        assert row["verdict"]["pick"] == wanted
+
+
+def test_the_command_writes_a_file_or_lines(
+    filled: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rest = ["small", "--store", str(filled.path)]
+    assert main(["export", *rest]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 4
+    out = tmp_path / "battles.csv"
+    assert main(["export", *rest, "--format", "arena", "--out", str(out)]) == 0
+    assert len(rows(out)) == 3
+    assert main(["export", *rest, "--format", "parquet"]) == 2
+    assert "--out" in capsys.readouterr().err

@@ -1,0 +1,137 @@
+"""The store survives a disk that forgets: saved to a dataset, fetched again, never half."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from studies.domain import Item
+from studies.errors import StoreUnusable
+from studies.sharing import hub_backup
+from studies.spec.study import Study
+from studies.store.store import Store
+from tests.hub_stand_in import Hub, hub
+
+__all__ = ["hub"]
+TOKEN = "hf_" + "secret" * 5
+ITEMS = [Item("q", "why?", {"x": "a", "y": "b"})]
+
+
+def test_what_was_saved_comes_back(hub: Hub, store: Store, tmp_path: Path) -> None:
+    store.save_study(Study("kept"), ITEMS, (), ())
+    hub_backup.save_snapshot(store, "me/data", TOKEN)
+    assert hub.created[0]["type"] == "dataset"
+    assert hub.created[0]["visibility"] == "private"
+    fresh = tmp_path / "fresh" / "evenhand.db"
+    assert hub_backup.restore_snapshot(fresh, "me/data", TOKEN)
+    restored = Store(fresh)
+    assert [line.name for line in restored.studies()] == ["kept"]
+    restored.close()
+
+
+def test_a_store_that_is_there_is_not_replaced(hub: Hub, store: Store) -> None:
+    assert not hub_backup.restore_snapshot(store.path, "me/data", TOKEN)
+    assert hub.fetched == []
+
+
+def test_no_snapshot_yet_is_no_error(hub: Hub, tmp_path: Path) -> None:
+    assert not hub_backup.restore_snapshot(tmp_path / "new.db", "me/data", TOKEN)
+    assert not (tmp_path / "new.db").exists()
+
+
+@pytest.mark.parametrize("content", [b"SQLite format 3\x00 and then nothing", b"<html>" * 50])
+def test_a_broken_snapshot_is_refused(hub: Hub, tmp_path: Path, content: bytes) -> None:
+    hub.files[hub_backup.SNAPSHOT_FILE] = content
+    target = tmp_path / "new.db"
+    with pytest.raises(StoreUnusable, match="no whole store"):
+        hub_backup.restore_snapshot(target, "me/data", TOKEN)
+    assert not target.exists()
+
+
+def test_a_hub_that_refuses_stops_the_start_instead_of_paying_for_all_again(
+    hub: Hub, tmp_path: Path
+) -> None:
+    hub.refused = True
+    with pytest.raises(StoreUnusable, match="cannot be fetched") as failed:
+        hub_backup.restore_snapshot(tmp_path / "new.db", "me/data", TOKEN)
+    assert TOKEN not in str(failed.value)
+
+
+def test_the_keeper_saves_only_what_is_new_and_once_more_at_the_end(hub: Hub, store: Store) -> None:
+    keeper = hub_backup.BackupThread(store, "me/data", TOKEN, every=0.05)
+    time.sleep(0.3)
+    assert hub.files == {}
+    store.save_study(Study("new"), ITEMS, (), ())
+    end = time.monotonic() + 10
+    while hub_backup.SNAPSHOT_FILE not in hub.files and time.monotonic() < end:
+        time.sleep(0.05)
+    assert hub_backup.SNAPSHOT_FILE in hub.files
+    keeper.close()
+    first = hub.files[hub_backup.SNAPSHOT_FILE]
+    last = hub_backup.BackupThread(store, "me/data", TOKEN, every=999)
+    store.save_study(Study("at the end"), ITEMS, (), ())
+    last.close()
+    assert hub.files[hub_backup.SNAPSHOT_FILE] != first
+
+
+def _within(seconds: float, true: Callable[[], bool]) -> bool:
+    end = time.monotonic() + seconds
+    while not true() and time.monotonic() < end:
+        time.sleep(0.02)
+    return true()
+
+
+def test_a_run_that_is_paused_is_kept_at_once(hub: Hub, store: Store) -> None:
+    def note(state: str) -> None:
+        row = ("id", "study", "owner", state, "", 1.0, None)
+        store.writer.run(
+            lambda c: c.execute("INSERT OR REPLACE INTO runs VALUES (?,?,?,?,?,?,?)", row)
+        )
+
+    keeper = hub_backup.BackupThread(store, "me/data", TOKEN, every=999, look=0.02)
+    note("running")
+    assert not _within(0.3, lambda: bool(hub.files)), "while it is on, every few minutes will do"
+    note("paused")
+    assert _within(10, lambda: hub_backup.SNAPSHOT_FILE in hub.files)
+    keeper.close()
+
+
+def test_what_is_no_judgement_is_kept_too(hub: Hub, store: Store) -> None:
+    # A link to a study changes neither the study nor any judgement.
+    store.save_study(Study("mine"), ITEMS, (), ())
+    keeper = hub_backup.BackupThread(store, "me/data", TOKEN, every=0.05)
+    store.writer.run(lambda c: c.execute("INSERT INTO shares VALUES ('hash', 1, 0, 0)"))
+    assert _within(10, lambda: hub_backup.SNAPSHOT_FILE in hub.files)
+    keeper.close()
+
+
+def test_the_log_of_an_older_file_does_not_spoil_what_is_fetched(
+    hub: Hub, store: Store, tmp_path: Path
+) -> None:
+    store.save_study(Study("kept"), ITEMS, (), ())
+    hub_backup.save_snapshot(store, "me/data", TOKEN)
+    other = Store(tmp_path / "new.db")
+    other.save_study(Study("older"), ITEMS, (), ())
+    log = (tmp_path / "new.db-wal").read_bytes()
+    other.close()
+    (tmp_path / "new.db").unlink()
+    (tmp_path / "new.db-wal").write_bytes(log)
+    assert log
+    assert hub_backup.restore_snapshot(tmp_path / "new.db", "me/data", TOKEN)
+    found = Store(tmp_path / "new.db")
+    assert [line.name for line in found.studies()] == ["kept"]
+    found.close()
+
+
+def test_a_failed_snapshot_does_not_end_the_page(
+    hub: Hub, store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    hub.refused = True
+    keeper = hub_backup.BackupThread(store, "me/data", TOKEN, every=999)
+    store.save_study(Study("new"), ITEMS, (), ())
+    keeper.close()
+    assert "no snapshot to me/data" in caplog.text
+    assert TOKEN not in caplog.text

@@ -1,0 +1,371 @@
+"""Strangers at one store: what each of them may see and change, whatever the query."""
+
+from __future__ import annotations
+
+import inspect
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from judges.engine.engine import Engine
+from judges.planning.plan import load_stored_plan, make_plan, save_plan
+from studies.domain import Verdict
+from studies.errors import AccessDenied, StudyError
+from studies.people.vote_session import open_vote_session
+from studies.sharing.visitor_store import VisitorStore
+from studies.sharing.visitors import (
+    ANONYMOUS,
+    Visitor,
+    as_visitor,
+    current_visitor,
+    new_secret,
+    visitor_from_secret,
+)
+from studies.spec.study import parse_study
+from studies.store.ballots import VotingRules
+from studies.store.store import Store
+
+STUDY = """
+name: {name}
+data: {{source: probe, count: 2, seed: {seed}}}
+contestants: [precise, flawed]
+judges: [{{name: fair, model: simulated, accuracy: 1, seed: {seed}}}]
+prompts: [brief-letters]
+"""
+SECRETS = new_secret(), new_secret()
+A, B = (visitor_from_secret(secret) for secret in SECRETS)
+
+
+def save(store: Store, name: str, seed: int = 1) -> None:
+    save_plan(make_plan(parse_study(STUDY.format(name=name, seed=seed))), store)
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A house, and a study of A's that was run."""
+    bare = Store(tmp_path_factory.mktemp("prepared") / "evenhand.db")
+    save(bare, "house")
+    guarded = VisitorStore(bare)
+    with as_visitor(A):
+        save(guarded, "a's", seed=2)
+    engine = Engine()
+    assert engine.start(load_stored_plan(bare, "a's"), bare).wait(30)
+    engine.close()
+    guarded.close()
+    with sqlite3.connect(bare.path) as plain:
+        plain.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    bare.close()
+    return bare.path
+
+
+@pytest.fixture
+def guarded(prepared: Path, tmp_path: Path) -> Iterator[VisitorStore]:
+    copy = tmp_path / "evenhand.db"
+    shutil.copyfile(prepared, copy)
+    bare = Store(copy)
+    made = VisitorStore(bare, most_studies=3)
+    yield made
+    made.close()
+    bare.close()
+
+
+def test_a_study_belongs_to_who_saves_it_and_only_its_hash_is_kept(guarded: VisitorStore) -> None:
+    rows = dict(guarded.unrestricted.read("SELECT name, owner FROM studies").fetchall())
+    assert rows == {"house": "", "a's": A.owner}
+    file = guarded.path.read_bytes()
+    assert A.owner.encode() in file
+    assert SECRETS[0].encode() not in file
+
+
+@pytest.mark.parametrize(
+    ("visitor", "seen"), [(A, {"house", "a's"}), (B, {"house"}), (ANONYMOUS, {"house"})]
+)
+def test_everybody_sees_the_house_and_their_own(
+    guarded: VisitorStore, visitor: Visitor, seen: set[str]
+) -> None:
+    with as_visitor(visitor):
+        assert {line.name for line in guarded.studies()} == seen
+        assert guarded.can_read("a's") == ("a's" in seen)
+
+
+READS = {
+    "study": lambda s, n: s.study(n).name,
+    "plan_sha": lambda s, n: s.plan_sha(n),
+    "items": lambda s, n: s.items(n),
+    "narrow_items": lambda s, n: s.narrow_items(n),
+    "asks": lambda s, n: list(s.asks(n)),
+    "pending": lambda s, n: s.pending(n, "fair", -1, 10, again=("ok",)),
+    "planned": lambda s, n: s.counts(n)["planned"],
+    "judgements": lambda s, n: list(s.judgements(n)),
+    "latest": lambda s, n: s.latest(n, 5),
+    "narrow_rows": lambda s, n: s.narrow_rows(n),
+    "frame": lambda s, n: len(s.frame(n)),
+    "prompt_of": lambda s, n: s.prompt_of(n, "brief-letters"),
+    "runs": lambda s, n: s.runs(n),
+    "asks_anything": lambda s, n: s.asks_anything(n),
+    "tokens": lambda s, n: sum(s.tokens(n)),
+    "matching": lambda s, n: s.matching(n, "a"),
+    "kept": lambda s, n: s.kept(n, "how many", lambda: len(s.narrow_rows(n))),
+}
+
+
+def test_no_read_by_name_tells_anything_of_another_visitors_study(guarded: VisitorStore) -> None:
+    for read_name, read in READS.items():
+        with as_visitor(A):
+            mine = read(guarded, "a's")
+        assert mine or read_name == "tokens", f"{read_name} tells its owner nothing: a poor test"
+        with as_visitor(B):
+            try:
+                theirs = read(guarded, "a's")
+            except StudyError as error:
+                assert "a's" not in str(error).partition("Known")[2]
+            else:
+                assert not theirs, f"{read_name} tells B of A's study"
+
+
+def test_the_reads_tried_above_are_all_that_take_a_study(guarded: VisitorStore) -> None:
+    """A new method of the store that takes a study's name wants a line in READS."""
+    taking = {
+        name
+        for name, method in inspect.getmembers(Store, inspect.isfunction)
+        if not name.startswith("_")
+        and {"name", "study"} & set(list(inspect.signature(method).parameters)[1:2])
+    }
+    tried = {*READS, "counts"} - {"planned"}
+    elsewhere = {
+        "save_study", "delete_study", "own_name", "owns", "item", "judgement", "unextracted",
+        "questions", "recorded", "recorded_prompt", "version", "folder_of", "salt_of", "ballots",
+        "voting", "set_voting", "checks", "chosen_share", "chosen",
+    }  # fmt: skip
+    assert taking - tried - elsewhere == set()
+
+
+def test_what_is_read_by_key_needs_a_study_that_one_may_see(guarded: VisitorStore) -> None:
+    with as_visitor(A):
+        key = next(guarded.judgements("a's")).ask.key
+        item = next(iter(guarded.items("a's")))
+        assert guarded.request(key) is not None
+        assert guarded.judgement("a's", key) is not None
+    with as_visitor(B):
+        assert guarded.request(key) is None
+        assert guarded.judgement("a's", key) is None
+        assert guarded.judgement("house", key) is None
+        assert guarded.item("a's", item) is None
+        assert guarded.questions("a's", [item]) == {}
+        assert list(guarded.recorded("a's")) == []
+        assert guarded.unextracted_judgements("a's", ["brief-letters"], 0, 9) == []
+        assert guarded.read("SELECT count(*) FROM replies WHERE key=?", (key,)).fetchone() == (0,)
+        assert guarded.runs() == []
+    with as_visitor(A):
+        assert guarded.read("SELECT count(*) FROM replies WHERE key=?", (key,)).fetchone() == (1,)
+        assert len(guarded.runs()) == 1
+
+
+def test_a_link_reads_one_study_and_changes_nothing(guarded: VisitorStore) -> None:
+    with as_visitor(A):
+        save(guarded, "a's other", seed=3)
+        token = guarded.share("a's")
+    kept = guarded.unrestricted.read("SELECT token FROM shares").fetchall()
+    assert token not in str(kept)
+    reader = visitor_from_secret("", token)
+    with as_visitor(reader):
+        assert {line.name for line in guarded.studies()} == {"house", "a's"}
+        assert len(list(guarded.judgements("a's"))) == 4
+        assert not guarded.owns("a's")
+        with pytest.raises(AccessDenied, match="reload the page"):
+            guarded.delete_study("a's")
+    with as_visitor(Visitor(B.owner, reader.share)):
+        assert guarded.can_read("a's")
+        with pytest.raises(AccessDenied, match="not yours"):
+            guarded.share("a's")
+        with pytest.raises(AccessDenied):
+            guarded.delete_study("a's")
+        with pytest.raises(AccessDenied):
+            save(guarded, "a's", seed=5)
+    with as_visitor(A):
+        assert guarded.count_links("a's") == 1
+        assert guarded.revoke_links("a's") == 1
+    with as_visitor(reader):
+        assert not guarded.can_read("a's")
+
+
+@pytest.mark.parametrize("name", ["house", "a's"])
+def test_nobody_overwrites_or_deletes_what_is_not_theirs(guarded: VisitorStore, name: str) -> None:
+    before = guarded.unrestricted.study(name), guarded.unrestricted.counts(name)
+    with as_visitor(B):
+        with pytest.raises(AccessDenied, match="not yours to change"):
+            save(guarded, name, seed=9)
+        with pytest.raises((AccessDenied, StudyError)):
+            guarded.delete_study(name)
+    assert (guarded.unrestricted.study(name), guarded.unrestricted.counts(name)) == before
+
+
+CHANGES = (
+    "UPDATE studies SET yaml='x' WHERE name=?",
+    "UPDATE studies SET owner=visitor() WHERE name=? AND owner!=''",
+    "DELETE FROM studies WHERE name=?",
+    "DELETE FROM plan WHERE study=(SELECT id FROM studies WHERE name=?)",
+    "UPDATE plan SET judge='x' WHERE study=(SELECT id FROM studies WHERE name=?)",
+    "DELETE FROM study_items WHERE study=(SELECT id FROM studies WHERE name=?)",
+    "INSERT INTO shares SELECT 'x', id, 0, 1 FROM studies WHERE name=?",
+    "INSERT INTO ballots(study, voter, position, item, shown, mode, chosen, state) "
+    "SELECT id, 'human:b', 0, 'i', '', 'pair', 'random', 'open' FROM studies WHERE name=?",
+    "DELETE FROM judgements WHERE key IN "
+    "(SELECT key FROM plan WHERE study=(SELECT id FROM studies WHERE name=?))",
+    "UPDATE replies SET reply='x' WHERE key IN "
+    "(SELECT key FROM plan WHERE study=(SELECT id FROM studies WHERE name=?))",
+    "DELETE FROM runs WHERE study=?",
+    "DELETE FROM attempts WHERE ?!=''",
+    "INSERT INTO allowance(day, visitor, run, reserved) SELECT '', '', ?, -5",
+)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_no_statement_of_a_visitor_changes_anothers_rows(
+    guarded: VisitorStore, change: str
+) -> None:
+    with as_visitor(B), pytest.raises(AccessDenied):
+        guarded.writer.run(lambda c: c.execute(change, ("a's",)))
+
+
+def test_a_name_that_is_taken_becomes_ones_own_with_a_mark(guarded: VisitorStore) -> None:
+    with as_visitor(B):
+        mine = guarded.name_for_owner("a's")
+        assert mine == f"a's ({B.owner[:6]})"
+        assert guarded.name_for_owner("house") == f"house ({B.owner[:6]})"
+        assert guarded.name_for_owner("free") == "free"
+        save(guarded, mine, seed=4)
+        assert guarded.name_for_owner("a's") == mine
+        assert guarded.name_for_owner(mine) == mine
+    with as_visitor(A):
+        assert guarded.name_for_owner("a's") == "a's"
+        guarded.delete_study("a's")
+    with as_visitor(B):
+        assert guarded.name_for_owner("a's") == mine  # theirs stays where it was
+
+
+def test_a_visitor_keeps_only_so_many_studies(guarded: VisitorStore) -> None:
+    with as_visitor(A):
+        save(guarded, "2", seed=4)
+        save(guarded, "3", seed=5)
+        with pytest.raises(StudyError, match="as many studies"):
+            save(guarded, "4", seed=6)
+        save(guarded, "3", seed=7)  # the same name again is no further study
+    assert "4" not in {line.name for line in guarded.unrestricted.studies()}
+
+
+def test_who_has_no_secret_changes_nothing(guarded: VisitorStore) -> None:
+    for secret in ("", "short", None, 7, ["x"] * 40, "x" * 5000):
+        with as_visitor(visitor_from_secret(secret)):
+            assert current_visitor() == ANONYMOUS
+            with pytest.raises(AccessDenied, match="reload the page"):
+                save(guarded, "new")
+
+
+def test_a_links_token_is_nobodys_secret(guarded: VisitorStore) -> None:
+    with as_visitor(A):
+        token = guarded.share("a's")
+    with as_visitor(visitor_from_secret(token)):
+        assert not guarded.can_read("a's")
+    with as_visitor(visitor_from_secret("", SECRETS[0])):
+        assert not guarded.can_read("a's")
+
+
+def test_visitors_folders_are_apart(guarded: VisitorStore) -> None:
+    with as_visitor(A):
+        a = guarded.folder
+    with as_visitor(B):
+        b = guarded.folder
+    assert a != b
+    assert a.parent == b.parent == guarded.path.parent / "visitors"
+    assert guarded.unrestricted.folder == guarded.path.parent
+    with as_visitor(A):
+        assert guarded.folder_of("a's") == a
+        read = visitor_from_secret("", guarded.share("a's"))
+    with as_visitor(read):
+        assert guarded.folder_of("a's") == a  # the pictures of a study that one may see
+        assert guarded.folder_of("house") == guarded.path.parent
+    with as_visitor(B):
+        assert not guarded.folder_of("a's").exists()
+        assert guarded.folder_of("a's") != a
+
+
+def test_a_bare_store_asks_nobody(store: Store, tmp_path: Path) -> None:
+    save(store, "mine")
+    assert store.name_for_owner("mine") == "mine"
+    assert store.unrestricted is store
+    with sqlite3.connect(tmp_path / "evenhand.db") as plain:
+        assert plain.execute("SELECT owner FROM studies").fetchall() == [("",)]
+
+
+# ------------------------------------------------------------------------------------ votes
+
+
+def vote(store: Store, study: str, name: str = "ann") -> None:
+    ballot_box = open_vote_session(store, study, f"human:{name}", "pair")
+    ballot = ballot_box.next()
+    assert ballot is not None
+    ballot_box.vote(ballot.position, ballot.done, Verdict(0), "well put")
+
+
+def people(store: Store, study: str) -> int:
+    return sum(ask.judge.startswith("human:") for ask in (j.ask for j in store.recorded(study)))
+
+
+def test_who_may_look_may_not_vote_and_who_may_not_look_sees_no_vote(
+    guarded: VisitorStore,
+) -> None:
+    with as_visitor(A):
+        vote(guarded, "a's")
+        assert people(guarded, "a's") == 1
+        assert len(guarded.ballots("a's")) == 1
+        read = visitor_from_secret("", guarded.share("a's")).share
+    with as_visitor(Visitor(B.owner, read)):
+        assert people(guarded, "a's") == 1
+        with pytest.raises(AccessDenied, match="link for voters"):
+            vote(guarded, "a's", "bob")
+    with as_visitor(B):
+        assert guarded.ballots("a's") == []
+        assert guarded.checks("a's") == {}
+        assert guarded.selection_reasons("a's") == {}
+        with pytest.raises((AccessDenied, StudyError)):
+            vote(guarded, "a's", "bob")
+        with pytest.raises(AccessDenied):
+            vote(guarded, "house", "bob")
+    assert people(guarded.unrestricted, "a's") == 1
+    assert people(guarded.unrestricted, "house") == 0
+
+
+def test_a_link_for_voters_lets_people_vote_and_no_more(guarded: VisitorStore) -> None:
+    with as_visitor(A):
+        token = guarded.share("a's", votes=True)
+    with as_visitor(Visitor(B.owner, visitor_from_secret("", token).share)):
+        vote(guarded, "a's", "bob")
+        for act in (
+            lambda: guarded.set_voting_rules("a's", VotingRules(votes=9)),
+            lambda: guarded.share("a's"),
+            lambda: save(guarded, "a's", seed=7),
+            lambda: guarded.delete_study("a's"),
+            lambda: vote(guarded, "house", "bob"),
+        ):
+            with pytest.raises(AccessDenied):
+                act()
+    with as_visitor(A):
+        assert people(guarded, "a's") == 1
+        save(guarded, "a's", seed=2)  # what was voted stays
+        assert people(guarded, "a's") == 1
+
+
+def test_the_house_may_open_its_studies_for_votes(guarded: VisitorStore) -> None:
+    opened = VisitorStore(guarded.unrestricted, open_votes=True)
+    with as_visitor(B):
+        vote(opened, "house", "bob")
+        with pytest.raises(AccessDenied):
+            opened.set_voting_rules("house", VotingRules(votes=9))
+        with pytest.raises(AccessDenied):
+            save(opened, "house", seed=9)
+    opened.close()
+    assert people(guarded.unrestricted, "house") == 1

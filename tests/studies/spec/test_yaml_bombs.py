@@ -1,0 +1,74 @@
+"""Short YAML that stands for more than a machine holds: refused at once, wherever YAML is read."""
+
+from __future__ import annotations
+
+import resource
+import string
+import time
+
+import pytest
+
+from judges.rendering.prompt import parse_prompt
+from studies.errors import SourceError
+from studies.sources.hub_files import card_data_files
+from studies.spec.field_reader import MAX_YAML_CHARS, MAX_YAML_VALUES, load_yaml
+from studies.spec.study import parse_study
+
+
+def laughs(levels: int = 9, wide: int = 9, indent: str = "") -> str:
+    """Each line is `wide` times the one before: 9 levels of 9 are 387 million values."""
+    names = string.ascii_lowercase
+    first = f"{indent}a: &a [{', '.join(['lol'] * wide)}]\n"
+    return first + "".join(
+        f"{indent}{names[k]}: &{names[k]} [{', '.join([f'*{names[k - 1]}'] * wide)}]\n"
+        for k in range(1, levels)
+    )
+
+
+BOMBS = {
+    "laughs": laughs(),
+    "merged": "a: &a {x: &x [1, 2]}\nb: &b {<<: *a, y: [*x, *x]}\nc: &c [*c]\n",
+    "itself": "a: &a [*a]\n",
+    "itself, merged": "a: &a {<<: *a}\n",
+    "deep": "[" * 20_000,
+    "deep blocks": "\n".join(" " * k + "a:" for k in range(900)),
+    "long": "a: " + "x" * MAX_YAML_CHARS,
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_it_is_refused_in_words_within_a_second_and_without_memory(name):
+    before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+    with pytest.raises(ValueError, match="not valid YAML") as told:
+        load_yaml(BOMBS[name])
+    assert len(str(told.value)) < 500
+    assert time.process_time() - began < (5 if "deep" in name else 1)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000, "kilobytes"
+
+
+@pytest.mark.parametrize("field", ["contestants", "families", "prompts", "judges", "new", "name"])
+def test_no_field_of_a_study_holds_one(field):
+    rest = "".join(f"{name}: x\n" for name in ("name", "prompts") if name != field)
+    with pytest.raises(Exception, match="values, with its aliases written out"):
+        parse_study(f"{rest}{field}:\n{laughs(indent='  ')}")
+
+
+def test_no_prompt_and_no_card_of_a_dataset_holds_one():
+    with pytest.raises(Exception, match="aliases written out"):
+        parse_prompt(f"name: x\nmessages:\n{laughs(indent='  ')}", "x")
+    with pytest.raises(SourceError, match="the card of this dataset is not read"):
+        list(card_data_files(f"---\nconfigs:\n- data_files:\n{laughs(indent='    ')}---\n"))
+
+
+def test_aliases_that_say_a_thing_once_are_read():
+    assert load_yaml("a: &a {x: 1}\nb: *a\nc: {<<: *a, y: 2}\n") == {
+        "a": {"x": 1}, "b": {"x": 1}, "c": {"x": 1, "y": 2},
+    }  # fmt: skip
+
+
+def test_a_long_list_is_read_up_to_the_last_value_that_is_allowed():
+    # The list itself, the mapping and its key are three of them.
+    fits = f"a: [{'1,' * (MAX_YAML_VALUES - 3)}]"
+    assert len(load_yaml(fits)["a"]) == MAX_YAML_VALUES - 3
+    with pytest.raises(ValueError, match="more than"):
+        load_yaml(f"a: [{'1,' * (MAX_YAML_VALUES - 2)}]")

@@ -1,0 +1,80 @@
+"""The fingerprint of the code that makes frames: every module counts, none may be missing."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from studies.frames import frame
+from studies.store import code_fingerprint, frame_cache, store
+from studies.store.code_fingerprint import CodeMissing, sources
+
+MAKES_FRAMES = (
+    "studies.frames.frame", "studies.frames.columns", "studies.frames.truth", "studies.texts.injection",
+    "studies.texts.injection_rules", "studies.domain", "studies.store.rows", "studies.store.store", "studies.store.queries",
+    "studies.store.queries", "studies.spec.study", "studies.spec.field_reader",
+)  # fmt: skip
+
+
+def test_the_modules_that_make_a_frame_are_found_by_their_imports() -> None:
+    found = sources(store)
+    assert set(MAKES_FRAMES) <= set(found)
+    for name, text in found.items():
+        assert text == Path(str(sys.modules[name].__file__)).read_bytes()
+
+
+@pytest.mark.parametrize("name", sorted(sources(store)))
+def test_a_change_of_any_module_changes_the_fingerprint(name: str) -> None:
+    changed = Path(str(sys.modules[name].__file__))
+
+    def read(path: Path) -> bytes:
+        return path.read_bytes() + (b"\n# changed" if path == changed else b"")
+
+    assert code_fingerprint.fingerprint(store, read=read) != code_fingerprint.fingerprint(store)
+
+
+def test_a_module_that_is_gone_is_an_error_and_not_a_fingerprint_without_it() -> None:
+    gone = Path(str(frame.__file__))
+
+    def read(path: Path) -> bytes:
+        if path == gone:
+            raise FileNotFoundError(2, "No such file or directory")
+        return path.read_bytes()
+
+    with pytest.raises(CodeMissing, match=r"studies\.frame"):
+        code_fingerprint.fingerprint(store, read=read)
+
+
+def test_an_import_that_leads_nowhere_is_an_error() -> None:
+    def read(path: Path) -> bytes:
+        return b"from studies.moved_away import something\n"
+
+    with pytest.raises(CodeMissing, match=r"studies\.moved_away"):
+        code_fingerprint.fingerprint(frame, read=read)
+
+
+def test_frames_are_stamped_with_the_code_of_the_store() -> None:
+    import pandas as pd
+
+    frame_cache._code_fingerprint.cache_clear()
+    assert frame_cache._code_fingerprint() == code_fingerprint.fingerprint(
+        store, versions=[pd.__version__]
+    )
+    assert frame_cache._code_fingerprint() != code_fingerprint.fingerprint(
+        store, versions=["another pandas"]
+    )
+
+
+def test_a_missing_module_is_not_taken_for_a_missing_frame(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`read_kept` returns None for a file it cannot read; missing code must not look like that."""
+
+    def missing() -> str:
+        raise CodeMissing("studies.frames.frame")
+
+    monkeypatch.setattr(frame_cache, "_code", missing)
+    with pytest.raises(CodeMissing):
+        frame_cache.cache_value(tmp_path / "e.db", "study", "count", ("a", 1), 3)

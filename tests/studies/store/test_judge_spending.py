@@ -1,0 +1,36 @@
+"""What a judge cost, from the rows of a real store."""
+
+from __future__ import annotations
+
+from studies.domain import Ask, Item, Judgement, Usage, Verdict
+from studies.spec.study import Study
+from studies.store.judge_spending import judge_spending
+
+
+def judgement(item: str, **more) -> Judgement:
+    ask = Ask(f"key of {item}", item, "j", "p", ("x", "y"), ("A", "B"))
+    return Judgement(ask, "ok", Verdict(0), **more)
+
+
+def test_tokens_and_dollars_are_added_and_seconds_have_a_median(store):
+    rows = [
+        judgement("q1", usage=Usage(100, 10), cost=0.01, seconds=1.0),
+        judgement("q2", usage=Usage(200, 30), cost=0.03, seconds=9.0),
+        judgement("q3", usage=Usage(), cost=None, seconds=2.0),
+    ]
+    items = [Item(f"q{k}", "?", {"x": "", "y": ""}) for k in (1, 2, 3)]
+    store.save_study(Study("s"), items, (), recorded=rows, only_recorded=True)
+    got = judge_spending(store, "s", "j", "p")
+    assert (got.replies, got.prompt_tokens, got.completion_tokens) == (3, 300, 40)
+    assert (round(got.dollars, 6), got.unpriced, got.median_seconds) == (0.04, 1, 2.0)
+    assert judge_spending(store, "s", "j").replies == 3
+
+
+def test_what_nobody_recorded_is_not_zero(store):
+    store.save_study(
+        Study("s"), [Item("q", "?", {"x": "", "y": ""})], (), recorded=[judgement("q")],
+        only_recorded=True,
+    )  # fmt: skip
+    got = judge_spending(store, "s", "j", "p")
+    assert (got.prompt_tokens, got.dollars, got.median_seconds) == (None, None, None)
+    assert judge_spending(store, "s", "nobody").replies == 0

@@ -1,0 +1,265 @@
+"""Leases and intents ahead of each call, results after it; who is alive decides, not the clock."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from studies.domain import NO_USAGE, Ask, Judgement, Usage, Verdict
+from studies.store.database import MIGRATIONS, SCHEMA_FILE, SCHEMA_VERSION, connect
+from studies.store.run_journal import RunJournal, list_maybe_paid_twice
+from studies.store.run_owners import LeaseOwner, is_owner_alive
+from studies.store.store import Store
+
+ROOT = Path(__file__).resolve().parents[3]
+T = TypeVar("T")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    made = Store(tmp_path / "store.db")
+    yield made
+    made.close()
+
+
+def do(act: Callable[[], Awaitable[T]]) -> T:
+    async def main() -> T:
+        return await act()
+
+    return asyncio.run(main())
+
+
+def judgement(key: str, status: str = "ok", reply: str = "A") -> Judgement:
+    ask = Ask(key, "q", "judge", "prompt", ("x", "y"), ("A", "B"))
+    verdict = Verdict(0) if status == "ok" else None
+    return Judgement(ask, status, verdict, reply=reply)  # type: ignore[arg-type]
+
+
+async def begun(journal: RunJournal, key: str, **more: bool) -> int:
+    attempt = await journal.begin(key, **more)
+    assert isinstance(attempt, int), attempt
+    return attempt
+
+
+def test_a_leased_ask_is_elsewhere_for_another_run_and_answered_once_settled(store):
+    async def act() -> None:
+        one, two = RunJournal(store), RunJournal(store)
+        attempt = await begun(one, "k")
+        assert await two.begin("k") == "elsewhere"
+        assert await one.begin("k") == "elsewhere", "two judges may be one and the same request"
+        assert two.find_in_progress(["k", "free"]) == {"k"}
+        await one.settle(judgement("k"), attempt, Usage(10, 2), 0.5)
+        assert await two.begin("k") == "answered"
+        assert two.find_in_progress(["k", "free"]) == set()
+        one.close()
+        two.close()
+
+    do(act)
+    row = store.read("SELECT outcome, prompt_tokens, cost FROM attempts").fetchall()
+    assert row == [("ok", 10, 0.5)]
+    assert store.read("SELECT count(*) FROM leases").fetchone() == (0,)
+
+
+def test_a_run_does_not_ask_again_what_another_failed_at_while_it_ran(store):
+    async def act() -> None:
+        one, two = RunJournal(store), RunJournal(store)
+        attempt = await begun(one, "k")
+        await one.settle(judgement("k", "error"), attempt, NO_USAGE, None)
+        assert await two.begin("k") == "answered", "it failed a moment ago"
+        later = RunJournal(store)
+        await begun(later, "k")  # an error never satisfies a resume
+        for journal in (one, two, later):
+            journal.close()
+
+    do(act)
+
+
+def test_between_two_attempts_the_lease_is_kept_and_nothing_is_listed_as_paid(store):
+    async def act() -> None:
+        one, two = RunJournal(store), RunJournal(store)
+        first = await begun(one, "k")
+        assert one.attempts_in_flight == {first}
+        await one.end(first, "HTTP 500", NO_USAGE, None)
+        assert one.attempts_in_flight == set()
+        assert await two.begin("k") == "elsewhere", "it waits in a backoff and is still ours"
+        assert open_attempts(store) == []
+        second = await begun(one, "k", leased=True)
+        assert open_attempts(store) == [second]
+        await one.withdraw("k", second)
+        assert open_attempts(store) == []
+        await begun(two, "k")
+        one.close()
+        two.close()
+
+    do(act)
+
+
+def test_a_released_ask_is_anybodys_and_a_late_release_takes_no_lease_of_others(store):
+    async def act() -> None:
+        one, two = RunJournal(store), RunJournal(store)
+        await one.end(await begun(one, "k"), "HTTP 500", NO_USAGE, None)
+        await one.release("k")
+        await begun(two, "k")
+        await one.release("k")
+        assert one.find_in_progress(["k"]) == {"k"}, "the lease is two's now"
+        one.close()
+        two.close()
+
+    do(act)
+
+
+def open_attempts(store: Store) -> list[int]:
+    return [row[0] for row in store.read("SELECT id FROM attempts WHERE ended IS NULL")]
+
+
+@pytest.mark.parametrize("outcome", ["error", "too_long", "filtered", "unsupported", "empty"])
+def test_nothing_without_words_replaces_a_reply(outcome, store):
+    async def act() -> None:
+        first = RunJournal(store)
+        half = judgement("k", "truncated", "half a")
+        await first.settle(half, await begun(first, "k"), NO_USAGE, None)
+        first.close()
+        retry = RunJournal(store, again=["truncated", "error"])
+        await retry.settle(judgement("k", outcome, ""), await begun(retry, "k"), NO_USAGE, None)
+        retry.close()
+
+    do(act)
+    assert store.read("SELECT status FROM judgements").fetchall() == [("truncated",)]
+    assert store.read("SELECT reply FROM replies").fetchall() == [("half a",)]
+
+
+def test_a_clean_end_gives_back_its_leases_and_lists_what_never_came_back(store):
+    async def act() -> None:
+        journal = RunJournal(store)
+        await begun(journal, "a")  # its call has begun and never came back
+        await journal.end(await begun(journal, "b"), "HTTP 500", NO_USAGE, None)
+        journal.close()
+
+    do(act)
+    assert [doubt.key for doubt in list_maybe_paid_twice(store)] == ["a"]
+    assert store.read("SELECT count(*) FROM leases").fetchone() == (0,)
+
+
+HOLDER = """
+import asyncio, sys
+from studies.journal import Journal
+from studies.store import Store
+async def main():
+    journal = Journal(Store(sys.argv[1]))
+    await journal.begin("k")
+    print(journal.owner.id, flush=True)
+    sys.stdin.read()
+asyncio.run(main())
+"""
+
+
+def test_a_lease_lives_as_long_as_its_process_and_dies_with_it(store):
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(store.path)],
+        cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert holder.stdout is not None
+    owner = holder.stdout.readline().strip()
+
+    async def begin() -> object:
+        journal = RunJournal(store)
+        attempt = await journal.begin("k")
+        journal.close()
+        return attempt
+
+    assert is_owner_alive(store.owners, owner)
+    assert do(begin) == "elsewhere"
+    assert list_maybe_paid_twice(store) == []
+    os.kill(holder.pid, signal.SIGKILL)
+    holder.communicate()
+    assert not is_owner_alive(store.owners, owner)
+    assert [doubt.key for doubt in list_maybe_paid_twice(store)] == ["k"]
+    assert isinstance(do(begin), int)
+
+
+def test_an_owner_is_alive_until_it_is_closed_and_leaves_no_file(tmp_path):
+    owner = LeaseOwner(tmp_path / "owners")
+    assert is_owner_alive(tmp_path / "owners", owner.id)
+    assert is_owner_alive(tmp_path / "owners", owner.id), "asking does not take the lock away"
+    owner.close()
+    assert not is_owner_alive(tmp_path / "owners", owner.id)
+    assert list((tmp_path / "owners").iterdir()) == []
+
+
+def test_two_owners_in_one_process_do_not_see_each_other_as_dead(tmp_path):
+    one, two = LeaseOwner(tmp_path), LeaseOwner(tmp_path)
+    assert one.id != two.id
+    assert is_owner_alive(tmp_path, one.id) and is_owner_alive(tmp_path, two.id)
+    one.close()
+    assert not is_owner_alive(tmp_path, one.id) and is_owner_alive(tmp_path, two.id)
+    two.close()
+
+
+def test_a_run_whose_process_is_gone_is_shown_as_interrupted(store):
+    gone = ("id", "study", "123-dead", "running", "", 1.0, None)
+    ended = ("id2", "study", "124-dead", "done", "", 2.0, 3.0)
+    store.writer.run(
+        lambda c: c.executemany("INSERT INTO runs VALUES (?,?,?,?,?,?,?)", [gone, ended])
+    )
+    assert [(run.id, run.state) for run in store.runs()] == [("id2", "done"), ("id", "interrupted")]
+    assert store.runs("other") == []
+
+
+def schema(path: Path) -> list[tuple[str, str]]:
+    connection = connect(path, create=True)
+    rows = connection.execute(
+        "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name"
+    ).fetchall()
+    connection.close()
+    plain = (
+        (name, " ".join(line.split("--")[0].strip() for line in sql.splitlines()))
+        for name, sql in rows
+    )
+    return [(name, "".join(sql.split())) for name, sql in plain]
+
+
+def without(script: str, start: str, end: str) -> str:
+    return script[: script.index(start)] + script[script.index(end) :]
+
+
+def as_of(version: int) -> str:
+    """The schema as it was at a version."""
+    script = SCHEMA_FILE.read_text()
+    if version < 5:  # what came with version 5
+        script = script[: script.index("CREATE TABLE allowance")]
+    if version < 6:  # what came with version 6
+        script = without(
+            script, ",\n    votes   INTEGER", "\n) STRICT, WITHOUT ROWID;\n\nCREATE TABLE items"
+        )
+    if version < 4:  # what came with version 4
+        script = without(script, ",\n    owner     TEXT NOT NULL DEFAULT ''", "CREATE TABLE items")
+        script = script.replace("CREATE TABLE items", "\n) STRICT;\n\nCREATE TABLE items")
+        script = script[: script.index("CREATE TABLE ballots")]
+    if version < 3:  # what came with version 3
+        script = without(
+            script, ",\n    top       TEXT", "\n) STRICT, WITHOUT ROWID;\n\nCREATE TABLE e"
+        )
+    if version < 2:  # what came with version 2
+        script = without(script, "CREATE TABLE extractions", "CREATE TABLE attempts")
+    return script
+
+
+@pytest.mark.parametrize("version", range(1, SCHEMA_VERSION))
+def test_an_older_store_is_brought_to_the_same_schema_as_a_new_one(version, tmp_path):
+    new = tmp_path / "new.db"
+    Store(new).close()
+    old = tmp_path / "old.db"
+    connection = connect(old, create=True)
+    connection.executescript(as_of(version))
+    connection.execute(f"PRAGMA user_version={version}")
+    connection.close()
+    assert schema(old) != schema(new)
+    Store(old).close()
+    assert len(MIGRATIONS) == SCHEMA_VERSION - 1
+    assert schema(old) == schema(new)

@@ -1,0 +1,407 @@
+"""The judgement log: what is kept, what is shared, what goes, and who is refused."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from studies.domain import STATUSES, Judgement, Usage, Verdict
+from studies.errors import SourceError, StoreTooNew, StoreUnusable, StudyError
+from studies.frames.frame import SEP
+from studies.spec.study import Study, study_from_mapping
+from studies.store import database
+from studies.store.rows import PromptText, put_judgement
+from studies.store.store import PlanChange, Store
+from tests.studies.small_items import ask, item, judged, planned
+
+NOBODY = 65534
+
+
+def write(store: Store, *judgements: Judgement) -> None:
+    for judgement in judgements:
+        store.writer.run(lambda c, j=judgement: put_judgement(c, j))
+
+
+def save(store: Store, name: str, *keys: str, **more: Any) -> PlanChange:
+    asks = [ask(key) for key in keys]
+    return store.save_study(Study(name=name), more.get("items", [item()]), planned(*asks))
+
+
+def rows(store: Store, table: str) -> int:
+    return int(store.read(f"SELECT count(*) FROM {table}").fetchone()[0])
+
+
+# ---- studies and their plans -------------------------------------------------------------------
+
+
+def test_a_study_comes_back_as_it_was_saved(store: Store) -> None:
+    values = {
+        "name": "s", "contestants": ["x"], "families": {"x": "a"}, "noise_floor": 0.25,
+        "judges": [{"name": "j", "model": "m", "base_url": "http://127.0.0.1/v1",
+                    "temperature": None, "price": {"input": 1, "output": 2}}],
+    }  # fmt: skip
+    study = study_from_mapping(values)
+    store.save_study(study, [item()], [])
+    assert store.study("s") == study
+
+
+def test_saving_again_keeps_judgements_and_says_what_changed(store: Store) -> None:
+    save(store, "s", "k1", "k2", "k3")
+    write(store, judged(ask("k1")), judged(ask("k2")))
+    # k1 stays, k2 and k3 are no longer asked for, k4 is new.
+    assert save(store, "s", "k1", "k4") == PlanChange(kept=1, dropped=2, added=1)
+    assert store.counts("s") == {"planned": 2, "ok": 1, "pending": 1}
+    assert rows(store, "judgements") == rows(store, "replies") == 2
+    assert save(store, "s", "k2") == PlanChange(kept=0, dropped=2, added=1)
+    assert store.counts("s") == {"planned": 1, "ok": 1}
+
+
+def test_a_plan_that_fails_half_way_leaves_the_old_one(store: Store) -> None:
+    def failing() -> Iterator[Any]:
+        yield from planned(ask("k9"))
+        raise SourceError("an image is gone")
+
+    save(store, "s", "k1", "k2")
+    with pytest.raises(SourceError, match="an image is gone"):
+        store.save_study(Study(name="s"), [], failing())
+    assert [made.key for made in store.asks("s")] == ["k1", "k2"]
+    assert list(store.items("s")) == ["q1"]
+
+
+def test_asks_come_back_in_plan_order_with_all_they_hold(store: Store) -> None:
+    asks = [
+        ask("b", shown="xy", repeat=1, noise=True, orders=2),
+        ask("a", item="q2", shown="zyx", orders=3, unrelated_item="q1"),
+    ]
+    store.save_study(Study(name="s"), [item("q1"), item("q2")], planned(*asks))
+    assert list(store.asks("s")) == asks
+
+
+def test_a_study_nobody_saved_is_named_with_those_that_were(store: Store) -> None:
+    with pytest.raises(StudyError, match=r"no study named 'x' in this store\. Known studies: none"):
+        store.study("x")
+    save(store, "one")
+    with pytest.raises(StudyError, match="Known studies: one"):
+        store.study("x")
+    with pytest.raises(StudyError, match="no study named 'x'"):
+        store.delete_study("x")
+
+
+def test_equal_items_are_stored_once_and_unequal_ones_of_one_id_apart(store: Store) -> None:
+    save(store, "one", items=[item("q1"), item("q2")])
+    save(store, "two", items=[item("q1"), replace(item("q2"), category="other")])
+    assert rows(store, "items") == 3
+    assert store.items("one")["q2"].category == ""
+    found = store.item("two", "q2")
+    assert found is not None and found.category == "other"
+    assert store.item("two", "q9") is None
+
+
+def test_texts_of_any_kind_survive(store: Store) -> None:
+    hostile = "nul \0, \u2028 line, 😀, ' quote; DROP TABLE items; \x1f"
+    made = replace(item(), responses={"x": hostile, "y": hostile[::-1]}, instruction=hostile)
+    save(store, "s", "k", items=[made])
+    write(store, judged(ask("k"), reply=hostile, reasoning=hostile, detail=hostile))
+    assert store.items("s")["q1"] == made
+    found = store.judgement("s", "k")
+    assert found is not None
+    assert (found.reply, found.reasoning, found.detail) == (hostile, hostile, hostile)
+
+
+def test_prompts_are_kept_by_their_hash(store: Store) -> None:
+    texts = [PromptText("sha1", "p", 1, "name: p"), PromptText("sha2", "p", 2, "name: p # 2")]
+    store.save_study(Study(name="s"), [item()], [], texts)
+    store.save_study(Study(name="t"), [item()], [], texts[:1])
+    assert (store.prompt_yaml("sha2"), store.prompt_yaml("sha3")) == ("name: p # 2", None)
+    assert rows(store, "prompts") == 2
+
+
+# ---- deleting ----------------------------------------------------------------------------------
+
+
+def test_deleting_takes_what_no_other_study_asks_for(store: Store) -> None:
+    save(store, "one", "shared", "own", items=[item("q1"), item("q2")])
+    save(store, "two", "shared", items=[item("q1")])
+    write(store, judged(ask("shared")), judged(ask("own")))
+    assert store.delete_study("one") == 1
+    assert [line.name for line in store.studies()] == ["two"]
+    assert [made.ask.key for made in store.judgements("two")] == ["shared"]
+    left = {name: rows(store, name) for name in ("items", "plan", "requests", "replies")}
+    assert left == {"items": 1, "plan": 1, "requests": 1, "replies": 1}
+
+
+def test_a_deleted_judgement_s_number_is_never_used_again(store: Store) -> None:
+    """Live views follow the numbers: one that came back would be skipped."""
+    save(store, "one", "k1")
+    write(store, judged(ask("k1")))
+    (before,) = [row[-1] for row in store.frame_rows("one")]
+    store.delete_study("one")
+    save(store, "two", "k2")
+    write(store, judged(ask("k2")))
+    (after,) = [row[-1] for row in store.frame_rows("two")]
+    assert after > before
+
+
+# ---- judgements --------------------------------------------------------------------------------
+
+
+probability = st.floats(0, 1)
+verdicts = st.builds(
+    Verdict,
+    pick=st.sampled_from([0, 1, "tie", None]),
+    margin=st.integers(0, 2),
+    scores=st.lists(st.floats(0, 10), max_size=3).map(tuple),
+    label_probabilities=st.lists(probability, max_size=3).map(tuple),
+    label_mass=st.none() | probability,
+)
+judgements = st.builds(
+    Judgement,
+    ask=st.just(ask("k")),
+    status=st.sampled_from(["ok", "extracted"]),
+    verdict=verdicts,
+    rule=st.text(max_size=5),
+    reply=st.text(st.characters(blacklist_categories=("Cs",)), max_size=20),
+    usage=st.builds(Usage, st.none() | st.integers(0, 9), st.none() | st.integers(0, 9)),
+    cost=st.none() | probability,
+    seconds=probability,
+    time=st.floats(0, 2e9),
+) | st.builds(
+    Judgement,
+    ask=st.just(ask("k")),
+    status=st.sampled_from([status for status in STATUSES if status not in ("ok", "extracted")]),
+    detail=st.text(st.characters(blacklist_categories=("Cs",)), max_size=20),
+)
+
+
+@given(judgements)
+def test_a_judgement_written_and_read_is_the_same_judgement(made: Judgement) -> None:
+    with one_store() as store:
+        write(store, made)
+        assert list(store.judgements("s")) == [made]
+        assert store.judgement("s", "k") == made
+
+
+_OPEN: list[Store] = []
+
+
+@pytest.fixture(scope="module", autouse=True)
+def a_store_for_the_law(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    made = Store(tmp_path_factory.mktemp("law") / "law.db")
+    save(made, "s", "k")
+    _OPEN.append(made)
+    yield
+    made.close()
+
+
+@contextmanager
+def one_store() -> Iterator[Store]:
+    yield _OPEN[0]
+
+
+def test_a_judgement_written_again_replaces_and_moves_to_the_end(store: Store) -> None:
+    save(store, "s", "k1", "k2")
+    write(store, judged(ask("k1"), None), judged(ask("k2")))
+    cursor = max(row[-1] for row in store.frame_rows("s"))
+    write(store, judged(ask("k1"), 1))
+    (again,) = store.frame_rows("s", since=cursor)
+    assert (again[0], again[10]) == (0, 1)
+    assert store.counts("s") == {"planned": 2, "ok": 2}
+
+
+def test_narrow_rows_are_in_plan_order_whatever_came_first(store: Store) -> None:
+    save(store, "s", "k1", "k2", "k3")
+    write(store, *(judged(ask(key)) for key in ("k3", "k1", "k2")))
+    assert [row[0] for row in store.frame_rows("s")] == [0, 1, 2]
+    assert len(store.frame_rows("s")[0]) == 15
+
+
+def test_an_error_is_pending_and_any_other_outcome_is_not(store: Store) -> None:
+    keys = list(STATUSES)
+    save(store, "s", *keys)
+    write(store, *(judged(ask(s), 0 if s == "ok" else None, status=s) for s in STATUSES))
+    assert [made.key for _, made in store.pending_asks("s", "j", -1, 99)] == ["error"]
+    assert store.pending_asks("s", "somebody else", -1, 99) == []
+
+
+def test_pending_asks_come_page_by_page(store: Store) -> None:
+    save(store, "s", "a", "b", "c")
+    first = store.pending_asks("s", "j", -1, 2)
+    assert [made.key for _, made in first] == ["a", "b"]
+    assert [made.key for _, made in store.pending_asks("s", "j", first[-1][0], 2)] == ["c"]
+
+
+def test_the_newest_replies_come_first_and_failures_can_be_had_alone(store: Store) -> None:
+    save(store, "s", "a", "b", "c")
+    write(store, judged(ask("a")), judged(ask("b"), None), judged(ask("c")))
+    assert [made.ask.key for made in store.latest_judgements("s", 2)] == ["c", "b"]
+    assert [made.ask.key for made in store.latest_judgements("s", 9, failures_only=True)] == ["b"]
+
+
+def test_recorded_judgements_follow_the_plan_and_satisfy_no_ask(store: Store) -> None:
+    recorded = [judged(ask("r1")), judged(ask("r2"), "tie")]
+    store.save_study(
+        Study(name="s"), [item()], planned(ask("k1")), recorded=recorded, only_recorded=False
+    )
+    assert store.counts("s") == {"planned": 1, "pending": 1}
+    assert [made.ask.key for made in store.judgements("s")] == ["r1", "r2"]
+    assert list(store.frame("s")["pick"]) == [0, -1]
+
+
+# ---- the frame ---------------------------------------------------------------------------------
+
+
+def test_the_frame_is_made_once_until_something_changes(store: Store) -> None:
+    save(store, "s", "k1", "k2")
+    write(store, judged(ask("k1")))
+    before = store.version("s")
+    first = store.frame("s")
+    first["mine"] = 1  # what one reader adds is not there for the next
+    assert "mine" not in store.frame("s") and store.version("s") == before
+    write(store, judged(ask("k2"), 1))
+    assert store.version("s") != before
+    assert list(store.frame("s")["pick"]) == [0, 1]
+    save(store, "s", "k2")
+    assert list(store.frame("s")["pick"]) == [1]
+
+
+def test_the_frame_knows_category_lengths_and_truth_of_its_items(store: Store) -> None:
+    human = item(human=(), category="maths", reference="ideal")
+    save(store, "s", "k1", items=[human])
+    write(store, judged(ask("k1")))
+    frame = store.frame("s")
+    assert (frame["category"][0], frame["shown"][0]) == ("maths", f"x{SEP}y")
+    assert frame["length_0"][0] == len("x answers q1")
+
+
+def test_without_a_name_the_only_study_is_meant(store: Store) -> None:
+    with pytest.raises(
+        StudyError, match=r"name one study with --study; this store holds: none yet"
+    ):
+        store.frame()
+    save(store, "one", "k1")
+    assert len(store.frame()) == 0
+    save(store, "two", "k2")
+    with pytest.raises(StudyError, match="this store holds: two, one"):
+        store.frame()
+
+
+# ---- which files are stores --------------------------------------------------------------------
+
+
+def test_a_store_that_is_opened_again_holds_what_was_written(tmp_path: Path) -> None:
+    first = Store(tmp_path / "s.db")
+    save(first, "s", "k")
+    write(first, judged(ask("k")))
+    first.close()
+    second = Store(tmp_path / "s.db")
+    assert second.counts("s") == {"planned": 1, "ok": 1}
+    second.close()
+
+
+def test_a_closed_store_can_be_used_again(store: Store) -> None:
+    save(store, "s", "k")
+    store.close()
+    assert store.counts("s") == {"planned": 1, "pending": 1}
+    save(store, "t", "k")
+
+
+def test_the_store_is_where_the_environment_says(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("EVENHAND_STORE", str(tmp_path / "deep" / "er.db"))
+    made = Store()
+    assert made.path == tmp_path / "deep" / "er.db" and made.path.exists()
+    made.close()
+
+
+def test_a_store_of_a_newer_version_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "newer.db"
+    Store(path).close()
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"PRAGMA user_version={database.SCHEMA_VERSION + 1}")
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(
+        StoreTooNew, match=rf"newer Evenhand \(schema {database.SCHEMA_VERSION + 1}.*--store"
+    ):
+        Store(path)
+    assert path.read_bytes() == before
+
+
+def test_another_program_s_database_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "photos.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE photos (name TEXT)")
+    connection.close()
+    with pytest.raises(StoreUnusable, match=r"photos\.db is another program's database.*--store"):
+        Store(path)
+    with sqlite3.connect(path) as connection:
+        tables = connection.execute("SELECT name FROM sqlite_master").fetchall()
+    connection.close()
+    assert tables == [("photos",)]
+
+
+@pytest.mark.parametrize("content", [b"not a database, " * 100, b"SQLite format 3\0" + b"x" * 500])
+def test_a_file_that_is_no_database_is_refused_and_left_alone(
+    content: bytes, tmp_path: Path
+) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_bytes(content)
+    with pytest.raises(StoreUnusable, match=r"notes\.txt.*file is not a database.*--store"):
+        Store(path)
+    assert path.read_bytes() == content
+
+
+def test_a_folder_is_no_store(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnusable, match="choose another file with --store"):
+        Store(tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreUnusable, match=r"cannot open the store .*--store"):
+        Store(tmp_path / "file" / "s.db")
+
+
+@contextmanager
+def without_rights() -> Iterator[None]:
+    """Root may write anywhere: for a while be nobody."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX rights")
+def test_a_folder_that_cannot_be_written_is_a_message(tmp_path: Path) -> None:
+    for folder in (tmp_path, *tmp_path.parents[:3]):
+        folder.chmod(0o755)
+    tmp_path.chmod(0o555)
+    try:
+        with without_rights(), pytest.raises(StoreUnusable, match=r"s\.db.*--store"):
+            Store(tmp_path / "s.db")
+        assert list(tmp_path.iterdir()) == []
+    finally:
+        tmp_path.chmod(0o755)
+
+
+def test_a_store_that_is_spoilt_while_open_is_a_message(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    made = Store(path)
+    save(made, "s", *(f"k{n}" for n in range(500)))
+    made.close()
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        file.seek(4096)
+        file.write(b"\xff" * (size - 4096))
+    with pytest.raises(StoreUnusable, match=r"s\.db cannot be read"):
+        made.counts("s")
+    made.close()

@@ -1,0 +1,172 @@
+"""One writer, group commit: what is reported as written is on disk; one bad write harms none."""
+
+import asyncio
+import contextlib
+import sqlite3
+import threading
+from pathlib import Path
+
+import pytest
+
+from studies.errors import StoreUnusable
+from studies.store.database import connect
+from studies.store.writer import StoreWriter
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    made = connect(tmp_path / "x.db", create=True)
+    made.execute("PRAGMA journal_mode=WAL")
+    made.execute("CREATE TABLE numbers (n INTEGER PRIMARY KEY) STRICT")
+    made.close()
+    return tmp_path / "x.db"
+
+
+def numbers(path: Path) -> list[int]:
+    with sqlite3.connect(path) as connection:
+        return [n for (n,) in connection.execute("SELECT n FROM numbers ORDER BY n")]
+
+
+def put(n: int):  # type: ignore[no-untyped-def]
+    return lambda c: c.execute("INSERT INTO numbers VALUES (?)", (n,)).lastrowid
+
+
+def test_what_has_queued_during_a_commit_is_committed_together(path):
+    commits: list[str] = []
+
+    def watched() -> sqlite3.Connection:
+        made = connect(path)
+        made.set_trace_callback(lambda sql: commits.append(sql) if sql == "COMMIT" else None)
+        return made
+
+    writer = StoreWriter(watched)
+    gate = threading.Event()
+
+    async def many() -> list[int]:
+        loop = asyncio.get_running_loop()
+        waiting = [loop.create_future() for _ in range(100)]
+        held = loop.create_future()
+        writer.submit_from(loop, lambda c: gate.wait(5), held)
+        for n, future in enumerate(waiting):
+            writer.submit_from(loop, put(n), future)
+        gate.set()
+        return list(await asyncio.gather(*waiting))
+
+    assert asyncio.run(many()) == list(range(100))
+    writer.close()
+    assert len(commits) <= 3, "100 rows, not 100 commits"
+    assert numbers(path) == list(range(100))
+
+
+def test_one_write_that_fails_takes_no_other_with_it(path):
+    writer = StoreWriter(lambda: connect(path))
+    writer.run(put(7))
+    gate = threading.Event()
+
+    async def three() -> list[object]:
+        loop = asyncio.get_running_loop()
+        held = loop.create_future()
+        writer.submit_from(loop, lambda c: gate.wait(5), held)
+        waiting = [loop.create_future() for _ in range(3)]
+        for n, future in zip((1, 7, 2), waiting, strict=True):
+            writer.submit_from(loop, put(n), future)
+        gate.set()
+        return await asyncio.gather(*waiting, return_exceptions=True)
+
+    one, seven, two = asyncio.run(three())
+    writer.close()
+    assert (one, two) == (1, 2)
+    assert isinstance(seven, sqlite3.IntegrityError)
+    assert numbers(path) == [1, 2, 7]
+
+
+def test_a_store_that_cannot_be_opened_is_an_error_not_a_silence(tmp_path):
+    writer = StoreWriter(lambda: connect(tmp_path / "no" / "such" / "folder.db"))
+    with pytest.raises(StoreUnusable, match="cannot be written"):
+        writer.run(put(1))
+    writer.close()
+
+
+def test_a_connection_that_failed_is_opened_anew(path):
+    made: list[sqlite3.Connection] = []
+
+    def first_read_only() -> sqlite3.Connection:
+        connection = connect(path)
+        if not made:
+            connection.execute("PRAGMA query_only=ON")
+        made.append(connection)
+        return connection
+
+    writer = StoreWriter(first_read_only)
+    with pytest.raises(StoreUnusable, match="read-only: allow writing"):
+        writer.run(put(1))
+    writer.run(put(1))
+    writer.close()
+    assert numbers(path) == [1]
+
+
+def test_a_file_that_is_spoilt_is_trouble_with_the_store(path):
+    writer = StoreWriter(lambda: connect(path))
+    writer.run(put(1))
+    writer.close()
+    content = bytearray(path.read_bytes())
+    content[100:] = b"\xff" * (len(content) - 100)
+    path.write_bytes(content)
+    writer = StoreWriter(lambda: connect(path))
+    with pytest.raises(StoreUnusable, match="cannot be written"):
+        writer.run(put(2))
+    writer.close()
+
+
+def test_a_folder_that_is_gone_is_trouble_with_the_store(path):
+    def gone() -> None:
+        raise FileNotFoundError(2, "No such file or directory", str(path))
+
+    writer = StoreWriter(lambda: connect(path))
+    writer.current_file = gone
+    with pytest.raises(StoreUnusable, match="No such file"):
+        writer.run(put(1))
+    writer.close()
+
+
+def test_who_writes_while_it_is_closed_is_told_and_never_left_waiting(path):
+    for _ in range(20):
+        writer = StoreWriter(lambda: connect(path))
+        told: list[bool] = []
+
+        def write(writer: StoreWriter = writer, told: list[bool] = told) -> None:
+            with contextlib.suppress(StoreUnusable):
+                while True:
+                    writer.run(lambda c: None)
+            told.append(True)
+
+        threads = [threading.Thread(target=write, daemon=True) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        writer.close()
+        for thread in threads:
+            thread.join(5)
+        assert told == [True] * 4
+
+
+def test_a_closed_writer_says_so(path):
+    writer = StoreWriter(lambda: connect(path))
+    writer.close()
+    with pytest.raises(StoreUnusable, match="closed"):
+        writer.run(put(1))
+
+
+def test_a_loop_that_closed_meanwhile_does_not_stop_the_writer(path):
+    writer = StoreWriter(lambda: connect(path))
+    gate = threading.Event()
+
+    async def leave() -> None:
+        loop = asyncio.get_running_loop()
+        writer.submit_from(loop, lambda c: gate.wait(5), loop.create_future())
+        writer.submit_from(loop, put(3), loop.create_future())
+
+    asyncio.run(leave())
+    gate.set()
+    writer.run(put(4))
+    writer.close()
+    assert numbers(path) == [3, 4]
