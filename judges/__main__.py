@@ -243,9 +243,15 @@ def describe_images(options: argparse.Namespace) -> int:
     confirm(study, store, options)
     again = frozenset(RETRYABLE_STATUSES) if options.retry else RunSettings().retry_statuses
     done = write_descriptions(
-        study, options.judge, options.prompt, options.out, store,
-        aspects_judge=options.aspects_judge, settings=RunSettings(retry_statuses=again), watch=follow_run,
-    )  # fmt: skip
+        study,
+        options.judge,
+        options.prompt,
+        options.out,
+        store,
+        aspects_judge=options.aspects_judge,
+        settings=RunSettings(retry_statuses=again),
+        watch=follow_run,
+    )
     store.close()
     print(f"{done.described:,} items described, {done.without_images:,} have no images, "
           f"{len(done.failed):,} failed; ${done.dollars:.4f} spent")  # fmt: skip

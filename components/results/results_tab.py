@@ -292,8 +292,14 @@ def draw_script(tab: ResultsTab, *, opening: bool = False, changed: bool = False
 def split_values(tab: ResultsTab, values: tuple[Any, ...]) -> tuple[str, Filter, dict[str, Any]]:
     """(view, filter, controls) from the values of `tab.inputs`."""
     view, judge, prompt, category, contestants, rule, suspects, *rest = values
-    chosen = Filter(judge or ALL_CHOICE, prompt or ALL_CHOICE, category or ALL_CHOICE, tuple(contestants or ()),
-                    rule or STUDY_RULE, suspects or WITH_SUSPECTS)  # fmt: skip
+    chosen = Filter(
+        judge or ALL_CHOICE,
+        prompt or ALL_CHOICE,
+        category or ALL_CHOICE,
+        tuple(contestants or ()),
+        rule or STUDY_RULE,
+        suspects or WITH_SUSPECTS,
+    )
     return view, chosen, dict(zip(tab.controls, rest, strict=True))
 
 

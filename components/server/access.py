@@ -75,13 +75,32 @@ LOCAL: Final = Access(
     queue=None, queue_limits=None, sessions=200, rows=500, expiry_days=None, open_votes=True,
 )  # fmt: skip
 PUBLIC: Final = Access(
-    public=True, machine_files=False, asks=5_000, studies=20, upload_bytes=200 * MEGABYTE,
-    temp_bytes=2_000 * MEGABYTE, caps=read_limits.PUBLIC_LIMITS,
-    runs_each=1, runs=8, concurrency=16, paused=64, pause_minutes=30.0, queue=400,
-    queue_limits=QueueLimits(waiting_per_session=32, waiting_per_address=200, running_per_session=4, running_per_address=8,
-                unread_per_session=200, unread_total=2_000),
-    sessions=1_000, rows=500, expiry_days=7.0, open_votes=False,
-)  # fmt: skip
+    public=True,
+    machine_files=False,
+    asks=5_000,
+    studies=20,
+    upload_bytes=200 * MEGABYTE,
+    temp_bytes=2_000 * MEGABYTE,
+    caps=read_limits.PUBLIC_LIMITS,
+    runs_each=1,
+    runs=8,
+    concurrency=16,
+    paused=64,
+    pause_minutes=30.0,
+    queue=400,
+    queue_limits=QueueLimits(
+        waiting_per_session=32,
+        waiting_per_address=200,
+        running_per_session=4,
+        running_per_address=8,
+        unread_per_session=200,
+        unread_total=2_000,
+    ),
+    sessions=1_000,
+    rows=500,
+    expiry_days=7.0,
+    open_votes=False,
+)
 
 
 def current_access() -> Access:
@@ -101,45 +120,105 @@ def _megabytes_text(value: int | None) -> str:
 
 
 ACCESS_TABLE_ROWS: Final[tuple[tuple[str, Callable[[Access], str]], ...]] = (
-    ("who sees a study", lambda a: "its maker, and who has the link of Share"
-     if a.public else "whoever opens the page"),
+    (
+        "who sees a study",
+        lambda a: (
+            "its maker, and who has the link of Share" if a.public else "whoever opens the page"
+        ),
+    ),
     ("who runs or changes it", lambda a: "its maker" if a.public else "whoever opens the page"),
-    ("the studies the page came with", lambda a: "looked at by all; editing makes a copy"
-     if a.public else "edited like others"),
-    ("files and variables of the machine in a study", lambda a: "yes" if a.machine_files else
-     "no: uploads, the built-in set, the Hub, the records the owner opened"),
-    ("hosts it is opened at (others are refused)", lambda a:
-     "the Space's own, IP addresses, names in `EVENHAND_HOSTS`" if a.public else
-     "127.0.0.1, localhost, `--host`, names in `EVENHAND_HOSTS`"),
-    ("endpoints", lambda a: "hosts in `judges/providers.yaml` and `EVENHAND_ENDPOINTS`, https"
-     if a.public else "any, this machine's too"),
-    ("keys", lambda a: "typed, in memory; the house's only where `EVENHAND_HOUSE_KEY_ENV` lends it"
-     if a.public else "typed, for one host; or a variable the study names, for hosts you allowed"),
+    (
+        "the studies the page came with",
+        lambda a: "looked at by all; editing makes a copy" if a.public else "edited like others",
+    ),
+    (
+        "files and variables of the machine in a study",
+        lambda a: (
+            "yes"
+            if a.machine_files
+            else "no: uploads, the built-in set, the Hub, the records the owner opened"
+        ),
+    ),
+    (
+        "hosts it is opened at (others are refused)",
+        lambda a: (
+            "the Space's own, IP addresses, names in `EVENHAND_HOSTS`"
+            if a.public
+            else "127.0.0.1, localhost, `--host`, names in `EVENHAND_HOSTS`"
+        ),
+    ),
+    (
+        "endpoints",
+        lambda a: (
+            "hosts in `judges/providers.yaml` and `EVENHAND_ENDPOINTS`, https"
+            if a.public
+            else "any, this machine's too"
+        ),
+    ),
+    (
+        "keys",
+        lambda a: (
+            "typed, in memory; the house's only where `EVENHAND_HOUSE_KEY_ENV` lends it"
+            if a.public
+            else "typed, for one host; or a variable the study names, for hosts you allowed"
+        ),
+    ),
     ("asks of one study", lambda a: _limit_text(a.asks)),
     ("studies of one visitor", lambda a: _limit_text(a.studies)),
-    ("one file: size, rows, columns", lambda a: f"{_megabytes_text(a.caps.file_bytes)}, "
-     f"{_limit_text(a.caps.rows)}, {_limit_text(a.caps.columns)}"),
-    ("one study: contestants, judges with their prompts", lambda a:
-     f"{_limit_text(a.caps.contestants)}, {_limit_text(a.caps.judges)}"),
+    (
+        "one file: size, rows, columns",
+        lambda a: (
+            f"{_megabytes_text(a.caps.file_bytes)}, "
+            f"{_limit_text(a.caps.rows)}, {_limit_text(a.caps.columns)}"
+        ),
+    ),
+    (
+        "one study: contestants, judges with their prompts",
+        lambda a: f"{_limit_text(a.caps.contestants)}, {_limit_text(a.caps.judges)}",
+    ),
     ("all uploads of a visitor", lambda a: _megabytes_text(a.upload_bytes)),
     ("files on their way in or out, of all visitors", lambda a: _megabytes_text(a.temp_bytes)),
-    ("runs at a time: of one visitor, of all", lambda a: "no limit" if a.runs is None
-     else f"{_limit_text(a.runs_each)}, {_limit_text(a.runs)}"),
-    ("paused runs of all; a paused run is stopped after", lambda a: "no limit, never"
-     if a.pause_minutes is None
-     else f"{_limit_text(a.paused)}, {_limit_text(a.pause_minutes, 'minutes')}"),
-    ("calls of one run in flight", lambda a: "as the study says" if a.concurrency is None
-     else f"at most {_limit_text(a.concurrency)}"),
-    ("events that wait: of one page, of one address, of all", lambda a: _limit_text(a.queue)
-     if a.queue_limits is None else
-     f"{_limit_text(a.queue_limits.waiting_per_session)}, {_limit_text(a.queue_limits.waiting_per_address)}, {_limit_text(a.queue)}"),
+    (
+        "runs at a time: of one visitor, of all",
+        lambda a: (
+            "no limit" if a.runs is None else f"{_limit_text(a.runs_each)}, {_limit_text(a.runs)}"
+        ),
+    ),
+    (
+        "paused runs of all; a paused run is stopped after",
+        lambda a: (
+            "no limit, never"
+            if a.pause_minutes is None
+            else f"{_limit_text(a.paused)}, {_limit_text(a.pause_minutes, 'minutes')}"
+        ),
+    ),
+    (
+        "calls of one run in flight",
+        lambda a: (
+            "as the study says"
+            if a.concurrency is None
+            else f"at most {_limit_text(a.concurrency)}"
+        ),
+    ),
+    (
+        "events that wait: of one page, of one address, of all",
+        lambda a: (
+            _limit_text(a.queue)
+            if a.queue_limits is None
+            else f"{_limit_text(a.queue_limits.waiting_per_session)}, {_limit_text(a.queue_limits.waiting_per_address)}, {_limit_text(a.queue)}"
+        ),
+    ),
     ("sessions whose state is kept", lambda a: _limit_text(a.sessions)),
     ("rows of a table at once", lambda a: f"at most {_limit_text(a.rows)}"),
-    ("votes on the studies the page came with", lambda a: "yes" if a.open_votes
-     else "with `EVENHAND_VOTES=open`"),
-    ("a study that nobody ran is removed after", lambda a: "never" if a.expiry_days is None
-     else _limit_text(a.expiry_days, "days")),
-)  # fmt: skip
+    (
+        "votes on the studies the page came with",
+        lambda a: "yes" if a.open_votes else "with `EVENHAND_VOTES=open`",
+    ),
+    (
+        "a study that nobody ran is removed after",
+        lambda a: "never" if a.expiry_days is None else _limit_text(a.expiry_days, "days"),
+    ),
+)
 
 
 def access_table() -> str:

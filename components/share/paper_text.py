@@ -81,9 +81,15 @@ def ranking_table(scene: FilteredStudy) -> PaperTable | None:
         for place, name in enumerate(board.names):
             rank, rating = board.ranks[name], board.ratings[name]
             rows.append(
-                (_rank_cell(rank.low, rank.high), name, number(rating.value), _interval_cell(rating, 1, 0),
-                 *_percent_cells(rates[name]), count(int(board.matches[place])))
-            )  # fmt: skip
+                (
+                    _rank_cell(rank.low, rank.high),
+                    name,
+                    number(rating.value),
+                    _interval_cell(rating, 1, 0),
+                    *_percent_cells(rates[name]),
+                    count(int(board.matches[place])),
+                )
+            )
     combine, unreadable = scene.rule
     caption = (
         f"Ranking on {scene.name}: Bradley–Terry on the Elo scale with 95 % intervals over items, "

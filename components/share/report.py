@@ -152,13 +152,22 @@ def _title_section(scene: FilteredStudy, page: _ReportFigures) -> str:
 def _bias_section(scene: FilteredStudy, page: _ReportFigures) -> str:
     frame = scene.frame
     return (
-        panel_html(f"Consistency by {_row_noun(scene)} and category", bias_view.SUBTITLES["Consistency"],
-               bias_view.show_matrix(frame, "Consistency"))
-        + panel_html("Which slot is chosen", "% of decisive verdicts, 95 % CI",
-                 page.add_figure(bias_view.show_slots(frame)))
-        + panel_html("Which way verdicts flip", "pairs whose verdict changed with the order",
-                 bias_view.show_flips(frame))
-    )  # fmt: skip
+        panel_html(
+            f"Consistency by {_row_noun(scene)} and category",
+            bias_view.SUBTITLES["Consistency"],
+            bias_view.show_matrix(frame, "Consistency"),
+        )
+        + panel_html(
+            "Which slot is chosen",
+            "% of decisive verdicts, 95 % CI",
+            page.add_figure(bias_view.show_slots(frame)),
+        )
+        + panel_html(
+            "Which way verdicts flip",
+            "pairs whose verdict changed with the order",
+            bias_view.show_flips(frame),
+        )
+    )
 
 
 def _row_noun(scene: FilteredStudy) -> str:
@@ -297,9 +306,19 @@ def _data_section(scene: FilteredStudy, page: _ReportFigures) -> str:
 
 
 SECTIONS: Final[tuple[Callable[[FilteredStudy, _ReportFigures], str], ...]] = (
-    _title_section, _bias_section, _ranking_section, _agreement_section, _verification_section, _cards_section, _tables_section, _method_section, _injection_section, _replies_section,
-    _study_section, _data_section,
-)  # fmt: skip
+    _title_section,
+    _bias_section,
+    _ranking_section,
+    _agreement_section,
+    _verification_section,
+    _cards_section,
+    _tables_section,
+    _method_section,
+    _injection_section,
+    _replies_section,
+    _study_section,
+    _data_section,
+)
 
 
 def _text_drawer(title: str, text: str) -> str:

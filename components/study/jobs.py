@@ -89,8 +89,14 @@ def prepare_run(text: str, store: Store, *, one_item: bool = False) -> Plan:
 def open_recorded_verdicts(text: str, store: Store) -> str:
     """The recorded verdicts of a study's source, whole, as a study of their own; its name."""
     folder = store.folder
-    spec = replace(read_data_spec(read_lenient_study(text, folder)), where={}, options=0, categories=(), count=0,
-                   per={})  # fmt: skip
+    spec = replace(
+        read_data_spec(read_lenient_study(text, folder)),
+        where={},
+        options=0,
+        categories=(),
+        count=0,
+        per={},
+    )
     found = load_records(spec, folder)
     name = name_from_source(original_file_name(spec.source))
     if name.endswith("-files"):  # several, kept together: no name of their own

@@ -197,16 +197,20 @@ def _explanation_lines(load: AskTokens) -> Iterator[str]:
     wide = simulate_hours(load, n, RAY_WORKERS * RAY_IN_FLIGHT, RAISED_ACCOUNT)
     yield "## How to read it"
     yield ""
-    yield (f"- **Simulated**, call by call with log-normal latencies: {n:,} asks take "
-           f"{_format_hours(drawn)} live and {_format_hours(wide)} by Ray against the raised limit; the "
-           f"arithmetic says {_format_hours(live.hours(n))} and {_format_hours(ray.hours(n))}. The difference "
-           "is the last replies, so it does not grow with the number of asks.")  # fmt: skip
+    yield (
+        f"- **Simulated**, call by call with log-normal latencies: {n:,} asks take "
+        f"{_format_hours(drawn)} live and {_format_hours(wide)} by Ray against the raised limit; the "
+        f"arithmetic says {_format_hours(live.hours(n))} and {_format_hours(ray.hours(n))}. The difference "
+        "is the last replies, so it does not grow with the number of asks."
+    )
     yield ("- **An account's limit is nobody's to outrun.** Ray against an endpoint is faster here "
            "only because its limit is higher; at the same limit one live process does as well, up "
            f"to about {1 / CPU_PER_CALL:,.0f} calls/s of one core.")  # fmt: skip
-    yield (f"- **Batch files** cost {BATCH_PRICE_FACTOR:g} of the live price. Their hours are the worst "
-           f"case: every queue takes its whole {BATCH_WINDOW_HOURS:.0f} h. {ASK_COUNTS[1]:,} asks are "
-           f"{math.ceil(ASK_COUNTS[1] / MAX_FILE_LINES)} files of {MAX_FILE_LINES:,} lines.")  # fmt: skip
+    yield (
+        f"- **Batch files** cost {BATCH_PRICE_FACTOR:g} of the live price. Their hours are the worst "
+        f"case: every queue takes its whole {BATCH_WINDOW_HOURS:.0f} h. {ASK_COUNTS[1]:,} asks are "
+        f"{math.ceil(ASK_COUNTS[1] / MAX_FILE_LINES)} files of {MAX_FILE_LINES:,} lines."
+    )
     ratio = live.dollars / weights.dollars
     yield (f"- **Own weights** cost GPUs, not tokens: ${1000 * weights.dollars:.2f} for a thousand "
            f"asks, {ratio:.0f} times less than live, for another judge. Built and tested with a "
@@ -225,30 +229,50 @@ def _assumption_lines(reasoned: AskTokens, letter: AskTokens) -> Iterator[str]:
     yield "| what | value | from |"
     yield "|---|---|---|"
     rows = [
-        ("prompt's own words", f"{own} tokens with reasons, "
-         f"{letter.sent - ITEM_TOKENS} for a letter",
-         "counted: visit-reference-free, brief-letters, "
-         f"{CHARACTERS_PER_TOKEN} characters a token"),
+        (
+            "prompt's own words",
+            f"{own} tokens with reasons, {letter.sent - ITEM_TOKENS} for a letter",
+            "counted: visit-reference-free, brief-letters, "
+            f"{CHARACTERS_PER_TOKEN} characters a token",
+        ),
         ("question and two answers", f"{ITEM_TOKENS} tokens", "assumed: 60 + 2 × 250"),
         ("reply", f"{REPLY_TOKENS} tokens, or 1", "what `python -m judges plan` assumes"),
-        ("price", f"${price.input:g} in, ${price.output:g} out a million tokens ({PRICED_MODEL})",
-         f"judges/prices.yaml, {dated}; no discount for cached prefixes"),
-        ("account", f"{ORDINARY_ACCOUNT.requests:,.0f} requests, {ORDINARY_ACCOUNT.tokens:,.0f} tokens a minute; "
-         f"{BATCH_QUEUE_TOKENS:,} tokens queued in batches",
-         "tier 4 as OpenAI's cookbook lists it; yours is on your account's page"),
-        ("raised account", f"{RAISED_ACCOUNT.requests:,.0f} requests, {RAISED_ACCOUNT.tokens:,.0f} tokens a minute",
-         "assumed: what the largest accounts are given"),
+        (
+            "price",
+            f"${price.input:g} in, ${price.output:g} out a million tokens ({PRICED_MODEL})",
+            f"judges/prices.yaml, {dated}; no discount for cached prefixes",
+        ),
+        (
+            "account",
+            f"{ORDINARY_ACCOUNT.requests:,.0f} requests, {ORDINARY_ACCOUNT.tokens:,.0f} tokens a minute; "
+            f"{BATCH_QUEUE_TOKENS:,} tokens queued in batches",
+            "tier 4 as OpenAI's cookbook lists it; yours is on your account's page",
+        ),
+        (
+            "raised account",
+            f"{RAISED_ACCOUNT.requests:,.0f} requests, {RAISED_ACCOUNT.tokens:,.0f} tokens a minute",
+            "assumed: what the largest accounts are given",
+        ),
         ("latency", f"{MEAN_LATENCY:g} s a call, log-normal with σ {LATENCY_SIGMA:g}", "assumed"),
-        ("in flight", f"{LIVE_IN_FLIGHT} live; {RAY_WORKERS} workers × {RAY_IN_FLIGHT} by Ray",
-         "`concurrency` of the study"),
-        ("our own work", f"{1000 * CPU_PER_CALL:.2f} ms of a core a call",
-         "measured against a loopback server"),
-        ("GPUs", f"{GPU_COUNT} H100, {GPU_TOKENS_PER_SECOND:,.0f} tokens/s each (in and out), "
-         f"${GPU_DOLLARS_PER_HOUR:.2f} an hour each",
-         "a 70B judge in FP8: NVIDIA's NIM benchmarks tell 920 tokens/s out with 5,000 in and 500 "
-         "out on two H100, which is 5,060 a GPU. vLLM, other lengths and prefix caching differ; "
-         "the price is assumed"),
-    ]  # fmt: skip
+        (
+            "in flight",
+            f"{LIVE_IN_FLIGHT} live; {RAY_WORKERS} workers × {RAY_IN_FLIGHT} by Ray",
+            "`concurrency` of the study",
+        ),
+        (
+            "our own work",
+            f"{1000 * CPU_PER_CALL:.2f} ms of a core a call",
+            "measured against a loopback server",
+        ),
+        (
+            "GPUs",
+            f"{GPU_COUNT} H100, {GPU_TOKENS_PER_SECOND:,.0f} tokens/s each (in and out), "
+            f"${GPU_DOLLARS_PER_HOUR:.2f} an hour each",
+            "a 70B judge in FP8: NVIDIA's NIM benchmarks tell 920 tokens/s out with 5,000 in and 500 "
+            "out on two H100, which is 5,060 a GPU. vLLM, other lengths and prefix caching differ; "
+            "the price is assumed",
+        ),
+    ]
     for row in rows:
         yield "| " + " | ".join(row) + " |"
     yield ""

@@ -61,9 +61,13 @@ def build_vllm_stage(
     """A dataset of asks as one of reports, by way of the weights."""
     made = (processor or vllm_processor)(path, make_preprocess(job), postprocess_row, workers)
     return made(data).map_batches(
-        VllmReplyReader, fn_constructor_args=[job], batch_format="pyarrow", batch_size=512, concurrency=1,
+        VllmReplyReader,
+        fn_constructor_args=[job],
+        batch_format="pyarrow",
+        batch_size=512,
+        concurrency=1,
         num_cpus=0.5,
-    )  # fmt: skip
+    )
 
 
 def vllm_processor(

@@ -23,6 +23,7 @@ from judges.rendering.prompt import (
     load_prompt,
     parse_prompt,
     render_prompt,
+    slot_labels,
 )
 from studies.domain import UNRELATED, Ask, Item, Judgement, JudgeSpec, Price
 from studies.exchange.recorded_studies import recorded_beside_asks
@@ -301,7 +302,7 @@ def _plan_ask(
     identity: str,
     parameters: dict[str, Any],
 ) -> PlannedAsk:
-    labels = labels_of(prompt, len(showing.shown), showing.crossed)
+    labels = slot_labels(prompt, len(showing.shown), showing.crossed)
     other = showing.unrelated_item
     scene = _build_inputs(plan, judge, showing.item, showing.shown, labels, other)
     call = _render_inputs("", judge, prompt, scene, parameters)
@@ -321,12 +322,6 @@ def _plan_ask(
     )
     request = RequestRecord(key, identity, judge.model, prompt.sha, canonical_json(parameters))
     return PlannedAsk(ask, request, JudgeCall(key, judge, prompt, scene, call.messages, parameters))
-
-
-def labels_of(prompt: Prompt, n: int, crossed: bool) -> tuple[str, ...]:
-    """What each slot is called. Crossed: the first answer is called B (or the last number)."""
-    labels = prompt.format.labels_for(n) or tuple(str(k) for k in range(1, n + 1))
-    return labels[::-1] if crossed else labels
 
 
 def key_of(

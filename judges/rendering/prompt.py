@@ -293,3 +293,9 @@ canonical_json: Final = json.JSONEncoder(
 
 def _hash_json(value: Any) -> str:
     return hashlib.sha256(canonical_json(value).encode()).hexdigest()
+
+
+def slot_labels(prompt: Prompt, n: int, crossed: bool) -> tuple[str, ...]:
+    """The label of each slot. Crossed: the first answer has the last label (B, or the highest number)."""
+    labels = prompt.format.labels_for(n) or tuple(str(k) for k in range(1, n + 1))
+    return labels[::-1] if crossed else labels

@@ -16,7 +16,6 @@ from typing import Any, Final, Literal
 import yaml
 
 from judges.judge_errors import PromptError
-from judges.planning.plan import labels_of
 from judges.rendering.prompt import (
     Prompt,
     PromptInputs,
@@ -24,6 +23,7 @@ from judges.rendering.prompt import (
     load_prompt,
     parse_prompt,
     render_prompt,
+    slot_labels,
 )
 from judges.rendering.template import misspelt_braces
 from studies.domain import REFERENCE, Item
@@ -109,7 +109,7 @@ def preview_prompt(
     Without `contestants`: as many of those who answered as the protocol shows.
     """
     shown = _choose_contestants(prompt, item, contestants)
-    labels = labels_of(prompt, len(shown), crossed and prompt.supports_crossed_labels)
+    labels = slot_labels(prompt, len(shown), crossed and prompt.supports_crossed_labels)
     answers = tuple(item.answer(name) for name in shown)
     scene = PromptInputs(item, shown, answers, labels, images, _SAMPLE_REPLY, _SAMPLE_ASPECTS)
     return render_prompt(prompt, scene, prefilled=prefilled)

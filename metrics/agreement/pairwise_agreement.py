@@ -271,9 +271,12 @@ def agreement_among_votes(votes: PeopleVotes) -> PeopleAgreement:
     )
     size = np.bincount(votes.case, minlength=votes.cases)
     return PeopleAgreement(
-        _halve_n(pair), _leave_one_out_agreement(votes), len(np.unique(votes.voter)), int((size > 0).sum()),
+        _halve_n(pair),
+        _leave_one_out_agreement(votes),
+        len(np.unique(votes.voter)),
+        int((size > 0).sum()),
         int((size == 1).sum()),
-    )  # fmt: skip
+    )
 
 
 def _halve_n(pair: PairAgreement) -> PairAgreement:

@@ -72,13 +72,18 @@ def _flag_disagreeing(people: VotesByPerson) -> list[VoterFlag | None]:
         [_fisher_p(*t) if t[1] >= MIN_VOTES and t[3] >= MIN_VOTES else None for t in tables]
     )
     return [
-        None if p is None else _significant_flag(
-            "apart", p, k / n, rest / m,
+        None
+        if p is None
+        else _significant_flag(
+            "apart",
+            p,
+            k / n,
+            rest / m,
             f"sides with the others on {_format_percent(k / n)} of {n:,} comparisons; those others side "
             f"with each other on {_format_percent(rest / m)}",
         )
         for (k, n, rest, m), p in zip(lines, adjusted, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def _flag_inconsistent(people: VotesByPerson) -> list[VoterFlag | None]:

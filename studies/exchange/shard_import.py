@@ -281,7 +281,10 @@ def _batch_columns(batch: pa.RecordBatch) -> list[list[Any]]:
     shown = pc.list_value_length(pc.struct_field(ask, "shown"))
     return [
         *(_to_list(pc.struct_field(ask, name)) for name in ("key", "item", "judge", "prompt")),
-        *(_to_list(pc.binary_join(pc.struct_field(ask, name), SEP)) for name in ("shown", "labels")),
+        *(
+            _to_list(pc.binary_join(pc.struct_field(ask, name), SEP))
+            for name in ("shown", "labels")
+        ),
         _fill_integers(pc.struct_field(ask, "repeat"), 0),
         [int(bool(value)) for value in pc.struct_field(ask, "noise").to_pylist()],
         _fill_integers(pc.struct_field(ask, "orders"), 1),
@@ -289,7 +292,10 @@ def _batch_columns(batch: pa.RecordBatch) -> list[list[Any]]:
         _to_list(status),
         _pick_codes(pc.struct_field(verdict, "pick"), shown),
         _to_list(pc.struct_field(verdict, "margin")),
-        *(_number_lists_as_json(pc.struct_field(verdict, name)) for name in ("scores", "label_probabilities")),
+        *(
+            _number_lists_as_json(pc.struct_field(verdict, name))
+            for name in ("scores", "label_probabilities")
+        ),
         _to_list(pc.struct_field(verdict, "label_mass")),
         *(_fill_nulls(batch.column(name), "") for name in ("rule", "finish")),
         *(_to_list(pc.struct_field(usage, name)) for name in ("prompt", "completion")),
@@ -302,7 +308,7 @@ def _batch_columns(batch: pa.RecordBatch) -> list[list[Any]]:
         [text or None for text in _to_list(batch.column("top_logprobs"))],
         _to_list(batch.column("position")) if "position" in batch.schema.names else [None] * n,
         _fill_nulls(batch.column("settled"), True),
-    ]  # fmt: skip
+    ]
 
 
 def _to_list(column: pa.Array) -> list[Any]:

@@ -34,12 +34,22 @@ def pick_as_text(row: dict[str, Any]) -> dict[str, Any]:
 _TEXT_LIST: Final = pa.list_(pa.string())
 _NUMBER_LIST: Final = pa.list_(pa.float64())
 _FIELD_TYPES: Final[dict[str, Any]] = {
-    "shown": _TEXT_LIST, "labels": _TEXT_LIST, "scores": _NUMBER_LIST, "label_probabilities": _NUMBER_LIST,
-    "repeat": pa.int64(), "noise": pa.bool_(), "orders": pa.int64(), "margin": pa.int64(),
-    "label_mass": pa.float64(), "cached": pa.int64(),
-    "cache_write": pa.int64(), "completion": pa.int64(), "cost": pa.float64(),
-    "seconds": pa.float64(), "time": pa.float64(),
-}  # fmt: skip
+    "shown": _TEXT_LIST,
+    "labels": _TEXT_LIST,
+    "scores": _NUMBER_LIST,
+    "label_probabilities": _NUMBER_LIST,
+    "repeat": pa.int64(),
+    "noise": pa.bool_(),
+    "orders": pa.int64(),
+    "margin": pa.int64(),
+    "label_mass": pa.float64(),
+    "cached": pa.int64(),
+    "cache_write": pa.int64(),
+    "completion": pa.int64(),
+    "cost": pa.float64(),
+    "seconds": pa.float64(),
+    "time": pa.float64(),
+}
 
 
 def _build_schema() -> pa.Schema:

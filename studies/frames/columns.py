@@ -21,7 +21,7 @@ _COLUMN_ORDER: Final = (
     "position", "item", "judge", "prompt", "shown", "labels", "repeat", "noise", "orders", "status",
     "pick", "margin", "scores", "probabilities", "seq",
 )  # fmt: skip
-"""As `Store.narrow_rows` gives them."""
+"""As `Store.frame_rows` gives them."""
 
 
 class TextColumn:

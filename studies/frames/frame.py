@@ -24,7 +24,7 @@ SUSPECT_COLUMN: Final = "injection_suspect"
 column where no item of the study has any."""
 
 FRAME_ROW_FIELDS: Final = 15
-"""How many columns `Store.narrow_rows` gives."""
+"""How many columns `Store.frame_rows` gives."""
 
 _BATTLE_PICKS: Final = {
     "model_a": 0,
@@ -120,7 +120,7 @@ def frame_from_rows(
     families: Mapping[str, str] | None = None,
     judge_families: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
-    """The frame of a study from `Store.narrow_rows` and `Store.narrow_items`.
+    """The frame of a study from `Store.frame_rows` and `Store.item_facts`.
 
     This is the one place where a slot becomes a contestant: `first`, `second`, `truth`.
     """
@@ -290,7 +290,7 @@ def _truth_column(
         [
             _best_code(
                 _without_person(
-                    people[pair // len(options)].about(options[pair % len(options)]),
+                    people[pair // len(options)].preferences_among(options[pair % len(options)]),
                     persons[person - 1] if person else "",
                 ),
                 options[pair % len(options)],

@@ -85,8 +85,17 @@ class VoteSession:
     def _ballot_picker(self, connection: sqlite3.Connection) -> BallotPicker:
         before = voted_comparisons(connection, self.study, self.voter)
         ballots = read_ballots(connection, self.study)
-        return BallotPicker(self.study, self.voter, self.mode, self.rules, self.pool, self.votable, ballots,
-                    before, self.clock())  # fmt: skip
+        return BallotPicker(
+            self.study,
+            self.voter,
+            self.mode,
+            self.rules,
+            self.pool,
+            self.votable,
+            ballots,
+            before,
+            self.clock(),
+        )
 
     # ---- what a person does ------------------------------------------------------------------
 

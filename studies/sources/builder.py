@@ -166,8 +166,17 @@ class SourceBuilder:
         picked = shown[pick] if isinstance(pick, int) else pick
         if picked is not None:
             self.add_preference(item, name, picked, shown if known else None, margin)
-        self.add_verdict(item, HUMAN_PREFIX + name, VOTE_PROMPT, shown, pick, known=known, margin=margin,
-                     reply=reply, time=time)  # fmt: skip
+        self.add_verdict(
+            item,
+            HUMAN_PREFIX + name,
+            VOTE_PROMPT,
+            shown,
+            pick,
+            known=known,
+            margin=margin,
+            reply=reply,
+            time=time,
+        )
 
     def add_check(self, item: str, check: AnswerCheck) -> None:
         self._drafts[item].checks.append(check)

@@ -53,15 +53,24 @@ class SourceFormat:
 SOURCE_FORMATS: Final[dict[str, SourceFormat]] = {
     form.name: form
     for form in (
-        SourceFormat("evenhand", "Evenhand's items", own_judgements.matches_items_table, own_judgements.read_items),
+        SourceFormat(
+            "evenhand",
+            "Evenhand's items",
+            own_judgements.matches_items_table,
+            own_judgements.read_items,
+        ),
         SourceFormat(
             "evenhand-judgements",
             "Evenhand's judgements, as exported",
             own_judgements.matches_judgements_table,
             own_judgements.read_judgements,
         ),
-        SourceFormat("evenhand-votes", "Evenhand's votes by people, as exported", own_votes.matches_table,
-               own_votes.read),
+        SourceFormat(
+            "evenhand-votes",
+            "Evenhand's votes by people, as exported",
+            own_votes.matches_table,
+            own_votes.read,
+        ),
         SourceFormat(
             "evenhand-shards",
             "a folder of Evenhand's judgements as Parquet",
@@ -84,21 +93,67 @@ SOURCE_FORMATS: Final[dict[str, SourceFormat]] = {
             creation_mmbench.read,
         ),
         SourceFormat("arena", "Arena battles", arena.matches_table, arena.read),
-        SourceFormat("mt-bench", "MT-Bench files", mt_bench.matches_table, mt_bench.read, mt_bench.matches_folder),
-        SourceFormat("arena-hard", "Arena-Hard judgements", arena_hard.matches_table, arena_hard.read),
-        SourceFormat("alpaca-eval", "AlpacaEval outputs or annotations", alpaca_eval.matches_table,
-               alpaca_eval.read),
-        SourceFormat("llmbar", "LLMBar items and results", llmbar.matches_table, llmbar.read, llmbar.matches_folder),
-        SourceFormat("llm-comparator", "LLM Comparator's JSON", llm_comparator.matches_table,
-               llm_comparator.read),
-        SourceFormat("autoarena", "AutoArena answers or head-to-heads", autoarena.matches_table, autoarena.read),
+        SourceFormat(
+            "mt-bench",
+            "MT-Bench files",
+            mt_bench.matches_table,
+            mt_bench.read,
+            mt_bench.matches_folder,
+        ),
+        SourceFormat(
+            "arena-hard", "Arena-Hard judgements", arena_hard.matches_table, arena_hard.read
+        ),
+        SourceFormat(
+            "alpaca-eval",
+            "AlpacaEval outputs or annotations",
+            alpaca_eval.matches_table,
+            alpaca_eval.read,
+        ),
+        SourceFormat(
+            "llmbar",
+            "LLMBar items and results",
+            llmbar.matches_table,
+            llmbar.read,
+            llmbar.matches_folder,
+        ),
+        SourceFormat(
+            "llm-comparator",
+            "LLM Comparator's JSON",
+            llm_comparator.matches_table,
+            llm_comparator.read,
+        ),
+        SourceFormat(
+            "autoarena",
+            "AutoArena answers or head-to-heads",
+            autoarena.matches_table,
+            autoarena.read,
+        ),
         SourceFormat("evalica", "Evalica's battles", arena.matches_sides_table, arena.read_sides),
-        SourceFormat("judgebench", "JudgeBench pairs and judgments", judgebench.matches_table, judgebench.read),
-        SourceFormat("preference", "a preference set: prompt, chosen, rejected", preference.matches_table,
-               preference.read),
-        SourceFormat("pandalm", "PandaLM's test set and results", pandalm.matches_table, pandalm.read),
+        SourceFormat(
+            "judgebench",
+            "JudgeBench pairs and judgments",
+            judgebench.matches_table,
+            judgebench.read,
+        ),
+        SourceFormat(
+            "preference",
+            "a preference set: prompt, chosen, rejected",
+            preference.matches_table,
+            preference.read,
+        ),
+        SourceFormat(
+            "pandalm", "PandaLM's test set and results", pandalm.matches_table, pandalm.read
+        ),
         SourceFormat("kaggle", "LMSYS's Kaggle set", kaggle.matches_table, kaggle.read),
-        SourceFormat("prd", "PRD's prompts, judgements and votes", prd.matches_table, prd.read, prd.matches_folder),
-        SourceFormat("table", "any table, by data.mapping", any_table.matches_table, any_table.read),
+        SourceFormat(
+            "prd",
+            "PRD's prompts, judgements and votes",
+            prd.matches_table,
+            prd.read,
+            prd.matches_folder,
+        ),
+        SourceFormat(
+            "table", "any table, by data.mapping", any_table.matches_table, any_table.read
+        ),
     )
-}  # fmt: skip
+}

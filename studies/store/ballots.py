@@ -214,8 +214,15 @@ def ask_for_ballot(study: str, ballot: Ballot, item: Item, orders: int = 1) -> A
     if REFERENCE in ballot.shown and not item.reference.strip():
         return None
     words = hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]
-    ask = Ask("", ballot.item, ballot.voter, VOTE_PROMPT, ballot.shown, slot_labels(len(ballot.shown)),
-              orders=orders)  # fmt: skip
+    ask = Ask(
+        "",
+        ballot.item,
+        ballot.voter,
+        VOTE_PROMPT,
+        ballot.shown,
+        slot_labels(len(ballot.shown)),
+        orders=orders,
+    )
     return replace(ask, key=recorded_key(f"{study}{SEP}{words}", ask))
 
 

@@ -22,7 +22,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.feather as feather
 
-from studies.store.code_fingerprint import CodeMissing, fingerprint
+from studies.frames.code_fingerprint import CodeMissing, fingerprint
 
 MIN_CACHED_ROWS: Final = 300_000
 """Rows from which a frame is worth a file: fewer are made again as fast."""

@@ -139,9 +139,11 @@ def _people_kpis(data: Agreement) -> list[Kpi]:
     pair = data.among_voters.pair.share
     two = Kpi("Two people", share(pair.value), note=_estimate_note(pair))
     thin = Kpi(
-        "Thin evidence", count(data.among_voters.single_vote_cases), f"of {count(data.among_voters.cases)}",
+        "Thin evidence",
+        count(data.among_voters.single_vote_cases),
+        f"of {count(data.among_voters.cases)}",
         "pairs with a single vote",
-    )  # fmt: skip
+    )
     gain = data.merging_effects.get(ranked[0])
     split = []
     if gain is not None and gain.raw.value is not None:

@@ -154,9 +154,11 @@ def _distance_row(name: str, one: Alignment, both: Alignment, axis: Axis) -> Tab
         f"{interval(both.consistency, 1, scale=100)}, n {count(both.consistency.n)}"
     )
     cells = [
-        TableCell(escape(name), "nm"), TableCell(mae, "num m"),
-        TableCell(dumbbell_track(axis, one.consistency, both.consistency), "trk"), TableCell(said, "num d"),
-    ]  # fmt: skip
+        TableCell(escape(name), "nm"),
+        TableCell(mae, "num m"),
+        TableCell(dumbbell_track(axis, one.consistency, both.consistency), "trk"),
+        TableCell(said, "num d"),
+    ]
     return TableRow(cells, tip=tip)
 
 
@@ -280,9 +282,13 @@ def show_corrected_rates(data: Agreement) -> str:
     axis = fit_share_axis(every, holds=(0.5,), bounds=(0, 1))
     axis = replace(axis, chance=0.5)
     heads = [
-        TableCell("Contestant", "nm"), TableCell("Judges, %", "num a"), TableCell("People, %", "num b"),
-        axis_cell(axis), TableCell("Corrected, %", "num d"), TableCell("Worth of votes", "num w"),
-    ]  # fmt: skip
+        TableCell("Contestant", "nm"),
+        TableCell("Judges, %", "num a"),
+        TableCell("People, %", "num b"),
+        axis_cell(axis),
+        TableCell("Corrected, %", "num d"),
+        TableCell("Worth of votes", "num w"),
+    ]
     rows = [_corrected_row(name, one, axis) for name, one in table_of.items()]
     said = {part for one in table_of.values() for part in one.corrected.note.split("; ") if part}
     words = "".join(f"{inline_markup(note.capitalize())}. " for note in sorted(said))
@@ -303,9 +309,13 @@ def _corrected_row(name: str, one: CorrectedWinRate, axis: Axis) -> TableRow:
         f"people's n {count(one.people.n)}, judges' n {count(one.judge.n)}"
     )
     cells = [
-        TableCell(escape(name), "nm"), TableCell(_rate_html(one.judge), "num a"), TableCell(_rate_html(one.people), "num b"),
-        TableCell(marks, "trk"), TableCell(_rate_html(one.corrected, bold=True), "num d"), TableCell(worth, "num w"),
-    ]  # fmt: skip
+        TableCell(escape(name), "nm"),
+        TableCell(_rate_html(one.judge), "num a"),
+        TableCell(_rate_html(one.people), "num b"),
+        TableCell(marks, "trk"),
+        TableCell(_rate_html(one.corrected, bold=True), "num d"),
+        TableCell(worth, "num w"),
+    ]
     return TableRow(cells, tip=tip)
 
 

@@ -101,14 +101,39 @@ def build() -> ViewParts:
             apart = Switch(DISPUTE_KINDS, "List")
         listed = ClickableHTML(elem_id="eh-agree-list")
     return ViewParts(
-        outputs=[head, matrix, dual, numbers, head_stand, stand, head_far, far, head_categories,
-               categories, corrected, head_list, listed, sought, head_voters, people,
-               numbers_panel, people_row, categories_panel, corrected_panel, voters_panel,
-               head_verified, verified, verified_panel],
+        outputs=[
+            head,
+            matrix,
+            dual,
+            numbers,
+            head_stand,
+            stand,
+            head_far,
+            far,
+            head_categories,
+            categories,
+            corrected,
+            head_list,
+            listed,
+            sought,
+            head_voters,
+            people,
+            numbers_panel,
+            people_row,
+            categories_panel,
+            corrected_panel,
+            voters_panel,
+            head_verified,
+            verified,
+            verified_panel,
+        ],
         clickable=[matrix, numbers, categories, listed, people, verified],
         controls={"agree": kind, "apart": apart},
-        partial_redraws={"agree": ([head, matrix], render_matrix), "apart": ([head_list, listed], render_disputes)},
-    )  # fmt: skip
+        partial_redraws={
+            "agree": ([head, matrix], render_matrix),
+            "apart": ([head_list, listed], render_disputes),
+        },
+    )
 
 
 REPLACEMENT_SUBTITLE: Final = (
@@ -211,14 +236,23 @@ def render(scene: FilteredStudy, agree: str, apart: str) -> list[Any]:
     )
     far_told = f"% within 1 of it (Creation-MMBench's Consistency); MAE: mean distance; {levels}"
     return [
-        *_matrix_outputs(data, agree), panels.show_merged_orders(data) + note, show_coefficients(data) + note,
-        panel_heading("Which judge could stand for a person?", REPLACEMENT_SUBTITLE), show_replacements(data) + note,
-        panel_heading("Distance from the people's mean", far_told), show_distances(data) + note,
-        panel_heading(title, f"% {said}, 95{NARROW_SPACE}% CI"), panels.show_categories(data) + note,
-        show_corrected_rates(data), *_dispute_outputs(data, apart), show_targeted_notice(data),
-        panel_heading("The people who voted", told_people(data)), show_voters(data), *_panel_visibility(data),
+        *_matrix_outputs(data, agree),
+        panels.show_merged_orders(data) + note,
+        show_coefficients(data) + note,
+        panel_heading("Which judge could stand for a person?", REPLACEMENT_SUBTITLE),
+        show_replacements(data) + note,
+        panel_heading("Distance from the people's mean", far_told),
+        show_distances(data) + note,
+        panel_heading(title, f"% {said}, 95{NARROW_SPACE}% CI"),
+        panels.show_categories(data) + note,
+        show_corrected_rates(data),
+        *_dispute_outputs(data, apart),
+        show_targeted_notice(data),
+        panel_heading("The people who voted", told_people(data)),
+        show_voters(data),
+        *_panel_visibility(data),
         *_verification_outputs(load_verification(data)),
-    ]  # fmt: skip
+    ]
 
 
 def _verification_outputs(one: VerificationData) -> list[Any]:

@@ -233,17 +233,25 @@ def _judge_table(one: VerificationData) -> str:
     rows = []
     for name, prefers, ties in lines:
         people = name == PEOPLE
-        marks = people_track(axis, prefers) if people else track_html(
-            axis, bar_mark("v", axis, prefers.low, prefers.high), point_mark("p", axis, prefers.value)
-        )  # fmt: skip
+        marks = (
+            people_track(axis, prefers)
+            if people
+            else track_html(
+                axis,
+                bar_mark("v", axis, prefers.low, prefers.high),
+                point_mark("p", axis, prefers.value),
+            )
+        )
         opens = (
             None if people else rater_selection(one.data.raters, name) | {"verified": ONE_FOLLOWS}
         )
         tied = {**opens, "slot": TIE} if opens and ties.value else None
         cells = [
-            TableCell(select_link(name, opens), "nm"), TableCell(marks, "trk"), TableCell(_value_html(prefers), "num d"),
+            TableCell(select_link(name, opens), "nm"),
+            TableCell(marks, "trk"),
+            TableCell(_value_html(prefers), "num d"),
             TableCell(_value_html(ties, tied), "num m"),
-        ]  # fmt: skip
+        ]
         tip = f"{name}\n{percent(prefers)}\nties {percent(ties)}; a coin 50"
         rows.append(TableRow(cells, tip=tip, kind="who" if people else ""))
     head = "<h3>Do judges prefer the answer that follows the instruction?</h3>"

@@ -82,11 +82,14 @@ def _voter_row(one: Voter) -> TableRow:
     mark = f' <span class="eh-badge s-unreadable">{_flag_labels(one)}</span>' if one.flags else ""
     cells = [
         _labelled_cell(VOTER_HEADS[0], count(one.votes)),
-        _share_cell(VOTER_HEADS[1], one.first), _share_cell(VOTER_HEADS[2], one.steady), _share_cell(VOTER_HEADS[3], one.ties),
+        _share_cell(VOTER_HEADS[1], one.first),
+        _share_cell(VOTER_HEADS[2], one.steady),
+        _share_cell(VOTER_HEADS[3], one.ties),
         _share_cell(VOTER_HEADS[4], one.others),
         _labelled_cell(VOTER_HEADS[5], DASH if one.rest is None else number(100 * one.rest, 0)),
-        _share_cell(VOTER_HEADS[6], one.skill), _pace_cell(one),
-    ]  # fmt: skip
+        _share_cell(VOTER_HEADS[6], one.skill),
+        _pace_cell(one),
+    ]
     return TableRow([TableCell(f"{name}{mark}", "nm"), *cells])
 
 

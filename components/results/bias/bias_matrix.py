@@ -37,36 +37,52 @@ class MatrixMeasure:
 
 MEASURES: Final = {
     "Grade": MatrixMeasure(
-        "grade", heat.GRADE_SCALE, f"harmonic mean of entropy and choice, over items; {_CI_TEXT}", "options"
+        "grade",
+        heat.GRADE_SCALE,
+        f"harmonic mean of entropy and choice, over items; {_CI_TEXT}",
+        "options",
     ),
     "Consistency": MatrixMeasure(
-        "consistency", heat.CONSISTENCY_SCALE,
+        "consistency",
+        heat.CONSISTENCY_SCALE,
         f"% of comparisons whose verdict survives a new order; {_CI_TEXT}",
     ),
     "Entropy": MatrixMeasure(
-        "entropy", heat.ENTROPY_SCALE,
-        f"of the slot chosen, 1 = no slot preferred; below it what survives; {_CI_TEXT}", verdicts=True,
+        "entropy",
+        heat.ENTROPY_SCALE,
+        f"of the slot chosen, 1 = no slot preferred; below it what survives; {_CI_TEXT}",
+        verdicts=True,
     ),
     "Choice": MatrixMeasure(
-        "grade:choice", heat.CHOICE_SCALE,
-        f"share of an item's trials that name its most chosen answer; {_CI_TEXT}", "options",
+        "grade:choice",
+        heat.CHOICE_SCALE,
+        f"share of an item's trials that name its most chosen answer; {_CI_TEXT}",
+        "options",
     ),
     "Lean": MatrixMeasure(
-        "lean", heat.LEAN_SCALE, f"% of pairs: flips toward first minus toward second; {_CI_TEXT}", "pairs"
+        "lean",
+        heat.LEAN_SCALE,
+        f"% of pairs: flips toward first minus toward second; {_CI_TEXT}",
+        "pairs",
     ),
     "First-slot share": MatrixMeasure(
-        "first_share", heat.FIRST_SHARE_SCALE,
-        f"% of decisive verdicts for the answer shown first; {_CI_TEXT}", verdicts=True,
+        "first_share",
+        heat.FIRST_SHARE_SCALE,
+        f"% of decisive verdicts for the answer shown first; {_CI_TEXT}",
+        verdicts=True,
     ),
     "Position term": MatrixMeasure(
-        "position_term", heat.POSITION_TERM_SCALE,
-        f"logit by which being shown first helps, strengths apart; {_CI_TEXT}", "pairs",
+        "position_term",
+        heat.POSITION_TERM_SCALE,
+        f"logit by which being shown first helps, strengths apart; {_CI_TEXT}",
+        "pairs",
     ),
     "Accuracy": MatrixMeasure(
-        "accuracy", heat.ACCURACY_SCALE,
+        "accuracy",
+        heat.ACCURACY_SCALE,
         f"% right where the better answer is known, by design or from most people; {_CI_TEXT}",
     ),
-}  # fmt: skip
+}
 SUBTITLES: Final = {name: shown.subtitle for name, shown in MEASURES.items()}
 
 

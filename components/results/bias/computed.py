@@ -27,7 +27,7 @@ from metrics.protocols.grade_score import grade_measure
 from studies.domain import USABLE_STATUSES, Estimate
 from studies.store.store import Store
 
-Memoised = TypeVar("Kept")
+Memoised = TypeVar("Memoised")
 
 ROW_COLUMNS: Final = ("judge", "prompt")
 CELL_COLUMNS: Final = (*ROW_COLUMNS, "category")
@@ -56,10 +56,17 @@ def slot_share_measure(slot: int, options: int) -> Measure:
 
 def _bias_measures(options: int) -> list[Measure]:
     found = [
-        UNUSABLE_SHARE, position_measures.CONSISTENCY, position_measures.CONFLICT, position_measures.SLOT_ENTROPY, position_measures.FIRST_SHARE,
-        position_measures.TIE_RATE, position_measures.NOISE_FLOOR, position_measures.ACCURACY, position_measures.EXPECTED_CONSISTENCY,
+        UNUSABLE_SHARE,
+        position_measures.CONSISTENCY,
+        position_measures.CONFLICT,
+        position_measures.SLOT_ENTROPY,
+        position_measures.FIRST_SHARE,
+        position_measures.TIE_RATE,
+        position_measures.NOISE_FLOOR,
+        position_measures.ACCURACY,
+        position_measures.EXPECTED_CONSISTENCY,
         *(slot_share_measure(slot, options) for slot in range(options)),
-    ]  # fmt: skip
+    ]
     if options == 2:
         return [*found, position_measures.FAIRNESS, SLOT_EFFECT, LABEL_EFFECT]
     return [*found, grade_measure(), grade_measure("entropy"), grade_measure("choice")]

@@ -86,12 +86,24 @@ def build() -> ViewParts:
         unrelated = ClickableHTML(elem_id="eh-unrelated")
         ClickableHTML(how_computed(HOW_UNRELATED))
     return ViewParts(
-        outputs=[head, matrix, slots_head, slots, flips_panel, flips, labels_head, labels, labels_how,
-               tests, unrelated_panel, unrelated],
+        outputs=[
+            head,
+            matrix,
+            slots_head,
+            slots,
+            flips_panel,
+            flips,
+            labels_head,
+            labels,
+            labels_how,
+            tests,
+            unrelated_panel,
+            unrelated,
+        ],
         clickable=[matrix, slots, flips, labels],
         controls={"measure": measure, "columns": layout},
         partial_redraws=dict.fromkeys(("measure", "columns"), ([head, matrix], render_matrix)),
-    )  # fmt: skip
+    )
 
 
 HOW_MATRIX: Final = (

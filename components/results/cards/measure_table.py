@@ -55,10 +55,12 @@ def show_measures(card: ReportCard) -> str:
     missing = [line for line in lines if line.estimate.value is None]
     keys = "".join(
         [
-            legend_key("dot", card.judge), legend_key("tick", "other judges or prompts"), legend_key("chance", "chance"),
+            legend_key("dot", card.judge),
+            legend_key("tick", "other judges or prompts"),
+            legend_key("chance", "chance"),
             legend_key("diamond", "people"),
         ]
-    )  # fmt: skip
+    )
     heads = [
         TableCell("Measure", "nm"), TableCell(f"Value, 95{NARROW_SPACE}% CI", "num"),
         TableCell(f'<div class="eh-row">{keys}</div>', "trk"),
@@ -66,16 +68,22 @@ def show_measures(card: ReportCard) -> str:
     rows = [
         TableRow(
             [
-                TableCell(f'<b>{_label_html(card, line)}</b><span class="eh-small eh-mute">'
-                     f"{inline_markup(line.description)}</span>", "nm"),
-                TableCell(f'<b class="v">{line.value_text}</b><span class="eh-small eh-mute">{line.bounds}'
-                     "</span>", "num"),
+                TableCell(
+                    f'<b>{_label_html(card, line)}</b><span class="eh-small eh-mute">'
+                    f"{inline_markup(line.description)}</span>",
+                    "nm",
+                ),
+                TableCell(
+                    f'<b class="v">{line.value_text}</b><span class="eh-small eh-mute">{line.bounds}'
+                    "</span>",
+                    "num",
+                ),
                 TableCell(_forest_html(line), "trk"),
             ],
             tip=_hover_text(line),
         )
         for line in shown
-    ]  # fmt: skip
+    ]
     scale = "".join(f'<span style="left:{place}%">{place}</span>' for place in (0, 50, 100))
     foot = TableRow(
         [
@@ -122,23 +130,47 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
     even = 1 / card.options
     measures = card.measures
     lines = [
-        _share_measure("Consistency", _consistency_description(card), measures["consistency"],
-               measures["chance"].value, card.others("consistency")),
-        _share_measure("First-slot share", f"of decisive verdicts; even is {share(even, 0)}",
-               measures["first_share"], even, card.others("first_share")),
+        _share_measure(
+            "Consistency",
+            _consistency_description(card),
+            measures["consistency"],
+            measures["chance"].value,
+            card.others("consistency"),
+        ),
+        _share_measure(
+            "First-slot share",
+            f"of decisive verdicts; even is {share(even, 0)}",
+            measures["first_share"],
+            even,
+            card.others("first_share"),
+        ),
         _position_term_measure(card, even),
         _entropy_measure(card),
-        _share_measure("Agreement with people", _people_description(card), card.people, _people_chance(card),
-               _other_raters_agreement(card), card.among_voters.pair.share.value),
-        _share_measure("Agreement with the others", "same verdict on the same ask, all others pooled",
-               card.same_as_others),
-    ]  # fmt: skip
+        _share_measure(
+            "Agreement with people",
+            _people_description(card),
+            card.people,
+            _people_chance(card),
+            _other_raters_agreement(card),
+            card.among_voters.pair.share.value,
+        ),
+        _share_measure(
+            "Agreement with the others",
+            "same verdict on the same ask, all others pooled",
+            card.same_as_others,
+        ),
+    ]
     if card.raters.truth == "design":
         known = measures["accuracy"]
         lines.append(
-            _share_measure("Right on known answers", "the better one by design; a tie is wrong", known,
-                   even, card.others("accuracy"))
-        )  # fmt: skip
+            _share_measure(
+                "Right on known answers",
+                "the better one by design; a tie is wrong",
+                known,
+                even,
+                card.others("accuracy"),
+            )
+        )
     if card.pairs:
         lines.append(_longer_measure(card))
     own, people, names = card.own_family
@@ -147,9 +179,12 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
         told += f"; people give {share(people.value, 1)}" if people.value is not None else ""
         lines.append(_share_measure("Its own family's answers", told, own, people=people.value))
     lines.append(
-        _share_measure("Replies without a verdict", "unreadable, empty or failed; never counted as ties",
-               card.unreadable)
-    )  # fmt: skip
+        _share_measure(
+            "Replies without a verdict",
+            "unreadable, empty or failed; never counted as ties",
+            card.unreadable,
+        )
+    )
     return lines
 
 

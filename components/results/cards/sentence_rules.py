@@ -117,53 +117,72 @@ MIN_COMPARISONS: Final = 20
 MIN_ITEMS: Final = 5
 
 CONSISTENCY_RULES: Final = (
-    SentenceRule("silent", "None of its {asked} replies could be read.", _conditions(("read", "≤", 0))),
     SentenceRule(
-        "one order", "It was asked in one order only, so whether the place decides cannot be told.",
+        "silent", "None of its {asked} replies could be read.", _conditions(("read", "≤", 0))
+    ),
+    SentenceRule(
+        "one order",
+        "It was asked in one order only, so whether the place decides cannot be told.",
         _conditions(("orders", "≤", 1)),
     ),
     SentenceRule(
-        "few items", "Only {items} were read: too few to say more.",
+        "few items",
+        "Only {items} were read: too few to say more.",
         _conditions(("items", "<", MIN_ITEMS)),
     ),
     SentenceRule(
-        "few", "Only {sets} of its comparisons were read in every order: too few to say more.",
+        "few",
+        "Only {sets} of its comparisons were read in every order: too few to say more.",
         _conditions(("sets", "<", MIN_COMPARISONS)),
     ),
     SentenceRule(
         "noise",
         "{swapping} changes **{flips} of its verdicts**, no more than asking the same again does "
         "({noise}).",
-        _conditions(("flips", "≥", MIN_FLIP_RATE), ("above_noise", "≤", 0.05), ("lean_p", "≥", SIGNIFICANCE_LEVEL)),
+        _conditions(
+            ("flips", "≥", MIN_FLIP_RATE),
+            ("above_noise", "≤", 0.05),
+            ("lean_p", "≥", SIGNIFICANCE_LEVEL),
+        ),
     ),
     SentenceRule(
-        "by label", "{swapping} changes **{flips} of its verdicts**: it goes by label, mostly "
-        "“{label}”.",
+        "by label",
+        "{swapping} changes **{flips} of its verdicts**: it goes by label, mostly “{label}”.",
         _conditions(("flips", "≥", 0.5), ("label_pull", "≥", 0.25), ("label_lead", ">", 0)),
     ),
     SentenceRule(
-        "by place", "{swapping} changes **{flips} of its verdicts**: it goes by place, mostly the "
-        "{toward}.",
-        _conditions(("flips", "≥", 0.5), ("lean_p", "<", SIGNIFICANCE_LEVEL), ("lopsided", "≥", 0.8)),
+        "by place",
+        "{swapping} changes **{flips} of its verdicts**: it goes by place, mostly the {toward}.",
+        _conditions(
+            ("flips", "≥", 0.5), ("lean_p", "<", SIGNIFICANCE_LEVEL), ("lopsided", "≥", 0.8)
+        ),
     ),
     SentenceRule(
-        "one way", "{swapping} changes **{flips} of its verdicts**, mostly toward the {toward}.",
-        _conditions(("flips", "≥", MIN_FLIP_RATE), ("lean_p", "<", SIGNIFICANCE_LEVEL), ("lopsided", "≥", 2 / 3)),
+        "one way",
+        "{swapping} changes **{flips} of its verdicts**, mostly toward the {toward}.",
+        _conditions(
+            ("flips", "≥", MIN_FLIP_RATE),
+            ("lean_p", "<", SIGNIFICANCE_LEVEL),
+            ("lopsided", "≥", 2 / 3),
+        ),
     ),
     SentenceRule(
-        "rather", "{swapping} changes **{flips} of its verdicts**, more often toward the {toward}.",
+        "rather",
+        "{swapping} changes **{flips} of its verdicts**, more often toward the {toward}.",
         _conditions(("flips", "≥", MIN_FLIP_RATE), ("lean_p", "<", SIGNIFICANCE_LEVEL)),
     ),
     SentenceRule(
-        "no side", "{swapping} changes **{flips} of its verdicts**, to no side in particular.",
+        "no side",
+        "{swapping} changes **{flips} of its verdicts**, to no side in particular.",
         _conditions(("flips", "≥", MIN_FLIP_RATE)),
     ),
     SentenceRule(
-        "few flips", "{swapping} changes only **{flips} of its verdicts**.",
+        "few flips",
+        "{swapping} changes only **{flips} of its verdicts**.",
         _conditions(("flips", ">", 0)),
     ),
     SentenceRule("none", "{swapping} changes none of its {sets} verdicts."),
-)  # fmt: skip
+)
 
 QUALITY_RULES: Final = (
     SentenceRule(
@@ -218,32 +237,50 @@ QUALITY_RULES: Final = (
 
 ADVICE_RULES: Final = (
     SentenceRule(
-        "read them", "Read its replies: the verdict format may not suit it.",
+        "read them",
+        "Read its replies: the verdict format may not suit it.",
         _conditions(("read", "≤", 0)),
     ),
     SentenceRule(
-        "mend the format", "Mend the verdict format before anything else.",
+        "mend the format",
+        "Mend the verdict format before anything else.",
         _conditions(("unreadable", "≥", 0.2)),
     ),
     SentenceRule("both orders", "Ask in both orders.", _conditions(("orders", "≤", 1))),
-    SentenceRule("more items", "Ask about more items before you use it.", _conditions(("items", "<", MIN_ITEMS))),
-    SentenceRule("more", "Ask about more items before you use it.", _conditions(("sets", "<", MIN_COMPARISONS))),
     SentenceRule(
-        "repeat", "Ask several times and take the majority, or lower the temperature.",
-        _conditions(("flips", "≥", MIN_FLIP_RATE), ("above_noise", "≤", 0.05), ("lean_p", "≥", SIGNIFICANCE_LEVEL)),
+        "more items",
+        "Ask about more items before you use it.",
+        _conditions(("items", "<", MIN_ITEMS)),
     ),
     SentenceRule(
-        "another judge", "Use another judge or another prompt: its verdicts hardly survive a new "
-        "order.",
+        "more",
+        "Ask about more items before you use it.",
+        _conditions(("sets", "<", MIN_COMPARISONS)),
+    ),
+    SentenceRule(
+        "repeat",
+        "Ask several times and take the majority, or lower the temperature.",
+        _conditions(
+            ("flips", "≥", MIN_FLIP_RATE),
+            ("above_noise", "≤", 0.05),
+            ("lean_p", "≥", SIGNIFICANCE_LEVEL),
+        ),
+    ),
+    SentenceRule(
+        "another judge",
+        "Use another judge or another prompt: its verdicts hardly survive a new order.",
         _conditions(("flips", "≥", MIN_FLIP_RATE), ("own_kappa", "≤", 0.2)),
     ),
     SentenceRule(
-        "split is a tie", "Ask in both orders, and count a split as a tie.",
+        "split is a tie",
+        "Ask in both orders, and count a split as a tie.",
         _conditions(("flips", "≥", MIN_FLIP_RATE), ("lean_p", "<", SIGNIFICANCE_LEVEL)),
     ),
-    SentenceRule("average", "Ask in both orders and average.", _conditions(("flips", "≥", MIN_FLIP_RATE))),
+    SentenceRule(
+        "average", "Ask in both orders and average.", _conditions(("flips", "≥", MIN_FLIP_RATE))
+    ),
     SentenceRule("quick look", "One order does for a quick look; report both."),
-)  # fmt: skip
+)
 
 RULE_GROUPS: Final = {
     "steadiness": CONSISTENCY_RULES,

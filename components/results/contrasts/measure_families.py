@@ -66,14 +66,19 @@ NOISE_FLOOR: Final = ComparedMeasure(
     "Noise floor", "changes without any swap", position_measures.NOISE_FLOOR, {"noise": True}
 )
 KNOWN_ACCURACY: Final = ComparedMeasure(
-    "Right on known answers", "the better one by design; a tie is wrong", position_measures.ACCURACY,
-)  # fmt: skip
+    "Right on known answers",
+    "the better one by design; a tie is wrong",
+    position_measures.ACCURACY,
+)
 SAME_AS_PEOPLE: Final = ComparedMeasure(
     "Same as people", "their majority, ties counted", people_agreement_measure(), PEOPLE_SELECTION
 )
 DECISIVE_AGREEMENT: Final = ComparedMeasure(
-    "Same as people, without ties", "where both decide", people_agreement_measure("drop"), PEOPLE_SELECTION,
-)  # fmt: skip
+    "Same as people, without ties",
+    "where both decide",
+    people_agreement_measure("drop"),
+    PEOPLE_SELECTION,
+)
 KAPPA_WITH_PEOPLE: Final = ComparedMeasure(
     "κ with people, × 100", "0 is chance", people_kappa_measure(), PEOPLE_SELECTION
 )

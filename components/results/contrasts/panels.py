@@ -110,10 +110,13 @@ def show_family(pair: PairedSides, family: str) -> str:
         return empty_state("Nothing to compare here.", _missing_measures(lines))
     axis = fit_share_axis([line.adjusted for _, line in shown], signed=True, holds=(0.0,))
     heads = [
-        TableCell("Measure, %", "nm"), TableCell(escape(pair.left.name), "num a"),
-        TableCell(escape(pair.right.name), "num b"), axis_cell(axis),
-        TableCell("Difference, adjusted CI", "num d"), TableCell('<span class="eh-vh">Verdict</span>', "bd"),
-    ]  # fmt: skip
+        TableCell("Measure, %", "nm"),
+        TableCell(escape(pair.left.name), "num a"),
+        TableCell(escape(pair.right.name), "num b"),
+        axis_cell(axis),
+        TableCell("Difference, adjusted CI", "num d"),
+        TableCell('<span class="eh-vh">Verdict</span>', "bd"),
+    ]
     rows = [
         TableRow(
             [
@@ -121,12 +124,13 @@ def show_family(pair: PairedSides, family: str) -> str:
                 TableCell(_side_value(pair.left, one, line.left_value), "num a"),
                 TableCell(_side_value(pair.right, one, line.right_value), "num b"),
                 TableCell(difference_track(axis, line.raw, line.adjusted), "trk"),
-                TableCell(_difference_html(line.adjusted, 1), "num d"), TableCell(significance_badge(line), "bd"),
+                TableCell(_difference_html(line.adjusted, 1), "num d"),
+                TableCell(significance_badge(line), "bd"),
             ],
             tip=_hover_text(one, line),
         )
         for one, line in shown
-    ]  # fmt: skip
+    ]
     left_out = [line for line in lines if line[1].raw.value is None]
     note = (
         f'<p class="eh-small eh-mute eh-under">{inline_markup(_missing_measures(left_out))}</p>'

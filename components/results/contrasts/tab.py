@@ -53,10 +53,15 @@ def build() -> ViewParts:
             with gr.Row(elem_classes="eh-panel-head eh-one-filter"):
                 head_within = ClickableHTML(panel_heading("By category"))
                 within = gr.Dropdown(
-                    list(CATEGORY_MEASURES), value=next(iter(CATEGORY_MEASURES)), label="Measure by category",
-                    show_label=False, container=False, interactive=True, elem_id="eh-within",
+                    list(CATEGORY_MEASURES),
+                    value=next(iter(CATEGORY_MEASURES)),
+                    label="Measure by category",
+                    show_label=False,
+                    container=False,
+                    interactive=True,
+                    elem_id="eh-within",
                     elem_classes="eh-filter",
-                )  # fmt: skip
+                )
             categories = ClickableHTML(elem_id="eh-contrast-categories")
             ClickableHTML(how_computed(HOW_CATEGORIES))
         with gr.Column(elem_classes="eh-panel", scale=1):

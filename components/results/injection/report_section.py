@@ -56,8 +56,16 @@ def injection_section(scene: FilteredStudy) -> str:
     found = [
         (rule, RULE_DESCRIPTIONS[rule], count(n)) for rule, n in count_rules(scene).most_common()
     ]
-    numbers = [(one.measure_name, one.subject, _estimate_text(one.with_suspects), _estimate_text(one.without_suspects))
-               for one in with_and_without(scene) if one.is_known]  # fmt: skip
+    numbers = [
+        (
+            one.measure_name,
+            one.subject,
+            _estimate_text(one.with_suspects),
+            _estimate_text(one.without_suspects),
+        )
+        for one in with_and_without(scene)
+        if one.is_known
+    ]
     return panel_html(
         SECTION_TITLE,
         f"texts that speak to the judge; nothing is left out unless it says so; 95{NARROW_SPACE}% CI",

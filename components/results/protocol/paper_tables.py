@@ -170,10 +170,16 @@ def _published_levels(row: Mapping[str, str]) -> PublishedLevels:
     reward, rate = reward_from_counts(counts)
     readable = sum(counts.values())
     return PublishedLevels(
-        row["model"], row["group"], counts, int(row["fail"]), float(row["vfs"]),
-        float(row["reward"]), float(row["win_rate"]),
-        _reward_estimate(counts, reward or 0.0, readable), _win_rate_estimate((rate or 0.0) / 100, readable),
-    )  # fmt: skip
+        row["model"],
+        row["group"],
+        counts,
+        int(row["fail"]),
+        float(row["vfs"]),
+        float(row["reward"]),
+        float(row["win_rate"]),
+        _reward_estimate(counts, reward or 0.0, readable),
+        _win_rate_estimate((rate or 0.0) / 100, readable),
+    )
 
 
 def _reward_estimate(counts: Mapping[str, int], reward: float, readable: int) -> Estimate:
@@ -249,9 +255,14 @@ def _published_alignment(row: Mapping[str, str]) -> PublishedAlignment:
     low, high = wilson_bounds(share * n, n)
     within = Estimate(share, float(low), float(high), n, n, "share", method="Wilson on the items")
     return PublishedAlignment(
-        _JUDGE_SEES[row["method"]], row["judge"], row["model"], row["dual"] == "1", float(row["mae"]),
-        within, n,
-    )  # fmt: skip
+        _JUDGE_SEES[row["method"]],
+        row["judge"],
+        row["model"],
+        row["dual"] == "1",
+        float(row["mae"]),
+        within,
+        n,
+    )
 
 
 def count_images_unhelpful() -> tuple[int, int]:

@@ -120,8 +120,12 @@ def _build_creation(shown: dict[str, Any], controls: dict[str, Any]) -> None:
         _build_panel(shown, "five_labels", "Five labels as given",
                "A is the answer shown first: without a taste for places they mirror")  # fmt: skip
     with gr.Column(visible=False, elem_classes="eh-block") as shown["people"]:
-        _build_panel(shown, "alignment", "Five levels against people",
-               f"MAE: mean distance, −2 to 2; Consistency: % within one level; {CI_TEXT}")  # fmt: skip
+        _build_panel(
+            shown,
+            "alignment",
+            "Five levels against people",
+            f"MAE: mean distance, −2 to 2; Consistency: % within one level; {CI_TEXT}",
+        )
         with gr.Column(elem_classes="eh-panel"):
             with gr.Row(elem_classes="eh-panel-head"):
                 ClickableHTML(
@@ -201,10 +205,13 @@ def initial_controls(scene: FilteredStudy, wanted: Mapping[str, str]) -> dict[st
     beside = [NO_OTHER_STUDY, *protocol_view.comparable_studies(scene)]
     default = beside[1] if len(beside) > 1 else NO_OTHER_STUDY
     known = {
-        "score": tuple(protocol_grade.GRADE_MEASURES), "printed": tuple(paper_tables_html.GRADE_SCALES),
-        "split": protocol_creation.SPLITS, "cell": tuple(protocol_creation.CELL_SCALES),
-        "table": paper_tables_html.CREATION_TABLES, "correlation": tuple(protocol_redundancy.CORRELATION_SCALES),
-    }  # fmt: skip
+        "score": tuple(protocol_grade.GRADE_MEASURES),
+        "printed": tuple(paper_tables_html.GRADE_SCALES),
+        "split": protocol_creation.SPLITS,
+        "cell": tuple(protocol_creation.CELL_SCALES),
+        "table": paper_tables_html.CREATION_TABLES,
+        "correlation": tuple(protocol_redundancy.CORRELATION_SCALES),
+    }
     chosen = {k: gr.Radio(value=pick_choice(wanted.get(k), names)) for k, names in known.items()}
     value = pick_choice(wanted.get("beside"), beside, default)
     dropdown = gr.Dropdown(choices=beside, value=value, visible=len(beside) > 1)

@@ -70,9 +70,13 @@ def show_win_rates(scene: FilteredStudy) -> str:
     axis = Axis(chance=chance_win_rate(scene.outcomes))
     missing = any(_has_missing(bounds.get(who)) for who in rates)
     heads = [
-        ColumnHead("Contestant", numeric=False), ColumnHead("Win rate, %"), ColumnHead("", axis=axis), ColumnHead("Wins"),
-        ColumnHead("Ties"), ColumnHead("Losses"),
-    ]  # fmt: skip
+        ColumnHead("Contestant", numeric=False),
+        ColumnHead("Win rate, %"),
+        ColumnHead("", axis=axis),
+        ColumnHead("Wins"),
+        ColumnHead("Ties"),
+        ColumnHead("Losses"),
+    ]
     if missing:
         heads.append(ColumnHead("If all missing", tip="all missing verdicts lost, all won: bounds"))
     lines = [_rate_row(who, rates, counts, bounds, axis, missing) for who in rates]

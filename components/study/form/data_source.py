@@ -116,8 +116,14 @@ def _source_control(sheet: LenientStudy, kind: str) -> str:
 def _hub_controls(sheet: LenientStudy, name: str) -> str:
     """A dataset by its name, with what is known of it; its split says how much of it is read."""
     known = find_hub_set(*_split_hub_name(name)) if name else None
-    control = text_input("hub", name, mono=True, placeholder="owner/name[:config]@revision", slow=True,
-                   suggestions=[(one.hub, one.summary) for one in HUB_SETS])  # fmt: skip
+    control = text_input(
+        "hub",
+        name,
+        mono=True,
+        placeholder="owner/name[:config]@revision",
+        slow=True,
+        suggestions=[(one.hub, one.summary) for one in HUB_SETS],
+    )
     told = known.summary if known else "a dataset of the Hugging Face Hub, read at a pinned commit"
     splits = [(split, "") for split in (known.splits if known else ())]
     split = text_input("data.split", sheet.raw("data", "split") or "", mono=True, slow=True,
@@ -155,17 +161,43 @@ def slice_form(bench: StudyPreview, view: FormState) -> str:
     playing = [str(name) for name in as_list(sheet.raw("contestants"))]
     told = f"{count(len(drawn))} of {count(len(names))} categories in this draw" if names else ""
     parts = [
-        form_row("Keep", select_menu("where", _filter_options(sheet), _filter_text(sheet)),
-            sheet.hint(_filter_hint(bench), "data", "where"), to="where"),
-        form_row("Categories", multi_select("data.categories", names, chosen, label="Categories"),
-            sheet.hint("", "data", "categories"), to="data.categories", group=True),
-        form_row("Contestants", multi_select("contestants", players, playing, label="Contestants",
-                                   nothing=_all_label(len(bench.contestants))),
-            to="contestants", group=True),
-        form_row("Items", integer_input("data.count", sheet.text_value("data", "count"), label="Items"),
-            told if sheet.value("data", "count") else "0: all of them", to="data.count"),
-        form_row("Seed", integer_input("data.seed", sheet.text_value("data", "seed"), label="Seed"), to="data.seed"),
-    ]  # fmt: skip
+        form_row(
+            "Keep",
+            select_menu("where", _filter_options(sheet), _filter_text(sheet)),
+            sheet.hint(_filter_hint(bench), "data", "where"),
+            to="where",
+        ),
+        form_row(
+            "Categories",
+            multi_select("data.categories", names, chosen, label="Categories"),
+            sheet.hint("", "data", "categories"),
+            to="data.categories",
+            group=True,
+        ),
+        form_row(
+            "Contestants",
+            multi_select(
+                "contestants",
+                players,
+                playing,
+                label="Contestants",
+                nothing=_all_label(len(bench.contestants)),
+            ),
+            to="contestants",
+            group=True,
+        ),
+        form_row(
+            "Items",
+            integer_input("data.count", sheet.text_value("data", "count"), label="Items"),
+            told if sheet.value("data", "count") else "0: all of them",
+            to="data.count",
+        ),
+        form_row(
+            "Seed",
+            integer_input("data.seed", sheet.text_value("data", "seed"), label="Seed"),
+            to="data.seed",
+        ),
+    ]
     return "".join(parts) + _more_settings(sheet, items, current_source_kind(sheet, view))
 
 
@@ -210,20 +242,41 @@ def _more_settings(sheet: LenientStudy, items: Any, kind: str) -> str:
         *((f.name, f.description) for f in SOURCE_FORMATS.values()),
     ]
     parts = [
-        form_row("Format", select_menu("data.format", formats, sheet.text_value("data", "format")),
-            to="data.format"),
-        form_row("Split", text_input("data.split", sheet.raw("data", "split") or "", placeholder="test"),
-            "where the source has splits", to="data.split") if kind != HUB else "",
-        form_row("Options", integer_input("data.options", sheet.text_value("data", "options"), high=64),
+        form_row(
+            "Format",
+            select_menu("data.format", formats, sheet.text_value("data", "format")),
+            to="data.format",
+        ),
+        form_row(
+            "Split",
+            text_input("data.split", sheet.raw("data", "split") or "", placeholder="test"),
+            "where the source has splits",
+            to="data.split",
+        )
+        if kind != HUB
+        else "",
+        form_row(
+            "Options",
+            integer_input("data.options", sheet.text_value("data", "options"), high=64),
             sheet.hint("only items with exactly so many answers; 0: any", "data", "options"),
-            to="data.options"),
-        form_row("Filter", text_input("filter", _filter_text(sheet), mono=True, placeholder="category=writing,math"),
+            to="data.options",
+        ),
+        form_row(
+            "Filter",
+            text_input(
+                "filter", _filter_text(sheet), mono=True, placeholder="category=writing,math"
+            ),
             f"field=value; fields: id, images, reference, {', '.join(fields)}, checks.follows",
-            to="filter"),
-        form_row("Per", text_input("data.per", strata, mono=True, placeholder="category: 2"),
-            "so many of each: a stratified draw", to="data.per"),
+            to="filter",
+        ),
+        form_row(
+            "Per",
+            text_input("data.per", strata, mono=True, placeholder="category: 2"),
+            "so many of each: a stratified draw",
+            to="data.per",
+        ),
         _answer_files(sheet),
-    ]  # fmt: skip
+    ]
     return (
         "<details class='eh-how' data-keep='data more'><summary>Format, split, filters, "
         f"answer files</summary>{''.join(parts)}</details>"
@@ -235,15 +288,22 @@ def _answer_files(sheet: LenientStudy) -> str:
     files = sheet.raw("data", "files")
     known: Mapping[str, Any] = files if isinstance(files, Mapping) else {}
     rows = "".join(
-        form_row(str(name), text_input(f"files.{name}", value, mono=True, label=f"answers of {name}"),
-            to=f"files.{name}")
+        form_row(
+            str(name),
+            text_input(f"files.{name}", value, mono=True, label=f"answers of {name}"),
+            to=f"files.{name}",
+        )
         for name, value in known.items()
-    )  # fmt: skip
+    )
     join = ", ".join(str(part) for part in as_list(sheet.raw("data", "join")))
     add = text_input("files+", "", mono=True, placeholder="model-x = answers.csv")
     return (
         form_row("Answers of", add, "one more model’s file: its name, then the file", to="files+")
         + rows
-        + form_row("Joined on", text_input("data.join", join, mono=True, placeholder="image, instruction"),
-              "the columns that name a question; empty: found by itself", to="data.join")
-    )  # fmt: skip
+        + form_row(
+            "Joined on",
+            text_input("data.join", join, mono=True, placeholder="image, instruction"),
+            "the columns that name a question; empty: found by itself",
+            to="data.join",
+        )
+    )

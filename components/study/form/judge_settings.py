@@ -118,12 +118,18 @@ def _simulated_settings(judge: Mapping[str, Any], field: str, name: str) -> list
     weights = ", ".join(f"{w:g}" for w in judge.get("slot_weights") or ())
     return [
         *parts,
-        _judge_row(field, "slot_weights", "Slot weights",
-             text_input(f"{field}.slot_weights", weights, placeholder="1, 0, 0"),
-             "where the first bias goes instead, a weight a slot; needs a first bias"),
+        _judge_row(
+            field,
+            "slot_weights",
+            "Slot weights",
+            text_input(f"{field}.slot_weights", weights, placeholder="1, 0, 0"),
+            "where the first bias goes instead, a weight a slot; needs a first bias",
+        ),
         _judge_row(field, "seed", "Seed", integer_input(f"{field}.seed", judge.get("seed", 0))),
-        _judge_row(field, "family", "Family", text_input(f"{field}.family", judge.get("family", ""))),
-    ]  # fmt: skip
+        _judge_row(
+            field, "family", "Family", text_input(f"{field}.family", judge.get("family", ""))
+        ),
+    ]
 
 
 def _host_key_row(judge: Mapping[str, Any], field: str) -> str:
@@ -185,26 +191,55 @@ def _sampling_settings(judge: Mapping[str, Any], field: str, more: bool = False)
         else judge.get("temperature", 0)
     )
     parts = [
-        _judge_row(field, "temperature", "Temperature",
-             decimal_input(f"{field}.temperature", heat, high=5, placeholder="not sent"),
-             "empty: not sent; some models refuse any"),
-        _judge_row(field, "max_tokens", "Max tokens",
-             integer_input(f"{field}.max_tokens", judge.get("max_tokens", 4096), low=1)),
-        _judge_row(field, "top_p", "Top-p",
-             decimal_input(f"{field}.top_p", _empty_if_none(judge.get("top_p")), high=1, placeholder="not sent")),
-        _judge_row(field, "seed", "Seed",
-             decimal_input(f"{field}.seed", _empty_if_none(judge.get("seed")), placeholder="not sent")),
-    ]  # fmt: skip
+        _judge_row(
+            field,
+            "temperature",
+            "Temperature",
+            decimal_input(f"{field}.temperature", heat, high=5, placeholder="not sent"),
+            "empty: not sent; some models refuse any",
+        ),
+        _judge_row(
+            field,
+            "max_tokens",
+            "Max tokens",
+            integer_input(f"{field}.max_tokens", judge.get("max_tokens", 4096), low=1),
+        ),
+        _judge_row(
+            field,
+            "top_p",
+            "Top-p",
+            decimal_input(
+                f"{field}.top_p", _empty_if_none(judge.get("top_p")), high=1, placeholder="not sent"
+            ),
+        ),
+        _judge_row(
+            field,
+            "seed",
+            "Seed",
+            decimal_input(
+                f"{field}.seed", _empty_if_none(judge.get("seed")), placeholder="not sent"
+            ),
+        ),
+    ]
     if more:
         extra = judge.get("extra_body")
         written = json.dumps(extra, ensure_ascii=False) if extra else ""
         effort = str(judge.get("reasoning_effort") or "")
         parts += [
-            _judge_row(field, "reasoning_effort", "Reasoning",
-                 select_menu(f"{field}.reasoning_effort", _EFFORT_OPTIONS, effort)),
-            _judge_row(field, "extra_body", "Extra body", text_area(f"{field}.extra_body", written, rows=2),
-                 "JSON that is sent along, such as provider switches"),
-        ]  # fmt: skip
+            _judge_row(
+                field,
+                "reasoning_effort",
+                "Reasoning",
+                select_menu(f"{field}.reasoning_effort", _EFFORT_OPTIONS, effort),
+            ),
+            _judge_row(
+                field,
+                "extra_body",
+                "Extra body",
+                text_area(f"{field}.extra_body", written, rows=2),
+                "JSON that is sent along, such as provider switches",
+            ),
+        ]
     return [
         f'<details class="eh-how" data-keep="{escape(field)} sampling"><summary>Sampling</summary>'
         f"{''.join(parts)}</details>"

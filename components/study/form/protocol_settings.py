@@ -184,11 +184,19 @@ def _repeat_rows(sheet: LenientStudy) -> list[str]:
     repeats = sheet.text_value("repeats")
     times = f"{repeats} times the asks" if repeats not in ("", "1") else "each ask once"
     return [
-        form_row("Repeats", integer_input("repeats", repeats, low=1, high=100), sheet.hint(times, "repeats"),
-            to="repeats"),
-        form_row("Noise floor", slider("noise_floor", noise), sheet.hint(told, "noise_floor"),
-            to="noise_floor"),
-    ]  # fmt: skip
+        form_row(
+            "Repeats",
+            integer_input("repeats", repeats, low=1, high=100),
+            sheet.hint(times, "repeats"),
+            to="repeats",
+        ),
+        form_row(
+            "Noise floor",
+            slider("noise_floor", noise),
+            sheet.hint(told, "noise_floor"),
+            to="noise_floor",
+        ),
+    ]
 
 
 def _counting_rows(sheet: LenientStudy, protocols: frozenset[str], sees: bool) -> list[str]:
@@ -226,22 +234,41 @@ def _more_settings(
     kept = [("", "all prompts"), *((name, f"{name} only") for name in sorted(protocols))]
     budget = sheet.value("budget_usd")
     parts = [
-        form_row("Budget", decimal_input("budget_usd", "" if budget is None else budget, unit="$",
-                              placeholder="none"),
-            "a run stops before it spends more", to="budget_usd"),
-        form_row("At once", integer_input("concurrency", sheet.text_value("concurrency"), low=1, high=4096),
-            "asks in flight at an endpoint", to="concurrency"),
-        _menu_row(sheet, "Reading", "reading", _READING_OPTIONS,
-              "replies are kept: they can be read again by another rule without asking again"),
-        _menu_row(sheet, "Prompts", "protocol", kept, "prompts of several protocols may share a study"),
-    ]  # fmt: skip
+        form_row(
+            "Budget",
+            decimal_input(
+                "budget_usd", "" if budget is None else budget, unit="$", placeholder="none"
+            ),
+            "a run stops before it spends more",
+            to="budget_usd",
+        ),
+        form_row(
+            "At once",
+            integer_input("concurrency", sheet.text_value("concurrency"), low=1, high=4096),
+            "asks in flight at an endpoint",
+            to="concurrency",
+        ),
+        _menu_row(
+            sheet,
+            "Reading",
+            "reading",
+            _READING_OPTIONS,
+            "replies are kept: they can be read again by another rule without asking again",
+        ),
+        _menu_row(
+            sheet, "Prompts", "protocol", kept, "prompts of several protocols may share a study"
+        ),
+    ]
     families = sheet.raw("families")
     known: Mapping[str, Any] = families if isinstance(families, Mapping) else {}
     boxes = "".join(
-        form_row(name, text_input(f"families.{name}", known.get(name, ""), label=f"family of {name}"),
-            to=f"families.{name}")
+        form_row(
+            name,
+            text_input(f"families.{name}", known.get(name, ""), label=f"family of {name}"),
+            to=f"families.{name}",
+        )
         for name in dict.fromkeys([*contestants[:30], *map(str, known)])
-    )  # fmt: skip
+    )
     told = "<p>Whose answers are one family: does a judge prefer its own?</p>"
     parts.append(
         "<details class='eh-how' data-keep='families'><summary>Families of contestants</summary>"

@@ -41,8 +41,16 @@ def _read_battles(table: SourceTable) -> SourceBuilder:
         id = id_from_text("prompt", question) if question else f"row-{place + 1:06}"
         item = gathered.add_item(id, question, dict(zip(names, texts, strict=True)), where=where)
         judge = first_text(row, "judge", "judge_name") or "recorded"
-        add_verdict(gathered, item, judge, "autoarena", names, parse_winner(row, "winner", _WINNERS, where),
-               known=False, reply=text_of(row.get("explanation")))  # fmt: skip
+        add_verdict(
+            gathered,
+            item,
+            judge,
+            "autoarena",
+            names,
+            parse_winner(row, "winner", _WINNERS, where),
+            known=False,
+            reply=text_of(row.get("explanation")),
+        )
     return gathered
 
 

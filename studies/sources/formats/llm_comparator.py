@@ -84,10 +84,16 @@ def _add_rating(
     if flipped:
         pick = 1 - pick if isinstance(pick, int) else pick
     add_verdict(
-        gathered, item, first_text(rating, "judge", "rater") or by[0],
-        first_text(rating, "prompt") or by[1], names[::-1] if flipped else names, pick, margin=margin,
-        known=isinstance(flipped, bool), reply=text_of(rating.get("rationale")),
-    )  # fmt: skip
+        gathered,
+        item,
+        first_text(rating, "judge", "rater") or by[0],
+        first_text(rating, "prompt") or by[1],
+        names[::-1] if flipped else names,
+        pick,
+        margin=margin,
+        known=isinstance(flipped, bool),
+        reply=text_of(rating.get("rationale")),
+    )
 
 
 def _pick_from_score(score: float | None) -> tuple[Pick, int | None]:

@@ -190,8 +190,17 @@ def _add_single(gathered: SourceBuilder, row: Row, item: str, where: str) -> Non
     scores = () if score is None or score < 0 else (score,)
     reply = text_of(row.get("judgment"))
     status = None if scores else _failure_status(None, reply)
-    gathered.add_verdict(item, judge, prompt, (required_text(row, "model", where),), None, scores=scores,
-                     status=status, reply=_reply_text(reply), time=parse_time(row))  # fmt: skip
+    gathered.add_verdict(
+        item,
+        judge,
+        prompt,
+        (required_text(row, "model", where),),
+        None,
+        scores=scores,
+        status=status,
+        reply=_reply_text(reply),
+        time=parse_time(row),
+    )
 
 
 def _failure_status(pick: Pick, reply: str) -> Status | None:

@@ -48,9 +48,13 @@ def read(opened: OpenSource) -> SourceBuilder:
             )
         for name in judges:
             gathered.add_verdict(
-                item, name[: -len("_result")], "pandalm", names, parse_winner(row, name, _PICK_BY_WORD, where),
+                item,
+                name[: -len("_result")],
+                "pandalm",
+                names,
+                parse_winner(row, name, _PICK_BY_WORD, where),
                 reply=text_of(row.get(name)),
-            )  # fmt: skip
+            )
     if people:
         gathered.notes.append("the order in which annotators saw the responses is not recorded")
     return gathered

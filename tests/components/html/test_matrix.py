@@ -53,7 +53,7 @@ def one(value: float | None, items: int = 80, **more: object) -> str:
     ],
 )
 def test_a_value_gets_the_bin_of_its_fixed_scale(scale, value, name):
-    assert scale.bin(value) == name
+    assert scale.css_class(value) == name
 
 
 def test_a_cell_shows_value_and_interval_and_is_a_button():

@@ -24,7 +24,7 @@ XY, YX = f"x{SEP}y", f"y{SEP}x"
 
 
 def row(position, item, shown, pick, *, status="ok", repeat=0, noise=0, orders=2, scores=None):
-    """As Store.narrow_rows gives it; the seq is the position plus 100."""
+    """As Store.frame_rows gives it; the seq is the position plus 100."""
     read = status in ("ok", "extracted") and pick != NO_PICK
     return (
         position, item, "j", "p", shown, f"A{SEP}B", repeat, noise, orders, status,

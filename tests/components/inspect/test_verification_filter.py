@@ -37,7 +37,7 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 
 
 def row(position: int, item: str, shown: str, pick: int, judge: str = "j") -> tuple[object, ...]:
-    """As Store.narrow_rows gives it."""
+    """As Store.frame_rows gives it."""
     return (
         position, item, judge, "p", SEP.join(shown), SEP.join("ABC"[: len(shown)]), 0, 0, 2, "ok",
         pick, 1, None, None, position + 100,

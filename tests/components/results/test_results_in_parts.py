@@ -39,8 +39,8 @@ def drawn(path, tab, view: str) -> list[str]:
 def test_a_view_counted_in_parts_is_the_view(judged, tab, view, monkeypatch):
     whole = drawn(judged.path, tab, view)
     assert sum(map(len, whole)) > 1000
-    monkeypatch.setattr(measure_cube, "BLOCK", 40)
-    monkeypatch.setattr(win_rates, "PART", 7)
-    monkeypatch.setattr(elo_orders, "_CELLS", 500)
+    monkeypatch.setattr(measure_cube, "BLOCK_ROWS", 40)
+    monkeypatch.setattr(win_rates, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(elo_orders, "_MAX_CELLS", 500)
     monkeypatch.setattr("components.results.protocol.visit.cost_and_extraction.MIN_CACHED_ROWS", 0)
     assert drawn(judged.path, tab, view) == whole

@@ -19,13 +19,13 @@ class Dripping:
     def __init__(self, store) -> None:
         self._store, self.upto = store, 0
 
-    def narrow_rows(self, name: str, *, since: int = 0):
-        rows = self._store.narrow_rows(name)
+    def frame_rows(self, name: str, *, since: int = 0):
+        rows = self._store.frame_rows(name)
         rows.sort(key=lambda row: row[-1])
         return [row for row in rows[: self.upto] if row[-1] > since]
 
-    def narrow_items(self, name: str):
-        return self._store.narrow_items(name)
+    def item_facts(self, name: str):
+        return self._store.item_facts(name)
 
 
 def test_rows_in_pieces_end_where_rows_at_once_do(judged):
@@ -46,8 +46,8 @@ def test_rows_in_pieces_end_where_rows_at_once_do(judged):
 class AskedAgain(Dripping):
     """The first ask is answered a second time, at the end."""
 
-    def narrow_rows(self, name: str, *, since: int = 0):
-        rows = super().narrow_rows(name)
+    def frame_rows(self, name: str, *, since: int = 0):
+        rows = super().frame_rows(name)
         again = (*rows[0][:-1], rows[-1][-1] + 1)
         return [row for row in [*rows[1:], again] if row[-1] > since]
 
@@ -98,7 +98,7 @@ def test_a_view_that_began_late_begins_again_where_it_began(judged):
     total = len(judged.frame(NAME))
     before, after = Dripping(judged), AskedAgain(judged)
     before.upto = after.upto = total
-    seqs = sorted(row[-1] for row in judged.narrow_rows(NAME))
+    seqs = sorted(row[-1] for row in judged.frame_rows(NAME))
     start = seqs[total // 2 - 1]
     view = LiveStudy(before, NAME, start)
     assert view.figures().rows == total - total // 2
@@ -112,8 +112,8 @@ def test_a_view_that_began_late_begins_again_where_it_began(judged):
 class AskedOnceMore(AskedAgain):
     """And a third time."""
 
-    def narrow_rows(self, name: str, *, since: int = 0):
-        rows = super().narrow_rows(name)
+    def frame_rows(self, name: str, *, since: int = 0):
+        rows = super().frame_rows(name)
         last = (*rows[-1][:-1], rows[-1][-1] + 1)
         return [row for row in [*rows[:-1], last] if row[-1] > since]
 

@@ -140,7 +140,7 @@ def test_run_and_retry_name_their_price(store, tmp_path, engine):
         assert retry.visible and retry.value == "Ask the 7 that failed again, under $0.01"
         server.schedule()
         RunActions(store, engine, LiveStudies(store)).retry("small", "All")
-        again = engine.latest("small")
+        again = engine.latest_run("small")
         assert again is not None and again.wait(20)
         assert server.bill.totals.calls == 12 + 7
     assert store.counts("small") == {"planned": 12, "ok": 12}
@@ -164,7 +164,7 @@ def test_failures_are_shown_by_kind_with_an_example_and_are_no_evidence(store, e
     text = show_failures(store, known)
     assert "would rather not choose" in text
     assert "12 replies gave no verdict." in words(text)
-    key = store.latest("mumbling", 1)[0].ask.key
+    key = store.latest_judgements("mumbling", 1)[0].ask.key
     assert html.escape(f'{{"key": "{key}"}}') in text, "an example opens Inspect"
     assert html.escape('{"status": "unreadable"}') in text, "and so do all of them"
     picture = LiveStudies(store).for_study("mumbling").figures()
@@ -276,7 +276,7 @@ def test_a_first_retry_is_a_line_and_no_box():
 
 
 def test_untold_and_unpriced_calls_and_doubtful_ones_are_counted():
-    known = replace(running(untold=3, unpriced=2), maybe_paid_twice=4)
+    known = replace(running(unknown_usage=3, unpriced=2), maybe_paid_twice=4)
     text = words(show_notices(known))
     assert "3 calls may have been billed" in text
     assert "2 calls went to a judge whose price is not known" in text
@@ -306,7 +306,7 @@ def test_a_reached_budget_offers_to_go_on_at_a_price_that_is_named(store, tmp_pa
         assert f"Raise it to ${budget:.2f} for this run" in words(show_notices(known))
         event = SimpleNamespace(_data={"do": "raise", "budget": budget})
         RunActions(store, engine, LiveStudies(store)).run_notice_action("small", "All", event)  # type: ignore[arg-type]
-        run = engine.latest("small")
+        run = engine.latest_run("small")
         assert run is not None and run.wait(20)
     assert store.counts("small") == {"planned": 30, "ok": 30}
     assert store.study("small").budget_usd == 0.005, "the study itself is as it was"
@@ -346,7 +346,7 @@ def test_a_refused_key_is_asked_for_and_tried_before_the_run(store, tmp_path, en
         assert store.counts("small")["pending"] == 5
         shown = look.test_key_and_start("small", "All", "right-key-1234", known.key_origins[0])
         assert shown[-1] == "", "the box is emptied"
-        run = engine.latest("small")
+        run = engine.latest_run("small")
         assert run is not None and run.wait(20)
     assert store.counts("small") == {"planned": 5, "ok": 5}
 
@@ -400,7 +400,7 @@ def test_leaving_a_judge_out_lets_the_others_go_on(store, tmp_path, engine):
         run = engine.start(plan, store, settings=QUICK)
         until(lambda: run.snapshot().done > 4)
         run.leave_out("slow")
-        run.at_most("good", 1)
+        run.limit_in_flight("good", 1)
         assert run.wait(30)
     assert run.state == "stopped"
     assert run.reason == "slow: left out by you"
@@ -463,6 +463,6 @@ def test_a_stored_study_sends_its_variable_after_the_notice_was_confirmed(
         look.run_notice_action("small", "All", gr.EventData(None, asked_for))
         assert now(store, engine, "small").unconfirmed == ()
         look.start("small", "All")
-        run = engine.latest("small")
+        run = engine.latest_run("small")
         assert run is not None and run.wait(20)
     assert store.counts("small") == {"planned": 2, "ok": 2}

@@ -150,8 +150,8 @@ def test_a_space_is_public_unless_its_owner_says_otherwise(
 
 
 def test_whatever_strangers_can_use_up_has_a_limit() -> None:
-    for name in ("asks", "studies", "uploads", "runs_each", "runs", "concurrency",
-                 "queue", "kept_days"):  # fmt: skip
+    for name in ("asks", "studies", "upload_bytes", "runs_each", "runs", "concurrency",
+                 "queue", "expiry_days"):  # fmt: skip
         assert getattr(PUBLIC, name) > 0
         assert getattr(LOCAL, name) is None
     assert PUBLIC.rows == LOCAL.rows <= 500
@@ -222,7 +222,7 @@ def test_where_the_door_forgets_to_ask_the_store_shows_nothing(
     page: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A check that somebody forgets must not be a leak: the views of the store stand behind it."""
-    monkeypatch.setattr(VisitorStore, "must_see", lambda self, name: None)
+    monkeypatch.setattr(VisitorStore, "require_readable", lambda self, name: None)
     values = {"BrowserState": new_secret(), "eh-study": A_STUDY, "eh-run-id": page.run}
     answered = 0
     for event in handlers(page):
@@ -318,9 +318,12 @@ def test_programs_say_who_they_are_and_get_no_more_than_that(page: Page) -> None
     seen = client.predict(token=SECRET, api_name="/list_studies")
     assert A_STUDY in {line["name"] for line in seen}
     for call, token in (
-        ("study_metrics", mine), ("judgements", ""), ("judgements", visitor_from_secret(SECRET).owner),
-        ("run_status", mine), ("stop_run", page.run),
-    ):  # fmt: skip
+        ("study_metrics", mine),
+        ("judgements", ""),
+        ("judgements", visitor_from_secret(SECRET).owner),
+        ("run_status", mine),
+        ("stop_run", page.run),
+    ):
         with pytest.raises(AppError) as refused:
             client.predict(A_STUDY, token=token, api_name=f"/{call}")
         assert MARK not in str(refused.value)

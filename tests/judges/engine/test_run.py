@@ -232,7 +232,7 @@ def test_a_pause_that_comes_while_the_intent_is_written_takes_it_back(store, tmp
         calls, slow = server.bill.totals.calls, threading.Event()
         # A commit that takes a while: the intents of the next calls are queued behind it.
         threading.Thread(target=store.writer.run, args=(lambda c: slow.wait(5),)).start()
-        (gate,) = made._gates.values()
+        (gate,) = made._limiters.values()
         run.resume()
         until(lambda: gate.in_flight == 4)
         time.sleep(0.05)

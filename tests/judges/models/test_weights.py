@@ -24,7 +24,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(weights, "PACKAGE", "no-such-package")
+    monkeypatch.setattr(weights, "WEIGHTS_PACKAGE", "no-such-package")
     monkeypatch.setattr(weights, "HUB_REPO", "nobody/no-such-model")
 
 
@@ -174,7 +174,7 @@ def test_a_failed_preparation_leaves_nothing_behind(
 ) -> None:
     broken = tmp_path / "broken.gguf"
     broken.write_bytes(b"GGUF but not really")
-    monkeypatch.setattr(weights, "shipped", lambda: broken)
+    monkeypatch.setattr(weights, "packaged_weights", lambda: broken)
     with pytest.raises(ValueError):
         weights.prepare_weights()
     assert list(own_cache.iterdir()) == []
@@ -187,7 +187,7 @@ def test_preparing_writes_once(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     a_small_gguf(tmp_path / "q4.gguf")
-    monkeypatch.setattr(weights, "shipped", lambda: tmp_path / "q4.gguf")
+    monkeypatch.setattr(weights, "packaged_weights", lambda: tmp_path / "q4.gguf")
     target = weights.prepare_weights()
     assert target == own_cache / weights.PREPARED_FILE
     assert "is not the recorded demo's" in capsys.readouterr().out

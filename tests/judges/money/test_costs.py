@@ -186,7 +186,7 @@ def test_calls_that_were_in_flight_when_a_process_died_count_against_the_budget(
 def study_plan_asks(plan, store):
     """The asks of a plan that nothing stored answers."""
     save_plan(plan, store)
-    return [ask for _, ask in store.pending("small", "judge", -1, 100)]
+    return [ask for _, ask in store.pending_asks("small", "judge", -1, 100)]
 
 
 def test_a_judge_that_costs_nothing_goes_on_when_the_budget_is_gone(store, tmp_path):

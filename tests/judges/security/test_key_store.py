@@ -281,7 +281,7 @@ def test_commands_print_no_key_and_leave_the_terminal_as_it_was(tmp_path, capsys
 
 PRINTS = """
 import logging, sys, threading, traceback, warnings
-from judges.redaction import install
+from judges.security.redaction import install
 from judges.vault import Held
 KEY = sys.stdin.read()
 install()

@@ -69,7 +69,7 @@ def test_wins_counted_some_rows_at_a_time_are_the_same(frame, combine, part, mon
         )
 
     whole = counted()
-    monkeypatch.setattr(win_rates, "PART", part)
+    monkeypatch.setattr(win_rates, "BLOCK_ROWS", part)
     assert counted() == whole
 
 
@@ -85,8 +85,8 @@ def test_elo_in_orders_laid_out_a_little_at_a_time_is_the_same(
         return compute_elo(strong, rng=rng, orders=6, rounds=9, points=20, weighting=weighting)
 
     whole = rated()
-    monkeypatch.setattr(elo_orders, "_CELLS", cells)
-    monkeypatch.setattr(elo_orders, "_CHUNK", elo_orders._BLOCK_STEPS)
+    monkeypatch.setattr(elo_orders, "_MAX_CELLS", cells)
+    monkeypatch.setattr(elo_orders, "_CHUNK_STEPS", elo_orders._BLOCK_STEPS)
     parts = rated()
     assert parts.table == whole.table
     assert (parts.curve.value == whole.curve.value).all()
@@ -99,7 +99,7 @@ def test_any_few_steps_of_a_streamed_order_are_those_of_the_whole(frame, chunk, 
     shuffled = data.item[np.random.default_rng(0).permutation(data.items)]
     lineups = [np.arange(data.items)[::-1], np.array([3, 3, 0, 7]), shuffled % data.items]
     laid = elo_orders.build_item_orders(data, lineups)
-    monkeypatch.setattr(elo_orders, "_CHUNK", chunk)
+    monkeypatch.setattr(elo_orders, "_CHUNK_STEPS", chunk)
     streamed = elo_orders.StreamedOrders(elo_orders.group_by_item(data), lineups, plan=True)
     assert streamed.shape == laid.shape
     for start in range(0, laid.shape[1], chunk):
@@ -136,8 +136,8 @@ def test_the_last_of_many_battles_decide_where_elo_ends_unless_somebody_left_bef
         return made, rng.random()
 
     whole, after = rated()
-    monkeypatch.setattr(elo_last_battles, "LONG", 1000)
-    monkeypatch.setattr(elo_last_battles, "EACH", 1900 if early else 2500)
+    monkeypatch.setattr(elo_last_battles, "MAX_FULL_PASS_BATTLES", 1000)
+    monkeypatch.setattr(elo_last_battles, "TAIL_BATTLES_PER_CONTESTANT", 1900 if early else 2500)
     data, none = extract_battles(frame), iter(())
     decided = elo_last_battles.ratings_from_last_battles(
         data, none, k=4.0, slope=EloSettings().slope

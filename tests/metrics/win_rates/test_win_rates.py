@@ -34,7 +34,7 @@ def test_every_readable_verdict_counts_and_ties_are_half():
 def test_rates_counted_in_parts_are_those_of_the_whole(part, monkeypatch):
     frame = build(ROWS)
     whole = win_rates.win_rates_by_cell(frame, ["judge"])
-    monkeypatch.setattr(win_rates, "PART", part)
+    monkeypatch.setattr(win_rates, "BLOCK_ROWS", part)
     assert win_rates.win_rates_by_cell(frame, ["judge"]) == whole
 
 

@@ -184,17 +184,33 @@ items = st.builds(
 ).flatmap(
     lambda made: st.builds(
         lambda human, checks: Item(
-            made.id, made.instruction, made.responses, made.category, made.context, (),
-            made.reference, "", made.criteria, made.meta, tuple(human), tuple(checks),
+            made.id,
+            made.instruction,
+            made.responses,
+            made.category,
+            made.context,
+            (),
+            made.reference,
+            "",
+            made.criteria,
+            made.meta,
+            tuple(human),
+            tuple(checks),
         ),
         st.lists(_preferences(tuple(made.responses)), max_size=3),
         st.lists(
-            st.builds(AnswerCheck, full, st.sampled_from([*made.responses, "@reference"]), st.booleans(),
-                      st.none() | texts, st.booleans()),
+            st.builds(
+                AnswerCheck,
+                full,
+                st.sampled_from([*made.responses, "@reference"]),
+                st.booleans(),
+                st.none() | texts,
+                st.booleans(),
+            ),
             max_size=2,
         ),
     )
-)  # fmt: skip
+)
 
 
 def _preferences(names: tuple[str, ...]) -> st.SearchStrategy[Preference]:

@@ -33,10 +33,17 @@ PNG = bytes.fromhex(
     "0000000049454e44ae426082"
 )  # one pixel
 ITEMS = [
-    Item("q1", "What is this?", {"m": "a cat", "k": "a dog"}, "animals", reference="a cat",
-         human=(Preference("ann", ("m", "k"), "m"),), checks=(AnswerCheck("ann", "@reference", True),)),
+    Item(
+        "q1",
+        "What is this?",
+        {"m": "a cat", "k": "a dog"},
+        "animals",
+        reference="a cat",
+        human=(Preference("ann", ("m", "k"), "m"),),
+        checks=(AnswerCheck("ann", "@reference", True),),
+    ),
     Item("q2", "And that?", {"m": "a cup"}, images=("https://example.org/a.png",)),
-]  # fmt: skip
+]
 
 
 def loaded(saved, folder: Path) -> list[Item]:

@@ -95,20 +95,20 @@ READS = {
     "study": lambda s, n: s.study(n).name,
     "plan_sha": lambda s, n: s.plan_sha(n),
     "items": lambda s, n: s.items(n),
-    "narrow_items": lambda s, n: s.narrow_items(n),
+    "item_facts": lambda s, n: s.item_facts(n),
     "asks": lambda s, n: list(s.asks(n)),
-    "pending": lambda s, n: s.pending(n, "fair", -1, 10, again=("ok",)),
+    "pending_asks": lambda s, n: s.pending_asks(n, "fair", -1, 10, again=("ok",)),
     "planned": lambda s, n: s.counts(n)["planned"],
     "judgements": lambda s, n: list(s.judgements(n)),
-    "latest": lambda s, n: s.latest(n, 5),
-    "narrow_rows": lambda s, n: s.narrow_rows(n),
+    "latest_judgements": lambda s, n: s.latest_judgements(n, 5),
+    "frame_rows": lambda s, n: s.frame_rows(n),
     "frame": lambda s, n: len(s.frame(n)),
     "prompt_of": lambda s, n: s.prompt_of(n, "brief-letters"),
     "runs": lambda s, n: s.runs(n),
-    "asks_anything": lambda s, n: s.asks_anything(n),
+    "has_live_asks": lambda s, n: s.has_live_asks(n),
     "tokens": lambda s, n: sum(s.tokens(n)),
-    "matching": lambda s, n: s.matching(n, "a"),
-    "kept": lambda s, n: s.kept(n, "how many", lambda: len(s.narrow_rows(n))),
+    "search_judgements": lambda s, n: s.search_judgements(n, "a"),
+    "cached": lambda s, n: s.cached(n, "how many", lambda: len(s.frame_rows(n))),
 }
 
 
@@ -136,10 +136,26 @@ def test_the_reads_tried_above_are_all_that_take_a_study(guarded: VisitorStore) 
     }
     tried = {*READS, "counts"} - {"planned"}
     elsewhere = {
-        "save_study", "delete_study", "own_name", "owns", "item", "judgement", "unextracted",
-        "questions", "recorded", "recorded_prompt", "version", "folder_of", "salt_of", "ballots",
-        "voting", "set_voting", "checks", "chosen_share", "chosen",
-    }  # fmt: skip
+        "save_study",
+        "delete_study",
+        "name_for_owner",
+        "owns",
+        "item",
+        "judgement",
+        "unextracted_judgements",
+        "questions",
+        "recorded",
+        "recorded_prompt",
+        "version",
+        "folder_of",
+        "salt_of",
+        "ballots",
+        "voting_rules",
+        "set_voting_rules",
+        "checks",
+        "non_random_votes",
+        "selection_reasons",
+    }
     assert taking - tried - elsewhere == set()
 
 

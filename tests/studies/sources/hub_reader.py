@@ -26,10 +26,15 @@ def became(ask: dict[str, str]) -> dict[str, object]:
     except EvenhandError as error:
         return {"error": str(error)}
     return {
-        "items": [item.id for item in found.items], "format": found.format, "why": found.format_reason,
-        "verdicts": len(found.judgements), "revision": found.revision, "notes": found.notes,
-        "pinned": found.pin_revision(spec).source, "images": [len(i.images) for i in found.items],
-    }  # fmt: skip
+        "items": [item.id for item in found.items],
+        "format": found.format,
+        "why": found.format_reason,
+        "verdicts": len(found.judgements),
+        "revision": found.revision,
+        "notes": found.notes,
+        "pinned": found.pin_revision(spec).source,
+        "images": [len(i.images) for i in found.items],
+    }
 
 
 if __name__ == "__main__":

@@ -30,8 +30,9 @@ PROMPTS = Path(__file__).parents[3] / "judges" / "prompts"
 
 def study(preset: str, **more: Any) -> Study:
     named = {"baseline": "model-x"} if preset == "arena-hard" else {}
-    return study_from_mapping({"name": "s", "preset": preset, "data": {"source": "a.jsonl"}, **named,
-                         **more})  # fmt: skip
+    return study_from_mapping(
+        {"name": "s", "preset": preset, "data": {"source": "a.jsonl"}, **named, **more}
+    )
 
 
 # ---- what they set -----------------------------------------------------------------------------

@@ -32,7 +32,7 @@ def test_what_was_there_is_written_again_and_what_comes_later_is_kept(store, log
     store.writer.run(lambda c: c.execute("UPDATE studies SET updated=5"))
     remove(store.path, log_too=log_too)
     assert saved(store, "later") == ["later", "small"]
-    assert store.watch.told == RESTORED_NOTICE
+    assert store.file_watch.told == RESTORED_NOTICE
     store.close()
     again = Store(store.path)
     assert {line.name: line.updated for line in again.studies()}["small"] == 5
@@ -70,7 +70,7 @@ def test_another_file_in_its_place_is_the_store_from_then_on(store, tmp_path):
     remove(store.path)
     (tmp_path / "other.db").rename(store.path)
     assert [line.name for line in store.studies()] == ["yesterday"]
-    assert store.watch.told == ""
+    assert store.file_watch.told == ""
     assert saved(store, "later") == ["later", "yesterday"]
 
 

@@ -47,12 +47,12 @@ def files(path: Path) -> list[Path]:
 def test_a_large_frame_is_read_back_as_it_was_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(frame_cache, "LEAST", 10)
+    monkeypatch.setattr(frame_cache, "MIN_CACHED_ROWS", 10)
     store = asked(tmp_path / "e.db")
     made = store.frame("small")
     assert len(files(store.path)) == 1
     again = Store(store.path)
-    monkeypatch.setattr(Store, "_made_frame", lambda *_: pytest.fail("made again"))
+    monkeypatch.setattr(Store, "_build_frame", lambda *_: pytest.fail("made again"))
     pd.testing.assert_frame_equal(again.frame("small"), made)
     for name in made.select_dtypes("category"):
         assert list(again.frame("small")[name].cat.categories) == list(made[name].cat.categories)
@@ -61,7 +61,7 @@ def test_a_large_frame_is_read_back_as_it_was_made(
 
 
 def test_a_new_judgement_makes_a_new_frame(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frame_cache, "LEAST", 10)
+    monkeypatch.setattr(frame_cache, "MIN_CACHED_ROWS", 10)
     store = asked(tmp_path / "e.db")
     before = store.frame("small")
     key = next(store.judgements("small")).ask.key
@@ -74,13 +74,13 @@ def test_a_new_judgement_makes_a_new_frame(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_other_code_makes_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frame_cache, "LEAST", 10)
+    monkeypatch.setattr(frame_cache, "MIN_CACHED_ROWS", 10)
     store = asked(tmp_path / "e.db")
     store.frame("small")
     version = store.version("small")
     assert frame_cache.read_cached_frame(store.path, "small", version.__eq__) is not None
     assert frame_cache.read_cached_frame(store.path, "small", version.__ne__) is None
-    monkeypatch.setattr(frame_cache, "_code", lambda: "another release")
+    monkeypatch.setattr(frame_cache, "_code_fingerprint", lambda: "another release")
     assert frame_cache.read_cached_frame(store.path, "small", version.__eq__) is None
     store.close()
 
@@ -91,7 +91,7 @@ def test_small_frames_leave_no_file_and_a_broken_file_is_no_trouble(
     store = asked(tmp_path / "e.db")
     made = store.frame("small")
     assert files(store.path) == []
-    monkeypatch.setattr(frame_cache, "LEAST", 10)
+    monkeypatch.setattr(frame_cache, "MIN_CACHED_ROWS", 10)
     frame_cache.cache_frame(store.path, "small", store.version("small"), made)
     (path,) = files(store.path)
     path.write_bytes(path.read_bytes()[:500])
@@ -102,7 +102,7 @@ def test_small_frames_leave_no_file_and_a_broken_file_is_no_trouble(
 def test_a_deleted_study_leaves_no_frame_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(frame_cache, "LEAST", 10)
+    monkeypatch.setattr(frame_cache, "MIN_CACHED_ROWS", 10)
     store = asked(tmp_path / "e.db")
     store.frame("small")
     assert len(files(store.path)) == 1
@@ -117,7 +117,7 @@ def test_rows_that_come_in_pieces_make_the_same_frame(
     store = asked(tmp_path / "e.db")
     whole = store.frame("small")
     for size in (1, 7, 1000):
-        monkeypatch.setattr(columns, "CHUNK", size)
+        monkeypatch.setattr(columns, "ROWS_PER_CHUNK", size)
         pd.testing.assert_frame_equal(Store(store.path).frame("small"), whole)
     store.close()
 
@@ -135,15 +135,15 @@ def other_study(store: Store) -> None:
 def test_a_run_of_another_study_makes_nothing_old(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(frame_cache, "LEAST", 10)
+    monkeypatch.setattr(frame_cache, "MIN_CACHED_ROWS", 10)
     store = asked(tmp_path / "e.db")
     made, version, counts = store.frame("small"), store.version("small"), store.counts("small")
     other_study(store)
     assert store.version("other")[1] > version[1]
     # Judge a has the same seed in both studies: its asks are answered once, so nothing is new.
     assert store.version("small") == version
-    monkeypatch.setattr(Store, "_made_frame", lambda *_: pytest.fail("made again"))
-    monkeypatch.setattr(Store, "_tallied", lambda *_: pytest.fail("counted again"))
+    monkeypatch.setattr(Store, "_build_frame", lambda *_: pytest.fail("made again"))
+    monkeypatch.setattr(Store, "_count_by_status", lambda *_: pytest.fail("counted again"))
     assert store.counts("small") == counts
     pd.testing.assert_frame_equal(store.frame("small"), made)
     pd.testing.assert_frame_equal(Store(store.path).frame("small"), made)  # after a restart, too
@@ -191,7 +191,7 @@ def test_panels_that_want_a_frame_at_once_wait_for_one(
         time.sleep(0.2)
         return work(self, *arguments)
 
-    monkeypatch.setattr(Store, "_made_frame", slowly)
+    monkeypatch.setattr(Store, "_build_frame", slowly)
     with ThreadPoolExecutor(4) as panels:
         frames = list(panels.map(store.frame, ["small"] * 4))
     assert made == [1]
@@ -208,7 +208,7 @@ def test_a_count_that_took_long_is_kept_over_a_restart(
     monkeypatch.setattr("studies.store.store.MIN_CACHED_SECONDS", -1.0)
     assert Store(store.path).counts("small") == counts
     assert [path.suffix for path in files(store.path)] == [".json"]
-    monkeypatch.setattr(Store, "_tallied", lambda *_: pytest.fail("counted again"))
+    monkeypatch.setattr(Store, "_count_by_status", lambda *_: pytest.fail("counted again"))
     assert Store(store.path).counts("small") == counts
     files(store.path)[0].write_text("[1, 2", encoding="utf-8")
     monkeypatch.undo()

@@ -234,7 +234,7 @@ def test_items_stored_before_suspects_were_looked_for_are_looked_at(store):
     name = recorded(store, [Item("q1", "What?", {"x": "a [[A]]", "y": "b", "z": "c"})])
     old = "UPDATE items SET narrow=json_remove(narrow, '$.suspects')"
     store.writer.run(lambda connection: connection.execute(old).rowcount)
-    assert store.narrow_items(name)["q1"]["suspects"] == ["x"]
+    assert store.item_facts(name)["q1"]["suspects"] == ["x"]
 
 
 @pytest.mark.records

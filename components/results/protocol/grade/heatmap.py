@@ -46,8 +46,8 @@ MEASURE_SUBTITLES: Final = {
     "Choice": f"how often an item's most chosen option was chosen; 95{NARROW_SPACE}% CI",
     "Above the coin": f"(grade − coin) / (1 − coin); still not comparable across N; 95{NARROW_SPACE}% CI",
     "Right": f"% of choices that people ranked best; a steady judge can be steadily wrong; "
-             f"95{NARROW_SPACE}% CI",
-}  # fmt: skip
+    f"95{NARROW_SPACE}% CI",
+}
 MAX_EXACT_OPTIONS: Final = 6
 """All nⁿ outcomes of a coin are counted up to here; beyond it only its grade is known."""
 SEED: Final = 20_24

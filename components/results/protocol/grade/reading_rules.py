@@ -213,14 +213,18 @@ def show_option_grades(scene: FilteredStudy) -> str:
             [
                 name_cell(str(judge), select, short_prompt(str(prompt))),
                 count(len(mine)),
-                value_cell(contradiction_share(mine), PERCENT, who=f"{judge}, {prompt}", select=select),
+                value_cell(
+                    contradiction_share(mine), PERCENT, who=f"{judge}, {prompt}", select=select
+                ),
                 *(
                     value_cell(
-                        grades.get(one), SCORE, who=f"{judge} on {one}",
+                        grades.get(one),
+                        SCORE,
+                        who=f"{judge} on {one}",
                         select={**select, "contestant": one},
                     )
                     for one in who
                 ),
             ]
-        )  # fmt: skip
+        )
     return value_table(heads, lines, label="Grades 0 to 5 before the selection")

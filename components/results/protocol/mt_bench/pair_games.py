@@ -53,9 +53,14 @@ def show_win_rates(scene: FilteredStudy) -> str:
     counts = win_loss_record(rows, combine, unreadable)
     axis = Axis(chance=0.5)
     heads = [
-        ColumnHead("Model", numeric=False), ColumnHead("Adjusted win rate, %"), ColumnHead("", axis=axis),
-        ColumnHead("Wins"), ColumnHead("Losses"), ColumnHead("Ties"), ColumnHead("Matches"),
-    ]  # fmt: skip
+        ColumnHead("Model", numeric=False),
+        ColumnHead("Adjusted win rate, %"),
+        ColumnHead("", axis=axis),
+        ColumnHead("Wins"),
+        ColumnHead("Losses"),
+        ColumnHead("Ties"),
+        ColumnHead("Matches"),
+    ]
     lines = []
     for model, rate in rates.items():
         own, select = counts[model], {"contestant": model}
@@ -125,10 +130,14 @@ def show_conflicts(found: Sequence[GameConflicts]) -> str:
     if not found:
         return empty_state("No pair was asked in both orders.", "Conflicts need two games.")
     heads = [
-        ColumnHead("Judge, prompt", numeric=False), ColumnHead("Pairs"), ColumnHead("Games agree"),
-        ColumnHead("First both times"), ColumnHead("Second both times"), ColumnHead("One tie, one win"),
+        ColumnHead("Judge, prompt", numeric=False),
+        ColumnHead("Pairs"),
+        ColumnHead("Games agree"),
+        ColumnHead("First both times"),
+        ColumnHead("Second both times"),
+        ColumnHead("One tie, one win"),
         ColumnHead("Dropped", tip="pairs with a game that could not be read"),
-    ]  # fmt: skip
+    ]
     lines = []
     for one in found:
         select = {"judge": one.judge, "prompt": one.prompt}

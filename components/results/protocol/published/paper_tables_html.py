@@ -111,9 +111,13 @@ def _doubtful_list() -> str:
         for (model, prompt, added), cell in doubtful_grades()
     ]
     heads = [
-        ColumnHead("Model", numeric=False), ColumnHead("Prompt", numeric=False),
-        ColumnHead("Unrelated option", numeric=False), ColumnHead("Printed"), ColumnHead("At most"), ColumnHead("Above by"),
-    ]  # fmt: skip
+        ColumnHead("Model", numeric=False),
+        ColumnHead("Prompt", numeric=False),
+        ColumnHead("Unrelated option", numeric=False),
+        ColumnHead("Printed"),
+        ColumnHead("At most"),
+        ColumnHead("Above by"),
+    ]
     body = value_table(heads, rows, label="Doubtful cells")
     return f'<details class="eh-how"><summary>See the {len(rows)}</summary>{body}</details>'
 
@@ -186,10 +190,14 @@ def _alignment_table() -> str:
     order = {"images": 0, "description": 1, "people": 2}
     axis = fit_share_axis([row.consistency for row in overall], bounds=(0, 1))
     heads = [
-        ColumnHead("Judge", numeric=False), ColumnHead("Sees", numeric=False), ColumnHead("MAE, one"),
-        ColumnHead("MAE, both"), ColumnHead("Within one level, %", axis=axis), ColumnHead("One"),
+        ColumnHead("Judge", numeric=False),
+        ColumnHead("Sees", numeric=False),
+        ColumnHead("MAE, one"),
+        ColumnHead("MAE, both"),
+        ColumnHead("Within one level, %", axis=axis),
+        ColumnHead("One"),
         ColumnHead("Both"),
-    ]  # fmt: skip
+    ]
     ranked = sorted(
         by_judge.items(), key=lambda pair: (order[pair[0][1]] == 2, _alignment_rank(pair[1]))
     )

@@ -49,8 +49,10 @@ class InvalidScores(ValueError):
 def read_scores(path: Path) -> dict[str, dict[str, float]]:
     """benchmark -> model -> score from an uploaded CSV; what is wrong is named with its row."""
     if path.stat().st_size > MAX_BYTES:
-        raise InvalidScores(f"{path.name} is larger than {count(MAX_BYTES)} bytes: a table of scores "
-                        "has a line for each model and benchmark")  # fmt: skip
+        raise InvalidScores(
+            f"{path.name} is larger than {count(MAX_BYTES)} bytes: a table of scores "
+            "has a line for each model and benchmark"
+        )
     try:
         table = pd.read_csv(path, dtype=str, skipinitialspace=True, encoding="utf-8-sig")
     except (UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:

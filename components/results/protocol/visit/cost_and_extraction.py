@@ -146,10 +146,14 @@ def show_cost(found: Sequence[HeadToHeadSpending]) -> str:
             "Nothing was asked in pairs.", "A head-to-head is one pair in both orders."
         )
     heads = [
-        ColumnHead("Judge, prompt", numeric=False), ColumnHead("Head-to-heads"), ColumnHead("Calls each"),
-        ColumnHead("Tokens in, a call"), ColumnHead("Tokens out"), ColumnHead("Dollars each"),
+        ColumnHead("Judge, prompt", numeric=False),
+        ColumnHead("Head-to-heads"),
+        ColumnHead("Calls each"),
+        ColumnHead("Tokens in, a call"),
+        ColumnHead("Tokens out"),
+        ColumnHead("Dollars each"),
         ColumnHead(f"A new model, {NEW_MODEL_GAMES}"),
-    ]  # fmt: skip
+    ]
     return value_table(heads, [_cost_row(one) for one in found], label="Cost per head-to-head")
 
 
@@ -216,10 +220,14 @@ def show_extraction(scene: FilteredStudy, found: Sequence[ReplyCounts]) -> str:
         return empty_state("Nothing was asked in pairs.", "There is nothing to read.")
     tied = scene.rule[1] == "tie"
     heads = [
-        ColumnHead("Judge, prompt", numeric=False), ColumnHead("Asked"), ColumnHead("Read by the rule"),
-        ColumnHead("Extracted"), ColumnHead("No verdict"), ColumnHead("Counted as"),
+        ColumnHead("Judge, prompt", numeric=False),
+        ColumnHead("Asked"),
+        ColumnHead("Read by the rule"),
+        ColumnHead("Extracted"),
+        ColumnHead("No verdict"),
+        ColumnHead("Counted as"),
         ColumnHead("Failed", tip="asks that nobody answered: they count for nothing"),
-    ]  # fmt: skip
+    ]
     said = f'<p class="eh-small">{inline_markup(extraction_sentence(scene, found))}</p>'
     return wrap(said) + value_table(
         heads, [_reply_row(one, tied) for one in found], label="Reading"

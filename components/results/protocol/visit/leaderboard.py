@@ -83,16 +83,23 @@ def show_elo_leaderboard(rows: Sequence[VisitLeaderboardRow], kind: str = "") ->
     axis = fit_value_axis([row.elo.estimate for row in rows], 10, number)
     played = any(row.reference_matches for row in rows)
     heads = [
-        ColumnHead("Model", numeric=False), ColumnHead("Category", numeric=False), ColumnHead("Elo"),
-        ColumnHead("", axis=axis), ColumnHead("Over orders", tip="95 % of other orders of the items: luck, not "
-        "confidence"), ColumnHead("# matches", tip="head-to-heads under the rule, ties included"),
+        ColumnHead("Model", numeric=False),
+        ColumnHead("Category", numeric=False),
+        ColumnHead("Elo"),
+        ColumnHead("", axis=axis),
+        ColumnHead("Over orders", tip="95 % of other orders of the items: luck, not confidence"),
+        ColumnHead("# matches", tip="head-to-heads under the rule, ties included"),
         ColumnHead("Ties"),
-    ]  # fmt: skip
+    ]
     if played:
         heads.append(ColumnHead("Win rate vs reference, %", tip="wins / decisive head-to-heads"))
         heads.append(ColumnHead("n decisive"))
-    lines = [_leaderboard_row(row, axis, kind if row.category == ALL_CATEGORIES else row.category, played)
-             for row in rows]  # fmt: skip
+    lines = [
+        _leaderboard_row(
+            row, axis, kind if row.category == ALL_CATEGORIES else row.category, played
+        )
+        for row in rows
+    ]
     return value_table(heads, lines, label="Elo leaderboard") + _outside_interval_note(rows)
 
 

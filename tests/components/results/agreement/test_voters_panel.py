@@ -80,7 +80,7 @@ def better(ballot) -> int:
 def voted(store):
     """Three who see what is better, and one who always takes the first; a tenth comes twice."""
     judged(store, 30)
-    store.set_voting("s", VotingRules(votes=4, repeats=0.1))
+    store.set_voting_rules("s", VotingRules(votes=4, repeats=0.1))
     for who in ("ann", "bob", "cy"):
         cast(store, who, better)
     cast(store, "left", lambda ballot: 0)
@@ -158,9 +158,9 @@ def test_hundreds_are_folded_away(store):
 def sought(store):
     """`first` flips everywhere, so all can be sought; ann votes so, then bob at random."""
     judged(store, 20)
-    store.set_voting("s", VotingRules(votes=1, repeats=0.0, each=8, choose="flipped"))
+    store.set_voting_rules("s", VotingRules(votes=1, repeats=0.0, each=8, choose="flipped"))
     assert cast(store, "ann", better) == 8
-    store.set_voting("s", VotingRules(votes=2, repeats=0.0, each=10))
+    store.set_voting_rules("s", VotingRules(votes=2, repeats=0.0, each=10))
     assert cast(store, "bob", better) == 10
     return store
 
@@ -192,7 +192,7 @@ def test_corrected_win_rates_rest_on_random_votes_alone(sought):
 
 def test_with_sought_votes_alone_nothing_is_corrected(store):
     judged(store, 12)
-    store.set_voting("s", VotingRules(votes=1, repeats=0.0, choose="flipped"))
+    store.set_voting_rules("s", VotingRules(votes=1, repeats=0.0, choose="flipped"))
     cast(store, "ann", better)
     said = text(show_corrected_rates(agreement(store, "s")))
     assert "No pair was voted on at random" in said

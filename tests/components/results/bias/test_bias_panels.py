@@ -69,12 +69,22 @@ def test_prefers_is_said_only_when_the_test_says_so():
 
 
 def test_no_preference_is_not_said_before_a_look_at_the_slices():
-    sliced = lean(slices=(LeaningCategory("writing", "second"), LeaningCategory("coding", "first")))
+    sliced = lean(
+        leaning_categories=(
+            LeaningCategory("writing", "second"),
+            LeaningCategory("coding", "first"),
+        )
+    )
     told = flip_sentence(sliced)
     assert told.startswith("Prefers **no slot overall**; leans second in writing, first in coding.")
     # Most pairs flip, the entropy looks even: opposite leans cancel, and the sentence says so.
     hidden = lean(
-        flips=25, first=9, second=16, p=0.001, entropy=0.97, slices=sliced.leaning_categories
+        flips=25,
+        first=9,
+        second=16,
+        p=0.001,
+        entropy=0.97,
+        leaning_categories=sliced.leaning_categories,
     )
     assert flip_sentence(hidden).endswith("**The two cancel in its entropy of 0.97.**")
     assert "toward second in writing, toward first in coding" in flip_sentence(hidden)

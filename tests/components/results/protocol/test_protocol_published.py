@@ -42,7 +42,7 @@ def test_the_notice_is_made_from_the_numbers(tmp_path, monkeypatch):
     )
     mended = [line.replace("0.9169", "0.7000") for line in lines]  # the worst cell, made possible
     (tmp_path / "grade_score_tables.csv").write_text("\n".join(mended), "utf-8")
-    monkeypatch.setattr(paper_tables, "FOLDER", tmp_path)
+    monkeypatch.setattr(paper_tables, "PUBLISHED_FOLDER", tmp_path)
     paper_tables.published_grades.cache_clear()
     try:
         assert "14 of 80 grades" in paper_tables_html.doubt_notice()

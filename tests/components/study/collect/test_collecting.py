@@ -116,9 +116,12 @@ def test_the_form_offers_every_version_there_is(folder):
     # What is no version of this data is not read because somebody sends its name.
     assert use_version(two, folder, "/etc/passwd") == two
     built_in = save_item(START_YAML, folder, NewItem("Who is that?"), False).text
-    assert [name for name, _ in version_choices(load_collect_target(START_YAML, folder), folder)] == [
-        "probe", "probe.v2.jsonl",
-    ]  # fmt: skip
+    assert [
+        name for name, _ in version_choices(load_collect_target(START_YAML, folder), folder)
+    ] == [
+        "probe",
+        "probe.v2.jsonl",
+    ]
     assert source(built_in) == "uploads/probe.v2.jsonl"
 
 

@@ -67,8 +67,8 @@ def test_strip_and_button_name_the_same_number():
 def test_a_large_plan_is_worked_out_from_items_spread_over_the_slice(monkeypatch):
     plan = plan_from_text(MANY, HERE)
     whole = forecast_by_judge(plan)
-    monkeypatch.setattr(study_plan, "MOST_EXACT", 100)
-    monkeypatch.setattr(study_plan, "SAMPLE", 500)
+    monkeypatch.setattr(study_plan, "MAX_EXACT_ASKS", 100)
+    monkeypatch.setattr(study_plan, "SAMPLE_ASKS", 500)
     part = forecast_by_judge(plan)
     assert part.asks == whole.asks and part.noise == whole.noise  # counted, not guessed
     assert 0 < part.sampled_asks < whole.asks

@@ -1,4 +1,4 @@
-"""The dependency rule, and what the house promises about its own files."""
+"""Structure of the code: import order, folder sizes, unique names, docstrings, pinned versions."""
 
 from __future__ import annotations
 
@@ -21,8 +21,74 @@ BELOW = {
     "metrics": {"studies"},
     "studies": set(),
 }
-SHOWS = re.compile(r"app\.py|components/(\w+/)?((\w+_)?tab|plot|theme|header)\.py")
-"""The modules that lay out the page: only they know Gradio."""
+GRADIO_MODULES = re.compile(
+    r"app\.py|components/([\w/]+/)?((\w+_)?tab|layout/(widgets|theme|header))\.py"
+)
+"""The modules that lay out the page: only they import Gradio."""
+ORDER = {
+    "studies": (
+        "domain errors public_mode",
+        "recorded_keys terminal texts",
+        "frames",
+        "files spec",
+        "sources",
+        "store",
+        "people sharing",
+        "exchange",
+        "__main__",
+    ),
+    "judges": (
+        "judge_errors",
+        "verdicts security",
+        "rendering",
+        "models",
+        "money",
+        "planning",
+        "engine",
+        "operations bulk",
+        "__main__",
+    ),
+    "metrics": (
+        "estimation",
+        "agreement ratings",
+        "position win_rates",
+        "people protocols",
+        "summary",
+        "__main__",
+    ),
+    "components": (
+        "filtering html",
+        "charts server",
+        "layout inspect",
+        "results run vote",
+        "share study",
+        "api_tab __main__",
+        "page_tab",
+    ),
+    "components/results": (
+        "view_contract injection",
+        "bias agreement cards contrasts",
+        "protocol ranking",
+        "wins",
+        "results_tab",
+    ),
+    "components/study": (
+        "file",
+        "plan",
+        "form welcome",
+        "form_html jobs form_changes",
+        "collect",
+        "form_layout_tab",
+        "form_updates_tab",
+        "collect_tab files_tab prompts_tab",
+        "tab",
+    ),
+}
+"""The entries of a package from the lowest to the highest; an entry imports only lower ones."""
+CONTRACT_NAMES = {"tab", "__main__", "__init__", "panels", "sentences", "computed"}
+"""Module names that every view or package may have."""
+MAX_ENTRIES = 15
+UNCLEAR_OPENINGS = re.compile(r"(What|Who|Whoever|Whom|Which|Whose|Somebody|Nobody)\b")
 VAGUE = {"utils", "util", "helpers", "helper", "common", "manager", "misc"}
 MACHINES = re.compile(r"(?<![\w.~-])/(work|root|home)/(?!somebody\b)[\w.]")
 """A folder of the machine a file was made on; /home/somebody is everybody's example."""
@@ -139,7 +205,95 @@ def test_only_the_page_knows_gradio() -> None:
         for path in modules()
         if any(name.split(".")[0] == "gradio" for name in imports_in(path.read_text("utf-8")))
     }
-    assert {name for name in users if not SHOWS.fullmatch(name)} == set()
+    assert {name for name in users if not GRADIO_MODULES.fullmatch(name)} == set()
+
+
+def entry_of(module: str, folder: str) -> str | None:
+    """The entry of the folder that a dotted module belongs to, None outside the folder."""
+    parts, inside = module.split("."), folder.split("/")
+    return (
+        parts[len(inside)] if parts[: len(inside)] == inside and len(parts) > len(inside) else None
+    )
+
+
+def upward_imports(folder: str, sources: dict[str, str]) -> list[str]:
+    """Imports from one entry of a folder to an entry of the same or a higher level."""
+    level = {name: place for place, row in enumerate(ORDER[folder]) for name in row.split()}
+    found = []
+    for module, source in sources.items():
+        mine = entry_of(module, folder)
+        for target in set(_named_in(source)) if mine else ():
+            theirs = entry_of(target, folder)
+            if theirs in level and theirs != mine and level[theirs] >= level[mine]:
+                found.append(f"{module} imports {target}")
+    return sorted(one for one in found if not any(o.startswith(f"{one}.") for o in found))
+
+
+@pytest.mark.parametrize("folder", ORDER)
+def test_entries_of_a_package_import_only_lower_ones(folder: str) -> None:
+    sources = {module_of(path): path.read_text("utf-8") for path in modules()}
+    level = {name for row in ORDER[folder] for name in row.split()}
+    present = {entry for module in sources if (entry := entry_of(module, folder))}
+    assert present == level, "name every entry of the package in ORDER"
+    assert upward_imports(folder, sources) == []
+
+
+def test_the_order_check_finds_an_upward_import() -> None:
+    above = {"judges.models.x": "from judges.engine.run import Run"}
+    beside = {"judges.bulk.x": "from judges.operations import check_judge"}
+    below = {"judges.engine.x": "from judges.models import endpoint"}
+    assert upward_imports("judges", above) == ["judges.models.x imports judges.engine.run.Run"]
+    assert upward_imports("judges", beside) == [
+        "judges.bulk.x imports judges.operations.check_judge"
+    ]
+    assert upward_imports("judges", below) == []
+
+
+def class_names() -> list[tuple[str, str]]:
+    return [
+        (node.name, name_of(path))
+        for path in modules()
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.ClassDef)
+    ]
+
+
+def test_no_class_name_is_used_twice() -> None:
+    where: dict[str, list[str]] = {}
+    for name, path in class_names():
+        where.setdefault(name, []).append(path)
+    assert {name: paths for name, paths in where.items() if len(paths) > 1} == {}
+
+
+def test_no_module_name_is_used_twice() -> None:
+    where: dict[str, list[str]] = {}
+    for path in modules():
+        where.setdefault(path.stem, []).append(name_of(path))
+    twice = {name: paths for name, paths in where.items() if len(paths) > 1}
+    assert {name: paths for name, paths in twice.items() if name not in CONTRACT_NAMES} == {}
+
+
+def test_folders_are_small_enough_to_read() -> None:
+    entries: dict[str, set[str]] = {}
+    for name in tracked_texts():
+        parts = name.split("/")
+        if parts[0] in LAYERS:
+            for depth in range(1, len(parts)):
+                entries.setdefault("/".join(parts[:depth]), set()).add(parts[depth])
+    sizes = {folder: len(names - {"__init__.py"}) for folder, names in entries.items()}
+    listed = {"studies/sources/formats", "judges/prompts"}  # one file for each format, each prompt
+    assert {f: n for f, n in sizes.items() if n > MAX_ENTRIES and f not in listed} == {}
+
+
+def test_docstrings_open_with_a_statement() -> None:
+    unclear = []
+    for path in modules():
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+                text = ast.get_docstring(node) or ""
+                if UNCLEAR_OPENINGS.match(text):
+                    unclear.append(f"{name_of(path)}: {text.splitlines()[0]}")
+    assert unclear == []
 
 
 def test_no_module_has_a_name_that_says_nothing() -> None:
@@ -174,7 +328,9 @@ def test_no_file_names_a_folder_of_the_machine_it_was_made_on() -> None:
 
 
 def test_no_file_names_the_host_of_a_package_registry() -> None:
-    texts = {name: text for name, text in tracked_texts().items() if name != "tests/test_house.py"}
+    texts = {
+        name: text for name, text in tracked_texts().items() if name != "tests/test_structure.py"
+    }
     found = {name: REGISTRIES.search(text) for name, text in texts.items()}
     assert {name: match[0] for name, match in found.items() if match} == {}
 

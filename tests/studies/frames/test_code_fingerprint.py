@@ -7,15 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from studies.frames import frame
-from studies.store import code_fingerprint, frame_cache, store
-from studies.store.code_fingerprint import CodeMissing, sources
+from studies.frames import code_fingerprint, frame, frame_cache, store
+from studies.frames.code_fingerprint import CodeMissing, sources
 
 MAKES_FRAMES = (
-    "studies.frames.frame", "studies.frames.columns", "studies.frames.truth", "studies.texts.injection",
-    "studies.texts.injection_rules", "studies.domain", "studies.store.rows", "studies.store.store", "studies.store.queries",
-    "studies.store.queries", "studies.spec.study", "studies.spec.field_reader",
-)  # fmt: skip
+    "studies.frames.frame",
+    "studies.frames.columns",
+    "studies.frames.truth",
+    "studies.texts.injection",
+    "studies.texts.injection_rules",
+    "studies.domain",
+    "studies.store.rows",
+    "studies.store.store",
+    "studies.store.queries",
+    "studies.store.queries",
+    "studies.spec.study",
+    "studies.spec.field_reader",
+)
 
 
 def test_the_modules_that_make_a_frame_are_found_by_their_imports() -> None:
@@ -75,6 +83,6 @@ def test_a_missing_module_is_not_taken_for_a_missing_frame(
     def missing() -> str:
         raise CodeMissing("studies.frames.frame")
 
-    monkeypatch.setattr(frame_cache, "_code", missing)
+    monkeypatch.setattr(frame_cache, "_code_fingerprint", missing)
     with pytest.raises(CodeMissing):
         frame_cache.cache_value(tmp_path / "e.db", "study", "count", ("a", 1), 3)
