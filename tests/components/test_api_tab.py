@@ -84,12 +84,12 @@ def test_an_error_reaches_the_caller_in_its_own_words(served: tuple[Client, str]
 def test_the_examples_of_the_readme_run(
     served: tuple[Client, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/api.md").read_text(encoding="utf-8")
     examples = re.findall(r"```python\n(.*?)```", text, re.S)
     assert examples, "the README shows how a program calls the page"
     for example in examples:
         here = example.replace("http://127.0.0.1:7860", served[1].rstrip("/"))
-        exec(compile(here, "README.md", "exec"), {})
+        exec(compile(here, "docs/api.md", "exec"), {})
         assert capsys.readouterr().out.count("\n") >= 2  # a line for each judge at least
 
 
