@@ -81,12 +81,12 @@ def test_an_error_reaches_the_caller_in_its_own_words(served: tuple[Client, str]
         client.predict("name: x\nnonsense: 1", api_name="/plan_study")
 
 
-def test_the_examples_of_the_readme_run(
+def test_the_examples_of_the_api_page_run(
     served: tuple[Client, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = (ROOT / "docs/api.md").read_text(encoding="utf-8")
     examples = re.findall(r"```python\n(.*?)```", text, re.S)
-    assert examples, "the README shows how a program calls the page"
+    assert examples, "docs/api.md shows how a program calls the page"
     for example in examples:
         here = example.replace("http://127.0.0.1:7860", served[1].rstrip("/"))
         exec(compile(here, "docs/api.md", "exec"), {})
