@@ -43,22 +43,22 @@ def _read_catalogue(path: Path) -> tuple[CatalogueEntry, ...]:
     return tuple(_parse_entry(FieldReader(entry, path.name)) for entry in entries)  # type: ignore[attr-defined]
 
 
-def _parse_entry(read: FieldReader) -> CatalogueEntry:
+def _parse_entry(reader: FieldReader) -> CatalogueEntry:
     found = CatalogueEntry(
-        name=read.text("name"),
-        format=read.text("format"),
-        licence=read.text("licence"),
-        holds=read.text("holds"),
-        rows=read.whole("rows", 0),
-        megabytes=read.whole("megabytes", 0),
-        hub=read.text("hub"),
-        home=read.text("home"),
-        split=read.text("split"),
-        splits=read.texts("splits"),
-        mapping=read.text_map("mapping"),
-        columns=read.texts("columns"),
+        name=reader.text("name"),
+        format=reader.text("format"),
+        licence=reader.text("licence"),
+        holds=reader.text("holds"),
+        rows=reader.whole("rows", 0),
+        megabytes=reader.whole("megabytes", 0),
+        hub=reader.text("hub"),
+        home=reader.text("home"),
+        split=reader.text("split"),
+        splits=reader.texts("splits"),
+        mapping=reader.text_map("mapping"),
+        columns=reader.texts("columns"),
     )
-    read.refuse_unknown_keys()
+    reader.refuse_unknown_keys()
     return found
 
 
