@@ -218,7 +218,7 @@ def _read_context(values: Mapping[str, Any], where: str) -> str | tuple[str, ...
 def _read_responses(values: Mapping[str, Any], where: str) -> dict[str, str]:
     if "responses" not in values:
         raise SourceError(
-            f'{where}: field \'responses\' is missing; it holds the answers: {{"model": "text"}}'
+            f'{where}: field \'responses\' is missing; it contains the answers: {{"model": "text"}}'
         )
     responses = values["responses"]
     if not isinstance(responses, dict) or not responses:

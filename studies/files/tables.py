@@ -204,7 +204,7 @@ def _read_delimited(path: Path, limits: ReadLimits, delimiter: str) -> SourceTab
             if len(cells) != len(header):
                 raise SourceError(
                     f"{path.name}, line {line}: {len(cells)} cells where the header has "
-                    f"{len(header)} columns ({', '.join(header)[:200]}); a text that holds a "
+                    f"{len(header)} columns ({', '.join(header)[:200]}); a text that contains a "
                     "separator, a quote or a line break must be in double quotes"
                 )
             if own_export:

@@ -20,6 +20,7 @@ class CatalogueEntry:
     format: str
     licence: str
     holds: str
+    """Description of the content."""
     rows: int
     megabytes: int
     hub: str = ""

@@ -102,13 +102,13 @@ def count_openings(instructions: Iterable[str], most: int = 4) -> InstructionOpe
     objects: dict[str, Counter[str]] = {}
     kinds: Counter[str] = Counter()
     for instruction in instructions:
-        verb, thing = parse_opening(instruction)
+        verb, noun = parse_opening(instruction)
         if verb in ("question", ""):
             kinds[verb] += 1
             continue
         verbs[verb] += 1
-        if thing:
-            objects.setdefault(verb, Counter())[thing] += 1
+        if noun:
+            objects.setdefault(verb, Counter())[noun] += 1
     found = [
         OpeningVerb(verb, n, tuple(_by_frequency(objects.get(verb, Counter()))[:most]))
         for verb, n in _by_frequency(verbs)
