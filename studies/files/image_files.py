@@ -1,6 +1,7 @@
-"""Pictures that came with data: known by their first bytes, and measured before anybody draws them.
+"""Kind and size of images from their first bytes, and the limits on images that come with data.
 
-Nothing here decodes a picture. A few bytes at its beginning say how large it would become.
+No image is decoded here: its header gives width and height, so an oversized image is refused before
+memory is allocated for it.
 """
 
 from __future__ import annotations
@@ -16,18 +17,18 @@ from studies.files.read_limits import current_limits
 from studies.public_mode import is_public
 
 HEADER_BYTES: Final = 1 << 18
-"""Bytes in which the size stands; in a JPEG it comes after whatever a camera put before it."""
+"""Bytes read to find the size; in a JPEG the size follows the metadata of the camera."""
 
 
 class ImageSize(NamedTuple):
     kind: str
-    """As in image/<kind>."""
+    """Subtype of the media type: image/<kind>."""
     width: int
     height: int
 
 
 def image_size(head: bytes) -> ImageSize | None:
-    """Kind, width and height from the beginning of a picture; None for anything else."""
+    """Read kind, width and height from the first bytes of an image; None for other content."""
     try:
         if head.startswith(b"\x89PNG\r\n\x1a\n"):
             return ImageSize("png", *struct.unpack(">II", head[16:24]))
@@ -57,7 +58,7 @@ def _webp_size(head: bytes) -> ImageSize | None:
 
 
 def _jpeg_size(head: bytes) -> ImageSize | None:
-    """The frame header is one of the segments; the others say how long they are."""
+    """Skip the segments of a JPEG by their length fields until the frame header."""
     at = 2
     while at + 9 <= len(head) and head[at] == 0xFF:
         mark, length = head[at + 1], struct.unpack(">H", head[at + 2 : at + 4])[0]
@@ -69,24 +70,24 @@ def _jpeg_size(head: bytes) -> ImageSize | None:
 
 
 def why_image_refused(head: bytes, length: int) -> str:
-    """Why a picture is neither drawn nor sent; empty if it is one of a bearable size.
+    """Explain why an image is neither shown nor sent; empty if it is accepted.
 
-    On one's own machine there may be kinds of picture that only one's own judge knows.
+    Unknown kinds are refused only in public mode: a local judge may support others.
     """
-    caps = current_limits()
+    limits = current_limits()
     size = image_size(head)
     if size is None and is_public():
-        return "not a PNG, JPEG, GIF or WebP picture"
-    if size is not None and size.width * size.height > caps.pixels:
-        most = caps.pixels // 1_000_000
-        return f"{size.width:,} × {size.height:,} pixels; at most {most} million are shown"
-    if length > caps.picture_bytes:
-        return f"{length / 2**20:,.0f} MB; at most {caps.picture_bytes / 2**20:,.0f} are read"
+        return "not a PNG, JPEG, GIF or WebP image"
+    if size is not None and size.width * size.height > limits.pixels:
+        millions = limits.pixels // 1_000_000
+        return f"{size.width:,} × {size.height:,} pixels; at most {millions} million are shown"
+    if length > limits.picture_bytes:
+        return f"{length / 2**20:,.0f} MB; at most {limits.picture_bytes / 2**20:,.0f} are read"
     return ""
 
 
 def why_data_url_refused(url: str) -> str:
-    """The same for a picture that is written in the data as a data: URL."""
+    """Explain why an image given as a data: URL is refused; empty if it is accepted."""
     head, _, coded = url.partition(",")
     if not head.endswith(";base64"):
         return "not in base64"
@@ -98,15 +99,18 @@ def why_data_url_refused(url: str) -> str:
 
 
 def read_image(path: str, folder: Path) -> bytes:
-    """A picture beside the data, whole. The path came with the data: for a stranger it leads to
-    nothing but pictures, and nowhere but below the data's folder."""
+    """Read an image file named in the data.
+
+    In public mode the file must be an image below the folder of the data, since the path comes
+    from an upload.
+    """
     file = (folder / path).resolve()
     if is_public() and not file.is_relative_to(folder.resolve()):
-        raise SourceError(f"image {path!r} is not below the folder of its data")
+        raise SourceError(f"image {path!r} is outside the folder of its data")
     try:
         with file.open("rb") as stream:
-            if told := why_image_refused(stream.read(HEADER_BYTES), file.stat().st_size):
-                raise SourceError(f"image {path!r}: {told}")
+            if reason := why_image_refused(stream.read(HEADER_BYTES), file.stat().st_size):
+                raise SourceError(f"image {path!r}: {reason}")
             stream.seek(0)
             return stream.read()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Evenhand's own items: one JSON object a line. Errors name file, line and field."""
+"""Evenhand's item files: one JSON object per line. Errors name file, line and field."""
 
 from __future__ import annotations
 
@@ -20,53 +20,55 @@ _CHECK_FIELDS: Final = {"judge", "contestant", "follows", "fault", "harmful"}
 
 
 def read_items(path: Path) -> list[Item]:
-    """All items of a file, in file order."""
+    """Read all items of a file, in file order."""
     return parse_items(read_table(path))
 
 
 def parse_items(table: SourceTable) -> list[Item]:
-    """The items of a table that is read already."""
+    """Parse the rows of a table as items; ids must be unique."""
     items: list[Item] = []
-    places: dict[str, int] = {}
-    for place, values in enumerate(table.rows):
-        where = table.where(place)
+    row_of_id: dict[str, int] = {}
+    for index, values in enumerate(table.rows):
+        where = table.where(index)
         item = parse_item(_drop_absent_fields(values) if table.kind == "parquet" else values, where)
-        if item.id in places:
-            also = table.where(places[item.id]).removeprefix(f"{table.name}, ")
+        if item.id in row_of_id:
+            also = table.where(row_of_id[item.id]).removeprefix(f"{table.name}, ")
             raise SourceError(f"{where}: id {item.id!r} is also in {also}; ids must differ")
-        places[item.id] = place
+        row_of_id[item.id] = index
         items.append(item)
     if not items:
-        raise SourceError(f"{table.name}: no items in it; expected one JSON object a line")
+        raise SourceError(f"{table.name}: no items in it; expected one JSON object per line")
     return items
 
 
 def _drop_absent_fields(values: Mapping[str, Any]) -> dict[str, Any]:
-    """A Parquet row without what its schema adds: every struct has every key of the column."""
-    return {name: held for name, value in values.items() if (held := drop_nulls(value)) is not None}
+    """Drop the nulls of a Parquet row: its structs have every key that occurs in the column."""
+    return {
+        name: inner for name, value in values.items() if (inner := drop_nulls(value)) is not None
+    }
 
 
 def drop_nulls(value: Any) -> Any:
-    """A Parquet value without the keys that its row does not have; maps come as pairs."""
+    """Drop null keys from a Parquet value at every level; maps (lists of pairs) become dicts."""
     if isinstance(value, dict):
-        return {name: drop_nulls(held) for name, held in value.items() if held is not None}
+        return {name: drop_nulls(inner) for name, inner in value.items() if inner is not None}
     if isinstance(value, list):
         if value and all(isinstance(pair, tuple) and len(pair) == 2 for pair in value):
-            return {name: drop_nulls(held) for name, held in value}
-        return [drop_nulls(held) for held in value]
+            return {name: drop_nulls(inner) for name, inner in value}
+        return [drop_nulls(inner) for inner in value]
     return value
 
 
 def parse_item(values: Mapping[str, Any], where: str) -> Item:
-    """One item; `where` (file and line) opens every error."""
+    """Parse one item; `where` (file and line) begins every error message."""
     if unknown := sorted(set(values) - ITEM_FIELDS):
         raise SourceError(
-            f"{where}: unknown field {unknown[0]!r}; extra facts go into 'meta'. "
+            f"{where}: unknown field {unknown[0]!r}; put extra facts into 'meta'. "
             f"Known fields: {', '.join(sorted(ITEM_FIELDS))}"
         )
     id, instruction = (_read_required_text(values, name, where) for name in ("id", "instruction"))
     responses = _read_responses(values, where)
-    playing = {*responses, REFERENCE}
+    contestants = {*responses, REFERENCE}
     human, checks = _read_list(values, "human", where), _read_list(values, "checks", where)
     return Item(
         id=id,
@@ -79,14 +81,17 @@ def parse_item(values: Mapping[str, Any], where: str) -> Item:
         ground_truth=_read_text(values, "ground_truth", where),
         criteria=_read_text_map(values, "criteria", where),
         meta=_read_text_map(values, "meta", where),
-        human=tuple(_parse_preference(v, f"{where}: human", playing) for v in human),
-        checks=tuple(_parse_check(v, f"{where}: checks", playing) for v in checks),
+        human=tuple(_parse_preference(v, f"{where}: human", contestants) for v in human),
+        checks=tuple(_parse_check(v, f"{where}: checks", contestants) for v in checks),
     )
 
 
 def parse_stored_item(values: Mapping[str, Any]) -> Item:
-    """An item as the store keeps it. Somebody's verdicts may come without question and answers:
-    then it says only which item was meant, and of which category it is."""
+    """Parse an item of the store.
+
+    Imported verdicts may come without questions and answers: their items have an id, perhaps a
+    category, and empty texts, which `parse_item` would refuse.
+    """
     if values.get("responses") and values.get("instruction"):
         return parse_item(values, "store")
     stand_in = {**values, "instruction": "-", "responses": values.get("responses") or {"-": ""}}
@@ -109,7 +114,7 @@ def _parse_stored_preference(value: Mapping[str, Any]) -> Preference:
 
 
 def dump_item(item: Item) -> dict[str, Any]:
-    """The item as the native format writes it; empty fields are left out."""
+    """Convert an item to the native file format; empty fields are omitted."""
     values: dict[str, Any] = {
         "id": item.id,
         "instruction": item.instruction,
@@ -151,7 +156,7 @@ def _read_required_text(values: Mapping[str, Any], field: str, where: str) -> st
         raise SourceError(f"{where}: field {field!r} is missing")
     value = values[field]
     if not isinstance(value, str) or not value.strip():
-        raise _field_error(where, field, "a text that is not empty", value)
+        raise _field_error(where, field, "a non-empty text", value)
     return value
 
 
@@ -186,7 +191,10 @@ def _read_text_map(values: Mapping[str, Any], field: str, where: str) -> dict[st
 
 
 def _read_images(values: Mapping[str, Any], where: str) -> tuple[str, ...]:
-    """Only what lies beside the file: a data set must not make us send other files to a judge."""
+    """Read image locations: paths inside the file's folder, https:// addresses or data: URLs.
+
+    Other paths are refused, since their files would be sent to a judge.
+    """
     images = _read_texts(values, "images", where)
     for image in images:
         if not image.startswith(("https://", "data:")) and not _is_inside_folder(image):
@@ -210,7 +218,7 @@ def _read_context(values: Mapping[str, Any], where: str) -> str | tuple[str, ...
 def _read_responses(values: Mapping[str, Any], where: str) -> dict[str, str]:
     if "responses" not in values:
         raise SourceError(
-            f'{where}: field \'responses\' is missing; it holds the answers: {{"model": "text"}}'
+            f'{where}: field \'responses\' is missing; it contains the answers: {{"model": "text"}}'
         )
     responses = values["responses"]
     if not isinstance(responses, dict) or not responses:
@@ -222,8 +230,8 @@ def _read_responses(values: Mapping[str, Any], where: str) -> dict[str, str]:
             raise _field_error(where, f"responses.{name}", "text", text)
         if name.startswith("@") or name == "tie" or not name.strip() or _has_control(name):
             raise SourceError(
-                f"{where}: contestant {name!r}: names are not empty, are not 'tie', do not begin "
-                "with '@' (reserved) and hold no control characters"
+                f"{where}: contestant {name!r}: a name must not be empty, be 'tie', begin with '@' "
+                "(reserved) or contain control characters"
             )
     return responses
 
@@ -232,17 +240,17 @@ def _has_control(name: str) -> bool:
     return any(character < " " or character == "\x7f" for character in name)
 
 
-def _parse_preference(value: Any, where: str, playing: Set[str]) -> Preference:
+def _parse_preference(value: Any, where: str, contestants: Set[str]) -> Preference:
     _check_known_keys(value, _PREFERENCE_FIELDS, where)
     shown, picked, ranks = value.get("shown"), value.get("picked"), value.get("ranks")
     if shown is not None:
-        shown = _parse_shown(shown, where, playing)
+        shown = _parse_shown(shown, where, contestants)
     if ranks is not None:
         if picked is not None:
             raise _field_error(where, "ranks", "either 'picked' or 'ranks'", value)
-        ranks = _parse_ranks(ranks, where, playing)
-    elif picked != "tie" and picked not in (playing if shown is None else shown):
-        offered = ", ".join(sorted(playing - {REFERENCE}) if shown is None else shown)
+        ranks = _parse_ranks(ranks, where, contestants)
+    elif picked != "tie" and picked not in (contestants if shown is None else shown):
+        offered = ", ".join(sorted(contestants - {REFERENCE}) if shown is None else shown)
         raise _field_error(where, "picked", f"one of {offered} or 'tie' (or 'ranks')", picked)
     return Preference(
         judge=_parse_judge_name(value, where),
@@ -253,16 +261,16 @@ def _parse_preference(value: Any, where: str, playing: Set[str]) -> Preference:
     )
 
 
-def _parse_shown(value: Any, where: str, playing: Set[str]) -> tuple[str, ...]:
+def _parse_shown(value: Any, where: str, contestants: Set[str]) -> tuple[str, ...]:
     names = value if isinstance(value, list) else []
-    known = [name for name in names if isinstance(name, str) and name in playing]
+    known = [name for name in names if isinstance(name, str) and name in contestants]
     if len(set(known)) < 2 or len(set(known)) < len(names):
         raise _field_error(where, "shown", "two or more contestants of this item, or null", value)
     return tuple(known)
 
 
-def _parse_ranks(value: Any, where: str, playing: Set[str]) -> dict[str, int]:
-    if not isinstance(value, dict) or not value or not set(value) <= playing:
+def _parse_ranks(value: Any, where: str, contestants: Set[str]) -> dict[str, int]:
+    if not isinstance(value, dict) or not value or not set(value) <= contestants:
         raise _field_error(where, "ranks", "contestants of this item with their ranks", value)
     if not all(isinstance(rank, int) and not isinstance(rank, bool) for rank in value.values()):
         raise _field_error(where, "ranks", "whole numbers by contestant", value)
@@ -278,7 +286,7 @@ def _parse_margin(value: Mapping[str, Any], where: str, default: int) -> int:
     return int(margin)
 
 
-def _parse_check(value: Any, where: str, playing: Set[str]) -> AnswerCheck:
+def _parse_check(value: Any, where: str, contestants: Set[str]) -> AnswerCheck:
     _check_known_keys(value, _CHECK_FIELDS, where)
     follows, harmful = value.get("follows"), value.get("harmful", False)
     if not isinstance(follows, bool):
@@ -286,7 +294,7 @@ def _parse_check(value: Any, where: str, playing: Set[str]) -> AnswerCheck:
     if not isinstance(harmful, bool):
         raise _field_error(where, "harmful", "true or false", harmful)
     contestant, fault = value.get("contestant"), value.get("fault")
-    if contestant not in playing:
+    if contestant not in contestants:
         raise _field_error(
             where, "contestant", "a contestant of this item, or '@reference'", contestant
         )
@@ -298,7 +306,7 @@ def _parse_check(value: Any, where: str, playing: Set[str]) -> AnswerCheck:
 def _parse_judge_name(value: Mapping[str, Any], where: str) -> str:
     judge = value.get("judge")
     if not isinstance(judge, str) or not judge.strip():
-        raise _field_error(where, "judge", "the name of who judged", judge)
+        raise _field_error(where, "judge", "the name of the judge", judge)
     return judge
 
 

@@ -1,4 +1,7 @@
-"""JSON as everybody's files hold it: strict where a lenient reader would lose something."""
+"""Strict JSON parsing: duplicate keys, lone surrogates and deep nesting are errors.
+
+A lenient parser would lose data silently in the first two cases.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from studies.files.read_limits import ReadLimits, current_limits
 
 
 def decode_utf8(content: bytes, where: str) -> str:
-    """The text of some bytes; `where` (file and line) opens the error."""
+    """Decode UTF-8; `where` (file and line) begins the error message."""
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -20,29 +23,31 @@ def decode_utf8(content: bytes, where: str) -> str:
         ) from None
 
 
-def parse_object(line: bytes, where: str, caps: ReadLimits | None = None) -> dict[str, Any]:
-    """The object of one line."""
-    values = parse_json(decode_utf8(line, where).removeprefix("\ufeff"), where, caps)
+def parse_object(line: bytes, where: str, limits: ReadLimits | None = None) -> dict[str, Any]:
+    """Parse one line that must be a JSON object."""
+    values = parse_json(decode_utf8(line, where).removeprefix("\ufeff"), where, limits)
     if not isinstance(values, dict):
         raise SourceError(f"{where}: expected a JSON object, found {type(values).__name__}")
     return values
 
 
-def parse_json(text: str, where: str, caps: ReadLimits | None = None) -> Any:
-    """The value of a JSON text; `caps` are those of this process, looked up once by who reads many
-    lines."""
+def parse_json(text: str, where: str, limits: ReadLimits | None = None) -> Any:
+    """Parse a JSON text.
+
+    Callers that parse many lines pass `limits`, so that they are looked up only once.
+    """
     try:
         value = json.loads(text, object_pairs_hook=_unique_keys)
     except (ValueError, RecursionError) as error:
         raise SourceError(f"{where}: not valid JSON: {error}") from None
-    (caps or current_limits()).check_depth(value, text, where)
+    (limits or current_limits()).check_depth(value, text, where)
     if "\\ud" in text or "\\uD" in text:
         _refuse_half_characters(value, where)
     return value
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """JSON readers keep the last of two equal keys: one answer would vanish."""
+    """Build a dict and refuse duplicate keys, of which the json module keeps only the last."""
     values = dict(pairs)
     if len(values) < len(pairs):
         twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
@@ -51,11 +56,11 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_half_characters(value: Any, where: str) -> None:
-    """A surrogate without its other half is no character: it can be neither stored nor sent."""
+    """Refuse a lone surrogate: it is not a character and cannot be encoded as UTF-8."""
     fields = value.items() if isinstance(value, dict) else [("(text)", value)]
-    for field, held in fields:
+    for field, content in fields:
         try:
-            json.dumps(held, ensure_ascii=False).encode()
+            json.dumps(content, ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
             half = f"\\u{ord(error.object[error.start]):04x}"
             raise SourceError(

@@ -1,4 +1,4 @@
-"""A judgement as a row of a file of ours: its Parquet schema, and the flags beside it."""
+"""Parquet schema of exported judgements, with and without the injection flags."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from studies.frames.frame import SUSPECT_COLUMN
 
 SUSPECTS_FIELD: Final = "suspects"
 FLAG_FIELDS: Final = frozenset({SUSPECT_COLUMN, SUSPECTS_FIELD})
-"""What a row has besides its judgement; an import works it out anew."""
+"""Columns that are not part of the judgement; an import computes them again."""
 
 
 def without_flags(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The judgement alone."""
+    """Return the row without the injection flags."""
     return {name: value for name, value in row.items() if name not in FLAG_FIELDS}
 
 
@@ -53,7 +53,7 @@ _FIELD_TYPES: Final[dict[str, Any]] = {
 
 
 def _build_schema() -> pa.Schema:
-    """From the types themselves, so that a field added to them is exported."""
+    """Derive the schema from the dataclasses, so that a new field is exported too."""
 
     def struct(kind: type, **own: Any) -> Any:
         fields = kind.__dataclass_fields__  # type: ignore[attr-defined]
@@ -78,4 +78,4 @@ FLAGGED_SCHEMA: Final = pa.schema(
         (SUSPECTS_FIELD, pa.list_(pa.struct([("where", pa.string()), ("rules", _TEXT_LIST)]))),
     ]
 )
-"""With the flags of injection suspects; a shard of a run that is still on has none."""
+"""Judgements with injection flags; shards of an unfinished run have none."""

@@ -1,6 +1,8 @@
-"""Parquet files as rows. A file of a few kilobytes may stand for gigabytes, so its footer is read
-first, and texts are read as codes into a dictionary, whose size is known before it is multiplied
-out."""
+"""Read Parquet files as rows, within the read limits.
+
+A file of a few kilobytes can unpack to gigabytes. Its footer is therefore checked first, and texts
+are read as dictionary codes, so that their unpacked size is known before they are expanded.
+"""
 
 from __future__ import annotations
 
@@ -10,122 +12,134 @@ from pathlib import Path
 from typing import Any, Final
 
 from studies.errors import SourceError
-from studies.files.read_limits import ReadLimits
+from studies.files.read_limits import ReadLimits, unpacked_too_large
 
 BYTES_PER_VALUE: Final = 16
-"""Bytes that a value takes as a Python object, on top of its own, at the very least."""
+"""Minimum size of a value as a Python object, in bytes, in addition to its content."""
 
 
-def read_parquet(path: Path, caps: ReadLimits) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
-    """The columns and all rows of a file."""
+def read_parquet(path: Path, limits: ReadLimits) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
+    """Return the column names and all rows of a file."""
     import pyarrow as arrow
     import pyarrow.parquet as parquet
 
     try:
         metadata = parquet.read_metadata(path)
-        check_footer(metadata, path.name, caps)
-        with path.open("rb") as held:
-            names = tuple(parquet.ParquetFile(held).schema_arrow.names)
-            stream = read_bounded_batches(held, metadata, path.name, caps, whole=True)
-            return names, [row for batch in stream for row in batch.to_pylist()]
+        check_footer(metadata, path.name, limits)
+        with path.open("rb") as file:
+            names = tuple(parquet.ParquetFile(file).schema_arrow.names)
+            batches = read_bounded_batches(file, metadata, path.name, limits, whole=True)
+            return names, [row for batch in batches for row in batch.to_pylist()]
     except (arrow.ArrowException, OSError, OverflowError) as error:
-        told = str(error).splitlines()[0][:200]
-        raise SourceError(f"{path.name}: not a Parquet file that can be read: {told}") from None
+        reason = str(error).splitlines()[0][:200]
+        raise SourceError(f"{path.name}: cannot be read as Parquet: {reason}") from None
     except MemoryError:
-        raise SourceError(f"{path.name}: unpacks to more than can be read") from None
+        raise unpacked_too_large(path.name) from None
 
 
-def check_footer(metadata: Any, name: str, caps: ReadLimits) -> None:
-    """What the file says of itself, before a value of it is read."""
-    caps.check_columns(metadata.num_columns, name)
-    caps.check_rows(metadata.num_rows, name)
+def check_footer(metadata: Any, name: str, limits: ReadLimits) -> None:
+    """Check the counts and sizes in the footer before any value is read."""
+    limits.check_columns(metadata.num_columns, name)
+    limits.check_rows(metadata.num_rows, name)
     values = size = 0
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
         for column in map(group.column, range(group.num_columns)):
             values += column.num_values
             size += column.total_uncompressed_size
-    caps.check_values(values, name)
-    if size > caps.unpacked_bytes:
-        raise SourceError(f"{name}: unpacks to more than can be read")
+    limits.check_values(values, name)
+    if size > limits.unpacked_bytes:
+        raise unpacked_too_large(name)
 
 
-def check_row_groups(metadata: Any, name: str, caps: ReadLimits) -> None:
-    """For a file of which only a slice is read: each of its parts must be bearable."""
-    caps.check_columns(metadata.num_columns, name)
+def check_row_groups(metadata: Any, name: str, limits: ReadLimits) -> None:
+    """Check each row group on its own, for a file of which only some rows are read."""
+    limits.check_columns(metadata.num_columns, name)
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
         for column in map(group.column, range(group.num_columns)):
-            caps.check_values(column.num_values, name)
-            if column.total_uncompressed_size > caps.unpacked_bytes:
-                raise SourceError(f"{name}: unpacks to more than can be read")
+            limits.check_values(column.num_values, name)
+            if column.total_uncompressed_size > limits.unpacked_bytes:
+                raise unpacked_too_large(name)
 
 
 def read_bounded_batches(
-    held: Any, metadata: Any, name: str, caps: ReadLimits, columns: list[str] | None = None,
-    rows: int = 256, *, whole: bool = False,
-) -> Iterator[Any]:  # fmt: skip
-    """The file batch by batch, each measured before it is given out; ends in an error when all
-    together come to more than can be read. `whole`: when its first rows promise far more than that,
-    it is not read on."""
+    file: Any,
+    metadata: Any,
+    name: str,
+    limits: ReadLimits,
+    columns: list[str] | None = None,
+    rows: int = 256,
+    *,
+    whole: bool = False,
+) -> Iterator[Any]:
+    """Yield a file batch by batch; raise SourceError when the total exceeds the limit.
+
+    Each batch is measured before it is yielded. With `whole`, reading also stops when the rows so
+    far, extrapolated to the whole file, exceed four times the limit.
+    """
     import pyarrow as arrow
     import pyarrow.parquet as parquet
 
     options: dict[str, Any] = {"metadata": metadata, "pre_buffer": False}
     coded = parquet.ParquetFile(
-        held, read_dictionary=_text_columns(metadata, nested=True), **options
+        file, read_dictionary=_text_columns(metadata, nested=True), **options
     )
     plain = parquet.ParquetFile(
-        held, read_dictionary=_text_columns(metadata, nested=False), **options
+        file, read_dictionary=_text_columns(metadata, nested=False), **options
     )
-    asked: dict[str, Any] = {"batch_size": rows, "columns": columns, "use_threads": False}
-    measured = _SizeMeter(name, caps.unpacked_bytes, metadata.num_rows if whole else 0)
+    batch_options: dict[str, Any] = {"batch_size": rows, "columns": columns, "use_threads": False}
+    meter = _SizeMeter(name, limits.unpacked_bytes, metadata.num_rows if whole else 0)
     for group in range(metadata.num_row_groups):
-        given = 0
+        yielded = 0
         try:
-            for batch in coded.iter_batches(row_groups=[group], **asked):
-                measured.add(batch)
-                given += batch.num_rows
+            for batch in coded.iter_batches(row_groups=[group], **batch_options):
+                meter.add(batch)
+                yielded += batch.num_rows
                 yield batch
-        except arrow.ArrowNotImplementedError:  # texts in lists, some as codes and some not
-            _check_nested_texts(metadata, group, name, caps)
-            for batch in _skip_rows(given, plain.iter_batches(row_groups=[group], **asked)):
-                measured.add(batch)
+        except arrow.ArrowNotImplementedError:  # lists of texts, only some dictionary-encoded
+            _check_nested_texts(metadata, group, name, limits)
+            for batch in _skip_rows(
+                yielded, plain.iter_batches(row_groups=[group], **batch_options)
+            ):
+                meter.add(batch)
                 yield batch
 
 
 @dataclass(slots=True)
 class _SizeMeter:
+    """Running total of unpacked bytes, checked against the limit."""
+
     name: str
     max_bytes: int
     total: int
-    """Rows of the file, if all are to be read."""
+    """Rows of the file if all are to be read, else 0."""
     size: int = 0
     rows: int = 0
 
     def add(self, batch: Any) -> None:
         self.size += sum(unpacked_size(column) for column in batch.columns)
         self.rows += batch.num_rows
-        promised = self.size * self.total / max(self.rows, 1)
-        if self.size > self.max_bytes or promised > 4 * self.max_bytes:
-            raise SourceError(f"{self.name}: unpacks to more than can be read")
+        projected = self.size * self.total / max(self.rows, 1)
+        if self.size > self.max_bytes or projected > 4 * self.max_bytes:
+            raise unpacked_too_large(self.name)
 
 
-def _skip_rows(given: int, stream: Iterator[Any]) -> Iterator[Any]:
-    """What comes after the rows that were given out already."""
+def _skip_rows(yielded: int, stream: Iterator[Any]) -> Iterator[Any]:
+    """Skip the rows that were already yielded."""
     for batch in stream:
-        if batch.num_rows > given:
-            yield batch.slice(given)
-        given = max(0, given - batch.num_rows)
+        if batch.num_rows > yielded:
+            yield batch.slice(yielded)
+        yielded = max(0, yielded - batch.num_rows)
 
 
-def _check_nested_texts(metadata: Any, group: int, name: str, caps: ReadLimits) -> None:
-    """Texts in lists that cannot be measured beforehand are read only where they are few."""
+def _check_nested_texts(metadata: Any, group: int, name: str, limits: ReadLimits) -> None:
+    """Limit the texts inside lists of a row group that cannot be measured before reading."""
     columns = metadata.row_group(group)
     for column in map(columns.column, range(columns.num_columns)):
         inside = "." in column.path_in_schema and column.physical_type == "BYTE_ARRAY"
-        if inside and column.num_values > caps.nested_texts:
+        if inside and column.num_values > limits.nested_texts:
             raise SourceError(
                 f"{name}: {column.num_values:,} texts inside lists of one row group; at most "
-                f"{caps.nested_texts:,} can be read. Save it as JSONL, or in smaller row groups"
+                f"{limits.nested_texts:,} can be read. Save it as JSONL, or in smaller row groups"
             )
 
 
@@ -134,14 +148,14 @@ def column_paths(metadata: Any) -> list[str]:
 
 
 def _text_columns(metadata: Any, *, nested: bool) -> list[str]:
-    """The paths of texts, which are read as codes; those inside lists and structs too, or not."""
+    """Return the paths of text columns; `nested` includes those inside lists and structs."""
     columns = map(metadata.schema.column, range(metadata.num_columns))
     paths = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
     return [path for path in paths if nested or "." not in path]
 
 
 def unpacked_size(column: Any) -> int:
-    """Bytes of a column once every row has its own copy."""
+    """Size of a column in bytes after dictionary codes are replaced by their texts."""
     import pyarrow.compute as compute
     import pyarrow.types as types
 

@@ -1,9 +1,8 @@
-"""How much of a file is read: one table for one's own machine and one for a page of strangers.
+"""Limits on reading files: generous ones for a local machine, strict ones for public mode.
 
-Every cap is checked before what it bounds is in memory: the size before the first byte, rows and
-values of a Parquet file from its footer, lines while they are read, columns when the first line is
-known. On one's own machine the caps are generous, but there: a file that was made to burst is a
-file that somebody sent.
+Each limit is checked before the data it bounds is in memory: the file size before the first byte,
+rows and values of a Parquet file from its footer, lines while they are read, columns after the
+first line. Local files are limited too, because a malicious file may have been downloaded.
 """
 
 from __future__ import annotations
@@ -19,64 +18,64 @@ MEGABYTE: Final = 1 << 20
 FILE_SIZE_VARIABLE: Final = "EVENHAND_MAX_FILE_MB"
 MAX_BLANK_LINES: Final = 100_000
 _RATIO_FREE_BYTES: Final = 16 * MEGABYTE
-"""A small text of blanks packs a thousandfold, and harms nobody."""
+"""Unpacked size up to which any ratio is allowed: a short text of blanks packs a thousandfold."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadLimits:
-    """The most of everything."""
+    """Maximum sizes and counts of what is read."""
 
     file_bytes: int
-    """A file beyond this is refused before it is read; EVENHAND_MAX_FILE_MB sets it."""
+    """Size of a file, checked before it is read; EVENHAND_MAX_FILE_MB sets it."""
     unpacked_bytes: int
-    """What a packed file may come to."""
+    """Size of a compressed file once it is unpacked."""
     ratio: int
-    """How many times its size a gzip may unpack to, once that is more than a few megabytes."""
+    """Unpacked size of a gzip over its size on disk; not checked below a few megabytes."""
     rows: int
     columns: int
     values: int
-    """Cells of a Parquet file, those inside lists counted each."""
+    """Values of a Parquet file; each element of a list counts."""
     nested_texts: int
-    """Texts inside lists in one row group of a Parquet file, where they cannot be measured before
-    they are read."""
+    """Texts inside lists in one row group of a Parquet file, if their size is unknown before
+    reading."""
     line_bytes: int
-    """One line or cell: a picture in base64 has room, a bomb has not."""
+    """Size of one line or cell; large enough for an image in base64."""
     depth: int
-    """Lists and objects inside each other in JSON."""
+    """Nesting depth of lists and objects in JSON."""
     pixels: int
-    """Width times height of a picture."""
+    """Width times height of an image."""
     picture_bytes: int
     contestants: int
-    """Of one study: who meets whom is a table of all against all."""
+    """Contestants of one study; the head-to-head table grows with their square."""
     judges: int
-    """With their prompts, people not counted: who agrees with whom is one too."""
+    """Pairs of judge and prompt, without people; the agreement table grows with their square."""
     categories: int
-    """Columns of a table that has a row for each judge."""
+    """Categories of one study; each is a column of the tables by judge."""
 
     def check_bytes(self, size: int, name: str) -> None:
         if size > self.file_bytes:
             raise SourceError(
                 f"{name}: {size / MEGABYTE:,.0f} MB; at most {self.file_bytes / MEGABYTE:,.0f} MB "
-                f"are read. Cut it into parts, drop columns that are not needed, or raise {FILE_SIZE_VARIABLE}"
+                f"are read. Split the file, drop unneeded columns, or raise {FILE_SIZE_VARIABLE}"
             )
 
     def check_unpacked(self, size: int, packed: int, name: str) -> None:
-        """While a gzip is read: `packed` is its size on disk, 0 for a file that is not packed."""
+        """Check the bytes read so far; `packed` is the size of a gzip on disk, else 0."""
         if size > max(self.unpacked_bytes, self.file_bytes):
-            raise SourceError(f"{name}: unpacks to more than can be read")
+            raise unpacked_too_large(name)
         if packed and size > _RATIO_FREE_BYTES and size > packed * self.ratio:
             raise SourceError(
-                f"{name}: unpacks to more than {self.ratio} times its size; unpack it yourself if "
-                "it is really so"
+                f"{name}: unpacks to more than {self.ratio} times its size; if that is expected, "
+                "unpack it first"
             )
 
     def check_rows(self, count: int, name: str) -> None:
         if count > self.rows:
-            raise SourceError(f"{name}: more than {self.rows:,} rows; cut it into parts")
+            raise SourceError(f"{name}: more than {self.rows:,} rows; split the file")
 
     def check_blank(self, count: int, name: str) -> None:
         if count > MAX_BLANK_LINES:
-            raise SourceError(f"{name}: more than {MAX_BLANK_LINES:,} blank lines; take them out")
+            raise SourceError(f"{name}: more than {MAX_BLANK_LINES:,} blank lines; remove them")
 
     def check_columns(self, count: int, name: str) -> None:
         if count > self.columns:
@@ -85,34 +84,33 @@ class ReadLimits:
     def check_values(self, count: int, name: str) -> None:
         if count > self.values:
             raise SourceError(
-                f"{name}: {count:,} values in its cells; at most {self.values:,} can be read. Cut "
-                "it into parts, or drop columns that are not needed"
+                f"{name}: {count:,} values in its cells; at most {self.values:,} can be read. "
+                "Split the file, or drop unneeded columns"
             )
 
     def check_participants(self, contestants: int, judges: int, name: str) -> None:
         if contestants > self.contestants:
             raise SourceError(
-                f"{name}: {contestants:,} contestants; at most {self.contestants:,} are compared "
-                "here. Keep the rows of those that matter, or check which column names them"
+                f"{name}: {contestants:,} contestants; at most {self.contestants:,} can be "
+                "compared. Keep fewer of them, or check the column with their names"
             )
         if judges > self.judges:
             raise SourceError(
-                f"{name}: {judges:,} judges with their prompts; at most {self.judges:,} are "
-                "compared here. Keep the rows of those that matter, or check which column names "
-                "them"
+                f"{name}: {judges:,} judges with their prompts; at most {self.judges:,} can be "
+                "compared. Keep fewer of them, or check the column with their names"
             )
 
     def check_categories(self, count: int, name: str) -> None:
         if count > self.categories:
             raise SourceError(
-                f"{name}: {count:,} categories; at most {self.categories:,} are told apart here. "
-                "Check which column names them"
+                f"{name}: {count:,} categories; at most {self.categories:,} are supported. "
+                "Check the column with their names"
             )
 
     def check_depth(self, value: Any, text: str, where: str) -> None:
-        """JSON that is nested beyond any sense is refused: what walks it later would not come back.
+        """Refuse deeply nested JSON, on which recursive code would fail.
 
-        Only a text with that many brackets is looked through.
+        Only a text with more brackets than the limit is examined.
         """
         if text.count("[") + text.count("{") <= self.depth:
             return
@@ -120,7 +118,9 @@ class ReadLimits:
         while level:
             depth += 1
             if depth > self.depth:
-                raise SourceError(f"{where}: lists and objects more than {self.depth} deep")
+                raise SourceError(
+                    f"{where}: lists and objects are nested more than {self.depth} deep"
+                )
             level = [inner for outer in level for inner in _nested_values(outer)]
 
 
@@ -139,12 +139,16 @@ PUBLIC_LIMITS: Final = ReadLimits(
 
 
 def current_limits() -> ReadLimits:
-    """What holds in this process; the owner of the machine may set the size of a file."""
-    caps = PUBLIC_LIMITS if is_public() else LOCAL_LIMITS
-    named = os.environ.get(FILE_SIZE_VARIABLE, "")
-    return replace(caps, file_bytes=int(named) * MEGABYTE) if named.isdigit() else caps
+    """Return the limits of this process; EVENHAND_MAX_FILE_MB overrides the file size."""
+    limits = PUBLIC_LIMITS if is_public() else LOCAL_LIMITS
+    megabytes = os.environ.get(FILE_SIZE_VARIABLE, "")
+    return replace(limits, file_bytes=int(megabytes) * MEGABYTE) if megabytes.isdigit() else limits
+
+
+def unpacked_too_large(name: str) -> SourceError:
+    return SourceError(f"{name}: unpacks to more than can be read; split it into smaller files")
 
 
 def _nested_values(value: Any) -> list[Any]:
-    held = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [inner for inner in held if isinstance(inner, (dict, list))]
+    values = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [inner for inner in values if isinstance(inner, (dict, list))]

@@ -1,8 +1,8 @@
-"""Judgements as Parquet shards: many workers write them side by side, a store takes them in once.
+"""Judgements as Parquet shards: workers write them in parallel, a store imports them once.
 
-A shard is what `python -m studies export --format parquet` writes, with three more columns: where
-the ask stands in its plan, whether it is settled, and what each attempt at it cost. Rows are keyed
-by their ask, so a shard that is written twice, or read twice, changes nothing.
+A shard has the columns of `python -m studies export --format parquet` and three more: the position
+of the ask in its plan, whether the ask is settled, and the attempts at it with their costs. Rows
+are keyed by their ask, so writing or importing a shard twice has no effect.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from studies.errors import SourceError
 from studies.files.judgement_schema import JUDGEMENT_SCHEMA, parquet_row
 
 ITEMS_FILE: Final = "items.jsonl"
-"""The questions and answers that the shards of a folder are about, if they are beside them."""
+"""File with the items of the shards in the same folder; may be missing."""
 ROWS_PER_BATCH: Final = 20_000
 _REQUIRED_COLUMNS: Final = frozenset({"ask", "status", "reply", "verdict", "usage"})
 _ATTEMPT_TYPE: Final = pa.struct(
@@ -44,7 +44,7 @@ SHARD_SCHEMA: Final = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class CallAttempt:
-    """One call, for the ledger: two attempts with one owner, ask and start are the same."""
+    """One call, for the ledger of costs; owner, ask and start time identify it."""
 
     owner: str
     started: float
@@ -56,27 +56,27 @@ class CallAttempt:
 
 @dataclass(frozen=True, slots=True)
 class AskOutcome:
-    """What a worker brings back of one ask."""
+    """Result of a worker for one ask."""
 
     judgement: Judgement
     attempts: tuple[CallAttempt, ...] = ()
     settled: bool = True
-    """False: its judge was stopped, the ask stays pending, and only what it cost counts."""
+    """False if its judge was stopped: the ask stays pending, and only its cost counts."""
     position: int | None = None
-    """Where the ask stands in its plan."""
+    """Index of the ask in its plan."""
 
 
 def write_shard(path: Path, outcomes: Sequence[AskOutcome]) -> None:
-    """Never half a shard: it is there when it is whole."""
+    """Write a shard atomically, so that no incomplete file is ever read."""
     table = pa.Table.from_pylist([_shard_row(outcome) for outcome in outcomes], schema=SHARD_SCHEMA)
     write_table(path, table)
 
 
 def write_table(path: Path, table: pa.Table) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    half = path.with_name(path.name + ".part")
-    pq.write_table(table, half, compression="zstd")
-    half.replace(path)
+    partial = path.with_name(path.name + ".part")
+    pq.write_table(table, partial, compression="zstd")
+    partial.replace(path)
 
 
 def _shard_row(outcome: AskOutcome) -> dict[str, Any]:
@@ -92,15 +92,14 @@ def _shard_row(outcome: AskOutcome) -> dict[str, Any]:
 
 
 def find_shards(folder: Path) -> list[Path]:
-    """Every shard of a folder, also of the folders in it, in an order that does not depend on when
-    they were written."""
+    """List the shards in a folder and its subfolders, sorted by path."""
     return sorted(path for path in folder.rglob("*.parquet") if _is_shard(path))
 
 
 def matches_folder(folder: Path) -> str:
-    """Why a folder looks like one of shards; nothing where it does not."""
+    """Explain why a folder is recognised as a folder of shards; empty if it is not."""
     first = next((path for path in folder.rglob("*.parquet") if _is_shard(path)), None)
-    return "" if first is None else f"{first.name} holds Evenhand's own judgements"
+    return "" if first is None else f"{first.name} contains Evenhand's own judgements"
 
 
 def _is_shard(path: Path) -> bool:
@@ -111,10 +110,10 @@ def _is_shard(path: Path) -> bool:
 
 
 def settled_keys(paths: Sequence[Path]) -> set[str]:
-    """The asks that some shards answer."""
+    """Return the keys of the asks that the shards settle."""
     found: set[str] = set()
     for path in paths:
-        with contextlib.suppress(SourceError):  # lost: it is asked again
+        with contextlib.suppress(SourceError):  # unreadable shard: its asks are made again
             for batch in _iterate_batches(path, ["ask.key", "settled"]):
                 found.update(pc.struct_field(_settled_rows(batch).column("ask"), "key").to_pylist())
     return found
@@ -122,13 +121,13 @@ def settled_keys(paths: Sequence[Path]) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class ShardContents:
-    """What the shards of a folder hold, without reading a text."""
+    """Summary of the shards in a folder, computed without reading any text."""
 
     folder: Path
     rows: int
     items: tuple[str, ...]
     unknown_order: int
-    """Rows whose order nobody wrote down."""
+    """Rows without a recorded order of the answers."""
 
 
 def summarise_shards(folder: Path) -> ShardContents:
@@ -141,12 +140,12 @@ def summarise_shards(folder: Path) -> ShardContents:
             unknown += pc.sum(pc.equal(pc.struct_field(asks, "orders"), 0)).as_py() or 0
             items.update(dict.fromkeys(pc.unique(pc.struct_field(asks, "item")).to_pylist()))
     if not rows:
-        raise SourceError(f"{folder.name}: its shards hold no judgement")
+        raise SourceError(f"{folder.name}: no judgements in its shards")
     return ShardContents(folder, rows, tuple(items), unknown)
 
 
 def read_batches(path: Path) -> Iterator[pa.RecordBatch]:
-    """The rows of a shard, some thousand at a time; exported files lack some columns."""
+    """Yield the rows of a shard in batches; columns that exported files lack are null."""
     for batch in _iterate_batches(path, None):
         for field in (
             SHARD_SCHEMA.field("position"),

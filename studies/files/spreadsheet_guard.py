@@ -1,7 +1,7 @@
-"""Text that a spreadsheet would run: kept as text by an apostrophe, which comes off on import.
+"""Guard against formula injection in exported CSV files: an apostrophe before formula-like text.
 
-A text is guarded if it begins like a formula, also behind apostrophes of its own; so that what was
-guarded can be told from what was not, and every text comes back as it was.
+The import removes the apostrophe. A text that begins with apostrophes and then like a formula is
+guarded too, so that guarded and unguarded texts differ and every text is restored exactly.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from typing import Final
 
 _FORMULA: Final = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
-"""The full-width signs too: spreadsheets take them for the narrow ones."""
+"""Formula signs; spreadsheets treat the full-width ones alike."""
 
 _GUARDED_FORMULA: Final = re.compile(r"'+[=+\-@\t\r\n＝＋－＠]")
 
@@ -20,25 +20,24 @@ FLAT_COLUMNS: Final = (
     "reply", "detail", "key", "injection_suspect", "suspects", "category",
 )  # fmt: skip
 _EARLIER_FLAT_HEADERS: Final = (FLAT_COLUMNS[:-1], FLAT_COLUMNS[:-3])
-"""As it was before the category, and before the flags: such files are about."""
+"""Headers of older exports: without the category, and without the injection flags."""
 BATTLE_COLUMNS: Final = (
     "question_id", "model_a", "model_b", "winner", "judge", "prompt", "item", "category", "tstamp",
     "order",
 )  # fmt: skip
 OWN_BATTLE_HEADERS: Final = frozenset({BATTLE_COLUMNS, BATTLE_COLUMNS[:-1]})
-"""In these `prompt` is the judge's, no question."""
+"""Headers of exported battles, in which `prompt` is the judge's prompt, not a question."""
 OWN_CSV_HEADERS: Final = frozenset({FLAT_COLUMNS, *_EARLIER_FLAT_HEADERS, *OWN_BATTLE_HEADERS})
-"""The columns of the CSV files that Evenhand writes: in these, and in no others, an apostrophe may
-be a guard."""
+"""Headers of the CSV files that Evenhand writes; only in these can an apostrophe be a guard."""
 
 
 def guard_formula(value: object) -> object:
-    """A cell that no spreadsheet runs; numbers stay numbers."""
+    """Put an apostrophe before a text that a spreadsheet would run; keep other values."""
     if isinstance(value, str) and _FORMULA.match(value):
         return "'" + value
     return value
 
 
 def unguard_formula(text: str) -> str:
-    """The text that was guarded."""
+    """Remove the apostrophe that `guard_formula` added."""
     return text[1:] if _GUARDED_FORMULA.match(text) else text

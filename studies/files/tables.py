@@ -1,7 +1,7 @@
-"""Files as rows: CSV, TSV, JSONL, JSON and Parquet, also gzipped. Errors name file and line.
+"""Read CSV, TSV, JSONL, JSON and Parquet files, gzipped or not, as rows of a table.
 
-Everything is bounded before it is read (studies/files/read_limits.py): what a stranger uploads must not
-fill the memory.
+Errors name file and line. Sizes are limited before reading (studies/files/read_limits.py), so that
+an upload cannot exhaust the memory.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class SourceTable:
-    """The rows of one file (or of one split on the Hub), with where each of them stands."""
+    """Rows of one file, or of one split on the Hub, with their line numbers."""
 
     name: str
     kind: str
@@ -43,12 +43,12 @@ class SourceTable:
     rows: list[Row]
     lines: list[int] = field(default_factory=list)
     json_object: Mapping[str, Any] | None = None
-    """The object a JSON file holds, where it is not a list of rows."""
+    """Content of a JSON file that is a single object rather than a list of rows."""
 
     notes: tuple[str, ...] = ()
 
     def where(self, index: int) -> str:
-        """File and line (or row) of a row, as errors say it."""
+        """Return the location of a row for error messages: file and line, or file and row."""
         if self.lines:
             return f"{self.name}, line {self.lines[index]}"
         return f"{self.name}, row {index + 1}"
@@ -58,8 +58,8 @@ class SourceTable:
 
 
 def text_of(value: Any) -> str:
-    """A cell as text: null is nothing, a whole number is written without a point."""
-    if value is None or value != value:  # nan is not itself
+    """Convert a cell to text: null becomes empty, a whole number has no decimal point."""
+    if value is None or value != value:  # NaN differs from itself
         return ""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
@@ -67,7 +67,7 @@ def text_of(value: Any) -> str:
 
 
 def rename_columns(table: SourceTable, names: Mapping[str, str]) -> SourceTable:
-    """The same table with other names for some columns."""
+    """Return the table with some columns renamed."""
     for column in names:
         if column not in table.columns:
             raise SourceError(
@@ -84,29 +84,31 @@ def is_table_file(path: Path) -> bool:
 
 
 def read_table(path: Path) -> SourceTable:
-    """All rows of a file."""
+    """Read all rows of a file; the suffix of its name gives the file type."""
     kind = _file_kind(path)
     if kind is None:
         known = ", ".join(KIND_BY_SUFFIX)
         hint = "; unpack it first" if path.suffix.lower() in (".zip", ".tar", ".7z") else ""
-        raise SourceError(f"{path.name}: files end in {known} (or these with .gz after them){hint}")
+        raise SourceError(
+            f"{path.name}: not a supported file type ({known}, or these with .gz){hint}"
+        )
     check_file_size(path)
-    caps = current_limits()
+    limits = current_limits()
     try:
-        table = _READERS[kind](path, caps)
+        table = _READERS[kind](path, limits)
     except OSError as error:
         raise SourceError(f"cannot read {_display_path(path)}: {error.strerror or error}") from None
-    caps.check_columns(len(table.columns), path.name)
+    limits.check_columns(len(table.columns), path.name)
     return table
 
 
 def _display_path(path: Path) -> str:
-    """Where a file lies is the owner's business; a stranger knows its name."""
+    """Return the path for an error message; in public mode only the file name."""
     return path.name if is_public() else str(path)
 
 
 def check_file_size(path: Path) -> None:
-    """Refuses what is too large before a byte of it is read."""
+    """Refuse a file that is too large, before reading it."""
     try:
         size = path.stat().st_size
     except OSError as error:
@@ -133,19 +135,19 @@ def _kind_of_suffix(endings: list[str]) -> str | None:
 # ---- text files ----------------------------------------------------------------------------
 
 
-def _read_lines(path: Path, caps: ReadLimits) -> Iterator[bytes]:
-    """The lines of a file that may be gzipped, each and all of them bounded."""
-    most = caps.line_bytes
-    for line in _read_pieces(path, caps, lambda stream: stream.readline(most + 1)):
-        if len(line) > most:
-            raise SourceError(f"{path.name}: a line longer than {most / MEGABYTE:.0f} MB")
+def _read_lines(path: Path, limits: ReadLimits) -> Iterator[bytes]:
+    """Yield the lines of a file, gzipped or not; line length and total size are limited."""
+    max_bytes = limits.line_bytes
+    for line in _read_pieces(path, limits, lambda stream: stream.readline(max_bytes + 1)):
+        if len(line) > max_bytes:
+            raise SourceError(f"{path.name}: a line longer than {max_bytes / MEGABYTE:.0f} MB")
         yield line
 
 
 def _read_pieces(
-    path: Path, caps: ReadLimits, take: Callable[[BinaryIO], bytes]
+    path: Path, limits: ReadLimits, take: Callable[[BinaryIO], bytes]
 ) -> Iterator[bytes]:
-    """Piece by piece, so that what unpacks to too much is noticed on the way."""
+    """Yield a file piece by piece, so that an oversized gzip is detected while it unpacks."""
     total = 0
     zipped = path.suffix.lower() == ".gz"
     packed = path.stat().st_size if zipped else 0
@@ -153,36 +155,39 @@ def _read_pieces(
         try:
             while piece := take(cast(BinaryIO, stream)):
                 total += len(piece)
-                caps.check_unpacked(total, packed, path.name)
+                limits.check_unpacked(total, packed, path.name)
                 yield piece
         except (gzip.BadGzipFile, EOFError, zlib.error):
-            raise SourceError(f"{path.name}: not a whole gzip file; pack it again") from None
+            raise SourceError(
+                f"{path.name}: incomplete or damaged gzip file; compress it again"
+            ) from None
 
 
-def _read_text_lines(path: Path, caps: ReadLimits) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(_read_lines(path, caps), 1):
+def _read_text_lines(path: Path, limits: ReadLimits) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(_read_lines(path, limits), 1):
         if number == 1 and line[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            raise SourceError(f"{path.name}: this is UTF-16; save the file as UTF-8")
+            raise SourceError(f"{path.name}: the file is UTF-16; save it as UTF-8")
         text = decode_utf8(line, f"{path.name}, line {number}")
         if "\0" in text:
             raise SourceError(
-                f"{path.name}, line {number}: holds a zero byte: no text file; save it as UTF-8"
+                f"{path.name}, line {number}: zero byte, so this is not a text file; "
+                "save it as UTF-8"
             )
         yield number, text.removeprefix("\ufeff") if number == 1 else text
 
 
-def _read_delimited(path: Path, caps: ReadLimits, delimiter: str) -> SourceTable:
+def _read_delimited(path: Path, limits: ReadLimits, delimiter: str) -> SourceTable:
     numbers: list[int] = []
     header: list[str] = []
     rows: list[Row] = []
     notes: list[str] = []
-    blank, ours = 0, False
-    source = _CountedLines(_read_text_lines(path, caps))
+    blank, own_export = 0, False
+    source = _CountedLines(_read_text_lines(path, limits))
     first = next(source, "")
     if delimiter == "," and "," not in first and ";" in first:
         delimiter = ";"
         notes.append("columns are separated by semicolons")
-    csv.field_size_limit(caps.line_bytes)
+    csv.field_size_limit(limits.line_bytes)
     reader = csv.reader(_prepend_line(first, source), delimiter=delimiter, strict=True)
     try:
         for cells in reader:
@@ -190,36 +195,38 @@ def _read_delimited(path: Path, caps: ReadLimits, delimiter: str) -> SourceTable
             source.row_start = source.number + 1
             if not cells:
                 blank += 1
-                caps.check_blank(blank, path.name)
+                limits.check_blank(blank, path.name)
                 continue
             if not header:
-                header = _parse_header(cells, path.name, caps)
-                ours = tuple(header) in OWN_CSV_HEADERS
+                header = _parse_header(cells, path.name, limits)
+                own_export = tuple(header) in OWN_CSV_HEADERS
                 continue
             if len(cells) != len(header):
                 raise SourceError(
                     f"{path.name}, line {line}: {len(cells)} cells where the header has "
-                    f"{len(header)} columns ({', '.join(header)[:200]}); a text that holds a "
-                    "separator, a quote or a line break must stand in double quotes"
+                    f"{len(header)} columns ({', '.join(header)[:200]}); a text that contains a "
+                    "separator, a quote or a line break must be in double quotes"
                 )
-            if ours:
+            if own_export:
                 cells = [unguard_formula(cell) for cell in cells]
             rows.append(dict(zip(header, cells, strict=True)))
             numbers.append(line)
-            caps.check_rows(len(rows), path.name)
+            limits.check_rows(len(rows), path.name)
     except csv.Error as error:
         raise SourceError(
-            f"{path.name}, line {source.row_start}: {error}; a quote inside a quoted text is written "
+            f"{path.name}, line {source.row_start}: {error}; write a quote inside a quoted text "
             "twice"
         ) from None
     if not header:
-        raise SourceError(f"{path.name}: empty; expected a line of column names and rows")
+        raise SourceError(
+            f"{path.name}: the file is empty; expected a line of column names and rows"
+        )
     kind = "tsv" if delimiter == "\t" else "csv"
     return SourceTable(path.name, kind, tuple(header), rows, numbers, notes=tuple(notes))
 
 
 class _CountedLines:
-    """Lines, counted, so that a row that spans several is named by its first."""
+    """Iterator over lines with their numbers; a multi-line row is reported by its first line."""
 
     def __init__(self, lines: Iterator[tuple[int, str]]) -> None:
         self._lines = lines
@@ -240,31 +247,31 @@ def _prepend_line(first: str, rest: _CountedLines) -> Iterator[str]:
     yield from rest
 
 
-def _parse_header(cells: list[str], name: str, caps: ReadLimits) -> list[str]:
-    caps.check_columns(len(cells), name)
+def _parse_header(cells: list[str], name: str, limits: ReadLimits) -> list[str]:
+    limits.check_columns(len(cells), name)
     header = [cell.strip() or f"(unnamed {place})" for place, cell in enumerate(cells, 1)]
     if twice := sorted({cell for cell in header if header.count(cell) > 1}):
         raise SourceError(f"{name}: two columns are named {twice[0]!r}; rename one of them")
     return header
 
 
-def _read_jsonl(path: Path, caps: ReadLimits) -> SourceTable:
+def _read_jsonl(path: Path, limits: ReadLimits) -> SourceTable:
     rows: list[Row] = []
     numbers: list[int] = []
-    for number, line in enumerate(_read_lines(path, caps), 1):
-        caps.check_blank(number - len(rows) - 1, path.name)
+    for number, line in enumerate(_read_lines(path, limits), 1):
+        limits.check_blank(number - len(rows) - 1, path.name)
         if line.strip():
-            rows.append(parse_object(line, f"{path.name}, line {number}", caps))
+            rows.append(parse_object(line, f"{path.name}, line {number}", limits))
             numbers.append(number)
-            caps.check_rows(len(rows), path.name)
+            limits.check_rows(len(rows), path.name)
     return SourceTable(path.name, "jsonl", _column_names(rows), rows, numbers)
 
 
-def _read_json(path: Path, caps: ReadLimits) -> SourceTable:
-    """A list of objects, or one object that a format knows how to read."""
-    content = b"".join(_read_pieces(path, caps, lambda stream: stream.read(MEGABYTE)))
+def _read_json(path: Path, limits: ReadLimits) -> SourceTable:
+    """Read a list of objects, or a single object for the formats that use one."""
+    content = b"".join(_read_pieces(path, limits, lambda stream: stream.read(MEGABYTE)))
     text = decode_utf8(content, path.name).removeprefix("\ufeff")
-    value = parse_json(text, path.name, caps)
+    value = parse_json(text, path.name, limits)
     if isinstance(value, dict):
         return SourceTable(path.name, "json", tuple(value), [], json_object=value)
     if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
@@ -276,14 +283,14 @@ def _column_names(rows: list[Row]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for row in rows for name in row))
 
 
-def _read_parquet(path: Path, caps: ReadLimits) -> SourceTable:
-    columns, rows = read_parquet(path, caps)
+def _read_parquet(path: Path, limits: ReadLimits) -> SourceTable:
+    columns, rows = read_parquet(path, limits)
     return SourceTable(path.name, "parquet", columns, rows)
 
 
 _READERS: Final[dict[str, Callable[[Path, ReadLimits], SourceTable]]] = {
-    "csv": lambda path, caps: _read_delimited(path, caps, ","),
-    "tsv": lambda path, caps: _read_delimited(path, caps, "\t"),
+    "csv": lambda path, limits: _read_delimited(path, limits, ","),
+    "tsv": lambda path, limits: _read_delimited(path, limits, "\t"),
     "jsonl": _read_jsonl,
     "json": _read_json,
     "parquet": _read_parquet,

@@ -1,4 +1,4 @@
-"""Items and verdicts while a file is read: every format puts what it finds into a Gathering."""
+"""Builder that the formats fill with the items, votes and verdicts of a source."""
 
 from __future__ import annotations
 
@@ -32,29 +32,30 @@ Pick = int | Literal["tie"] | None
 
 ORDER_NOT_RECORDED: Final = "the file does not record which answer was shown first"
 ORDER_UNKNOWN: Final = 0
-"""`Ask.orders` of a verdict whose order is not known: no measure of position may read it."""
+"""`Ask.orders` of a verdict without a recorded order; position measures exclude it."""
 
 VOTE_PROMPT: Final = "vote"
-"""The prompt of a human judgement: people are asked on a form, not by a prompt."""
+"""Prompt name of human judgements, which are made on a form without a prompt."""
 
 POSITION_METRICS: Final = (
     "first_share", "entropy", "consistency", "conflict", "hard_flips", "soft_flips", "chance",
     "kappa", "primacy", "recency", "fairness", "position_term", "noise_floor", "stability", "grade",
 )  # fmt: skip
+"""Measures that need the order in which the answers were shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenSource:
-    """A source as a format gets it: a file that is read already, or a folder."""
+    """Source as passed to a format: the table of a file, or a folder."""
 
     spec: DataSpec
     path: Path
     folder: Path
-    """Where `data.files` are relative to."""
+    """Base folder of the paths in `data.files`."""
     table: SourceTable | None = None
 
     def read_other_file(self, path: str) -> SourceTable:
-        """A further file of the source, as `data.files` names it."""
+        """Read another file of the source, given by its path in `data.files`."""
         check_source_variable(path)
         return read_table(self.folder / expand_source(path))
 
@@ -67,7 +68,7 @@ class OpenSource:
 
 @dataclass
 class _ItemDraft:
-    """An item while its answers come together."""
+    """Item under construction, to which answers are added."""
 
     id: str
     instruction: str
@@ -78,10 +79,10 @@ class _ItemDraft:
 
 
 class SourceBuilder:
-    """Collects items, votes and verdicts; the same question met again adds its answers.
+    """Collect items, votes and verdicts; further answers to the same question are merged.
 
-    A question or an answer that differs from the one already there under the same name makes a
-    further item (`q1~2`): a verdict on another text is a verdict on another comparison.
+    A question or an answer that differs from the earlier text under the same name starts a new item
+    (`q1~2`), because a verdict on a different text belongs to a different comparison.
     """
 
     def __init__(self, items: Sequence[Item] = (), judgements: Sequence[Judgement] = ()) -> None:
@@ -93,12 +94,12 @@ class SourceBuilder:
         self._known_orders: dict[tuple[str, ...], set[tuple[str, ...]]] = defaultdict(set)
         self._repeats: dict[tuple[Any, ...], int] = defaultdict(int)
         self.split_items: set[str] = set()
-        """Items that are a question met before, with another answer under the same name."""
+        """Ids of items started because a text differed from the earlier one under the same name."""
         self.notes: list[str] = []
         self.join: JoinReport | None = None
         self.unknown_order = 0
         self.shards: ShardContents | None = None
-        """Verdicts that stay in their files until a study is saved: too many to hold."""
+        """Summary of verdicts that stay in their files until the study is saved, to save memory."""
 
     def add_item(
         self,
@@ -109,7 +110,7 @@ class SourceBuilder:
         where: str = "",
         **facts: Any,
     ) -> str:
-        """The id under which this question with these answers is kept."""
+        """Add a question with its answers, or merge them into an earlier item; return its id."""
         if not id:
             raise SourceError(f"{where}: the question has no id")
         answers = {name: text for name, text in (responses or {}).items() if text}
@@ -128,8 +129,8 @@ class SourceBuilder:
             variant = f"{id}~{len(self._variants[id]) + 1}"
             self.split_items.add(variant)
         self._variants[id].append(variant)
-        kept = {name: value for name, value in facts.items() if value}
-        self._drafts[variant] = _ItemDraft(variant, instruction, answers, kept)
+        filled = {name: value for name, value in facts.items() if value}
+        self._drafts[variant] = _ItemDraft(variant, instruction, answers, filled)
         return variant
 
     def add_preference(
@@ -141,7 +142,7 @@ class SourceBuilder:
         margin: int | None = None,
         ranks: Mapping[str, int] | None = None,
     ) -> None:
-        """What a person, or the design of the data, prefers."""
+        """Add a preference by a person or by the design of the data."""
         chosen = margin if margin is not None else 0 if picked == "tie" else 1
         order = tuple(shown) if shown is not None else None
         self._drafts[item].human.append(Preference(judge, order, picked, chosen, ranks or {}))
@@ -161,8 +162,7 @@ class SourceBuilder:
         reply: str = "",
         time: float = 0.0,
     ) -> None:
-        """A vote that a file of verdicts holds: a preference of its item, and a judgement in the
-        order of the file."""
+        """Add a person's vote, both as a preference of the item and as a judgement."""
         picked = shown[pick] if isinstance(pick, int) else pick
         if picked is not None:
             self.add_preference(item, name, picked, shown if known else None, margin)
@@ -202,22 +202,24 @@ class SourceBuilder:
         usage: Usage | None = None,
         detail: str = "",
     ) -> None:
-        """One recorded judgement. Without a pick and without scores it is a failure, never a tie.
+        """Add a recorded judgement; without a pick and without scores it is a failure, not a tie.
 
-        `known=False`: the order is not in the file; then names stand in alphabetical order.
+        `known=False`: the file does not record the order; names are then sorted alphabetically.
         """
         names, chosen = tuple(shown), pick
-        points, likely = tuple(scores), tuple(probabilities)
+        score_values, label_probabilities = tuple(scores), tuple(probabilities)
         if not known:
-            _, _, likely = sort_by_name(names, pick, likely)
-            names, chosen, points = sort_by_name(names, pick, points)
+            _, _, label_probabilities = sort_by_name(names, pick, label_probabilities)
+            names, chosen, score_values = sort_by_name(names, pick, score_values)
             self.unknown_order += 1
-        readable = chosen is not None or bool(points)
+        readable = chosen is not None or bool(score_values)
         self._judgements.append(
             Judgement(
                 ask=self._ask(item, judge, prompt, names, known),
                 status=status or ("ok" if readable else "unreadable"),
-                verdict=_make_verdict(chosen, margin, points, likely) if readable else None,
+                verdict=_make_verdict(chosen, margin, score_values, label_probabilities)
+                if readable
+                else None,
                 rule=rule if readable else "",
                 reply=reply,
                 usage=usage or Usage(),
@@ -234,8 +236,9 @@ class SourceBuilder:
         self._repeats[at] += 1
         if known:
             self._known_orders[(item, judge, prompt, *sorted(names))].add(names)
-        return Ask("", item, judge, prompt, names, slot_labels(len(names)), repeat,
-                   orders=1 if known else ORDER_UNKNOWN)  # fmt: skip
+        orders = 1 if known else ORDER_UNKNOWN
+        labels = slot_labels(len(names))
+        return Ask("", item, judge, prompt, names, labels, repeat, orders=orders)
 
     def items(self) -> list[Item]:
         return self._ready + [
@@ -251,9 +254,10 @@ class SourceBuilder:
         ]
 
     def judgements(self) -> list[Judgement]:
-        """The verdicts; how many orders a comparison was shown in is known only now."""
+        """Return all verdicts, with the number of orders in which each comparison was shown."""
         return self._recorded + [
-            replace(made, ask=self._with_orders(made.ask)) for made in self._judgements
+            replace(judgement, ask=self._with_orders(judgement.ask))
+            for judgement in self._judgements
         ]
 
     def _with_orders(self, ask: Ask) -> Ask:
@@ -266,30 +270,33 @@ class SourceBuilder:
 def sort_by_name(
     names: tuple[str, ...], pick: Pick, scores: tuple[float, ...]
 ) -> tuple[tuple[str, ...], Pick, tuple[float, ...]]:
-    """The same verdict with the contestants in alphabetical order, where no order is known."""
-    places = sorted(range(len(names)), key=lambda k: names[k])
-    moved = places.index(pick) if isinstance(pick, int) else pick
-    turned = tuple(scores[k] for k in places) if len(scores) == len(names) else scores
-    return tuple(names[k] for k in places), moved, turned
+    """Sort the contestants of a verdict by name, with pick and scores, if no order is recorded."""
+    order = sorted(range(len(names)), key=lambda k: names[k])
+    new_pick = order.index(pick) if isinstance(pick, int) else pick
+    new_scores = tuple(scores[k] for k in order) if len(scores) == len(names) else scores
+    return tuple(names[k] for k in order), new_pick, new_scores
 
 
 def _make_verdict(
-    pick: Pick, margin: int | None, scores: tuple[float, ...], likely: tuple[float, ...]
+    pick: Pick,
+    margin: int | None,
+    scores: tuple[float, ...],
+    label_probabilities: tuple[float, ...],
 ) -> Verdict:
     chosen = margin if margin is not None else 0 if pick == "tie" else 1
-    return Verdict(pick, chosen, scores, likely)
+    return Verdict(pick, chosen, scores, label_probabilities)
 
 
 def slot_labels(n: int) -> tuple[str, ...]:
-    """Letters for a pair or a single answer, numbers for more."""
+    """Return slot labels: letters for one or two answers, numbers for more."""
     return tuple("AB"[:n]) if n <= 2 else tuple(str(k) for k in range(1, n + 1))
 
 
 def check_contestant_name(name: str, where: str) -> None:
-    """A contestant's name must be one that the store can keep and a verdict can mean."""
+    """Refuse names that are reserved or cannot be stored."""
     control = any(character < " " or character == "\x7f" for character in name)
     if not name.strip() or name == "tie" or name.startswith("@") or control:
         raise SourceError(
-            f"{where}: contestant {name!r}: names are not empty, are not 'tie', do not begin "
-            "with '@' (reserved) and hold no control characters"
+            f"{where}: contestant {name!r}: a name must not be empty, be 'tie', begin with '@' "
+            "(reserved) or contain control characters"
         )

@@ -1,4 +1,4 @@
-"""The catalogue of sets that people know, as data: catalogue.yaml."""
+"""Catalogue of well-known data sets, read from catalogue.yaml."""
 
 from __future__ import annotations
 
@@ -14,26 +14,27 @@ CATALOGUE_FILE: Final = Path(__file__).with_name("catalogue.yaml")
 
 @dataclass(frozen=True, slots=True)
 class CatalogueEntry:
-    """A set by its name: where it is, how it is read, and what may be done with it."""
+    """Data set with its location, format, size and licence."""
 
     name: str
     format: str
     licence: str
     holds: str
+    """Description of the content."""
     rows: int
     megabytes: int
     hub: str = ""
-    """What stands after `hub:`; empty where it is not on the Hub as a dataset."""
+    """Address on the Hub, without the prefix `hub:`; empty if it is not a Hub dataset."""
     home: str = ""
     split: str = ""
     splits: tuple[str, ...] = ()
     mapping: Mapping[str, str] = field(default_factory=dict)
     columns: tuple[str, ...] = ()
-    """The only columns to fetch, where the others are large; all if empty."""
+    """Columns to fetch if the others are large; empty for all."""
 
     @property
     def summary(self) -> str:
-        """One line: what it holds, how large it is, its licence."""
+        """One line with name, content, size and licence."""
         size = f"{self.rows:,} rows, about {self.megabytes:,} MB"
         return f"{self.name}: {self.holds} ({size}; {self.licence})"
 
@@ -43,32 +44,32 @@ def _read_catalogue(path: Path) -> tuple[CatalogueEntry, ...]:
     return tuple(_parse_entry(FieldReader(entry, path.name)) for entry in entries)  # type: ignore[attr-defined]
 
 
-def _parse_entry(read: FieldReader) -> CatalogueEntry:
+def _parse_entry(reader: FieldReader) -> CatalogueEntry:
     found = CatalogueEntry(
-        name=read.text("name"),
-        format=read.text("format"),
-        licence=read.text("licence"),
-        holds=read.text("holds"),
-        rows=read.whole("rows", 0),
-        megabytes=read.whole("megabytes", 0),
-        hub=read.text("hub"),
-        home=read.text("home"),
-        split=read.text("split"),
-        splits=read.texts("splits"),
-        mapping=read.text_map("mapping"),
-        columns=read.texts("columns"),
+        name=reader.text("name"),
+        format=reader.text("format"),
+        licence=reader.text("licence"),
+        holds=reader.text("holds"),
+        rows=reader.whole("rows", 0),
+        megabytes=reader.whole("megabytes", 0),
+        hub=reader.text("hub"),
+        home=reader.text("home"),
+        split=reader.text("split"),
+        splits=reader.texts("splits"),
+        mapping=reader.text_map("mapping"),
+        columns=reader.texts("columns"),
     )
-    read.refuse_unknown_keys()
+    reader.refuse_unknown_keys()
     return found
 
 
 ALL_SETS: Final = _read_catalogue(CATALOGUE_FILE)
 HUB_SETS: Final = tuple(entry for entry in ALL_SETS if entry.hub)
-"""Those that can be named as `hub:…`."""
+"""Data sets that can be opened as `hub:…`."""
 
 
 def find_hub_set(repo: str, config: str = "") -> CatalogueEntry | None:
-    """The entry of a Hub dataset, by its repository and, where that tells them apart, its file."""
+    """Find the entry of a Hub dataset by repository and config or file, else by repository."""
     wanted = (f"{repo}:{config}", repo) if config else (repo,)
     for hub in wanted:
         for entry in HUB_SETS:

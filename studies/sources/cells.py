@@ -1,4 +1,4 @@
-"""Reading single cells: what is missing or wrong is named by file, line and column."""
+"""Read single cells of a table; errors name file, line and column."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PERSON_NAME: Final = re.compile(
     r"([_: ]?\d|[_:]|s?$)",
     re.IGNORECASE,
 )
-"""Judges that are people, by the names that files give them."""
+"""Names that files give to judges who are people."""
 
 BATTLE_WINNERS: Final[dict[str, Pick]] = {
     "model_a": 0,
@@ -33,6 +33,7 @@ BATTLE_WINNERS: Final[dict[str, Pick]] = {
 
 
 def required_text(row: Row, column: str, where: str) -> str:
+    """Return the text of a cell that must not be empty."""
     text = text_of(row.get(column))
     if not text.strip():
         raise SourceError(f"{where}: column {column!r} is empty")
@@ -40,7 +41,7 @@ def required_text(row: Row, column: str, where: str) -> str:
 
 
 def first_text(row: Row, *columns: str) -> str:
-    """The first of some columns that has something in it."""
+    """Return the text of the first column that is not empty; empty if all are."""
     for column in columns:
         if text := text_of(row.get(column)):
             return text
@@ -48,8 +49,10 @@ def first_text(row: Row, *columns: str) -> str:
 
 
 def parse_winner(row: Row, column: str, words: Mapping[str, Pick], where: str) -> Pick:
-    """A winner by the words of its format. An unknown word is an error: a guess would be
-    evidence. An empty cell is no verdict."""
+    """Look up the winner by the words of a format; None for an empty cell.
+
+    An unknown word is an error, because a guess would count as a verdict.
+    """
     text = text_of(row.get(column)).strip()
     if not text:
         return None
@@ -61,7 +64,7 @@ def parse_winner(row: Row, column: str, words: Mapping[str, Pick], where: str) -
 
 
 def parse_number(row: Row, column: str, where: str) -> float | None:
-    """A number, or None where the cell is empty."""
+    """Return a number, or None for an empty cell."""
     value = row.get(column)
     if value is None or value != value or value == "":
         return None
@@ -74,6 +77,7 @@ def parse_number(row: Row, column: str, where: str) -> float | None:
 
 
 def parse_time(row: Row, column: str = "tstamp") -> float:
+    """Return a time stamp in seconds; 0 if it is missing or not a number."""
     value = row.get(column)
     try:
         return max(float(value), 0.0) if value is not None else 0.0
@@ -82,7 +86,7 @@ def parse_time(row: Row, column: str = "tstamp") -> float:
 
 
 def id_from_text(prefix: str, *texts: str) -> str:
-    """An id for a question that has none: the same question has the same everywhere."""
+    """Derive an id from the texts of a question, so that equal questions have equal ids."""
     return f"{prefix}-{hashlib.sha256(chr(31).join(texts).encode()).hexdigest()[:10]}"
 
 
@@ -91,20 +95,25 @@ def is_person(judge: str) -> bool:
 
 
 def add_verdict(
-    gathered: SourceBuilder, item: str, judge: str, prompt: str, shown: Sequence[str], pick: Pick,
+    builder: SourceBuilder,
+    item: str,
+    judge: str,
+    prompt: str,
+    shown: Sequence[str],
+    pick: Pick,
     **more: Any,
-) -> None:  # fmt: skip
-    """A verdict by whoever the file names: a person's is a vote too."""
+) -> None:
+    """Add a verdict; if its judge is a person, add it as a vote too."""
     name = judge.removeprefix(HUMAN_PREFIX)
     if judge.startswith(HUMAN_PREFIX) or is_person(judge):
-        kept = {key: more[key] for key in ("known", "margin", "reply", "time") if key in more}
-        gathered.add_person_verdict(item, name, shown, pick, **kept)
+        facts = {key: more[key] for key in ("known", "margin", "reply", "time") if key in more}
+        builder.add_person_verdict(item, name, shown, pick, **facts)
     else:
-        gathered.add_verdict(item, judge, prompt, shown, pick, **more)
+        builder.add_verdict(item, judge, prompt, shown, pick, **more)
 
 
 def parse_conversation(value: Any) -> list[dict[str, str]]:
-    """A conversation as a list of {role, content}: a list, or the JSON text of one."""
+    """Parse a conversation, given as a list or its JSON text, to a list of {role, content}."""
     if isinstance(value, str) and value.lstrip().startswith("["):
         try:
             value = json.loads(value)
@@ -120,7 +129,7 @@ def parse_conversation(value: Any) -> list[dict[str, str]]:
 
 
 def parse_texts(value: Any) -> list[str]:
-    """A list of texts, or the JSON text of one (Kaggle's cells); nulls are empty."""
+    """Parse a list of texts, or its JSON text (as in Kaggle's files); nulls become empty."""
     if isinstance(value, str) and value.lstrip().startswith("["):
         try:
             value = json.loads(value)
@@ -132,16 +141,16 @@ def parse_texts(value: Any) -> list[str]:
 
 
 def join_turns(questions: Sequence[str], answers: Sequence[str]) -> tuple[str, str]:
-    """Several turns as one question and one answer: each later answer follows its question."""
+    """Join several turns into one question text and one answer text."""
     if len(questions) <= 1:
         return "".join(questions), "".join(answers[:1])
-    asked = "\n\n".join(f"Turn {k}: {text}" for k, text in enumerate(questions, 1))
-    told = "\n\n".join(f"Turn {k}: {text}" for k, text in enumerate(answers, 1))
-    return asked, told
+    question = "\n\n".join(f"Turn {k}: {text}" for k, text in enumerate(questions, 1))
+    answer = "\n\n".join(f"Turn {k}: {text}" for k, text in enumerate(answers, 1))
+    return question, answer
 
 
 def split_conversation(turns: Sequence[Mapping[str, str]]) -> tuple[list[str], list[str]]:
-    """What was asked and what was answered, in turn."""
-    asked = [turn["content"] for turn in turns if turn["role"] in ("user", "human", "prompter")]
-    told = [turn["content"] for turn in turns if turn["role"] in ("assistant", "gpt", "model")]
-    return asked, told
+    """Split a conversation into the user's and the assistant's turns."""
+    questions = [turn["content"] for turn in turns if turn["role"] in ("user", "human", "prompter")]
+    answers = [turn["content"] for turn in turns if turn["role"] in ("assistant", "gpt", "model")]
+    return questions, answers

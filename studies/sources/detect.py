@@ -1,4 +1,4 @@
-"""Which format a file is in: says what it saw; two that fit are an error, never a guess."""
+"""Format detection, with the reason for the choice; an ambiguous file is an error."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ AUTO_FORMAT = "auto"
 
 
 def choose_format(name: str, table: SourceTable | None, path: Path) -> tuple[SourceFormat, str]:
-    """The format that a study names, or the one its file looks like, and why."""
+    """Return the format that a study names, or the one that matches its file, with the reason."""
     if name != AUTO_FORMAT:
-        return format_by_name(name), f"the study says format: {name}"
+        return format_by_name(name), f"the study sets format: {name}"
     found = matching_formats(table, path)
     if len(found) == 1:
         return found[0]
     if found:
-        listed = "; ".join(f"{form.name} ({why})" for form, why in found)
+        listed = "; ".join(f"{source_format.name} ({reason})" for source_format, reason in found)
         raise SourceError(
-            f"{path.name}: could be several formats: {listed}. Name one in data.format"
+            f"{path.name}: could be several formats: {listed}. Set one in data.format"
         )
     raise SourceError(f"{path.name}: {_no_format_message(table, path)}")
 
@@ -38,12 +38,18 @@ def format_by_name(name: str) -> SourceFormat:
 
 
 def matching_formats(table: SourceTable | None, path: Path) -> list[tuple[SourceFormat, str]]:
-    """Every format that fits, with what was seen of it."""
+    """List the formats that match a table or folder, with the reasons."""
     if table is None:
         return [
-            (form, why) for form in SOURCE_FORMATS.values() if (why := form.matches_folder(path))
+            (source_format, reason)
+            for source_format in SOURCE_FORMATS.values()
+            if (reason := source_format.matches_folder(path))
         ]
-    return [(form, why) for form in SOURCE_FORMATS.values() if (why := form.matches_table(table))]
+    return [
+        (source_format, reason)
+        for source_format in SOURCE_FORMATS.values()
+        if (reason := source_format.matches_table(table))
+    ]
 
 
 def _no_format_message(table: SourceTable | None, path: Path) -> str:
@@ -51,14 +57,14 @@ def _no_format_message(table: SourceTable | None, path: Path) -> str:
     if table is None:
         files = sorted(entry.name for entry in path.iterdir())[:8]
         return (
-            f"no format knows a folder with {', '.join(files) or 'nothing in it'}. Name a file, "
-            f"or data.format ({known})"
+            f"no known format for a folder with {', '.join(files) or 'no files'}. Name a file, "
+            f"or set data.format ({known})"
         )
     columns = ", ".join(table.columns)[:300] or "no columns"
     guess = guess_mapping(table.columns, table.rows)
     listed = ", ".join(f"{column}: {field}" for column, field in guess.items())
-    like = f", for instance {{{listed}}}" if guess else ""
+    example = f", for instance {{{listed}}}" if guess else ""
     return (
-        f"looks like none of the known formats. It has: {columns}. Say what they are in "
-        f"data.mapping{like}; or name data.format ({known})"
+        f"matches no known format. Its columns: {columns}. Map them to fields in "
+        f"data.mapping{example}; or set data.format ({known})"
     )

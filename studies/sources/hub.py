@@ -1,7 +1,7 @@
-"""Datasets of the Hugging Face Hub: streamed, only the rows of the slice, at a pinned commit.
+"""Datasets of the Hugging Face Hub: only the rows of the slice are streamed, at a pinned commit.
 
-`hub:owner/name[:config]@revision`; a config that ends like a file is that file of the repository.
-Nothing of a dataset is run, and only the reader's own token is ever sent.
+Address: `hub:owner/name[:config]@revision`; a config with the suffix of a table file is a file of
+the repository. No code of a dataset is run, and only the user's own token is sent.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from studies.spec.study import DataSpec
 
 HUB_PREFIX: Final = "hub:"
 MAX_DEFAULT_ROWS: Final = 20_000
-"""Read where the study names no slice; `split: test[:50000]` asks for more."""
+"""Rows read if the study sets no range; `split: test[:50000]` reads more."""
 
 _SOURCE_PATTERN: Final = re.compile(
     r"hub:(?P<repo>[\w.-]+/[\w.-]+)(?::(?P<config>[^@]+))?(?:@(?P<revision>[^@]+))?"
@@ -36,7 +36,7 @@ _SPLIT_PATTERN: Final = re.compile(r"(?P<name>[\w.-]*)(?:\[(?P<start>\d*):(?P<st
 
 @dataclass(frozen=True, slots=True)
 class HubAddress:
-    """Where on the Hub a dataset is."""
+    """Repository, config and revision of a Hub dataset."""
 
     repo: str
     config: str
@@ -44,7 +44,7 @@ class HubAddress:
 
     @property
     def file(self) -> str:
-        """The file that the config names, or nothing."""
+        """Path of the file that the config names; empty if it names none."""
         return self.config if self.config and is_table_file(Path(self.config)) else ""
 
 
@@ -59,7 +59,7 @@ def parse_hub_address(source: str) -> HubAddress:
 
 
 def read_hub(spec: DataSpec, token: str | None = None) -> tuple[DataSpec, SourceTable, str]:
-    """The rows of the slice, the commit they are of, and the spec with what is known of the set."""
+    """Read the rows of a slice; return the spec with catalogue values, the table, the commit."""
     address = parse_hub_address(spec.source)
     known = find_hub_set(address.repo, address.config)
     spec = _apply_catalogue(spec, known)
@@ -75,7 +75,7 @@ def read_hub(spec: DataSpec, token: str | None = None) -> tuple[DataSpec, Source
 
 
 def _own_token() -> str:
-    """The owner's token is for the owner: strangers on a public page bring their own."""
+    """Return the token of the environment; none in public mode, where users give their own."""
     return "" if is_public() else os.environ.get("HF_TOKEN", "")
 
 
@@ -123,34 +123,34 @@ def _read_rows(
         notes.append(
             f"only the first {MAX_DEFAULT_ROWS:,} rows were read; split: {more} reads more"
         )
-    kept = rows[: stop - start]
-    found = tuple(dict.fromkeys(column for row in kept for column in row))
-    return SourceTable(f"{address.repo} ({name})", "parquet", found, kept, notes=tuple(notes))
+    selected = rows[: stop - start]
+    found = tuple(dict.fromkeys(column for row in selected for column in row))
+    return SourceTable(f"{address.repo} ({name})", "parquet", found, selected, notes=tuple(notes))
 
 
 def _collect_bounded(rows: Iterator[Row], repo: str, split: str) -> list[Row]:
     out: list[Row] = []
-    size, most = 0, current_limits().unpacked_bytes
+    size, max_bytes = 0, current_limits().unpacked_bytes
     for row in rows:
         out.append({column: _images_as_urls(value) for column, value in row.items()})
         size += _row_size(out[-1])
-        if size > most:
+        if size > max_bytes:
             raise SourceError(
-                f"{repo}: the slice is larger than can be read; ask for fewer rows, as "
+                f"{repo}: the slice is larger than can be read; read fewer rows, such as "
                 f"split: {split}[:{len(out) // 2}]"
             )
     return out
 
 
 def _parse_split(split: str) -> tuple[str, int, int]:
-    """The split's name, and the rows of it that are wanted."""
+    """Return the name of a split and its range of rows."""
     match = _SPLIT_PATTERN.fullmatch(split.strip())
     if match is None:
-        raise StudyError(f"data.split: {split!r}: expected a name, as test, or test[:200]")
+        raise StudyError(f"data.split: {split!r}: expected a name such as test, or test[:200]")
     start = int(match["start"] or 0)
     stop = int(match["stop"]) if match["stop"] else start + MAX_DEFAULT_ROWS
     if stop <= start:
-        raise StudyError(f"data.split: {split!r} names no rows")
+        raise StudyError(f"data.split: {split!r} contains no rows")
     return match["name"], start, stop
 
 
@@ -161,7 +161,7 @@ def _only_split(names: list[str]) -> str:
 
 
 def _read_repo_file(address: HubAddress, commit: str, token: str | bool) -> SourceTable:
-    """One file of the repository, refused before it is fetched if it is too large."""
+    """Read one file of the repository; its size is checked before the download."""
     from huggingface_hub import HfApi, hf_hub_download
 
     api = HfApi(token=token)
@@ -176,7 +176,7 @@ def _read_repo_file(address: HubAddress, commit: str, token: str | bool) -> Sour
 
 
 def _images_as_urls(value: Any) -> Any:
-    """An undecoded image is a data URL; everything else stays."""
+    """Convert undecoded images to data URLs, also in lists; keep other values."""
     if isinstance(value, dict) and set(value) == {"bytes", "path"}:
         return _data_url(value["bytes"]) if value["bytes"] else value["path"]
     if isinstance(value, list):
@@ -198,7 +198,7 @@ def _row_size(row: Row) -> int:
 
 @contextmanager
 def _explain_hub_errors(address: HubAddress) -> Iterator[None]:
-    """The Hub's errors as sentences that say what to do."""
+    """Convert errors of the Hub libraries to SourceErrors with advice."""
     from huggingface_hub import errors
 
     at = f" at revision {address.revision!r}" if address.revision else ""
@@ -224,12 +224,12 @@ def _explain_hub_errors(address: HubAddress) -> Iterator[None]:
         raise SourceError(
             f"the Hub cannot be reached ({_first_line(error)}): {OFFLINE_ADVICE}"
         ) from None
-    except Exception as error:  # what a dataset library raises is not ours to list
+    except Exception as error:  # the library may raise any exception
         raise SourceError(f"{address.repo}{at}: {_explain_error(error)}") from None
 
 
 OFFLINE_ADVICE: Final = (
-    "no network? Download the dataset's files elsewhere and name one of them as the source"
+    "no network? Download the dataset's files elsewhere and set one of them as the source"
 )
 
 
@@ -239,7 +239,7 @@ def _explain_error(error: Exception) -> str:
         return f"the Hub cannot be reached ({_first_line(error)}): {OFFLINE_ADVICE}"
     if "scripts are no longer supported" in str(error):
         return (
-            "this dataset is a script, which is never run; name a file of it instead, as "
+            "this dataset is a script, and scripts are not run; name one of its files instead, as "
             "hub:owner/name:data/file.jsonl"
         )
     return f"{name}: {_first_line(error)}"

@@ -1,8 +1,8 @@
-"""Which files of a Hub dataset are read: its own, and tables.
+"""Checks on the files of a Hub dataset: only tables inside its own repository are read.
 
-A card says where its data lies, and it is somebody's text. The library refuses data outside of the
-repository, but only after it has asked for it, at whatever address the card names. So the card is
-looked at before the library reads it, and what the library made of it before a row is read.
+The dataset card names the data files and is untrusted text. The library refuses files outside the
+repository only after it has requested them from the address in the card. The card is therefore
+checked before the library reads it, and the resulting file list before any row is read.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from studies.files.read_limits import current_limits
 from studies.spec.field_reader import BoundedYamlLoader, YamlTooLarge
 
 CARD_FILES: Final = ("README.md", ".huggingface.yaml")
-"""Where a dataset may say which files it consists of."""
+"""Files in which a dataset can name its data files."""
 
 MAX_CARD_BYTES: Final = 1 << 20
 ARCHIVE_SUFFIXES: Final = frozenset(
     {".zip", ".tar", ".tgz", ".7z", ".rar", ".npz", ".npy", ".pkl", ".pickle", ".h5", ".pt"}
 )
-"""Neither unpacked nor run."""
+"""Suffixes of files that are refused: archives and serialised objects."""
 
 BLOCK_BYTES: Final = 1 << 20
-"""Bytes fetched at once."""
+"""Bytes per request."""
 
 
 def check_cards(repo: str, commit: str, token: str | bool) -> None:
-    """Raises where a card names data that is not in its repository."""
+    """Raise an error if a card names data outside its repository."""
     from huggingface_hub import HfApi, hf_hub_download
 
     found = HfApi(token=token).get_paths_info(
@@ -41,7 +41,7 @@ def check_cards(repo: str, commit: str, token: str | bool) -> None:
     )
     for entry in found:
         if getattr(entry, "size", 0) > MAX_CARD_BYTES:
-            raise SourceError(f"{repo}: its {entry.path} is larger than a card can be")
+            raise SourceError(f"{repo}: its {entry.path} is too large for a dataset card")
         path = hf_hub_download(repo, entry.path, repo_type="dataset", revision=commit, token=token)
         for named in card_data_files(Path(path).read_text(encoding="utf-8", errors="replace")):
             if named.startswith(("/", "~", "\\")) or any(part in named for part in _OUTSIDE_MARKS):
@@ -55,7 +55,7 @@ _OUTSIDE_MARKS: Final = ("..", "::", "://", ":\\")
 
 
 def card_data_files(card: str) -> Iterator[str]:
-    """Every path that a card names as data."""
+    """Yield the paths that a card names as data."""
     front = front_of(card)
     text = card if front is None else front
     try:
@@ -63,7 +63,7 @@ def card_data_files(card: str) -> Iterator[str]:
     except YamlTooLarge as error:
         raise SourceError(f"the card of this dataset is not read: {error.problem}") from None
     except (yaml.YAMLError, RecursionError):
-        return  # then the library cannot read it either
+        return  # the library cannot read it either
     configs = values.get("configs") if isinstance(values, dict) else None
     for config in configs if isinstance(configs, list) else ():
         if isinstance(config, dict):
@@ -72,9 +72,11 @@ def card_data_files(card: str) -> Iterator[str]:
 
 
 def front_of(card: str) -> str | None:
-    """The YAML head of a card: from a line of three dashes to the next such line, whatever is
-    between. None if there is no head. Two searches, since one pattern for both takes quadratic
-    time on a card of empty lines."""
+    """Return the YAML front matter of a card, between two lines of three dashes; None without one.
+
+    Start and end are searched separately: one pattern for both would take quadratic time on a card
+    of empty lines.
+    """
     start = _FRONT_START.match(card)
     if start is None:
         return None
@@ -96,37 +98,42 @@ def _flatten_texts(value: Any) -> Iterator[str]:
 
 
 def check_files(files: Iterable[str], repo: str) -> None:
-    """Raises where a dataset would read what is not its own, or what has to be unpacked."""
+    """Raise an error for a file outside the repository, and for an archive."""
     for file in files:
         if not file.startswith(f"hf://datasets/{repo}@") or "/../" in file or "::" in file:
             raise _outside_error(repo, file)
         if ARCHIVE_SUFFIXES & set(PurePosixPath(file.lower()).suffixes):
             name = PurePosixPath(file).name
             raise SourceError(
-                f"{repo}: {name} is an archive, which is not unpacked; name a file of it that is "
-                "a table, as hub:owner/name:data/file.jsonl"
+                f"{repo}: {name} is an archive, which is not unpacked; name a table file of the "
+                "dataset instead, as hub:owner/name:data/file.jsonl"
             )
 
 
 def _outside_error(repo: str, named: str) -> SourceError:
-    return SourceError(f"{repo}: it names data outside of itself ({named[:80]!r}); it is not read")
+    return SourceError(
+        f"{repo}: it names data outside of its repository ({named[:80]!r}); it is not read"
+    )
 
 
 def stream_parquet(
     files: list[str], columns: tuple[str, ...], token: str | bool
 ) -> Iterator[dict[str, Any]]:
-    """Row group by row group, and no further than the rows that are taken: the library's own
-    reader fetches 32 MB or more at a time, and its threads outlive a slice that ends early."""
+    """Yield rows, fetching no more row groups than are consumed.
+
+    The library's own reader fetches 32 MB or more at a time, and its threads continue after a slice
+    has ended.
+    """
     import pyarrow.parquet as parquet
     from huggingface_hub import HfFileSystem
 
-    system, caps = HfFileSystem(token=token), current_limits()
+    system, limits = HfFileSystem(token=token), current_limits()
     for file in files:
         name = PurePosixPath(file).name
-        with system.open(file, "rb", block_size=BLOCK_BYTES) as held:
-            metadata = parquet.read_metadata(held)
-            check_row_groups(metadata, name, caps)
+        with system.open(file, "rb", block_size=BLOCK_BYTES) as stream:
+            metadata = parquet.read_metadata(stream)
+            check_row_groups(metadata, name, limits)
             known = {path.split(".")[0] for path in column_paths(metadata)}
             wanted = [column for column in columns if column in known] or None
-            for batch in read_bounded_batches(held, metadata, name, caps, wanted, 64):
+            for batch in read_bounded_batches(stream, metadata, name, limits, wanted, 64):
                 yield from batch.to_pylist()

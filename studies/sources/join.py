@@ -1,4 +1,4 @@
-"""Answers from several files, joined on common columns, with a report of what did not fit."""
+"""Join answers from several files on common columns, with a report of mismatches."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ MAX_EXAMPLES: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class FileJoin:
-    """How one answer file met the questions."""
+    """Counts of one answer file joined with the questions."""
 
     contestant: str
     file: str
     column: str
-    """The column taken for the answer."""
+    """Column with the answers."""
     matched: int = 0
     missing: int = 0
     """Questions without a row in this file."""
     unknown: int = 0
-    """Rows of this file that answer no question."""
+    """Rows of this file without a matching question."""
     duplicate: int = 0
-    """Rows beyond the first of their key."""
+    """Rows after the first with the same key."""
     empty: int = 0
     conflicting: int = 0
-    """Keys with different answers: taken in their order where there are as many questions, else
-    the first of them is kept."""
+    """Keys with different answers: assigned in order if there are as many questions, else the
+    first answer is used."""
     examples: Mapping[str, tuple[str, ...]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class JoinReport:
-    """What a join did, before a cent is spent on it."""
+    """Counts of a join, shown before a run."""
 
     on: tuple[str, ...]
     questions: int
     files: tuple[FileJoin, ...]
     duplicate_questions: int = 0
-    """Questions whose key another one has too: the k-th takes the k-th answer of a file."""
+    """Questions with the key of an earlier one: the k-th takes the k-th answer of a file."""
 
     def total(self, field: str) -> int:
         return sum(getattr(file, field) for file in self.files)
@@ -69,10 +69,10 @@ class JoinReport:
         return self.total("conflicting")
 
     def lines(self) -> list[str]:
-        """The report in words, one line a file."""
+        """Return the report as text, one line per file."""
         out = [f"joined on {', '.join(self.on)}: {self.questions:,} questions"]
         if self.duplicate_questions:
-            out[0] += f", {self.duplicate_questions:,} of them with the key of another"
+            out[0] += f", {self.duplicate_questions:,} of them with the same key as another"
         for file in self.files:
             parts = [f"{file.matched:,} matched"]
             for name in ("missing", "empty", "duplicate", "conflicting", "unknown"):
@@ -94,27 +94,27 @@ def join_answers(
     files: Mapping[str, SourceTable],
     column_of: Callable[[SourceTable, str], str] | None = None,
 ) -> tuple[list[dict[str, str]], JoinReport]:
-    """The answers to each question by contestant, and how the files met.
+    """Return the answers to each question by contestant, and the report of the join.
 
-    Where several questions have the same key, the k-th takes the k-th row of a file; a file with
-    one row for them answers all of them with it. Empty answers are left out and counted.
+    If several questions have the same key and a file has as many rows for it, the k-th question
+    takes the k-th row; otherwise all take the first row. Empty answers are excluded and counted.
     """
-    places: dict[JoinKey, list[int]] = defaultdict(list)
-    for place, key in enumerate(questions):
-        places[key].append(place)
+    positions: dict[JoinKey, list[int]] = defaultdict(list)
+    for position, key in enumerate(questions):
+        positions[key].append(position)
     answers: list[dict[str, str]] = [{} for _ in questions]
     reports = []
     for contestant, table in files.items():
         _check_join_columns(table, on)
         column = (column_of or answer_column)(table, contestant)
-        reports.append(_join_file(answers, places, on, contestant, table, column))
-    twice = sum(len(found) - 1 for found in places.values())
-    return answers, JoinReport(on, len(questions), tuple(reports), twice)
+        reports.append(_join_file(answers, positions, on, contestant, table, column))
+    duplicates = sum(len(found) - 1 for found in positions.values())
+    return answers, JoinReport(on, len(questions), tuple(reports), duplicates)
 
 
 def _join_file(
     answers: list[dict[str, str]],
-    places: Mapping[JoinKey, list[int]],
+    positions: Mapping[JoinKey, list[int]],
     on: tuple[str, ...],
     contestant: str,
     table: SourceTable,
@@ -126,34 +126,34 @@ def _join_file(
     count: dict[str, int] = defaultdict(int)
     examples: dict[str, list[str]] = defaultdict(list)
 
-    def met(kind: str, key: JoinKey) -> None:
+    def record(kind: str, key: JoinKey) -> None:
         count[kind] += 1
         if kind != "matched" and len(examples[kind]) < MAX_EXAMPLES:
             examples[kind].append(_shorten_key(key))
 
     for key, texts in found.items():
-        if key not in places:
+        if key not in positions:
             count["unknown"] += len(texts) - 1
-            met("unknown", key)
+            record("unknown", key)
             continue
         for _ in texts[1:]:
-            met("duplicate", key)
+            record("duplicate", key)
         if len(set(texts)) > 1:
-            met("conflicting", key)
-    for key, wanted in places.items():
+            record("conflicting", key)
+    for key, wanted in positions.items():
         texts = found.get(key, [])
-        for k, place in enumerate(wanted):
+        for k, position in enumerate(wanted):
             if not texts:
-                met("missing", key)
+                record("missing", key)
                 continue
             text = texts[k] if len(texts) == len(wanted) else texts[0]
             if not text.strip():
-                met("empty", key)
+                record("empty", key)
                 continue
-            answers[place][contestant] = text
-            met("matched", key)
-    kept = {kind: tuple(keys) for kind, keys in examples.items()}
-    return FileJoin(contestant, table.name, column, **count, examples=kept)
+            answers[position][contestant] = text
+            record("matched", key)
+    example_keys = {kind: tuple(keys) for kind, keys in examples.items()}
+    return FileJoin(contestant, table.name, column, **count, examples=example_keys)
 
 
 def join_key(row: Row, on: Iterable[str]) -> JoinKey:
@@ -177,17 +177,19 @@ ANSWER_WORDS: Final = ("prediction", "response", "output", "answer", "completion
 
 
 def answer_column(table: SourceTable, contestant: str, taken: Iterable[str] = ()) -> str:
-    """The column that holds the answers of a file: the only one whose name says so, else the only
-    one that is no key. Two that could be it are an error: a guess would be somebody's answer."""
+    """Return the column with the answers: the only one with a matching name, else the only non-key.
+
+    Several candidates are an error, because a guess could take another model's answers.
+    """
     others = [name for name in table.columns if name not in _KEY_COLUMNS and name not in set(taken)]
     exact = [name for name in others if name.casefold() in (contestant.casefold(), *ANSWER_WORDS)]
-    worded = [name for name in others if any(word in name.casefold() for word in ANSWER_WORDS)]
-    for candidates in (exact, worded, others):
+    partial = [name for name in others if any(word in name.casefold() for word in ANSWER_WORDS)]
+    for candidates in (exact, partial, others):
         if len(candidates) == 1:
             return candidates[0]
-    listed = ", ".join(repr(name) for name in (exact or worded or others)) or "none"
+    listed = ", ".join(repr(name) for name in (exact or partial or others)) or "none"
     raise SourceError(
-        f"{table.name}: cannot tell which column holds the answers of {contestant!r} "
+        f"{table.name}: cannot decide which column has the answers of {contestant!r} "
         f"(candidates: {listed}); keep one of them, or map it to 'response' in data.mapping"
     )
 

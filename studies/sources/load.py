@@ -1,4 +1,4 @@
-"""From a study's `data` block to items and recorded verdicts: the source, then the slice."""
+"""Load the items and recorded verdicts of a study's `data` block, and select the slice."""
 
 from __future__ import annotations
 
@@ -34,88 +34,88 @@ BUILT_IN_SOURCES: Final = {"probe": ASSETS_FOLDER / "probe" / "items.jsonl"}
 
 @dataclass(frozen=True, slots=True)
 class LoadedSource:
-    """A source as it was read: what it holds, what it is, and what did not fit."""
+    """Items and verdicts of a source, with its format, join report and notes."""
 
     items: list[Item]
     judgements: list[Judgement]
-    """Recorded verdicts of the file; their keys are given when a study is saved."""
+    """Recorded verdicts; their keys are assigned when a study is saved."""
     format: str
     format_reason: str
-    """What detection saw, in words."""
+    """Reason for the choice of the format."""
     join: JoinReport | None = None
     order_known: bool = True
     disabled_metrics: Mapping[str, str] = field(default_factory=dict)
-    """Metrics that these records cannot give, and why."""
+    """Metrics that cannot be computed from these records, with the reason."""
     notes: tuple[str, ...] = ()
     revision: str = ""
-    """The commit of a Hub dataset that was read."""
+    """Commit of the Hub dataset that was read; empty for other sources."""
     shards: ShardContents | None = None
-    """Verdicts that are still in their folder: they are read when a study is saved."""
+    """Summary of verdicts in a folder of shards, which are read when the study is saved."""
 
     @property
     def verdicts(self) -> int:
         return self.shards.rows if self.shards else len(self.judgements)
 
     def summary_lines(self) -> list[str]:
-        """What was read, in lines a person can read."""
+        """Return a summary of what was read, as lines of text."""
         lines = [f"{self.format}: {self.format_reason}", *(self.join.lines() if self.join else ())]
         lines.append(f"{len(self.items):,} items, {self.verdicts:,} recorded verdicts")
         if self.disabled_metrics:
             reason = next(iter(self.disabled_metrics.values()))
-            lines.append(f"off, because {reason}: {', '.join(self.disabled_metrics)}")
+            lines.append(f"disabled, because {reason}: {', '.join(self.disabled_metrics)}")
         return lines + [f"note: {note}" for note in self.notes]
 
     def pin_revision(self, spec: DataSpec) -> DataSpec:
-        """The same source at the very commit that was read, so that a study can be made again."""
+        """Return the spec with the commit that was read, so that the study can be reproduced."""
         if not self.revision:
             return spec
         return replace(spec, source=f"{spec.source.partition('@')[0]}@{self.revision}")
 
     def select_slice(self, spec: DataSpec) -> LoadedSource:
-        """The slice of a study: its items, and the verdicts on them."""
+        """Return only the items of a study's slice and the verdicts on them."""
         items = select_slice(self.items, spec)
-        kept = {item.id for item in items}
+        selected = {item.id for item in items}
         return replace(
-            self, items=items, judgements=[j for j in self.judgements if j.ask.item in kept]
+            self, items=items, judgements=[j for j in self.judgements if j.ask.item in selected]
         )
 
 
 def source_path(spec: DataSpec, folder: Path) -> Path:
-    """Where the records lie: a built-in name, or a path relative to the study file."""
+    """Return the path of a source: built-in, or relative to the folder of the study file."""
     if spec.source in BUILT_IN_SOURCES:
         return BUILT_IN_SOURCES[spec.source]
     try:
         return folder / Path(expand_source(spec.source)).expanduser()
     except RuntimeError:
-        raise SourceError(f"data.source: {spec.source!r} names the folder of nobody here") from None
+        raise SourceError(f"data.source: {spec.source!r}: no such user on this machine") from None
 
 
 def image_folder(spec: DataSpec, folder: Path) -> Path:
-    """What image paths of a source are relative to."""
+    """Return the base folder of the image paths of a source."""
     path = source_path(spec, folder)
     return path if path.is_dir() else path.parent
 
 
 def load_items(spec: DataSpec, folder: Path) -> list[Item]:
-    """The items of the slice, sorted by id, sampled by seed."""
+    """Load the items of the slice, sorted by id."""
     return select_slice(load_all_items(spec, folder), spec)
 
 
 def load_all_items(spec: DataSpec, folder: Path) -> list[Item]:
-    """Every item of the source, before the slice."""
+    """Load all items of the source, without selecting the slice."""
     return load_source(spec, folder).items
 
 
 def load_source(spec: DataSpec, folder: Path, token: str | None = None) -> LoadedSource:
-    """Every item and every recorded verdict of a source, before the slice.
+    """Load all items and recorded verdicts of a source, without selecting the slice.
 
-    `token` is the reader's own, for a private Hub dataset; on one's own machine HF_TOKEN will do.
+    `token` is the user's own, for a private Hub dataset; locally HF_TOKEN is the default.
     """
     if spec.source.startswith(HUB_PREFIX):
         known, table, revision = read_hub(spec, token)
         loaded = read_source(known, Path(table.name), folder, table, revision)
-        told = f"{table.name}: rows of the Hub at {revision[:12]}, read as {loaded.format}"
-        return loaded if known.format == spec.format else replace(loaded, format_reason=told)
+        reason = f"{table.name}: rows of the Hub at commit {revision[:12]}, read as {loaded.format}"
+        return loaded if known.format == spec.format else replace(loaded, format_reason=reason)
     check_source_variable(spec.source)
     path = source_path(spec, folder)
     return read_source(
@@ -126,97 +126,98 @@ def load_source(spec: DataSpec, folder: Path, token: str | None = None) -> Loade
 def read_source(
     spec: DataSpec, path: Path, folder: Path, table: SourceTable | None, revision: str = ""
 ) -> LoadedSource:
-    """A source whose rows are at hand: the format is found, and reads them."""
-    form, why = _find_format(spec, table, path)
-    _check_data_keys(spec, form.name)
-    if table is not None and spec.mapping and form.name != TABLE_FORMAT:
+    """Detect the format of a source and read its items and verdicts."""
+    source_format, why = _find_format(spec, table, path)
+    _check_data_keys(spec, source_format.name)
+    if table is not None and spec.mapping and source_format.name != TABLE_FORMAT:
         table = rename_columns(table, spec.mapping)
-    gathered = form.read(OpenSource(spec, path, folder, table))
-    items, judgements = gathered.items(), gathered.judgements()
+    builder = source_format.read(OpenSource(spec, path, folder, table))
+    items, judgements = builder.items(), builder.judgements()
     if not items:
-        raise SourceError(f"{path.name}: no items in it, read as {form.name}")
+        raise SourceError(f"{path.name}: no items in it, read as format {source_format.name}")
     _check_participants(items, judgements, path.name)
-    notes = [*(table.notes if table else ()), *gathered.notes]
-    unknown = gathered.unknown_order
-    verdicts = gathered.shards.rows if gathered.shards else len(judgements)
+    notes = [*(table.notes if table else ()), *builder.notes]
+    unknown = builder.unknown_order
+    verdicts = builder.shards.rows if builder.shards else len(judgements)
     if unknown and unknown < verdicts:
         notes.append(f"{unknown:,} of {verdicts:,} verdicts: {ORDER_NOT_RECORDED}")
     all_unknown = bool(unknown) and unknown == verdicts
     return LoadedSource(
         items,
         judgements,
-        form.name,
+        source_format.name,
         f"{table.name if table else path.name}: {why}",
-        gathered.join,
+        builder.join,
         not unknown,
         dict.fromkeys(POSITION_METRICS, ORDER_NOT_RECORDED) if all_unknown else {},
         _limit_notes(notes),
         revision,
-        gathered.shards,
+        builder.shards,
     )
 
 
 def _check_participants(items: Sequence[Item], judgements: Sequence[Judgement], name: str) -> None:
-    players = {who for item in items for who in item.responses}
-    players |= {who for judgement in judgements for who in judgement.ask.shown}
-    asked = {(j.ask.judge, j.ask.prompt) for j in judgements}
-    judges = sum(not judge.startswith(HUMAN_PREFIX) for judge, _ in asked)
-    caps = current_limits()
-    caps.check_participants(len(players), judges, name)
-    caps.check_categories(len({item.category for item in items}), name)
+    contestants = {who for item in items for who in item.responses}
+    contestants |= {who for judgement in judgements for who in judgement.ask.shown}
+    judge_prompts = {(j.ask.judge, j.ask.prompt) for j in judgements}
+    judges = sum(not judge.startswith(HUMAN_PREFIX) for judge, _ in judge_prompts)
+    limits = current_limits()
+    limits.check_participants(len(contestants), judges, name)
+    limits.check_categories(len({item.category for item in items}), name)
 
 
 def _find_format(spec: DataSpec, table: SourceTable | None, path: Path) -> tuple[SourceFormat, str]:
     if spec.mapping and spec.format == AUTO_FORMAT:
-        return format_by_name(
-            TABLE_FORMAT
-        ), f"by the study's mapping of {len(spec.mapping)} columns"
+        reason = f"by the study's mapping of {len(spec.mapping)} columns"
+        return format_by_name(TABLE_FORMAT), reason
     return choose_format(spec.format, table, path)
 
 
 def _limit_notes(notes: list[str]) -> tuple[str, ...]:
-    """Not a thousand lines about a thousand rows."""
+    """Keep the first notes and replace the others by their number."""
     if len(notes) <= MAX_NOTES:
         return tuple(notes)
-    return (*notes[:MAX_NOTES], f"and {len(notes) - MAX_NOTES:,} more notes of this kind")
+    return (*notes[:MAX_NOTES], f"and {len(notes) - MAX_NOTES:,} more notes")
 
 
 def _read_source_table(spec: DataSpec, path: Path) -> SourceTable:
     if not path.exists() and not is_table_file(path):
         raise SourceError(
-            f"data.source: {spec.source!r} is neither a built-in set ({', '.join(BUILT_IN_SOURCES)}) "
-            "nor a file that is there"
+            f"data.source: {spec.source!r} is neither a built-in set "
+            f"({', '.join(BUILT_IN_SOURCES)}) nor an existing file"
         )
     return read_table(path)
 
 
 def _check_data_keys(spec: DataSpec, name: str) -> None:
-    """A key that this format would not read is a mistake that is said, not one that is kept."""
+    """Refuse keys of `data` that the format ignores."""
     if name == "evenhand":
         for key in ("files", "join", "mapping"):
             if getattr(spec, key):
-                raise StudyError(f"data.{key}: means nothing for items in Evenhand's own format")
+                raise StudyError(
+                    f"data.{key}: not used for items in Evenhand's own format; remove it"
+                )
     if spec.split and not spec.source.startswith(HUB_PREFIX) and spec.split != TEXT_ONLY_SPLIT:
         raise StudyError(
             f"data.split: {spec.split!r}: only Hub datasets have splits (and Creation-MMBench its "
             f"{TEXT_ONLY_SPLIT} variant)"
         )
     if name == TABLE_FORMAT and not spec.mapping:
-        raise StudyError("data.mapping: format: table needs it, as column: field")
+        raise StudyError("data.mapping: required by format: table, as column: field")
 
 
 def select_slice(items: list[Item], spec: DataSpec) -> list[Item]:
-    """Filters first, then sort by id, then the seeded sample: the same slice on every machine."""
+    """Filter the items, sort them by id and draw the seeded sample, equal on every machine."""
     _check_categories(items, spec)
-    kept = [item for item in items if _passes_filters(item, spec)]
-    kept.sort(key=lambda item: item.id)
+    selected = [item for item in items if _passes_filters(item, spec)]
+    selected.sort(key=lambda item: item.id)
     for name, count in spec.per.items():
-        kept = _sample_strata(kept, name, count, spec.seed)
-    if spec.count and spec.count < len(kept):
-        kept = _seeded_sample(kept, spec.count, spec.seed)
-    if not kept:
-        raise SourceError(f"no item of {spec.source!r} is left after the filters of 'data'")
-    return kept
+        selected = _sample_strata(selected, name, count, spec.seed)
+    if spec.count and spec.count < len(selected):
+        selected = _seeded_sample(selected, spec.count, spec.seed)
+    if not selected:
+        raise SourceError(f"no item of {spec.source!r} passes the filters of 'data'; relax them")
+    return selected
 
 
 def _check_categories(items: list[Item], spec: DataSpec) -> None:
@@ -239,13 +240,15 @@ def _passes_filters(item: Item, spec: DataSpec) -> bool:
 
 
 def _seeded_sample(items: list[Item], count: int, seed: int) -> list[Item]:
-    """Each item has a seeded lot of its own: a larger sample holds every smaller one, so that a
-    study that grows keeps what it has paid for."""
+    """Sample items by a seeded hash of their id.
 
-    def lot(item: Item) -> bytes:
+    A larger sample contains every smaller one, so a study that grows keeps its earlier calls.
+    """
+
+    def sort_hash(item: Item) -> bytes:
         return hashlib.sha256(f"slice\x1f{seed}\x1f{item.id}".encode()).digest()
 
-    return sorted(sorted(items, key=lot)[:count], key=lambda item: item.id)
+    return sorted(sorted(items, key=sort_hash)[:count], key=lambda item: item.id)
 
 
 def _sample_strata(items: list[Item], field: str, count: int, seed: int) -> list[Item]:
@@ -260,7 +263,7 @@ def _sample_strata(items: list[Item], field: str, count: int, seed: int) -> list
 
 
 def field_value(item: Item, field: str) -> str:
-    """A field by the name study files use: id, category, meta.x, checks.follows."""
+    """Return the value of a field as study files name it: id, category, meta.x, checks.follows."""
     if field.startswith("meta."):
         return item.meta.get(field[5:], "")
     if field.startswith("checks."):
@@ -280,7 +283,7 @@ _FILTER_FIELDS: Final[dict[str, Callable[[Item], str]]] = {
 
 
 def _combine_checks(item: Item, field: str) -> str:
-    """The careful reading: followed if every check says so, harmful if any does."""
+    """Combine the checks of an item conservatively: follows if all do, harmful if any is."""
     if field not in ("follows", "harmful"):
         raise StudyError(
             f"data.where/per: no field 'checks.{field}'; known: checks.follows, checks.harmful"

@@ -1,4 +1,4 @@
-"""A guess of what the columns of an unknown table are, for a person to look at."""
+"""Guess which fields the columns of an unknown table are, as a proposal for the form."""
 
 from __future__ import annotations
 
@@ -42,8 +42,10 @@ _SIDE_FIELDS: Final = (("first", "second"), ("a", "b"))
 
 
 def guess_mapping(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """column -> field, for as many columns as their names (and texts) tell. Never applied by
-    itself: it fills the form."""
+    """Guess column -> field from column names and texts.
+
+    The guess only fills the form; it is never applied without confirmation.
+    """
     columns = [column for column in columns if not _is_nested(column, rows)]
     guess = _guess_by_name(columns)
     fields = set(guess.values())
@@ -66,7 +68,7 @@ def guess_mapping(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> 
 
 
 def _guess_by_name(columns: Sequence[str]) -> dict[str, str]:
-    """Each field takes the first of its names that is there; no column is taken twice."""
+    """Assign each field the first column with one of its names; a column is used once."""
     by_fold = {column.casefold().strip(): column for column in reversed(columns)}
     guess: dict[str, str] = {}
     for field, names in _NAMES_BY_FIELD.items():
@@ -79,7 +81,7 @@ def _guess_by_name(columns: Sequence[str]) -> dict[str, str]:
 
 
 def _sides_as_contestants(guess: dict[str, str]) -> dict[str, str]:
-    """Two answers without the names of who gave them are two contestants."""
+    """Treat two answer columns without model names as two contestants."""
     out = {}
     for column, field in guess.items():
         side = field.startswith("response_")
@@ -92,7 +94,7 @@ def _is_long_table(guess: Mapping[str, str]) -> bool:
 
 
 def _contestant_in_name(column: str) -> str:
-    """`gpt4_response`, `prediction:llava`: the contestant in a column's name."""
+    """Return the contestant in a column name such as `gpt4_response` or `prediction:llava`."""
     name = column.strip()
     if "\n" in name:
         return ""
@@ -104,7 +106,7 @@ def _contestant_in_name(column: str) -> str:
 
 
 def _is_nested(column: str, rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Objects and lists of objects are nobody's words; a list of strings may be images."""
+    """Whether a column has objects or nested lists; a list of strings may be images."""
     values = [row.get(column) for row in rows[:50]]
     return any(isinstance(v, dict) or (isinstance(v, list) and _has_objects(v)) for v in values)
 

@@ -1,4 +1,4 @@
-"""The formats that can be read: what each looks like, and who reads it."""
+"""Registry of the supported source formats, with their detection and reader functions."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def _matches_no_folder(folder: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SourceFormat:
-    """One way in which people keep items or verdicts.
+    """File format of items or verdicts.
 
-    `sees` and `holds` say why a table (or a folder) looks like it, and nothing where it does not.
+    `matches_table` and `matches_folder` return the reason for a match; empty without a match.
     """
 
     name: str
@@ -51,8 +51,8 @@ class SourceFormat:
 
 
 SOURCE_FORMATS: Final[dict[str, SourceFormat]] = {
-    form.name: form
-    for form in (
+    source_format.name: source_format
+    for source_format in (
         SourceFormat(
             "evenhand",
             "Evenhand's items",

@@ -1,4 +1,4 @@
-"""The study files that come with the project: one for each protocol and kind of judge."""
+"""Example study files shipped with the project, one per protocol and kind of judge."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ExampleStudy:
 
     @property
     def needs_records(self) -> bool:
-        """Whether its data lies outside the project, where EVENHAND_RECORDS says."""
+        """Whether its data is in the folder that EVENHAND_RECORDS names, outside the project."""
         return f"${{{RECORDS_VARIABLE}}}" in self.study.data.source
 
     @property
@@ -28,5 +28,5 @@ class ExampleStudy:
 
 
 def load_examples() -> list[ExampleStudy]:
-    """All of them, by file name."""
+    """Load all examples, sorted by file name."""
     return [ExampleStudy(path, load_study(path)) for path in sorted(EXAMPLES_FOLDER.glob("*.yaml"))]

@@ -1,4 +1,4 @@
-"""Reading a YAML or JSON mapping field by field: every error names the field and what would fit."""
+"""Read a YAML or JSON mapping field by field; errors name the field and the expected value."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ T = TypeVar("T")
 
 
 MAX_YAML_CHARS: Final = 500_000
-"""Characters: the library reads some 200,000 a second."""
+"""Characters of a YAML text; the parser reads about 200,000 per second."""
 MAX_YAML_VALUES: Final = 100_000
-"""With every alias written out: nine lines of nine aliases each are a billion values."""
+"""Values after expanding aliases; nine lines of nine aliases each give a billion."""
 
 
 class YamlTooLarge(yaml.MarkedYAMLError):
-    """A short text that stands for more than a machine can hold."""
+    """A YAML text whose aliases expand to too many values, or to themselves."""
 
 
 class BoundedYamlLoader(yaml.SafeLoader):
-    """Plain values, no objects, and no aliases that make more of a text than it is."""
+    """Safe loader (plain values only) that limits the number of values after alias expansion."""
 
     def get_single_node(self) -> yaml.Node | None:
         node: yaml.Node | None = super().get_single_node()
@@ -35,23 +35,23 @@ class BoundedYamlLoader(yaml.SafeLoader):
 
 
 class _UniqueKeyLoader(BoundedYamlLoader):
-    """YAML's own rule, which the library does not keep: of two equal keys it drops the first."""
+    """Loader that refuses duplicate keys, as YAML requires; PyYAML would drop the first one."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        written: set[str] = set()
+        seen: set[str] = set()
         for key, _ in node.value:
             if key.tag != "tag:yaml.org,2002:merge" and isinstance(key, yaml.ScalarNode):
-                if key.value in written:
+                if key.value in seen:
                     raise yaml.MarkedYAMLError(
                         problem=f"the key {key.value!r} is written twice",
                         problem_mark=key.start_mark,
                     )
-                written.add(key.value)
+                seen.add(key.value)
         return super().construct_mapping(node, deep)
 
 
 def _count_values(node: yaml.Node, known: dict[int, int], above: tuple[int, ...]) -> int:
-    """How many values a node stands for."""
+    """Count the values of a node, with its aliases expanded."""
     if id(node) in above:
         raise YamlTooLarge(problem="an alias of itself", problem_mark=node.start_mark)
     if id(node) not in known:
@@ -59,26 +59,29 @@ def _count_values(node: yaml.Node, known: dict[int, int], above: tuple[int, ...]
         parts = (part for one in inner for part in (one if isinstance(one, tuple) else (one,)))
         known[id(node)] = 1 + sum(_count_values(part, known, (*above, id(node))) for part in parts)
     if known[id(node)] > MAX_YAML_VALUES:
-        problem = f"more than {MAX_YAML_VALUES:,} values, with its aliases written out"
+        problem = f"more than {MAX_YAML_VALUES:,} values, with aliases expanded"
         raise YamlTooLarge(problem=problem, problem_mark=node.start_mark)
     return known[id(node)]
 
 
 def load_yaml(text: str) -> object:
-    """The value of a YAML text; ValueError says on which line it cannot be read."""
+    """Parse a YAML text; a ValueError names the line that cannot be read."""
     if len(text) > MAX_YAML_CHARS:
         raise ValueError(f"not valid YAML: longer than {MAX_YAML_CHARS:,} characters")
     try:
         return yaml.load(text, _UniqueKeyLoader)
     except RecursionError:
         raise ValueError("not valid YAML: nested too deeply") from None
-    except (yaml.YAMLError, ValueError) as error:  # 2024-13-45 is a ValueError, not a YAMLError
-        said = " ".join(str(error).split()).replace('in "<unicode string>", line', "in line")
-        raise ValueError(f"not valid YAML: {said}") from None
+    except (yaml.YAMLError, ValueError) as error:  # a date such as 2024-13-45 raises ValueError
+        message = " ".join(str(error).split()).replace('in "<unicode string>", line', "in line")
+        raise ValueError(f"not valid YAML: {message}") from None
 
 
 class FieldReader:
-    """A mapping that must be used up: what nobody asked for is an unknown key, hence an error."""
+    """Typed access to the fields of a mapping.
+
+    Every key that was not requested by the time of `refuse_unknown_keys` is an error.
+    """
 
     def __init__(self, values: object, where: str) -> None:
         if not isinstance(values, Mapping):
@@ -98,11 +101,11 @@ class FieldReader:
         return self._values.get(key) is not None
 
     def is_null(self, key: str) -> bool:
-        """Written down, and empty: `temperature: null` is not the same as no line at all."""
+        """Whether the key is present but empty: `temperature: null` differs from an absent key."""
         return key in self._values and not self.has(key)
 
     def take(self, key: str, default: T, accept: Callable[[object], T], expected: str) -> T:
-        """The field's value, or the default where it is absent or empty."""
+        """Return the converted value of a field, or the default if it is absent or empty."""
         self._known.add(key)
         value = self._values.get(key)
         if value is None:
@@ -135,7 +138,7 @@ class FieldReader:
         return self.take(key, default, _as_flag, "true or false")
 
     def choice(self, key: str, default: str, options: Iterable[str]) -> str:
-        """One word out of a list; the message offers the nearest."""
+        """Return one of the given words; the error suggests the closest one."""
         known = list(options)
         value = self.text(key, default)
         if value not in known:
@@ -145,7 +148,7 @@ class FieldReader:
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """A list of texts; a single text counts as a list of one."""
+        """Return a list of texts; a single text counts as a list of one."""
         return self.take(key, (), _as_texts, "a list of texts")
 
     def mapping(self, key: str) -> dict[str, object]:
@@ -158,7 +161,7 @@ class FieldReader:
         return self.take(key, [], _as_list, "a list")
 
     def refuse_unknown_keys(self) -> None:
-        """Called last: names the first key that nothing asked for."""
+        """Raise an error for the first key that was not requested; call this last."""
         for key in self._values:
             if key not in self._known:
                 known = sorted(self._known)
@@ -177,7 +180,7 @@ def _describe_value(value: object) -> str:
 
 
 def _as_text(value: object) -> str:
-    """What people write without quotes and mean as text: a number, a date; never null or yes."""
+    """Convert a text, number or date to text; null and booleans are refused."""
     if isinstance(value, bool) or not isinstance(value, (str, int, float, datetime.date)):
         raise TypeError
     return str(value)

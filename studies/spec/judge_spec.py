@@ -1,4 +1,4 @@
-"""A judge as a study file writes it: an endpoint, the embedded model, or a simulation."""
+"""Judges of a study file: parse and dump an endpoint, the embedded model, or a simulation."""
 
 from __future__ import annotations
 
@@ -27,106 +27,119 @@ SIMULATION_RANGES: Final = {
     "score_noise": (0.0, 10.0),
     "first_points": (-10.0, 10.0),
 }
-"""What is known about a simulated judge; what each number does: judges/models/simulated.py."""
+"""Parameters of a simulated judge with their ranges; judges/models/simulated.py uses them."""
 
 
 def parse_judge(entry: object, where: str) -> JudgeSpec:
-    read = FieldReader(entry, where)
-    model = read.text("model")
+    reader = FieldReader(entry, where)
+    model = reader.text("model")
     if not model:
-        raise read.field_error(
+        raise reader.field_error(
             "model", "a judge needs a model: embedded, simulated, or an endpoint's name"
         )
     simulated, embedded = model == "simulated", model == "embedded"
     spec = JudgeSpec(
-        name=read.text("name", model),
+        name=reader.text("name", model),
         model=model,
-        endpoint=_read_base_url(read),
-        api_key_env=_read_key_variable(read),
-        family=read.text("family"),
-        temperature=None
-        if read.is_null("temperature")  # not sent at all: some models refuse any
-        else read.number("temperature", 0.0, 0.0, 5.0),
-        top_p=read.optional_number("top_p", 0.0, 1.0),
-        seed=None if not read.has("seed") else read.whole("seed", 0),
-        max_tokens=read.whole("max_tokens", 4096, 1, 1_000_000),
-        reasoning_effort=read.optional_text("reasoning_effort"),
+        endpoint=_read_base_url(reader),
+        api_key_env=_read_key_variable(reader),
+        family=reader.text("family"),
+        temperature=_read_temperature(reader),
+        top_p=reader.optional_number("top_p", 0.0, 1.0),
+        seed=None if not reader.has("seed") else reader.whole("seed", 0),
+        max_tokens=reader.whole("max_tokens", 4096, 1, 1_000_000),
+        reasoning_effort=reader.optional_text("reasoning_effort"),
         read=cast(
             Literal["text", "probabilities"],
-            read.choice("read", "probabilities" if embedded else "text", ("text", "probabilities")),
+            reader.choice(
+                "read", "probabilities" if embedded else "text", ("text", "probabilities")
+            ),
         ),
-        vision=read.flag("vision", False),
-        price=_parse_price(read.mapping("price"), f"{where}.price") if read.has("price") else None,
-        extra_body=_read_extra_body(read),
-        simulation=_read_simulation(read) if simulated else {},
+        vision=reader.flag("vision", False),
+        price=_parse_price(reader.mapping("price"), f"{where}.price")
+        if reader.has("price")
+        else None,
+        extra_body=_read_extra_body(reader),
+        simulation=_read_simulation(reader) if simulated else {},
     )
-    read.refuse_unknown_keys()
+    reader.refuse_unknown_keys()
     if spec.kind == "endpoint" and not spec.endpoint:
-        raise read.field_error("base_url", f"model {model!r} needs the base_url of its endpoint")
+        raise reader.field_error("base_url", f"model {model!r} needs the base_url of its endpoint")
     return spec
 
 
-def _read_base_url(read: FieldReader) -> str:
-    """The base URL, which is stored with every request: no key may hide in it."""
-    url = read.text("base_url").rstrip("/")
+def _read_temperature(reader: FieldReader) -> float | None:
+    """Return None for `temperature: null`: it is then not sent, since some models refuse it."""
+    if reader.is_null("temperature"):
+        return None
+    return reader.number("temperature", 0.0, 0.0, 5.0)
+
+
+def _read_base_url(reader: FieldReader) -> str:
+    """Read the base URL; it is stored with every request, so it must not contain a key."""
+    url = reader.text("base_url").rstrip("/")
     if url and not url.startswith(("http://", "https://")):
-        raise read.field_error("base_url", f"expected http://… or https://…, found {url!r}")
+        raise reader.field_error("base_url", f"expected http://… or https://…, found {url!r}")
     if urlsplit(url).password or urlsplit(url).query:
-        raise read.field_error(
-            "base_url", "holds a password or a query; name a variable in api_key_env"
+        raise reader.field_error(
+            "base_url",
+            "contains a password or a query; name a variable with the key in api_key_env",
         )
     return url
 
 
-def _read_key_variable(read: FieldReader) -> str:
-    """The name of a variable. A key put here by mistake is refused without being repeated: it
-    would be stored, exported and named in every message about it."""
-    name = read.text("api_key_env")
+def _read_key_variable(reader: FieldReader) -> str:
+    """Read the name of the environment variable that contains the key.
+
+    A key entered here by mistake would be stored and exported, so it is refused; the error message
+    does not repeat it.
+    """
+    name = reader.text("api_key_env")
     if name and (not _VARIABLE_NAME.fullmatch(name) or _KEY_LIKE.fullmatch(name)):
-        raise read.field_error(
+        raise reader.field_error(
             "api_key_env",
-            "expected the name of a variable that holds the key, such as OPENAI_API_KEY; the key "
-            "itself never stands in a study",
+            "expected the name of a variable that holds the key, such as OPENAI_API_KEY; never put "
+            "the key itself into a study",
         )
     return name
 
 
 _VARIABLE_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _KEY_LIKE: Final = re.compile(r"(?=.*[a-z])(?=.*[0-9])[A-Za-z0-9_]{28,}|(sk|hf|gsk|xai)_\w{16,}")
-"""Long, with small letters and digits: nobody calls a variable that."""
+"""Texts that look like a key: long with lower-case letters and digits, or a known prefix."""
 
 
-def _read_extra_body(read: FieldReader) -> dict[str, object]:
-    values = read.mapping("extra_body")
+def _read_extra_body(reader: FieldReader) -> dict[str, object]:
+    values = reader.mapping("extra_body")
     try:
         json.dumps(values, allow_nan=False)
     except (TypeError, ValueError):
-        raise read.field_error(
-            "extra_body", f"expected what JSON can hold, found {values!r}"
+        raise reader.field_error(
+            "extra_body", f"expected values that JSON supports, found {values!r}"
         ) from None
     return values
 
 
-def _read_simulation(read: FieldReader) -> dict[str, object]:
-    """The parameters of a judge whose truth is known."""
+def _read_simulation(reader: FieldReader) -> dict[str, object]:
+    """Read the parameters of a simulated judge, whose true bias they define."""
     values: dict[str, object] = {}
     for name in SIMULATION_RANGES:
-        if read.has(name):
+        if reader.has(name):
             low, high = SIMULATION_RANGES[name]
-            values[name] = read.number(name, 0.0, low, high)
-    if read.has("slot_weights"):
+            values[name] = reader.number(name, 0.0, low, high)
+    if reader.has("slot_weights"):
         if not values.get("first_bias"):
-            raise read.field_error(
-                "slot_weights", "says where first_bias goes: give first_bias too"
+            raise reader.field_error(
+                "slot_weights", "distributes first_bias over the slots: set first_bias too"
             )
-        values["slot_weights"] = read.take(
+        values["slot_weights"] = reader.take(
             "slot_weights", list[float](), _parse_weights, _WEIGHTS_EXPECTED
         )
-    values["seed"] = read.whole("seed", 0)
+    values["seed"] = reader.whole("seed", 0)
     return values
 
 
-_WEIGHTS_EXPECTED: Final = "a weight for each slot, none negative, some in the first two"
+_WEIGHTS_EXPECTED: Final = "a non-negative weight for each slot, not all 0 in the first two"
 
 
 def _parse_weights(value: object) -> list[float]:
@@ -139,14 +152,14 @@ def _parse_weights(value: object) -> list[float]:
 
 
 def _parse_price(values: Mapping[str, object], where: str) -> Price:
-    read = FieldReader(values, where)
+    reader = FieldReader(values, where)
     price = Price(
-        input=read.number("input", 0.0, 0.0, 1e6),
-        output=read.number("output", 0.0, 0.0, 1e6),
-        cache_read=read.optional_number("cache_read", 0.0, 1e6),
-        cache_write=read.optional_number("cache_write", 0.0, 1e6),
+        input=reader.number("input", 0.0, 0.0, 1e6),
+        output=reader.number("output", 0.0, 0.0, 1e6),
+        cache_read=reader.optional_number("cache_read", 0.0, 1e6),
+        cache_write=reader.optional_number("cache_write", 0.0, 1e6),
     )
-    read.refuse_unknown_keys()
+    reader.refuse_unknown_keys()
     return price
 
 

@@ -1,4 +1,7 @@
-"""Who meets whom, in which order, how often: pure arithmetic on names, seeded."""
+"""Presentations of a study: which answers are shown together, in which order, how often.
+
+All random choices are seeded by the study, so that the same study gives the same presentations.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from studies.spec.study import Study
 
 @dataclass(frozen=True, slots=True)
 class Presentation:
-    """One presentation of some answers to one item."""
+    """Answers to one item in the order in which a judge is shown them."""
 
     item: Item
     shown: tuple[str, ...]
@@ -27,25 +30,27 @@ class Presentation:
 
 
 def resolve_contestants(study: Study, items: Sequence[Item]) -> list[str]:
-    """The contestants that play, checked against what the data holds."""
+    """Return the contestants of a study; each must have an answer in the data."""
     found = sorted({name for item in items for name in item.responses})
     wanted = list(study.contestants) or found
     for name in [*wanted, study.baseline, study.new]:
         if name and name != REFERENCE and name not in found:
             raise StudyError(f"no contestant named {name!r} in the data. Found: {', '.join(found)}")
     if is_reference_judged(study) and not any(_has_answer(item, REFERENCE) for item in items):
-        raise StudyError("@reference plays, but no item of this slice has a reference")
+        raise StudyError(
+            "@reference is a contestant, but no item of this slice has a reference answer"
+        )
     return wanted
 
 
 def is_reference_judged(study: Study) -> bool:
-    """Whether the reference is judged: then no judge may be given it to judge by."""
+    """Whether the reference answer is a contestant; judges then must not see it as a reference."""
     named = study.contestants if study.pairing == "all" else (*study.contestants, study.baseline)
     return REFERENCE in named
 
 
 def coverage(study: Study, items: Sequence[Item]) -> dict[str, int]:
-    """How many items each contestant answered: what is missing is said before a cent is spent."""
+    """Count the items that each contestant answered, to report gaps before a run."""
     return {
         name: sum(_has_answer(item, name) for item in items)
         for name in resolve_contestants(study, items)
@@ -53,11 +58,11 @@ def coverage(study: Study, items: Sequence[Item]) -> dict[str, int]:
 
 
 def pair_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presentation]:
-    """Every pair of every item in both orders (or one, seeded), with repeats and noise floor."""
+    """Yield each pair of each item in both orders (or a seeded one), with all repeats."""
     names = resolve_contestants(study, items)
-    games = _reference_game_items(study, items) if study.pairing == "new" else frozenset()
+    reference_items = _reference_game_items(study, items) if study.pairing == "new" else frozenset()
     for item in items:
-        for pair in _pairs_of_item(study, item, names, games):
+        for pair in _pairs_of_item(study, item, names, reference_items):
             orders = [pair, pair[::-1]]
             if study.pair_orders == "one":
                 orders = [
@@ -68,14 +73,14 @@ def pair_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presenta
 
 
 def option_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presentation]:
-    """All answers of an item at once, rotated so that each stands in each slot."""
+    """Yield all answers of an item together, in the orders that the study sets."""
     names = resolve_contestants(study, items)
-    elsewhere = _UnrelatedItems(study, items) if study.unrelated != "none" else None
+    unrelated_items = _UnrelatedItems(study, items) if study.unrelated != "none" else None
     for item in items:
         options = tuple(name for name in names if _has_answer(item, name))
         unrelated = None
-        if elsewhere and len(options) >= 2:
-            options, unrelated = _add_unrelated(study, item, options), elsewhere.draw(item)
+        if unrelated_items and len(options) >= 2:
+            options, unrelated = _add_unrelated(study, item, options), unrelated_items.draw(item)
         if len(options) >= 2:
             crossed = study.labels == "crossed" and _is_crossed(study, item.id, options)
             orders = arrangements(
@@ -85,7 +90,7 @@ def option_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presen
 
 
 def single_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presentation]:
-    """One answer at a time, for ratings."""
+    """Yield one answer at a time, for single ratings."""
     names = resolve_contestants(study, items)
     for item in items:
         for name in names:
@@ -96,7 +101,7 @@ def single_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presen
 def arrangements(
     options: tuple[str, ...], orders: str, rng: random.Random
 ) -> list[tuple[str, ...]]:
-    """The orders in which N options are shown.
+    """Return the orders in which N options are shown.
 
     `rotations`: rotated right by 1, 2, … N (the last is the given order), as Grade Score does.
     `williams`: Latin squares in which each option follows each other equally often.
@@ -125,7 +130,7 @@ def _has_answer(item: Item, name: str) -> bool:
 
 
 def _pairs_of_item(
-    study: Study, item: Item, names: list[str], games: frozenset[str]
+    study: Study, item: Item, names: list[str], reference_items: frozenset[str]
 ) -> list[tuple[str, str]]:
     present = [name for name in names if _has_answer(item, name)]
     if study.pairing == "all":
@@ -134,11 +139,11 @@ def _pairs_of_item(
         if not _has_answer(item, study.baseline):
             return []
         return [(study.baseline, name) for name in present if name != study.baseline]
-    return _new_contestant_pairs(study, item, present, games)
+    return _new_contestant_pairs(study, item, present, reference_items)
 
 
 def _reference_game_items(study: Study, items: Sequence[Item]) -> frozenset[str]:
-    """The seeded set of items on which the new contestant also meets the baseline."""
+    """Draw the items on which the new contestant is also compared with the baseline."""
     ids = sorted(
         i.id for i in items if _has_answer(i, study.baseline) and _has_answer(i, study.new)
     )
@@ -147,14 +152,14 @@ def _reference_game_items(study: Study, items: Sequence[Item]) -> frozenset[str]
 
 
 def _new_contestant_pairs(
-    study: Study, item: Item, present: list[str], games: frozenset[str]
+    study: Study, item: Item, present: list[str], reference_items: frozenset[str]
 ) -> list[tuple[str, str]]:
-    """One drawn opponent an item, and the games against the baseline."""
+    """Return the pairs of the new contestant: one drawn opponent, and perhaps the baseline."""
     if not _has_answer(item, study.new):
         return []
     others = sorted(name for name in present if name not in (study.new, study.baseline))
     pairs = [(study.new, _seeded_rng(study, item.id, "opponent").choice(others))] if others else []
-    return [*pairs, (study.new, study.baseline)] if item.id in games else pairs
+    return [*pairs, (study.new, study.baseline)] if item.id in reference_items else pairs
 
 
 def _with_repeats(
@@ -175,35 +180,37 @@ def _with_repeats(
 
 
 class _UnrelatedItems:
-    """The items whose answers can stand in for an unrelated one, in an order of their own."""
+    """Items with answers that can serve as the unrelated option of another item."""
 
     def __init__(self, study: Study, items: Sequence[Item]) -> None:
         self._study = study
         self._items = sorted(
             (item for item in items if _answering_contestants(item)), key=lambda item: item.id
         )
-        self._place = {item.id: place for place, item in enumerate(self._items)}
+        self._place = {item.id: index for index, item in enumerate(self._items)}
         if len(self._items) < 2:
             raise StudyError(
-                f"unrelated: {study.unrelated} shows an answer to another item, and this slice "
-                "has only one; take more items, or unrelated: none"
+                f"unrelated: {study.unrelated} needs an answer to another item, but this slice "
+                "has only one item; take more items, or set unrelated: none"
             )
 
     def draw(self, item: Item) -> Item:
-        """One of the others, drawn without listing them."""
-        place = _seeded_rng(self._study, item.id, "unrelated").randrange(len(self._items) - 1)
-        return self._items[place + (place >= self._place[item.id])]
+        """Draw one of the other items without building a list of them."""
+        index = _seeded_rng(self._study, item.id, "unrelated").randrange(len(self._items) - 1)
+        return self._items[index + (index >= self._place[item.id])]
 
 
 def _add_unrelated(study: Study, item: Item, options: tuple[str, ...]) -> tuple[str, ...]:
-    """An answer to a different item, in front; `replace` drops the worst-ranked so that N stays."""
+    """Put the unrelated option first; `replace` drops the worst-ranked answer to keep N."""
     worst = _worst_ranked(item, options) if study.unrelated == "replace" else None
     return (UNRELATED, *(name for name in options if name != worst))
 
 
 def unrelated_answer(item: Item, other: Item) -> str:
-    """The answer of another item that plays @unrelated: drawn by the two ids alone, so that a
-    stored ask can be rendered again without its study."""
+    """Draw the answer of another item that is shown as @unrelated.
+
+    The draw depends only on the two ids, so that a stored ask can be rendered without its study.
+    """
     name = random.Random(f"{item.id}\x1f{other.id}").choice(_answering_contestants(other))
     return other.responses[name]
 
@@ -213,15 +220,15 @@ def _answering_contestants(item: Item) -> list[str]:
 
 
 def _worst_ranked(item: Item, options: tuple[str, ...]) -> str:
-    """The answer that people (or the design) rank last: beaten most often; of several the last."""
+    """Return the answer that loses most pairs by people or by design; on a tie the last one."""
     beaten = dict.fromkeys(options, 0)
     winners = {
         pair: better_answer(item.human, *pair) for pair in itertools.combinations(options, 2)
     }
     if None in winners.values():
         raise StudyError(
-            f"unrelated: replace drops the worst-ranked answer, but nobody ranked those of item "
-            f"{item.id!r}; use unrelated: add"
+            f"unrelated: replace drops the worst-ranked answer, but item {item.id!r} has answers "
+            "without a ranking; use unrelated: add"
         )
     for (x, y), winner in winners.items():
         if winner != "tie":
@@ -230,10 +237,10 @@ def _worst_ranked(item: Item, options: tuple[str, ...]) -> str:
 
 
 def _is_crossed(study: Study, item: str, names: Sequence[str]) -> bool:
-    """A seeded half of the (item, pair)s is labelled crossed, all its orders alike."""
+    """Draw whether an item and pair has crossed labels (half of them), alike in all its orders."""
     return _seeded_rng(study, item, *sorted(names), "labels").random() < 0.5
 
 
 def _seeded_rng(study: Study, *parts: str) -> random.Random:
-    """Seeded by what is drawn for, so that one draw does not move the next."""
+    """Return a generator seeded by the purpose of the draw, so that draws are independent."""
     return random.Random("\x1f".join([str(study.data.seed), *parts]))

@@ -1,8 +1,7 @@
-"""Published protocols as one word in a study file: what each sets, and what its paper shows.
+"""Presets: published protocols as default values of a study, and the result panels of each paper.
 
-A preset is a layer of study values under the keys that a file writes itself, so that every part can
-be changed, and the page can say what was. Where a paper and its authors' code differ, the code's
-rule is on; the note says which is which.
+Keys of the study file override a preset, and the page lists the differences. Where a paper and its
+authors' code differ, the preset follows the code; a note states both.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any, Final
 
 PAPER_PANELS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "visit-leaderboard": "Elo, matches, win rate against the reference, cost of a head-to-head",
+        "visit-leaderboard": "Elo, matches, win rate against the reference, cost per comparison",
         "grade-heatmap": "grade, entropy and choice by judge, prompt and unrelated option",
         "creation-table": "Reward, Win Rate and the counts of the five levels",
         "factuality": "visual factuality scores of each model, over both orders",
@@ -23,15 +22,15 @@ PAPER_PANELS: Final[Mapping[str, str]] = MappingProxyType(
         "ratings": "mean single ratings of each model, by category",
     }
 )
-"""The result panels that papers print, by name."""
+"""Descriptions of the result panels by name, after the tables and figures of the papers."""
 
 PROBE_SOURCE: Final = "probe"
-"""The built-in set: four answers an item, no human checks, criteria in its visual items only."""
+"""Built-in items: four answers each, no human checks, criteria only for visual items."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """One protocol: study values as a file would write them, and the names of its panels."""
+    """Published protocol: its study values, its result panels and notes for the page."""
 
     name: str
     title: str
@@ -39,12 +38,12 @@ class Preset:
     values: Mapping[str, Any]
     panels: tuple[str, ...]
     notes: tuple[str, ...]
-    """Where paper and code differ and which is on; what a reader must still choose."""
+    """Differences between paper and code, and settings that the user must choose."""
     probe_values: Mapping[str, Any] = field(default_factory=dict)
-    """What is otherwise on the built-in set, which was not made for this protocol."""
+    """Values that replace others on the built-in items, which were not made for the protocol."""
 
     def values_for(self, source: str) -> dict[str, Any]:
-        """The values for records from `source`; `data` is a mapping of its own."""
+        """Return the values of the preset for a data source, as a new mapping."""
         return (
             merge_values(self.values, self.probe_values)
             if source == PROBE_SOURCE
@@ -53,7 +52,7 @@ class Preset:
 
 
 def merge_values(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Values under others: what is written (and not empty) above wins, inside `data` key by key."""
+    """Merge two layers of study values: `above` wins unless null; `data` is merged key by key."""
     values = {**below, **{key: value for key, value in above.items() if value is not None}}
     lower, upper = below.get("data"), above.get("data")
     if isinstance(lower, Mapping) and isinstance(upper, Mapping):
@@ -79,16 +78,16 @@ VISIT_BENCH: Final = Preset(
     probe_values={"data": {"categories": ["visual"]}},
     panels=("visit-leaderboard",),
     notes=(
-        "Two orders of a pair: 2-0 is a win, anything else a tie, as in the code. The authors' "
-        "README counts one win and one tie as a win: combine: majority.",
-        "A reply without a verdict, after extraction, is a tie, as in the code; elsewhere such "
-        "replies are left out: unreadable: exclude.",
-        "Elo is one online pass with K 4. The paper's equation (1) prints the sign of the expected "
-        "score the wrong way round; the code's is on.",
-        "Only items whose reference people found correct (its caption is then not at fault), as in "
-        "the paper; items nobody checked are kept. data.where: {} takes all.",
-        "The extraction judge needs a model of its own: extraction: {judge: …}.",
-        "To rate a new contestant: pairing: new, new: its name, baseline: '@reference'.",
+        "Over the two orders of a pair, 2-0 is a win and anything else a tie, as in the code. The "
+        "authors' README counts one win and one tie as a win: set combine: majority.",
+        "A reply without a verdict, after extraction, counts as a tie, as in the code. Other "
+        "protocols exclude such replies: set unreadable: exclude.",
+        "Elo is one online pass with K = 4. The paper's equation (1) has the sign of the expected "
+        "score reversed; this preset uses the code's sign.",
+        "As in the paper, only items are used whose reference people found correct (so the caption "
+        "is not at fault). Items without a check are kept. For all items, set data.where: {}.",
+        "Extraction needs a judge: set extraction: {judge: …}.",
+        "To rate a new model: pairing: new, new: its name, baseline: '@reference'.",
     ),
 )
 
@@ -105,13 +104,13 @@ GRADE_SCORE: Final = Preset(
     probe_values={"data": {"options": 4}},
     panels=("grade-heatmap",),
     notes=(
-        "The last 'Selection:' line binds. The authors take the first 'Selection' anywhere, which "
-        "reads an echoed heading as a choice: reading: gradelab.",
-        "Items with an unreadable trial are left out and counted. The authors' code divides by all "
-        "trials and scores an item without any as 0; where there are such items, both are shown.",
-        "The paper puts an answer to another item in front as one more option: unrelated: add. "
-        "Only unrelated: replace keeps N, and scores at different N cannot be compared.",
-        "N is 3, what most of the OpenAssistant prompts have (4 on the built-in set).",
+        "The last 'Selection:' line is the verdict. The authors take the first 'Selection' "
+        "anywhere, so an echoed heading counts as a choice: set reading: gradelab.",
+        "Items with an unreadable trial are excluded and counted. The authors' code divides by all "
+        "trials and scores an item without any as 0. With such items, both values are shown.",
+        "The paper adds an answer to another item as the first option: set unrelated: add. "
+        "Scores at different N cannot be compared; unrelated: replace keeps N.",
+        "N is 3, as for most OpenAssistant prompts (4 for the built-in items).",
     ),
 )
 
@@ -130,13 +129,13 @@ CREATION_MMBENCH: Final = Preset(
     probe_values={"data": {"categories": ["visual"]}, "baseline": "precise"},
     panels=("creation-table", "factuality", "alignment"),
     notes=(
-        "The baseline is A in the first run and B in the second; both runs are pooled, as in paper "
-        "and code, not averaged per item.",
-        "Judges with vision: true see the images, others read their descriptions; judge_sees: "
-        "context gives everybody the description.",
-        "Visual factuality is scored without images, as the authors do, and with the ground truth "
-        "where an item has one. Items without factuality criteria are skipped.",
-        "The baseline is the reference answer of each item; baseline: names a contestant instead.",
+        "The baseline is A in the first run and B in the second. Both runs are pooled, not "
+        "averaged per item, as in paper and code.",
+        "Judges with vision: true are shown the images, others their descriptions. With "
+        "judge_sees: context, all judges get the descriptions.",
+        "Visual factuality is scored without images, as by the authors, and with the ground truth "
+        "if an item has one. Items without factuality criteria are skipped.",
+        "The baseline is the reference answer of each item; to use a model instead, set baseline.",
     ),
 )
 
@@ -153,8 +152,8 @@ MT_BENCH: Final = Preset(
     },
     panels=("win-table", "ratings"),
     notes=(
-        "Two games that differ are a tie, errors are dropped, as in the code.",
-        "Pairs and single ratings are both asked; protocol: pairwise (or single) keeps one.",
+        "As in the code, two orders with different winners count as a tie, and errors are dropped.",
+        "Pairs and single ratings are both run; to run one, set protocol: pairwise or single.",
     ),
 )
 
@@ -171,8 +170,8 @@ ARENA_HARD: Final = Preset(
     probe_values={"baseline": "precise"},
     panels=("creation-table", "win-table"),
     notes=(
-        "Everybody meets the baseline, which is A in the first game: baseline: must name it.",
-        "The authors' code counts a verdict of >> three times when it fits ratings; here each "
+        "Every model is compared with the baseline, which is A in the first game. Set baseline.",
+        "The authors' code counts a verdict of >> three times when it fits ratings. Here each "
         "verdict counts once, and the margins are shown.",
     ),
 )

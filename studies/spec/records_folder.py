@@ -1,8 +1,8 @@
-"""Where records lie that are no part of the project: named in study files, found at loading.
+"""Expansion of ${EVENHAND_RECORDS} in the data source of a study file.
 
-`source: ${EVENHAND_RECORDS}/visit` is the same line on every machine; the folder itself is in no
-stored study. This one variable is known and no other: a study file comes from anybody, and must not
-be able to read out what else is set here.
+`source: ${EVENHAND_RECORDS}/visit` is the same line on every machine, and the folder itself is not
+stored with the study. No other variable is expanded: study files come from anyone and must not be
+able to read the environment.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from studies.errors import SourceError
 
 RECORDS_VARIABLE: Final = "EVENHAND_RECORDS"
 _VARIABLE_PATTERN: Final = re.compile(r"\$\{([^}]*)(\}?)")
-"""Matches an unclosed `${` too, up to the end: searched again from each one, a text of many would
-take quadratic time."""
+"""Matches an unclosed `${` up to the end too: otherwise a text of many unclosed ones would take
+quadratic time."""
 
 
 def expand_source(source: str) -> str:
-    """A source with its variable put in; one that is not set stays as it is written."""
+    """Replace the variable in a source by its value; an unset variable stays as written."""
     folder = os.environ.get(RECORDS_VARIABLE, "")
     return _VARIABLE_PATTERN.sub(
         lambda m: folder if m[1] == RECORDS_VARIABLE and m[2] and folder else m[0], source
@@ -28,11 +28,12 @@ def expand_source(source: str) -> str:
 
 
 def check_source_variable(source: str) -> None:
-    """Raises where a source names a folder that this machine has not told."""
+    """Raise an error if a source uses an unset variable, or one that is not supported."""
     for name in (name for name, closed in _VARIABLE_PATTERN.findall(source) if closed):
         if name != RECORDS_VARIABLE:
             raise SourceError(
-                f"data.source: ${{{name}}} is not known here; only ${{{RECORDS_VARIABLE}}} can stand in it"
+                f"data.source: ${{{name}}} is not supported; "
+                f"the only variable is ${{{RECORDS_VARIABLE}}}"
             )
         if not os.environ.get(RECORDS_VARIABLE):
             raise SourceError(

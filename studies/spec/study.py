@@ -1,4 +1,4 @@
-"""A study as data: the YAML file that names slice, contestants, judges, prompts and protocol."""
+"""Study files: a YAML file that defines slice, contestants, judges, prompts and protocol."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PROTOCOLS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class DataSpec:
-    """Which records, and which slice of them."""
+    """Data source of a study, and the slice of its items."""
 
     source: str = "probe"
     format: str = "auto"
@@ -49,7 +49,7 @@ class DataSpec:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """Everything that decides what is asked and how it is counted."""
+    """All settings that determine the calls of a study and how verdicts are counted."""
 
     name: str
     data: DataSpec = DataSpec()
@@ -76,7 +76,7 @@ class Study:
     concurrency: int = 16
     budget_usd: float | None = None
     folder: Path = Path()
-    """Where the file lay: relative paths in it start here. Never stored, never in a key."""
+    """Folder of the file, base of its relative paths; never stored, never part of a key."""
 
     @property
     def pair_orders(self) -> str:
@@ -88,19 +88,19 @@ class Study:
 
 
 def load_study(path: Path) -> Study:
-    """A study file; errors name the file and the field."""
+    """Load a study file; errors name the file and the field."""
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        told = f"{error.strerror}; {file_error_advice(error)}"
-        raise StudyError(f"cannot read the study file {path}: {told}") from None
+        reason = f"{error.strerror}; {file_error_advice(error)}"
+        raise StudyError(f"cannot read the study file {path}: {reason}") from None
     except UnicodeDecodeError:
-        raise StudyError(f"{path}: a study file is UTF-8 text") from None
+        raise StudyError(f"{path}: the study file is not UTF-8 text; save it as UTF-8") from None
     return parse_study(text, path.name, path.parent)
 
 
 def parse_study(text: str, where: str = "study", folder: Path | None = None) -> Study:
-    """A study from YAML text."""
+    """Parse a study from YAML text."""
     try:
         values = load_yaml(text)
     except ValueError as error:
@@ -109,56 +109,57 @@ def parse_study(text: str, where: str = "study", folder: Path | None = None) -> 
 
 
 def study_from_mapping(values: object, where: str = "study", folder: Path | None = None) -> Study:
-    """A study from a mapping as YAML gives it, over its preset; every key is known or an error."""
-    read = FieldReader(_merge_preset(values, where), where)
-    study = _read_study(read, folder or Path())
-    _check_study(study, read)
+    """Build a study from parsed YAML and its preset; an unknown key is an error."""
+    reader = FieldReader(_merge_preset(values, where), where)
+    study = _read_study(reader, folder or Path())
+    _check_study(study, reader)
     return study
 
 
-def _read_study(read: FieldReader, folder: Path) -> Study:
-    where = read.where
+def _read_study(reader: FieldReader, folder: Path) -> Study:
+    where = reader.where
     judges = tuple(
-        parse_judge(entry, f"{where}: judges[{i}]") for i, entry in enumerate(read.items("judges"))
+        parse_judge(entry, f"{where}: judges[{i}]")
+        for i, entry in enumerate(reader.items("judges"))
     )
     study = Study(
-        name=_read_name(read),
-        preset=read.text("preset"),
-        data=_read_data(read.mapping("data"), f"{where}: data"),
-        contestants=read.texts("contestants"),
+        name=_read_name(reader),
+        preset=reader.text("preset"),
+        data=_read_data(reader.mapping("data"), f"{where}: data"),
+        contestants=reader.texts("contestants"),
         judges=judges,
-        prompts=read.texts("prompts"),
-        protocol=read.choice("protocol", "", ("", *PROTOCOLS)),
-        pairing=read.choice("pairing", "all", ("all", "baseline", "new")),
-        baseline=read.text("baseline"),
-        new=read.text("new"),
-        reference_games=read.whole("reference_games", 100),
-        families=read.text_map("families"),
-        orders=read.choice("orders", "", ("", *PAIR_ORDERS, *OPTION_ORDERS)),
-        labels=read.choice("labels", "plain", ("plain", "crossed")),
-        unrelated=read.choice("unrelated", "none", ("none", "add", "replace")),
-        repeats=read.whole("repeats", 1, 1, 100),
-        noise_floor=read.number("noise_floor", 0.0, 0.0, 1.0),
-        judge_sees=read.choice("judge_sees", "context", ("context", "images")),
-        combine=read.choice("combine", "pooled", ("pooled", "strict", "majority")),
-        unreadable=read.choice("unreadable", "exclude", ("exclude", "tie")),
-        reading=read.choice("reading", "default", ("default", "last", "gradelab")),
-        extraction=_read_extraction(read, judges, where),
-        concurrency=read.whole("concurrency", 16, 1, 4096),
-        budget_usd=read.optional_number("budget_usd", 0.0, 1e9),
+        prompts=reader.texts("prompts"),
+        protocol=reader.choice("protocol", "", ("", *PROTOCOLS)),
+        pairing=reader.choice("pairing", "all", ("all", "baseline", "new")),
+        baseline=reader.text("baseline"),
+        new=reader.text("new"),
+        reference_games=reader.whole("reference_games", 100),
+        families=reader.text_map("families"),
+        orders=reader.choice("orders", "", ("", *PAIR_ORDERS, *OPTION_ORDERS)),
+        labels=reader.choice("labels", "plain", ("plain", "crossed")),
+        unrelated=reader.choice("unrelated", "none", ("none", "add", "replace")),
+        repeats=reader.whole("repeats", 1, 1, 100),
+        noise_floor=reader.number("noise_floor", 0.0, 0.0, 1.0),
+        judge_sees=reader.choice("judge_sees", "context", ("context", "images")),
+        combine=reader.choice("combine", "pooled", ("pooled", "strict", "majority")),
+        unreadable=reader.choice("unreadable", "exclude", ("exclude", "tie")),
+        reading=reader.choice("reading", "default", ("default", "last", "gradelab")),
+        extraction=_read_extraction(reader, judges, where),
+        concurrency=reader.whole("concurrency", 16, 1, 4096),
+        budget_usd=reader.optional_number("budget_usd", 0.0, 1e9),
         folder=folder,
     )
-    read.refuse_unknown_keys()
+    reader.refuse_unknown_keys()
     return study
 
 
 def dump_study(study: Study) -> str:
-    """The study as YAML that `parse` reads back: what was left at its default is left out."""
+    """Write a study as YAML for `parse_study`; values equal to the default are omitted."""
     return yaml.safe_dump(study_to_mapping(study), sort_keys=False, allow_unicode=True)
 
 
 def study_to_mapping(study: Study) -> dict[str, Any]:
-    """What a file would have to say: the preset, and whatever differs from it."""
+    """Convert a study to the keys of a study file: the preset and the values that differ."""
     base = preset_defaults(study)
     values = changed_fields(study, base, skip=("data", "judges", "extraction", "folder"))
     if data := changed_fields(study.data, replace(base.data, source=DataSpec().source)):
@@ -175,18 +176,18 @@ def study_to_mapping(study: Study) -> dict[str, Any]:
 
 
 def preset_defaults(study: Study) -> Study:
-    """The study that its preset alone makes of the same records; without one, the defaults."""
-    bare = Study(name="", data=DataSpec(source=study.data.source))
+    """Build the study that the preset alone gives for the same source, or the default study."""
+    defaults = Study(name="", data=DataSpec(source=study.data.source))
     if not study.preset:
-        return bare
+        return defaults
     values = PRESETS[study.preset].values_for(study.data.source)
-    made = _read_study(FieldReader({"name": study.preset, **values}, "preset"), bare.folder)
+    made = _read_study(FieldReader({"name": study.preset, **values}, "preset"), defaults.folder)
     return replace(made, name="", data=replace(made.data, source=study.data.source))
 
 
 @dataclass(frozen=True, slots=True)
 class PresetDifference:
-    """One key of a study that is not as its preset has it, as a study file would write both."""
+    """Key whose value differs from the preset; both values as written in a study file."""
 
     key: str
     value: Any
@@ -194,10 +195,9 @@ class PresetDifference:
 
 
 def preset_differences(study: Study) -> tuple[PresetDifference, ...]:
-    """How a study departs from the protocol of its preset; () without one.
+    """List the keys in which a study departs from the protocol of its preset; () without one.
 
-    Who judges and which slice is judged is nobody's protocol; only filters that the preset itself
-    sets are compared.
+    Judges and slice are not part of a protocol, except the filters that the preset itself sets.
     """
     if not study.preset:
         return ()
@@ -214,8 +214,11 @@ def preset_differences(study: Study) -> tuple[PresetDifference, ...]:
 
 
 def _protocol_keys(study: Study, base: Study) -> list[str]:
-    """What is said about how answers are compared. What the pairing does not use says nothing, and
-    a baseline that the preset leaves open is the reader's to name."""
+    """Return the protocol keys to compare with the preset.
+
+    Keys that the pairing does not use are excluded, as is a baseline that the preset leaves to the
+    user.
+    """
     unused = {"new", "reference_games"} if study.pairing != "new" else set()
     if study.pairing == "all" or (base.pairing != "all" and not base.baseline):
         unused.add("baseline")
@@ -229,7 +232,7 @@ _PROTOCOL_FIELDS: Final = (
 
 
 def _merge_preset(values: object, where: str) -> object:
-    """The values of the preset under those of the file."""
+    """Merge the values of the preset with those of the file, which take precedence."""
     if not isinstance(values, Mapping) or not values.get("preset"):
         return values
     name = FieldReader(values, where).choice("preset", "", PRESETS)
@@ -239,67 +242,67 @@ def _merge_preset(values: object, where: str) -> object:
     return merge_values(PRESETS[name].values_for(records), values)
 
 
-def _read_name(read: FieldReader) -> str:
-    name = read.text("name").strip()
+def _read_name(reader: FieldReader) -> str:
+    name = reader.text("name").strip()
     if not name:
-        raise read.field_error("name", "a study needs a name; judgements are kept under it")
+        raise reader.field_error("name", "a study needs a name; its judgements are stored under it")
     return name
 
 
 def _read_data(values: Mapping[str, object], where: str) -> DataSpec:
-    read = FieldReader(values, where)
+    reader = FieldReader(values, where)
     spec = DataSpec(
-        source=read.text("source", "probe"),
-        format=read.text("format", "auto"),
-        files=read.text_map("files"),
-        join=read.texts("join"),
-        mapping=read.text_map("mapping"),
-        split=read.text("split"),
-        where={k: _filter_values(read, v) for k, v in read.mapping("where").items()},
-        options=read.whole("options", 0, 0, 64),
-        categories=read.texts("categories"),
-        count=read.whole("count", 0),
-        per={k: _parse_count(read, v) for k, v in read.mapping("per").items()},
-        seed=read.whole("seed", 0),
+        source=reader.text("source", "probe"),
+        format=reader.text("format", "auto"),
+        files=reader.text_map("files"),
+        join=reader.texts("join"),
+        mapping=reader.text_map("mapping"),
+        split=reader.text("split"),
+        where={k: _filter_values(reader, v) for k, v in reader.mapping("where").items()},
+        options=reader.whole("options", 0, 0, 64),
+        categories=reader.texts("categories"),
+        count=reader.whole("count", 0),
+        per={k: _parse_count(reader, v) for k, v in reader.mapping("per").items()},
+        seed=reader.whole("seed", 0),
     )
-    read.refuse_unknown_keys()
+    reader.refuse_unknown_keys()
     return spec
 
 
-def _filter_values(read: FieldReader, value: object) -> tuple[str, ...]:
-    """YAML's true and yes are written by people as words: compare in one spelling."""
+def _filter_values(reader: FieldReader, value: object) -> tuple[str, ...]:
+    """Convert filter values to text; booleans become true and false, as metadata spells them."""
     values = value if isinstance(value, list) else [value]
     if not values or not all(isinstance(v, (str, int, float)) for v in values):
-        raise read.field_error(
+        raise reader.field_error(
             "where", f"expected a value or a list of values to keep, found {value!r}"
         )
     return tuple(str(v).lower() if isinstance(v, bool) else str(v) for v in values)
 
 
-def _parse_count(read: FieldReader, value: object) -> int:
+def _parse_count(reader: FieldReader, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise read.field_error("per", f"expected a whole number of items, found {value!r}")
+        raise reader.field_error("per", f"expected a whole number of items, found {value!r}")
     return value
 
 
 def _read_extraction(
-    read: FieldReader, judges: tuple[JudgeSpec, ...], where: str
+    reader: FieldReader, judges: tuple[JudgeSpec, ...], where: str
 ) -> JudgeSpec | None:
-    """The judge that extracts: one named above, or one written out that does nothing else."""
-    values = read.mapping("extraction")
+    """Read the extraction judge: the name of a judge of the study, or a judge of its own."""
+    values = reader.mapping("extraction")
     if not values:
         return None
     inner = FieldReader(values, f"{where}: extraction")
-    entry = inner.take("judge", None, lambda v: cast(Any, v), "a judge's name, or one written out")
+    entry = inner.take("judge", None, lambda v: cast(Any, v), "a judge's name or definition")
     inner.refuse_unknown_keys()
     by_name = {judge.name: judge for judge in judges}
     if isinstance(entry, dict):
-        written = parse_judge(entry, f"{where}: extraction.judge")
-        if by_name.get(written.name, written) != written:
+        own_judge = parse_judge(entry, f"{where}: extraction.judge")
+        if by_name.get(own_judge.name, own_judge) != own_judge:
             raise inner.field_error(
-                "judge", f"another judge is named {written.name!r}; give it its own"
+                "judge", f"another judge is named {own_judge.name!r}; use a different name"
             )
-        return written
+        return own_judge
     if str(entry) not in by_name:
         known = ", ".join(by_name) or "none"
         raise inner.field_error(
@@ -308,21 +311,25 @@ def _read_extraction(
     return by_name[str(entry)]
 
 
-def _check_study(study: Study, read: FieldReader) -> None:
+def _check_study(study: Study, reader: FieldReader) -> None:
     names = [judge.name for judge in study.judges]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise read.field_error(
-            "judges", f"two judges are named {twice[0]!r}; give each its own name"
+    if duplicates := sorted({name for name in names if names.count(name) > 1}):
+        raise reader.field_error(
+            "judges", f"two judges are named {duplicates[0]!r}; give each its own name"
         )
     for field_name in ("contestants", "prompts"):
         listed = getattr(study, field_name)
-        if twice := sorted({name for name in listed if listed.count(name) > 1}):
-            raise read.field_error(field_name, f"{twice[0]!r} is listed twice")
+        if duplicates := sorted({name for name in listed if listed.count(name) > 1}):
+            raise reader.field_error(field_name, f"{duplicates[0]!r} is listed twice")
         if not all(name.strip() for name in listed):
-            raise read.field_error(field_name, "a name in the list is empty")
+            raise reader.field_error(field_name, "a name in the list is empty")
     if study.pairing in ("baseline", "new") and not study.baseline:
-        raise read.field_error("baseline", f"pairing: {study.pairing} needs a baseline contestant")
+        raise reader.field_error(
+            "baseline", f"pairing: {study.pairing} needs a baseline contestant"
+        )
     if study.pairing == "new" and not study.new:
-        raise read.field_error("new", "pairing: new needs the name of the new contestant")
+        raise reader.field_error("new", "pairing: new needs the name of the new contestant")
     if study.pairing == "new" and study.new == study.baseline:
-        raise read.field_error("new", f"{study.new!r} is the baseline too; it cannot meet itself")
+        raise reader.field_error(
+            "new", f"{study.new!r} is also the baseline; name two different contestants"
+        )

@@ -1,8 +1,8 @@
-"""Injection suspects: answers and instructions that speak to the judge.
+"""Find suspected prompt injections: instructions and answers that address the judge.
 
-Nothing is mended and nothing is left out by itself: a suspect is flagged, counted, shown, and the
-numbers can be read with and without it. A flag is no verdict: an answer that explains what a
-prompt injection is may carry one.
+A suspect is flagged, counted and shown, and results can be computed with and without it; no text is
+changed and no item is excluded automatically. A flag is not proof: an answer that explains what a
+prompt injection is may be flagged too.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ from studies.domain import REFERENCE, Item
 from studies.texts.injection_rules import INJECTION_RULES
 
 INSTRUCTION: Final = "@instruction"
-"""Where a suspect stands in the question; whatever is shown with it is under suspicion."""
+"""Location of a suspect in the question; it affects every comparison of the item."""
 MAX_SPANS: Final = 20
-"""Of one text: one would do to flag it, some more are marked on the page."""
+"""Spans reported per text; the first one flags the text, the others are only marked."""
 _MIN_ECHO_CHARS: Final = 12
+"""Length of a line from which a repetition counts as an echo."""
 _INVISIBLE: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     "\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e007f]"
 )
-"""Characters that have no width: words are taken apart with them to hide from a search."""
+"""Zero-width characters, which can be put into words to hide them from a search."""
 _FULL_WIDTH: Final = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)} | {
     0x3000: 0x20,
     0xA0: 0x20,
@@ -33,7 +34,7 @@ _FULL_WIDTH: Final = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)} | {
 
 @dataclass(frozen=True, slots=True)
 class SuspectSpan:
-    """A suspicious piece of a text, and the rules that found it."""
+    """Part of a text that matches injection rules."""
 
     start: int
     end: int
@@ -42,7 +43,7 @@ class SuspectSpan:
 
 @dataclass(frozen=True, slots=True)
 class InjectionSuspect:
-    """A text of an item that speaks to the judge: whose answer it is, and where it does."""
+    """Text of an item that matches injection rules."""
 
     item: str
     where: str
@@ -57,26 +58,26 @@ RULE_DESCRIPTIONS: Final[Mapping[str, str]] = {
 
 
 def find_spans(text: str) -> tuple[SuspectSpan, ...]:
-    """What is suspicious in a text, from its start to its end; pieces that overlap are one."""
-    folded, places = _fold_text(text)
+    """Find the suspicious spans of a text, in order; overlapping ones are merged."""
+    folded, indices = _fold_text(text)
     found = sorted(
         (match.start(), match.end(), rule.name)
         for rule in INJECTION_RULES
         if any(word in folded for word in rule.words)
         for match, _ in zip(rule.pattern.finditer(folded), range(MAX_SPANS), strict=False)
     )
-    apart: list[SuspectSpan] = []
+    merged: list[SuspectSpan] = []
     for start, end, name in found:
         start, end = _trim_span(folded, start, end)
-        if places is not None:
-            start, end = places[start], places[end - 1] + 1
-        if apart and start < apart[-1].end:
-            start, end = apart[-1].start, max(end, apart[-1].end)
-            names = dict.fromkeys((*apart.pop().rules, name))
-            apart.append(SuspectSpan(start, end, tuple(names)))
+        if indices is not None:
+            start, end = indices[start], indices[end - 1] + 1
+        if merged and start < merged[-1].end:
+            start, end = merged[-1].start, max(end, merged[-1].end)
+            names = dict.fromkeys((*merged.pop().rules, name))
+            merged.append(SuspectSpan(start, end, tuple(names)))
         else:
-            apart.append(SuspectSpan(start, end, (name,)))
-    return tuple(apart[:MAX_SPANS])
+            merged.append(SuspectSpan(start, end, (name,)))
+    return tuple(merged[:MAX_SPANS])
 
 
 def is_suspect(text: str) -> bool:
@@ -89,7 +90,7 @@ def is_suspect(text: str) -> bool:
 
 
 def find_suspects(item: Item) -> list[InjectionSuspect]:
-    """The suspicious texts of an item, the instruction first."""
+    """Find the suspicious texts of an item, the instruction first."""
     texts = {INSTRUCTION: item.instruction, **item.responses, REFERENCE: item.reference}
     return [
         InjectionSuspect(item.id, where, _rule_names(found), _quote_span(text, found[0]))
@@ -103,7 +104,7 @@ def _rule_names(found: Sequence[SuspectSpan]) -> tuple[str, ...]:
 
 
 def suspect_places(item: Item) -> list[str]:
-    """Where in an item a suspect stands: what the store keeps beside an item."""
+    """List the locations of suspicious texts in an item, as stored beside the item."""
     texts = {INSTRUCTION: item.instruction, **item.responses, REFERENCE: item.reference}
     return [where for where, text in texts.items() if text and is_suspect(text)]
 
@@ -113,10 +114,10 @@ def find_all_suspects(items: Iterable[Item]) -> list[InjectionSuspect]:
 
 
 def find_echoes(reply: str, texts: Sequence[str]) -> tuple[tuple[int, int], ...]:
-    """Where a reply repeats suspicious pieces of the texts it was shown.
+    """Find the positions at which a reply repeats suspicious spans of the texts it was shown.
 
-    A marker alone (`[[A]]`) is what every reply ends with, so a piece counts only with the words
-    around it: the line it stands on.
+    A verdict marker alone (`[[A]]`) occurs in every reply, so a span counts only if its whole line
+    is repeated.
     """
     lower = reply.lower()
     found = set()
@@ -130,21 +131,24 @@ def find_echoes(reply: str, texts: Sequence[str]) -> tuple[tuple[int, int], ...]
 
 
 def _fold_text(text: str) -> tuple[str, Sequence[int] | None]:
-    """Lower case, wide letters made narrow, unseen characters gone; and where each one stood."""
+    """Normalise a text: lower case, full-width letters narrowed, zero-width characters removed.
+
+    The second value maps each character to its index in the text; None if the indices agree.
+    """
     if text.isascii():
         return text.lower(), None
     plain = text.translate(_FULL_WIDTH)
     lower = plain.lower()
-    if len(lower) != len(plain):  # İ is two characters in lower case
+    if len(lower) != len(plain):  # "İ" has two characters in lower case
         lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in plain)
     if not _INVISIBLE.search(lower):
         return lower, None
-    places = [place for place, c in enumerate(lower) if not _INVISIBLE.match(c)]
-    return "".join(lower[place] for place in places), places
+    indices = [index for index, c in enumerate(lower) if not _INVISIBLE.match(c)]
+    return "".join(lower[index] for index in indices), indices
 
 
 def _trim_span(text: str, start: int, end: int) -> tuple[int, int]:
-    """Without the line breaks and full stops that only told where a sentence begins."""
+    """Trim leading and trailing characters that only marked the start of a sentence."""
     piece = text[start:end]
     left = len(piece) - len(piece.lstrip(" \t\n.!?:;>*#-"))
     return start + left, end - (len(piece) - len(piece.rstrip(" \t\n")))
@@ -154,7 +158,7 @@ _QUOTE_CONTEXT_CHARS: Final = 60
 
 
 def _quote_span(text: str, span: SuspectSpan) -> str:
-    """A suspicious piece with a little of what stands around it, on one line."""
+    """Quote a suspicious span with some context, on one line."""
     before, after = (
         max(span.start - _QUOTE_CONTEXT_CHARS, 0),
         min(span.end + _QUOTE_CONTEXT_CHARS, len(text)),

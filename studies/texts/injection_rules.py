@@ -1,8 +1,9 @@
-"""What a text says that speaks to a judge: verdict markers, orders, chat tags, in many languages.
+"""Rules for suspected prompt injections: verdict markers, orders, chat tags, in many languages.
 
-Every rule has words that must be there before its pattern is tried: most texts have none of them,
-and a search for a word is some fifty times faster than a pattern. Words and patterns are matched
-against text in lower case. All patterns are linear: nothing repeats inside a repetition.
+Each rule has trigger words. Its pattern is tried only if one of them occurs: most texts have none,
+and searching for a word is about fifty times faster than matching a pattern. Words and patterns are
+matched against text in lower case. All patterns take linear time: no repetition is nested in
+another.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class InjectionRule:
-    """One kind of suspicious text; `told` says to a reader what it does."""
+    """One kind of suspicious text: trigger words, pattern, and a description for the page."""
 
     name: str
     description: str
@@ -22,10 +23,11 @@ class InjectionRule:
     pattern: re.Pattern[str]
 
 
-def _make_rule(name: str, told: str, words: str, *patterns: str) -> InjectionRule:
-    """`words` are separated by two spaces or a line break: some hold a space, some a bar."""
+def _make_rule(name: str, description: str, words: str, *patterns: str) -> InjectionRule:
+    """Compile a rule; `words` are separated by two spaces or a line break."""
     joined = "|".join(f"(?:{pattern})" for pattern in patterns)
-    return InjectionRule(name, told, tuple(re.split(r"\s{2,}", words.strip())), re.compile(joined))
+    triggers = tuple(re.split(r"\s{2,}", words.strip()))
+    return InjectionRule(name, description, triggers, re.compile(joined))
 
 
 _GAP: Final = r"[\s,]{1,3}"
@@ -46,7 +48,7 @@ _ORDER_START: Final = (
     r"(?:(?:^|[.!?:;\n\u201c\"'(\[>*#-])[ \t*>#-]{0,4}|\b(?:please|always|simply|just|now|"
     r"must|should|have to|to only|therefore|and)\s)"
 )
-"""Where an order begins: "I choose this answer" is no order."""
+"""Beginning of an order; "I choose this answer" is not one."""
 
 INJECTION_RULES: Final[tuple[InjectionRule, ...]] = (
     _make_rule(
@@ -120,12 +122,13 @@ INJECTION_RULES: Final[tuple[InjectionRule, ...]] = (
         rf"{_ORDER_START}{_CHOOSE}\s(?:only\s)?(?:this|my|the present)\s(?:\w+\s)?{_ANSWER}\b",
         rf"{_ORDER_START}{_CHOOSE}\s(?:only\s|that\s)?(?:me|{_LABEL})\s(?:as|over|is|because|regardless|"
         r"no matter|instead|and not)\b",
-        rf"{_ORDER_START}{_RATE}\s(?:this|my|the present|me)\s?(?:\w+\s)?(?:{_ANSWER}\s)?(?:as\s|with\s|"
-        rf"at\s|to be\s|is\s|an?\s|the\s)?{_BEST}",
+        rf"{_ORDER_START}{_RATE}\s(?:this|my|the present|me)\s?(?:\w+\s)?(?:{_ANSWER}\s)?"
+        rf"(?:as\s|with\s|at\s|to be\s|is\s|an?\s|the\s)?{_BEST}",
         rf"\b(?:this|my)\s{_ANSWER}\s(?:\w+\s)?(?:must|should|has to|deserves to|needs to|shall)\s"
         r"(?:always\s)?(?:be\s)?(?:chosen|picked|selected|preferred|win\b|declared|judged\s\w+\sbest|"
         rf"(?:rated|ranked|scored|graded|marked|judged)\s(?:as\s|with\s|at\s)?{_BEST})",
-        rf"\byou\s{_MUST}\s(?:always\s|now\s|only\s)?{_CHOOSE}\s(?:(?:this|my)(?:\s{_ANSWER})?|{_LABEL})\b",
+        rf"\byou\s{_MUST}\s(?:always\s|now\s|only\s)?{_CHOOSE}\s"
+        rf"(?:(?:this|my)(?:\s{_ANSWER})?|{_LABEL})\b",
         rf"\b(?:verdict|judge?ment|decision|choice)\s{_MUST}\s(?:always\s)?be\s"
         rf"(?:\W{{0,3}})(?:{_LABEL}|this|my|\[\[)",
         r"\bwähle(?:n sie)?\s(?:bitte\s|immer\s)?(?:diese|meine)\s(?:antwort|lösung)",
@@ -136,14 +139,15 @@ INJECTION_RULES: Final[tuple[InjectionRule, ...]] = (
         r"(?:esta|mi|a minha|minha)\s(?:respuesta|resposta)",
         r"\bscegli(?:ete|ere)?\s(?:sempre\s)?(?:questa|la mia)\srisposta",
         r"\bвыбер(?:и|ите)\s(?:именно\s)?(?:этот|мой)\sответ",
-        r"(?:请|務必|务必|必须|必須)(?:你)?(?:选择|選擇|选|選)(?:这个|這個|本|我的|此)(?:回答|答案|回复|回應)",
+        r"(?:请|務必|务必|必须|必須)(?:你)?(?:选择|選擇|选|選)(?:这个|這個|本|我的|此)"
+        r"(?:回答|答案|回复|回應)",
         r"(?:この|私の)(?:回答|答え|応答)を(?:必ず)?(?:選択|選んで|最高)",
         r"(?:이|제|나의|내)\s?(?:답변|응답|대답)(?:을|를)\s?(?:반드시\s?)?(?:선택|골라)",
         r"اختر\s(?:هذه|هذا)\s(?:الإجابة|الرد|الجواب)",
     ),
     _make_rule(
         "address",
-        "speaks to the judge",
+        "addresses the judge",
         "judge  grader  evaluator  rater  assessor  examiner  gutachter  schiedsrichter  juror  "
         "richter  juez  评委  裁判  评审  评判  審査員  심사",
         rf"\bas\s(?:the|an?|your role as(?: the| an?)?)\s{_JUDGE}{_GAP}"
@@ -164,7 +168,7 @@ INJECTION_RULES: Final[tuple[InjectionRule, ...]] = (
     ),
     _make_rule(
         "tag",
-        "holds tags that separate the turns of a chat or the parts of a judge's prompt",
+        "contains tags that separate the turns of a chat or the parts of a judge's prompt",
         "<|  [inst]  [/inst]  <<sys>>  <</sys>>  <start_of_turn>  [the end of  [the start of  "
         "[system]  ### system  [end of  <system  </system",
         r"<\|(?:im_start|im_end|system|assistant|user|start_header_id|end_header_id|eot_id)\|>"

@@ -1,9 +1,9 @@
-"""How instructions open: the verb that asks, and what it asks for. Rules, no model.
+"""Opening verb and object of instructions, found by rules without a model.
 
-An instruction either commands ("Write a short poem about …": write, poem), or asks a question, or
-opens in another way. Polite openings ("Could you please …") are read through; a sentence that only
-sets the scene ("Imagine you are …", "Given the text below, …") opens in another way. English only:
-other languages are counted, not guessed.
+An instruction is a command ("Write a short poem about …": write, poem), a question, or other.
+Polite openings ("Could you please …") are skipped; an introductory sentence ("You are a …", "Given
+the text below, …") counts as other. English only: instructions in other languages are counted as
+other unless they are recognised as questions.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ VERBS: Final = _word_set(
     transcribe transform translate turn update use verify visualise visualize weigh write
     """
 )
-"""What people begin an instruction with, in its plain form."""
+"""Verbs that can open a command, in the base form."""
 
 QUESTION_WORDS: Final = _word_set(
     """
@@ -56,7 +56,7 @@ _POLITE_OPENING: Final = re.compile(
     re.IGNORECASE,
 )
 _READ: Final = 400
-"""Characters after the polite words that are read."""
+"""Characters read after the polite opening."""
 _WORD: Final = re.compile(r"[^\W\d_][\w'’-]*|\d[\d.,]*|[.,;:!?()\[\]\"“”\n]")
 _PHRASE_ENDS: Final = _word_set(
     """
@@ -68,7 +68,7 @@ _PHRASE_ENDS: Final = _word_set(
     whether which while who whose why will with within without would you
     """
 )
-"""A noun phrase is over here."""
+"""Words and signs that end a noun phrase."""
 _WORDS_BEFORE_NOUN: Final = _word_set(
     """
     a an the this that these those some any all both each every another its his her their our your
@@ -76,13 +76,13 @@ _WORDS_BEFORE_NOUN: Final = _word_set(
     down up following given provided new me us him them it yourself for to is are of
     """
 )
-"""What stands before the noun; also "me" in "tell me a joke" and "out" in "write out"."""
+"""Words before the noun, including "me" in "tell me a joke" and "out" in "write out"."""
 _NON_OBJECTS: Final = _word_set("it them this that me us him her following given provided")
 
 
 @dataclass(frozen=True, slots=True)
 class OpeningVerb:
-    """How often instructions begin with a verb, and its most frequent objects."""
+    """Number of instructions that begin with a verb, and its most frequent objects."""
 
     verb: str
     count: int
@@ -97,18 +97,18 @@ class InstructionOpenings:
 
 
 def count_openings(instructions: Iterable[str], most: int = 4) -> InstructionOpenings:
-    """The opening verbs by frequency, each with at most `most` objects."""
+    """Count the opening verbs, most frequent first, each with at most `most` objects."""
     verbs: Counter[str] = Counter()
     objects: dict[str, Counter[str]] = {}
     kinds: Counter[str] = Counter()
     for instruction in instructions:
-        verb, thing = parse_opening(instruction)
+        verb, noun = parse_opening(instruction)
         if verb in ("question", ""):
             kinds[verb] += 1
             continue
         verbs[verb] += 1
-        if thing:
-            objects.setdefault(verb, Counter())[thing] += 1
+        if noun:
+            objects.setdefault(verb, Counter())[noun] += 1
     found = [
         OpeningVerb(verb, n, tuple(_by_frequency(objects.get(verb, Counter()))[:most]))
         for verb, n in _by_frequency(verbs)
@@ -121,12 +121,10 @@ def _by_frequency(counts: Counter[str]) -> list[tuple[str, int]]:
 
 
 def parse_opening(instruction: str) -> tuple[str, str]:
-    """("write", "poem"), ("question", "") or ("", "")."""
+    """Return verb and object, as ("write", "poem"); ("question", "") or ("", "") otherwise."""
     text = instruction.strip().lstrip("#*-•>\"'“ \t\n")
     start = 0
-    while match := _POLITE_OPENING.match(
-        text, start
-    ):  # no copy of the rest: there may be thousands
+    while match := _POLITE_OPENING.match(text, start):  # no copies: a text may have thousands
         start = match.end()
     text = text[start : start + _READ]
     words = [word.lower().replace("’", "'") for word in _WORD.findall(text)]
@@ -139,21 +137,20 @@ def parse_opening(instruction: str) -> tuple[str, str]:
 
 
 def _is_question(sentence: str) -> bool:
-    """The first sentence ends in a question mark."""
+    """Whether the first sentence ends in a question mark."""
     end = re.search(r"[.!?]", sentence)
     return end is not None and end[0] == "?"
 
 
 def _object_noun(words: Sequence[str]) -> str:
-    """The head of the noun phrase after the verb: its last word before something else begins."""
+    """Return the head of the noun phrase after the verb: the last word before the phrase ends."""
     start = 0
     while start < len(words) and (words[start] in _WORDS_BEFORE_NOUN or words[start][0].isdigit()):
         start += 1
     head = ""
     for word, after in zip(words[start:], [*words[start + 1 :], ""], strict=True):
-        if (
-            word in _PHRASE_ENDS or word[0].isdigit() or "_" in word or after == "("
-        ):  # code has a name
+        is_code = "_" in word or after == "("
+        if word in _PHRASE_ENDS or word[0].isdigit() or is_code:
             break
         head = word
     return "" if head in _NON_OBJECTS else head.removesuffix("'s")

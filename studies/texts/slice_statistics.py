@@ -1,4 +1,4 @@
-"""What a slice is like before anything is asked: categories, lengths, coverage, openings."""
+"""Statistics of a slice before a run: categories, text lengths, coverage, opening verbs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from studies.texts.instruction_verbs import InstructionOpenings, count_openings
 
 @dataclass(frozen=True, slots=True)
 class LengthSummary:
-    """Words of one kind of text: the median, the middle half, the middle 80 %."""
+    """Lengths in words of one kind of text: median, quartiles, first and last decile."""
 
     name: str
     n: int
@@ -27,7 +27,7 @@ class LengthSummary:
 
 @dataclass(frozen=True, slots=True)
 class ContestantCoverage:
-    """How many items one contestant answered, and how many it left out or left empty."""
+    """Number of items that a contestant answered, has no answer for, or left empty."""
 
     name: str
     found: int
@@ -39,30 +39,30 @@ class ContestantCoverage:
 class SliceProfile:
     items: int
     categories: tuple[tuple[str, int], ...]
-    """The largest first; an item without one is in ''."""
+    """Categories with their items, the largest first; '' for items without one."""
     instructions: LengthSummary | None
     answers: tuple[LengthSummary, ...]
-    """By contestant, the longest median first; the reference is one of them where there is one."""
+    """By contestant, the longest median first; includes the reference if there is one."""
     coverage: tuple[ContestantCoverage, ...]
     openings: InstructionOpenings
     images: tuple[tuple[int, int], ...]
-    """(how many images, how many items have so many)."""
+    """Pairs (number of images, number of items with that many); empty without images."""
     described: int
-    """Items with images and a description of them."""
+    """Number of items with images and a description of them."""
     judged: int
-    """Items that somebody (or the design) has an opinion on."""
+    """Number of items with preferences, by people or by design."""
     suspects: tuple[InjectionSuspect, ...] = ()
-    """Questions and answers of those who play that speak to the judge."""
+    """Suspected prompt injections in the questions and the selected contestants' answers."""
 
 
 def profile_slice(items: Sequence[Item], contestants: Sequence[str] = ()) -> SliceProfile:
-    """`contestants`: who plays; nobody named means all who answered."""
+    """Compute the statistics of a slice; without `contestants`, of all that answered."""
     names = list(contestants) or sorted({name for item in items for name in item.responses})
     if REFERENCE not in names and any(item.reference.strip() for item in items):
         names.append(REFERENCE)
     texts = {name: [_contestant_text(item, name) for item in items] for name in names}
     lengths = [found for name in names if (found := summarise_lengths(name, texts[name]))]
-    pictures = Counter(len(item.images) for item in items)
+    image_counts = Counter(len(item.images) for item in items)
     return SliceProfile(
         items=len(items),
         categories=tuple(_sorted_counts(Counter(item.category for item in items))),
@@ -70,7 +70,7 @@ def profile_slice(items: Sequence[Item], contestants: Sequence[str] = ()) -> Sli
         answers=tuple(sorted(lengths, key=lambda one: -one.median)),
         coverage=tuple(count_coverage(name, texts[name]) for name in names if name != REFERENCE),
         openings=count_openings(item.instruction for item in items),
-        images=tuple(sorted(pictures.items())) if set(pictures) - {0} else (),
+        images=tuple(sorted(image_counts.items())) if set(image_counts) - {0} else (),
         described=sum(bool(item.images and any(item.context)) for item in items),
         judged=sum(bool(item.human) for item in items),
         suspects=tuple(s for s in find_all_suspects(items) if s.where in (INSTRUCTION, *names)),
@@ -92,13 +92,13 @@ def count_coverage(name: str, texts: Sequence[str | None]) -> ContestantCoverage
 
 
 def summarise_lengths(name: str, texts: Sequence[str | None]) -> LengthSummary | None:
-    """None if nobody wrote anything; what is missing or empty is no short answer."""
+    """Summarise text lengths; missing and empty texts do not count. None without any text."""
     words = sorted(len(text.split()) for text in texts if text and text.strip())
     n = len(words)
     if not n:
         return None
     if n == 1:
-        words *= 2  # a lone text is its own median and its own ends
+        words *= 2  # quantiles need two values
     tenths = statistics.quantiles(words, n=10, method="inclusive")
     low, middle, high = statistics.quantiles(words, n=4, method="inclusive")
     return LengthSummary(name, n, tenths[0], low, middle, high, tenths[8])

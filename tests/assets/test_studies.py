@@ -121,7 +121,7 @@ def test_no_other_variable_can_be_read_out_of_a_study_file(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("SOME_SECRET", "sk-0123456789")
-    with pytest.raises(SourceError, match=r"\$\{SOME_SECRET\} is not known here") as error:
+    with pytest.raises(SourceError, match=r"\$\{SOME_SECRET\} is not supported") as error:
         load_source(DataSpec(source="${SOME_SECRET}/items.jsonl"), tmp_path)
     assert "sk-" not in str(error.value)
 

@@ -1,8 +1,8 @@
 """AlpacaEval: outputs of one model, or annotations of pairs.
 
-`preference` is 1 (the first is better) to 2 (the second is), 1.5 a tie, 0 a tie of older files and
-null a failure. Outputs were shown in a random order that the file does not record. A weighted
-annotator's preference is 1 + P(the second is better): its probabilities are kept.
+`preference` runs from 1 (first is better) to 2 (second is better); 1.5 is a tie, 0 a tie in older
+files, null a failure. Outputs were shown in a random order that the file does not record. The
+preference of a weighted annotator is 1 + P(second is better); its probabilities are stored.
 """
 
 from __future__ import annotations
@@ -27,18 +27,20 @@ def matches_table(table: SourceTable) -> str:
     return ""
 
 
-def read(opened: OpenSource) -> SourceBuilder:
+def read(source: OpenSource) -> SourceBuilder:
     return (
-        _read_annotations(opened.rows) if opened.rows.has("preference") else _read_outputs(opened)
+        _read_annotations(source.rows) if source.rows.has("preference") else _read_outputs(source)
     )
 
 
 def _read_annotations(table: SourceTable) -> SourceBuilder:
-    gathered = SourceBuilder()
-    said = [parse_number(row, "preference", table.where(k)) for k, row in enumerate(table.rows)]
-    weighted = any(value is not None and value % 0.5 for value in said)
-    for place, row in enumerate(table.rows):
-        where = table.where(place)
+    builder = SourceBuilder()
+    preferences = [
+        parse_number(row, "preference", table.where(k)) for k, row in enumerate(table.rows)
+    ]
+    weighted = any(value is not None and value % 0.5 for value in preferences)
+    for index, row in enumerate(table.rows):
+        where = table.where(index)
         names = (
             first_text(row, "generator_1") or "output_1",
             first_text(row, "generator_2") or "output_2",
@@ -47,27 +49,27 @@ def _read_annotations(table: SourceTable) -> SourceBuilder:
             raise SourceError(f"{where}: generator_1 and generator_2 are both {names[0]!r}")
         question = required_text(row, "instruction", where)
         texts = (text_of(row.get("output_1")), text_of(row.get("output_2")))
-        item = gathered.add_item(
+        item = builder.add_item(
             id_from_text("alpaca", question), question, dict(zip(names, texts, strict=True)),
             where=where, category=text_of(row.get("dataset")),
         )  # fmt: skip
-        pick = _pick_from_preference(said[place], where)
+        pick = _pick_from_preference(preferences[index], where)
         add_verdict(
-            gathered, item, _judge_name(row), "alpaca-eval", names, pick, known=False,
+            builder, item, _judge_name(row), "alpaca-eval", names, pick, known=False,
             reply=_reply_text(row.get("raw_completion")),
-            probabilities=_probabilities(said[place]) if weighted else (),
+            probabilities=_probabilities(preferences[index]) if weighted else (),
             cost=parse_number(row, "price_per_example", where),
         )  # fmt: skip
-    return gathered
+    return builder
 
 
 def _probabilities(preference: float | None) -> tuple[float, ...]:
-    """P(first is better), P(second is better); an old tie has none."""
+    """Return P(first is better) and P(second is better); none for a missing preference or a 0."""
     return (2 - preference, preference - 1) if preference else ()
 
 
 def _judge_name(row: Row) -> str:
-    """Cross-annotations by people number them; machines have a name."""
+    """Return the name of the annotator, or human:<number> for people in cross-annotations."""
     name = first_text(row, "annotator")
     if "annotator_index" in row and not name:
         return f"human:{text_of(row['annotator_index'])}"
@@ -92,22 +94,22 @@ def _reply_text(value: Any) -> str:
     )
 
 
-def _read_outputs(opened: OpenSource) -> SourceBuilder:
-    """Outputs of one model, joined with those of others on the instruction."""
-    gathered, table = SourceBuilder(), opened.rows
-    files = {name: opened.read_other_file(path) for name, path in opened.spec.files.items()}
+def _read_outputs(source: OpenSource) -> SourceBuilder:
+    """Read the outputs of one model and join those of others on the instruction."""
+    builder, table = SourceBuilder(), source.rows
+    files = {name: source.read_other_file(path) for name, path in source.spec.files.items()}
     keys = [
         (required_text(row, "instruction", table.where(k)).strip(),)
         for k, row in enumerate(table.rows)
     ]
     answers, report = join_answers(keys, ("instruction",), files, lambda _, __: "output")
-    gathered.join = report if files else None
-    for place, row in enumerate(table.rows):
-        where = table.where(place)
+    builder.join = report if files else None
+    for index, row in enumerate(table.rows):
+        where = table.where(index)
         question = text_of(row["instruction"])
         mine = {required_text(row, "generator", where): text_of(row.get("output"))}
-        gathered.add_item(
-            id_from_text("alpaca", question), question, mine | answers[place], where=where,
+        builder.add_item(
+            id_from_text("alpaca", question), question, mine | answers[index], where=where,
             category=text_of(row.get("dataset")),
         )  # fmt: skip
-    return gathered
+    return builder

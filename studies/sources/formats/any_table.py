@@ -1,7 +1,7 @@
-"""Any table, by a mapping of its columns to fields; and a guess of that mapping.
+"""Any table, read by a mapping of its columns to fields.
 
-One row is one question with its answers in columns of their own (`responses.<name>`), one answer
-of one contestant (`contestant`, `response`), or one comparison (`first`, `second`, `winner`).
+A row is a question with one column per answer (`responses.<name>`), an answer of one contestant
+(`contestant`, `response`), or a comparison (`first`, `second`, `winner`).
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ MAPPING_FIELDS: Final = {
     "ground_truth": "the right answer",
     "criteria.subjective": "criteria for the judge",
     "criteria.factuality": "criteria of visual factuality",
-    "contestant": "whose answer the row holds",
+    "contestant": "the model whose answer is in the row",
     "response": "that answer",
     "rank": "the rank people gave it (1 is best)",
-    "first": "the contestant shown first",
-    "second": "the contestant shown second",
-    "a": "one contestant, order not known",
-    "b": "the other, order not known",
+    "first": "the model shown first",
+    "second": "the model shown second",
+    "a": "one model, order unknown",
+    "b": "the other model, order unknown",
     "response_first": "the answer shown first",
     "response_second": "the answer shown second",
     "response_a": "the answer of a",
     "response_b": "the answer of b",
-    "winner": "who won, or tie",
+    "winner": "the winner, or tie",
     "judge": "the judge's name",
-    "person": "the name of a person who judged",
+    "person": "the name of a human judge",
     "prompt": "the judge's prompt",
-    "reply": "what the judge wrote",
+    "reply": "the judge's reply",
 }
-"""What a column can be; besides `responses.<contestant>` and `meta.<name>`."""
+"""Fields that a column can be mapped to, besides `responses.<contestant>` and `meta.<name>`."""
 
 PICK_BY_WINNER: Final[dict[str, Pick]] = {
     **dict.fromkeys(
@@ -72,32 +72,32 @@ PICK_BY_WINNER: Final[dict[str, Pick]] = {
     ),
 }
 MUCH_BETTER: Final = ("a>>b", "b>>a")
-"""Much better: the margin is part of the verdict."""
+"""Winner words with a margin of 2."""
 _PAIR_FIELDS: Final = (("first", "second", True), ("a", "b", False))
 
 
 def matches_table(table: SourceTable) -> str:
-    return ""  # a mapping is said by the study, never guessed in silence
+    return ""  # never detected: the mapping must be set in the study
 
 
-def read(opened: OpenSource) -> SourceBuilder:
-    table, spec = opened.rows, opened.spec
+def read(source: OpenSource) -> SourceBuilder:
+    table, spec = source.rows, source.spec
     fields = {field: column for column, field in check_mapping(spec.mapping, table).items()}
-    gathered = SourceBuilder()
+    builder = SourceBuilder()
     pair = next(
         ((x, y, known) for x, y, known in _PAIR_FIELDS if x in fields and y in fields), None
     )
     if pair:
-        _read_comparisons(gathered, table, fields, pair)
+        _read_comparisons(builder, table, fields, pair)
     elif "contestant" in fields and "response" in fields:
-        _read_long(gathered, table, fields)
+        _read_long(builder, table, fields)
     else:
-        _read_wide(gathered, opened, fields)
-    return gathered
+        _read_wide(builder, source, fields)
+    return builder
 
 
 def check_mapping(mapping: Mapping[str, str], table: SourceTable) -> dict[str, str]:
-    """Column -> field; a column that is not there or a field nobody knows is named."""
+    """Return the mapping column -> field after checking that its columns and fields exist."""
     taken: dict[str, str] = {}
     for column, field in mapping.items():
         if column not in table.columns:
@@ -121,7 +121,7 @@ def check_mapping(mapping: Mapping[str, str], table: SourceTable) -> dict[str, s
 
 
 def _item_fields(row: Row, fields: Mapping[str, str]) -> dict[str, object]:
-    """The fields of the question beside its id, text and answers."""
+    """Return the fields of an item other than its id, question and answers."""
     found: dict[str, object] = {
         name: text_of(row.get(fields[name]))
         for name in ("category", "context", "reference", "ground_truth")
@@ -140,7 +140,7 @@ def _item_fields(row: Row, fields: Mapping[str, str]) -> dict[str, object]:
 
 
 def _add_item(
-    gathered: SourceBuilder,
+    builder: SourceBuilder,
     row: Row,
     fields: Mapping[str, str],
     answers: Mapping[str, str],
@@ -151,11 +151,11 @@ def _add_item(
     id = text_of(row.get(fields["id"])).strip() if "id" in fields else ""
     if not id:
         id = id_from_text("q", question) if question else fallback
-    return gathered.add_item(id, question, answers, where=where, **_item_fields(row, fields))
+    return builder.add_item(id, question, answers, where=where, **_item_fields(row, fields))
 
 
-def _read_wide(gathered: SourceBuilder, opened: OpenSource, fields: Mapping[str, str]) -> None:
-    table = opened.rows
+def _read_wide(builder: SourceBuilder, source: OpenSource, fields: Mapping[str, str]) -> None:
+    table = source.rows
     if "instruction" not in fields:
         raise StudyError(
             "data.mapping: a table of questions needs a column mapped to 'instruction'"
@@ -165,73 +165,73 @@ def _read_wide(gathered: SourceBuilder, opened: OpenSource, fields: Mapping[str,
         for field, column in fields.items()
         if field.startswith("responses.")
     }
-    answers, report = _join_files(opened, fields)
-    gathered.join = report
+    answers, report = _join_files(source, fields)
+    builder.join = report
     if not own and report is None:
         raise StudyError(
             "data.mapping: no answers: map columns to 'responses.<contestant>', or to "
             "'contestant' and 'response', or name answer files in data.files"
         )
     seen: dict[str, int] = {}
-    for place, row in enumerate(table.rows):
-        where = table.where(place)
+    for index, row in enumerate(table.rows):
+        where = table.where(index)
         mine = {name: text_of(row.get(column)) for name, column in own.items()}
         if not text_of(row.get(fields["instruction"])).strip():
             raise SourceError(f"{where}: column {fields['instruction']!r} is empty")
-        id = _add_item(gathered, row, fields, mine | answers[place], where, f"row-{place + 1:06}")
-        if id in seen or id in gathered.split_items:
+        id = _add_item(builder, row, fields, mine | answers[index], where, f"row-{index + 1:06}")
+        if id in seen or id in builder.split_items:
             also = seen.get(id, seen.get(id.rpartition("~")[0], 0))
             raise SourceError(
-                f"{where}: the question is also in {table.where(also)}; map a column that tells "
-                "them apart to 'id'"
+                f"{where}: the question is also in {table.where(also)}; map a column with "
+                "unique values to 'id'"
             )
-        seen[id] = place
+        seen[id] = index
 
 
 def _join_files(
-    opened: OpenSource, fields: Mapping[str, str]
+    source: OpenSource, fields: Mapping[str, str]
 ) -> tuple[list[dict[str, str]], JoinReport | None]:
-    table, spec = opened.rows, opened.spec
+    table, spec = source.rows, source.spec
     if not spec.files:
         return [{} for _ in table.rows], None
     on = spec.join or (fields.get("id") or fields["instruction"],)
     for column in on:
         if column not in table.columns:
             raise StudyError(f"data.join: {table.name} has no column {column!r}")
-    files = {name: opened.read_other_file(path) for name, path in spec.files.items()}
+    files = {name: source.read_other_file(path) for name, path in spec.files.items()}
     answers, report = join_answers([join_key(row, on) for row in table.rows], on, files)
     return answers, report
 
 
-def _read_long(gathered: SourceBuilder, table: SourceTable, fields: Mapping[str, str]) -> None:
-    """One answer a row; ranks of one question are one ranking."""
+def _read_long(builder: SourceBuilder, table: SourceTable, fields: Mapping[str, str]) -> None:
+    """Read one answer per row; the ranks of a question form one ranking."""
     ranks: dict[str, dict[str, int]] = defaultdict(dict)
-    for place, row in enumerate(table.rows):
-        where = table.where(place)
+    for index, row in enumerate(table.rows):
+        where = table.where(index)
         name = text_of(row.get(fields["contestant"]))
         text = text_of(row.get(fields["response"]))
-        item = _add_item(gathered, row, fields, {name: text}, where, f"row-{place + 1:06}")
-        if item in gathered.split_items:
+        item = _add_item(builder, row, fields, {name: text}, where, f"row-{index + 1:06}")
+        if item in builder.split_items:
             raise SourceError(
                 f"{where}: a second answer of {name!r} to the same question; keep one of them, or "
-                "map a column that tells the questions apart to 'id'"
+                "map a column that differs between the questions to 'id'"
             )
         if "rank" in fields and (rank := parse_number(row, fields["rank"], where)) is not None:
             ranks[item][name] = int(rank)
     for item, ranked in ranks.items():
         if len(ranked) > 1:
-            gathered.add_preference(item, "people", None, ranks=ranked)
+            builder.add_preference(item, "people", None, ranks=ranked)
 
 
 def _read_comparisons(
-    gathered: SourceBuilder,
+    builder: SourceBuilder,
     table: SourceTable,
     fields: Mapping[str, str],
     pair: tuple[str, str, bool],
 ) -> None:
     first, second, known = pair
-    for place, row in enumerate(table.rows):
-        where = table.where(place)
+    for index, row in enumerate(table.rows):
+        where = table.where(index)
         names = (text_of(row.get(fields[first])), text_of(row.get(fields[second])))
         if names[0] == names[1]:
             raise SourceError(f"{where}: {names[0]!r} is compared with itself")
@@ -240,17 +240,25 @@ def _read_comparisons(
             for name, side in zip(names, (first, second), strict=True)
             if f"response_{side}" in fields
         }
-        item = _add_item(gathered, row, fields, texts, where, f"row-{place + 1:06}")
+        item = _add_item(builder, row, fields, texts, where, f"row-{index + 1:06}")
         if "winner" in fields:
-            said = text_of(row.get(fields["winner"])).strip()
-            margin = 2 if said.casefold() in MUCH_BETTER and said not in names else None
-            add_verdict(gathered, item, _judge_name(row, fields), _prompt_name(row, fields), names,
-                   _read_winner(said, names, where), known=known, margin=margin,
-                   reply=text_of(row.get(fields.get("reply", ""))))  # fmt: skip
+            winner = text_of(row.get(fields["winner"])).strip()
+            much_better = winner.casefold() in MUCH_BETTER and winner not in names
+            add_verdict(
+                builder,
+                item,
+                _judge_name(row, fields),
+                _prompt_name(row, fields),
+                names,
+                _read_winner(winner, names, where),
+                known=known,
+                margin=2 if much_better else None,
+                reply=text_of(row.get(fields.get("reply", ""))),
+            )
 
 
 def _read_winner(text: str, names: tuple[str, str], where: str) -> Pick:
-    """A contestant's own name, or a word for a side; an empty cell is no verdict."""
+    """Look up a winner given as a contestant's name or a word; None for an empty cell."""
     if not text:
         return None
     if text in names:

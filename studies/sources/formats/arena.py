@@ -1,4 +1,4 @@
-"""Battles: two models, who won. Arena's `model_a` is shown first, Evalica's `left` on the left."""
+"""Battles with a winner: Arena's `model_a` and Evalica's `left` are the answers shown first."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from studies.sources.cells import (
 )
 
 UNNAMED_JUDGE: Final = "all"
-"""The judge of battles that name none, as in `python -m metrics`."""
+"""Judge of battles without a judge column, as in `python -m metrics`."""
 
 SIDE_WINNERS: Final[dict[str, Pick]] = {"left": 0, "right": 1, "tie": "tie"}
 _AUTOARENA_WINNERS: Final = {"A", "B", "-"}
@@ -44,59 +44,64 @@ def matches_sides_table(table: SourceTable) -> str:
 
 
 def winner_words(table: SourceTable) -> set[str]:
-    """The words in the winner column; a few rows say it."""
+    """Return the words in the first 1,000 rows of the winner column."""
     return {text_of(row.get("winner")).strip() for row in table.rows[:1000]} - {""}
 
 
-def read(opened: OpenSource) -> SourceBuilder:
-    return _read_battles(opened.rows, "model_a", "model_b", BATTLE_WINNERS)
+def read(source: OpenSource) -> SourceBuilder:
+    return _read_battles(source.rows, "model_a", "model_b", BATTLE_WINNERS)
 
 
-def read_sides(opened: OpenSource) -> SourceBuilder:
-    return _read_battles(opened.rows, "left", "right", SIDE_WINNERS)
+def read_sides(source: OpenSource) -> SourceBuilder:
+    return _read_battles(source.rows, "left", "right", SIDE_WINNERS)
 
 
 def _read_battles(
     table: SourceTable, first: str, second: str, words: dict[str, Pick]
 ) -> SourceBuilder:
-    gathered = SourceBuilder()
-    texts = 0
-    ours = table.columns in OWN_BATTLE_HEADERS
-    for place, whole in enumerate(table.rows):
-        where = table.where(place)
-        row = {**whole, "prompt": "", "judge_prompt": whole["prompt"]} if ours else whole
+    builder = SourceBuilder()
+    questions = 0
+    own_export = table.columns in OWN_BATTLE_HEADERS
+    for index, original in enumerate(table.rows):
+        where = table.where(index)
+        row = (
+            {**original, "prompt": "", "judge_prompt": original["prompt"]}
+            if own_export
+            else original
+        )
         names = (required_text(row, first, where), required_text(row, second, where))
-        asked, told = _question_and_answers(row)
-        texts += bool(asked)
+        question, answers = _question_and_answers(row)
+        questions += bool(question)
         same = names[0] == names[1]
-        item = gathered.add_item(
-            _item_id(row, asked, place),
-            asked,
-            {} if same else dict(zip(names, told, strict=True)),
+        item = builder.add_item(
+            _item_id(row, question, index),
+            question,
+            {} if same else dict(zip(names, answers, strict=True)),
             where=where,
             category=_find_category(row),
         )
         judge = _judge_name(row)
         prompt = first_text(row, "judge_prompt", "prompt_name") or "battle"
         if same:
-            gathered.notes.append(f"{where}: {names[0]!r} against itself; left out")
+            builder.notes.append(f"{where}: {names[0]!r} compared with itself; row skipped")
             continue
         pick = parse_winner(row, "winner", words, where)
         reply = first_text(row, "judgment", "rationale", "reply")
-        add_verdict(gathered, item, judge, prompt, names, pick, reply=reply, time=parse_time(row),
-               known=text_of(row.get("order")) != "unknown")  # fmt: skip
-    if not texts:
-        gathered.notes.append("no questions and answers in the file: verdicts only")
-    return gathered
+        known = text_of(row.get("order")) != "unknown"
+        time = parse_time(row)
+        add_verdict(builder, item, judge, prompt, names, pick, reply=reply, time=time, known=known)
+    if not questions:
+        builder.notes.append("verdicts only: the file has no questions and answers")
+    return builder
 
 
-def _item_id(row: Row, asked: str, place: int) -> str:
-    """The question's id; without one the question itself, else every row is its own item."""
+def _item_id(row: Row, question: str, index: int) -> str:
+    """Return the id of the question, or one derived from its text, or one per row."""
     id = first_text(row, *_ITEM_COLUMNS)
-    if not id and not asked:
-        id = first_text(row, *_QUESTION_COLUMNS)  # a number of a prompt, as in llmfao
+    if not id and not question:
+        id = first_text(row, *_QUESTION_COLUMNS)  # the number of a prompt, as in the llmfao data
     if not id:
-        return id_from_text("q", asked) if asked else f"row-{place + 1:06}"
+        return id_from_text("q", question) if question else f"row-{index + 1:06}"
     turn = text_of(row.get("turn"))
     return f"{id}-turn-{turn}" if turn not in ("", "0", "1") else id
 
@@ -120,24 +125,24 @@ def _judge_name(row: Row) -> str:
 
 
 def _question_and_answers(row: Row) -> tuple[str, tuple[str, str]]:
-    """The question and both answers, out of conversations or of plain columns."""
+    """Return the question and both answers, from conversations or from plain columns."""
     turns = [parse_conversation(row.get(f"conversation_{side}")) for side in "ab"]
     if all(turns):
-        most = (
+        max_turns = (
             2 * int(turn) if (turn := text_of(row.get("turn"))).isdigit() and turn != "0" else None
         )
-        split = [split_conversation(side[:most]) for side in turns]
-        (asked, first), (_, second) = (join_turns(*one) for one in split)
-        return asked, (first, second)
-    asked = next(
+        split = [split_conversation(side[:max_turns]) for side in turns]
+        (question, first), (_, second) = (join_turns(*one) for one in split)
+        return question, (first, second)
+    question = next(
         (text for name in _QUESTION_COLUMNS if _has_words(text := text_of(row.get(name)))), ""
     )
-    return asked, (
+    return question, (
         first_text(row, "response_a", "answer_a"),
         first_text(row, "response_b", "answer_b"),
     )
 
 
 def _has_words(text: str) -> bool:
-    """A question, not the number of one."""
+    """Whether a text is a question rather than its number."""
     return bool(text.strip()) and not text.strip().isdigit()

@@ -1,6 +1,6 @@
-"""Arena-Hard: five-level verdicts of a model against a baseline, both orders.
+"""Arena-Hard: five-level verdicts on a model and a baseline, in both orders.
 
-In game 0 the baseline is A, in game 1 the model is. A game may be null, or have no score.
+The baseline is A in game 0, the model in game 1. A game can be null or have no score.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from studies.sources.cells import (
 )
 
 DEFAULT_BASELINE: Final = "gpt-4-0314"
-"""The baseline of files that name none: the first version had only this one."""
+"""Baseline of files without a baseline column, as in the first version of Arena-Hard."""
 
 PROMPT_NAME: Final = "arena-hard"
 PICK_BY_LEVEL: Final[dict[str, tuple[Pick, int]]] = {
@@ -35,29 +35,34 @@ def matches_table(table: SourceTable) -> str:
     return ""
 
 
-def read(opened: OpenSource) -> SourceBuilder:
-    """Judgements; `data.files` may add questions and answers (any names)."""
-    gathered = SourceBuilder()
+def read(source: OpenSource) -> SourceBuilder:
+    """Read judgements; `data.files` can add questions and answers under any names."""
+    builder = SourceBuilder()
     questions: dict[str, tuple[str, str]] = {}
     answers: dict[str, dict[str, str]] = {}
-    for path in opened.spec.files.values():
-        _add_texts(opened.read_other_file(path), questions, answers)
-    table = opened.rows
-    for place, row in enumerate(table.rows):
-        where = table.where(place)
+    for path in source.spec.files.values():
+        _add_texts(source.read_other_file(path), questions, answers)
+    table = source.rows
+    for index, row in enumerate(table.rows):
+        where = table.where(index)
         id = first_text(row, "uid", "question_id")
-        asked, category = questions.get(id, ("", ""))
-        told = answers.get(id, {})
-        item = gathered.add_item(
-            id, asked, told, where=where, category=text_of(row.get("category")) or category
+        question, category = questions.get(id, ("", ""))
+        item = builder.add_item(
+            id,
+            question,
+            answers.get(id, {}),
+            where=where,
+            category=text_of(row.get("category")) or category,
         )
-        _add_games(gathered, row, item, where)
+        _add_games(builder, row, item, where)
     if not questions:
-        gathered.notes.append("verdicts only: name questions and answers in data.files to see them")
-    return gathered
+        builder.notes.append(
+            "verdicts only: to see questions and answers, name their files in data.files"
+        )
+    return builder
 
 
-def _add_games(gathered: SourceBuilder, row: Row, item: str, where: str) -> None:
+def _add_games(builder: SourceBuilder, row: Row, item: str, where: str) -> None:
     games = row.get("games")
     if not isinstance(games, list) or len(games) > 2:
         raise SourceError(
@@ -67,10 +72,10 @@ def _add_games(gathered: SourceBuilder, row: Row, item: str, where: str) -> None
     model = required_text(row, "model", where)
     baseline = text_of(row.get("baseline")) or DEFAULT_BASELINE
     for game, shown in zip(games, ((baseline, model), (model, baseline)), strict=False):
-        held = game if isinstance(game, Mapping) else {}
-        reply = _reply_text(held.get("judgment"))
-        pick, margin = _parse_level(held.get("score"), where)
-        gathered.add_verdict(
+        contents = game if isinstance(game, Mapping) else {}
+        reply = _reply_text(contents.get("judgment"))
+        pick, margin = _parse_level(contents.get("score"), where)
+        builder.add_verdict(
             item, judge, PROMPT_NAME, shown, pick, margin=margin, reply=reply, time=parse_time(row),
             status=None if pick is not None else "unreadable" if reply else "error",
         )  # fmt: skip
@@ -87,7 +92,7 @@ def _parse_level(score: Any, where: str) -> tuple[Pick, int | None]:
 
 
 def _reply_text(judgment: Any) -> str:
-    """The reply: a text, or in later versions an object with the answer in it."""
+    """Return the reply, which is a text or, in later versions, an object."""
     if isinstance(judgment, Mapping):
         return first_text(dict(judgment), "answer", "content", "judgment")
     return text_of(judgment)
@@ -96,8 +101,8 @@ def _reply_text(judgment: Any) -> str:
 def _add_texts(
     table: SourceTable, questions: dict[str, tuple[str, str]], answers: dict[str, dict[str, str]]
 ) -> None:
-    for place, row in enumerate(table.rows):
-        where = table.where(place)
+    for index, row in enumerate(table.rows):
+        where = table.where(index)
         id = first_text(row, "uid", "question_id")
         model = first_text(row, "model", "model_id")
         if model:
@@ -105,10 +110,10 @@ def _add_texts(
         else:
             turns = row.get("turns")
             first = turns[0] if isinstance(turns, list) and turns else {}
-            asked = first_text(row, "prompt") or text_of(
+            question = first_text(row, "prompt") or text_of(
                 first.get("content") if isinstance(first, Mapping) else first
             )
-            questions[id] = (asked, first_text(row, "category", "cluster"))
+            questions[id] = (question, first_text(row, "category", "cluster"))
 
 
 def _answer_text(row: Row, where: str) -> str:

@@ -1,6 +1,7 @@
 """AutoArena: one file of prompts and responses per model, or head-to-heads with a winner.
 
-Its judges see the two in a shuffled order that is not recorded: position cannot be measured.
+Its judges are shown the answers in a shuffled order that is not recorded, so position bias cannot
+be measured.
 """
 
 from __future__ import annotations
@@ -24,25 +25,25 @@ def matches_table(table: SourceTable) -> str:
     return ""
 
 
-def read(opened: OpenSource) -> SourceBuilder:
-    return _read_battles(opened.rows) if opened.rows.has("winner") else _read_answers(opened)
+def read(source: OpenSource) -> SourceBuilder:
+    return _read_battles(source.rows) if source.rows.has("winner") else _read_answers(source)
 
 
 def _read_battles(table: SourceTable) -> SourceBuilder:
-    gathered = SourceBuilder()
-    for place, row in enumerate(table.rows):
-        where = table.where(place)
+    builder = SourceBuilder()
+    for index, row in enumerate(table.rows):
+        where = table.where(index)
         names = (required_text(row, "model_a", where), required_text(row, "model_b", where))
         if names[0] == names[1]:
-            gathered.notes.append(f"{where}: {names[0]!r} against itself; left out")
+            builder.notes.append(f"{where}: {names[0]!r} compared with itself; row skipped")
             continue
         question = text_of(row.get("prompt"))
         texts = (text_of(row.get("response_a")), text_of(row.get("response_b")))
-        id = id_from_text("prompt", question) if question else f"row-{place + 1:06}"
-        item = gathered.add_item(id, question, dict(zip(names, texts, strict=True)), where=where)
+        id = id_from_text("prompt", question) if question else f"row-{index + 1:06}"
+        item = builder.add_item(id, question, dict(zip(names, texts, strict=True)), where=where)
         judge = first_text(row, "judge", "judge_name") or "recorded"
         add_verdict(
-            gathered,
+            builder,
             item,
             judge,
             "autoarena",
@@ -51,15 +52,15 @@ def _read_battles(table: SourceTable) -> SourceBuilder:
             known=False,
             reply=text_of(row.get("explanation")),
         )
-    return gathered
+    return builder
 
 
-def _read_answers(opened: OpenSource) -> SourceBuilder:
-    """This file's model is called like the file; further ones come from `data.files`."""
-    gathered, table = SourceBuilder(), opened.rows
-    mine = opened.path.name.split(".")[0]
-    files = {mine: table}
-    files |= {name: opened.read_other_file(path) for name, path in opened.spec.files.items()}
+def _read_answers(source: OpenSource) -> SourceBuilder:
+    """Read the answers of one model, named after the file, and of those in `data.files`."""
+    builder, table = SourceBuilder(), source.rows
+    own_name = source.path.name.split(".")[0]
+    files = {own_name: table}
+    files |= {name: source.read_other_file(path) for name, path in source.spec.files.items()}
     questions = list(
         dict.fromkeys(
             required_text(row, "prompt", table.where(k)) for k, row in enumerate(table.rows)
@@ -67,7 +68,7 @@ def _read_answers(opened: OpenSource) -> SourceBuilder:
     )
     keys = [(question.strip(),) for question in questions]
     answers, report = join_answers(keys, ("prompt",), files, lambda _, __: "response")
-    gathered.join = report
-    for question, told in zip(questions, answers, strict=True):
-        gathered.add_item(id_from_text("prompt", question), question, told, where=table.name)
-    return gathered
+    builder.join = report
+    for question, responses in zip(questions, answers, strict=True):
+        builder.add_item(id_from_text("prompt", question), question, responses, where=table.name)
+    return builder

@@ -1,7 +1,7 @@
-"""Creation-MMBench: creative tasks about images, with criteria of their own for every question.
+"""Creation-MMBench: creative tasks about images, with separate criteria for every question.
 
-The answer of the baseline model (`reference_answer_by_gpt4o`) is the item's reference: it plays as
-`@reference`. Contestants come from `prediction` files or columns.
+The answer of the baseline model (`reference_answer_by_gpt4o`) is the item's reference, compared as
+`@reference`. The contestants' answers are in `prediction` files or columns.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from studies.sources.join import answer_column, join_answers, join_key
 MAX_LITERAL_CHARS: Final = 200_000
 MAX_LITERAL_DEPTH: Final = 20
 TEXT_ONLY_SPLIT: Final = "text-only"
-"""`data.split` of the variant in which the images are replaced by their descriptions."""
+"""Value of `data.split` for the variant with descriptions in place of images."""
 
 TASKS_BY_CATEGORY: Final[Mapping[str, tuple[str, ...]]] = {
     "Literary Writing": (
@@ -54,7 +54,7 @@ TASKS_BY_CATEGORY: Final[Mapping[str, tuple[str, ...]]] = {
         "snapshot_analysis",
     ),
 }  # fmt: skip
-"""The 51 tasks as the data names them, in the four categories of the paper."""
+"""The 51 tasks by their names in the data, in the four categories of the paper."""
 
 CATEGORY_BY_TASK: Final = {
     task: category for category, tasks in TASKS_BY_CATEGORY.items() for task in tasks
@@ -77,26 +77,24 @@ def matches_table(table: SourceTable) -> str:
     return ""
 
 
-def read(opened: OpenSource) -> SourceBuilder:
-    table, spec, gathered = opened.rows, opened.spec, SourceBuilder()
-    files = {name: opened.read_other_file(path) for name, path in spec.files.items()}
+def read(source: OpenSource) -> SourceBuilder:
+    table, spec, builder = source.rows, source.spec, SourceBuilder()
+    files = {name: source.read_other_file(path) for name, path in spec.files.items()}
     on = spec.join or ("index",)
     keys = [join_key(row, on) for row in table.rows]
     answers, report = join_answers(keys, on, files, _prediction_column)
-    gathered.join = report if files else None
+    builder.join = report if files else None
     own = _answer_columns(table, set(files))
     images = {text_of(row.get("index")): row.get("image") for row in table.rows}
-    for place, row in enumerate(table.rows):
-        where = table.where(place)
+    for index, row in enumerate(table.rows):
+        where = table.where(index)
         mine = {name: text_of(row.get(column)) for name, column in own.items()}
-        _add_item(
-            gathered, row, mine | answers[place], images, where, spec.split == TEXT_ONLY_SPLIT
-        )
+        _add_item(builder, row, mine | answers[index], images, where, spec.split == TEXT_ONLY_SPLIT)
     unknown = sorted({text_of(row.get("task_name")) for row in table.rows} - set(CATEGORY_BY_TASK))
     if unknown:
-        gathered.notes.append(f"no known category for the tasks {', '.join(unknown[:5])}")
-    gathered.notes.append("the baseline's answer is the reference: it plays as @reference")
-    return gathered
+        builder.notes.append(f"no known category for the tasks {', '.join(unknown[:5])}")
+    builder.notes.append("the baseline's answer is the reference, compared as @reference")
+    return builder
 
 
 def _prediction_column(table: SourceTable, contestant: str) -> str:
@@ -104,7 +102,7 @@ def _prediction_column(table: SourceTable, contestant: str) -> str:
 
 
 def _answer_columns(table: SourceTable, taken: set[str]) -> dict[str, str]:
-    """Answers in the question file itself: `prediction`, or `prediction:<model>` columns."""
+    """Find answer columns of the question file: `prediction` or `prediction:<model>`."""
     found = {}
     for column in table.columns:
         if column == "prediction":
@@ -115,7 +113,7 @@ def _answer_columns(table: SourceTable, taken: set[str]) -> dict[str, str]:
 
 
 def _add_item(
-    gathered: SourceBuilder,
+    builder: SourceBuilder,
     row: Row,
     answers: Mapping[str, str],
     images: Mapping[str, Any],
@@ -123,21 +121,21 @@ def _add_item(
     text_only: bool,
 ) -> None:
     task = text_of(row.get("task_name"))
-    described = next(
+    description = next(
         (text for name in _DESCRIPTION_COLUMNS if (text := _trimmed_text(row, name))), ""
     )
-    if text_only and not described:
+    if text_only and not description:
         raise SourceError(
             f"{where}: split: text-only needs a description of the images; expected one of the "
-            f"columns {', '.join(_DESCRIPTION_COLUMNS)} (run a describe prompt to write it)"
+            f"columns {', '.join(_DESCRIPTION_COLUMNS)} (a describe prompt can generate it)"
         )
-    gathered.add_item(
+    builder.add_item(
         f"creation-{_item_number(row, where)}",
-        build_instruction(row, described if text_only else "", where),
+        build_instruction(row, description if text_only else "", where),
         answers,
         where=where,
         category=text_of(row.get("category")) or CATEGORY_BY_TASK.get(task, ""),
-        context="" if text_only else described,
+        context="" if text_only else description,
         images=() if text_only else _image_sources(row, images, where),
         reference=_trimmed_text(row, "reference_answer_by_gpt4o"),
         ground_truth=_trimmed_text(row, "ground_truth"),
@@ -154,7 +152,7 @@ def _item_number(row: Row, where: str) -> str:
 
 
 def build_instruction(row: Row, description: str, where: str) -> str:
-    """The question as the file has it, else built from its parts by the query template."""
+    """Return the question of the file, or build it from its parts by the query template."""
     question = _trimmed_text(row, "question")
     if not question:
         parts = {
@@ -168,22 +166,22 @@ def build_instruction(row: Row, description: str, where: str) -> str:
 
 
 def build_query(role: str, background: str, instruction: str, requirement: str) -> str:
-    """The query template: who you are, the background, what to do, the requirements."""
+    """Build a query from role, background, instruction and requirements."""
     task = instruction
     if requirement:
-        begun = instruction[:1].lower() if instruction[1:2].islower() else instruction[:1]
-        task = f"Please follow the requirements below to {begun}{instruction[1:].rstrip('.')}."
+        initial = instruction[:1].lower() if instruction[1:2].islower() else instruction[:1]
+        task = f"Please follow the requirements below to {initial}{instruction[1:].rstrip('.')}."
     lines = [f"Assume you are {role.rstrip('.')}." if role else "", background, task, requirement]
     return "\n".join(line for line in lines if line)
 
 
 def description_note(description: str) -> str:
-    """What the text-only variant adds: the images are not shown, their description is."""
+    """Return the text that replaces the images in the text-only variant."""
     return f"The images themselves are not shown. What they show, in words:\n{description}"
 
 
 def parse_criteria(value: Any, where: str) -> dict[str, str]:
-    """Subjective and factuality criteria out of a dict that Python wrote into a cell."""
+    """Parse subjective and factuality criteria from a cell with a Python dict literal."""
     found = value if isinstance(value, Mapping) else _parse_literal(text_of(value).strip(), where)
     if isinstance(found, str):
         return {"subjective": found} if found else {}
@@ -196,7 +194,7 @@ def parse_criteria(value: Any, where: str) -> dict[str, str]:
 
 
 def _parse_literal(text: str, where: str) -> Mapping[Any, Any] | str:
-    """Plain values only, bounded in size and depth before the parser sees them."""
+    """Parse a dict literal of plain values; size and depth are checked before parsing."""
     if not text.startswith("{"):
         return text
     if len(text) > MAX_LITERAL_CHARS or _bracket_depth(text) > MAX_LITERAL_DEPTH:
@@ -214,20 +212,19 @@ def _parse_literal(text: str, where: str) -> Mapping[Any, Any] | str:
 
 
 def _bracket_depth(text: str) -> int:
-    """The most brackets open at once; those inside texts count too, which only errs on the side
-    of refusing."""
-    depth = most = 0
+    """Return the maximum bracket depth; brackets inside texts count too, which is conservative."""
+    depth = deepest = 0
     for character in text:
         if character in "([{":
             depth += 1
-            most = max(most, depth)
+            deepest = max(deepest, depth)
         elif character in ")]}":
             depth -= 1
-    return most
+    return deepest
 
 
 def _image_sources(row: Row, images: Mapping[str, Any], where: str) -> tuple[str, ...]:
-    """Data URLs of base64 cells, or paths; a cell may point at the row that holds its image."""
+    """Return images as data URLs or paths; a cell can refer to the row with its image."""
     value = row.get("image")
     for _ in range(3):
         text = text_of(value).strip() if not isinstance(value, list) else ""

@@ -1,7 +1,7 @@
 """JudgeBench: pairs of responses of one model with a gold label, and judges' decisions.
 
-The second of two judgments was made with the responses swapped, and its decision is in the labels
-it was shown; a decision may be null (a failure) or `A=B`.
+The second of two judgments was made with the responses swapped, and its decision uses the labels
+as shown. A decision can be null (a failure) or `A=B`.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ _DECISIONS: Final[dict[str, Pick]] = {"A>B": 0, "B>A": 1, "A=B": "tie", "B=A": "
 def matches_table(table: SourceTable) -> str:
     if table.has("pair_id", "question", "response_A", "response_B", "label"):
         return "pair_id, response_A, response_B and label are JudgeBench's" + (
-            "; judgments holds the verdicts" if table.has("judgments") else ""
+            "; judgments contains the verdicts" if table.has("judgments") else ""
         )
     return ""
 
 
-def read(opened: OpenSource) -> SourceBuilder:
-    table, gathered = opened.rows, SourceBuilder()
-    for place, row in enumerate(table.rows):
-        where = table.where(place)
-        item = gathered.add_item(
+def read(source: OpenSource) -> SourceBuilder:
+    table, builder = source.rows, SourceBuilder()
+    for index, row in enumerate(table.rows):
+        where = table.where(index)
+        item = builder.add_item(
             required_text(row, "pair_id", where),
             required_text(row, "question", where),
             {name: text_of(row.get(name)) for name in CONTESTANTS},
@@ -40,24 +40,26 @@ def read(opened: OpenSource) -> SourceBuilder:
         )
         label = parse_winner(row, "label", _DECISIONS, where)
         if label is not None:
-            gathered.add_preference(
+            builder.add_preference(
                 item, BY_DESIGN, CONTESTANTS[label] if isinstance(label, int) else "tie"
             )
         judge = first_text(row, "judge_name", "judge_model", "judge") or "recorded"
         games = row.get("judgments") or []
         for game, shown in zip(games, (CONTESTANTS, CONTESTANTS[::-1]), strict=False):
-            _add_game(gathered, game, item, judge, shown, where)
-    return gathered
+            _add_game(builder, game, item, judge, shown, where)
+    return builder
 
 
 def _add_game(
-    gathered: SourceBuilder, game: Any, item: str, judge: str, shown: tuple[str, ...], where: str
+    builder: SourceBuilder, game: Any, item: str, judge: str, shown: tuple[str, ...], where: str
 ) -> None:
-    held: Row = game if isinstance(game, dict) else {}
-    reply = held.get("judgment")
-    said = first_text(dict(reply), "response", "judgment") if isinstance(reply, Mapping) else reply
-    pick = parse_winner(held, "decision", _DECISIONS, where)
-    gathered.add_verdict(
-        item, judge, "judgebench", shown, pick, reply=text_of(said),
-        status=None if pick is not None else "unreadable" if said else "error",
+    contents: Row = game if isinstance(game, dict) else {}
+    reply = contents.get("judgment")
+    reply_text = (
+        first_text(dict(reply), "response", "judgment") if isinstance(reply, Mapping) else reply
+    )
+    pick = parse_winner(contents, "decision", _DECISIONS, where)
+    builder.add_verdict(
+        item, judge, "judgebench", shown, pick, reply=text_of(reply_text),
+        status=None if pick is not None else "unreadable" if reply_text else "error",
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""LMSYS's Kaggle set: battles of people with the winner as three columns, one of which is 1."""
+"""LMSYS's Kaggle set: human votes on battles; one of three winner columns is 1."""
 
 from __future__ import annotations
 
@@ -21,22 +21,23 @@ def matches_table(table: SourceTable) -> str:
     return ""
 
 
-def read(opened: OpenSource) -> SourceBuilder:
-    table, gathered = opened.rows, SourceBuilder()
-    for place, row in enumerate(table.rows):
-        where = table.where(place)
+def read(source: OpenSource) -> SourceBuilder:
+    table, builder = source.rows, SourceBuilder()
+    for index, row in enumerate(table.rows):
+        where = table.where(index)
         names = (required_text(row, "model_a", where), required_text(row, "model_b", where))
-        asked = parse_texts(row.get("prompt"))
+        questions = parse_texts(row.get("prompt"))
         (question, first), (_, second) = (
-            join_turns(asked, parse_texts(row.get(name))) for name in ("response_a", "response_b")
+            join_turns(questions, parse_texts(row.get(name)))
+            for name in ("response_a", "response_b")
         )
         id = text_of(row.get("id")) or id_from_text("battle", question, first, second)
         if names[0] == names[1]:
-            gathered.notes.append(f"{where}: {names[0]!r} against itself; left out")
+            builder.notes.append(f"{where}: {names[0]!r} compared with itself; row skipped")
             continue
-        item = gathered.add_item(id, question, {names[0]: first, names[1]: second}, where=where)
-        gathered.add_person_verdict(item, ARENA_VOTERS, names, _read_winner(row, where))
-    return gathered
+        item = builder.add_item(id, question, {names[0]: first, names[1]: second}, where=where)
+        builder.add_person_verdict(item, ARENA_VOTERS, names, _read_winner(row, where))
+    return builder
 
 
 def _read_winner(row: Row, where: str) -> Pick:

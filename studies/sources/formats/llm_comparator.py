@@ -1,7 +1,7 @@
 """LLM Comparator: one JSON file per pair of models; a positive score means that A is better.
 
-Scores run from -1.5 to 1.5 and are already un-flipped. Where a rating says `is_flipped`, the order
-it was made in is known; an example with only an average score says nothing about order.
+Scores run from -1.5 to 1.5 and are already un-flipped. A rating with `is_flipped` records the order
+in which it was made; an example with only an average score does not.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from studies.sources.builder import OpenSource, Pick, SourceBuilder
 from studies.sources.cells import add_verdict, first_text, id_from_text, parse_number
 
 MAX_TIE_SCORE: Final = 0.25
-"""The tool's own threshold: a smaller score decides nothing."""
+"""Scores up to this size are ties, as in the tool."""
 
 MIN_MUCH_SCORE: Final = 1.25
-"""Between "better" (1) and "much better" (1.5)."""
+"""Scores from this size on mean "much better" (1.5) rather than "better" (1)."""
 
 
 def matches_table(table: SourceTable) -> str:
@@ -27,20 +27,20 @@ def matches_table(table: SourceTable) -> str:
     return ""
 
 
-def read(opened: OpenSource) -> SourceBuilder:
-    table, gathered = opened.rows, SourceBuilder()
-    held = table.json_object or {}
-    names = _model_names(held.get("models"), table.name)
-    metadata = held.get("metadata")
-    about = dict(metadata) if isinstance(metadata, Mapping) else {}
-    judge = first_text(about, "judge", "judge_model") or "llm-comparator"
-    prompt = first_text(about, "prompt") or "llm-comparator"
-    for place, example in enumerate(held.get("examples") or []):
-        where = f"{table.name}, example {place + 1}"
+def read(source: OpenSource) -> SourceBuilder:
+    table, builder = source.rows, SourceBuilder()
+    contents = table.json_object or {}
+    names = _model_names(contents.get("models"), table.name)
+    metadata = contents.get("metadata")
+    info = dict(metadata) if isinstance(metadata, Mapping) else {}
+    judge = first_text(info, "judge", "judge_model") or "llm-comparator"
+    prompt = first_text(info, "prompt") or "llm-comparator"
+    for index, example in enumerate(contents.get("examples") or []):
+        where = f"{table.name}, example {index + 1}"
         if not isinstance(example, dict):
             raise SourceError(f"{where}: expected an object")
-        _add_example(gathered, example, names, (judge, prompt), where)
-    return gathered
+        _add_example(builder, example, names, (judge, prompt), where)
+    return builder
 
 
 def _model_names(models: Any, name: str) -> tuple[str, str]:
@@ -51,7 +51,11 @@ def _model_names(models: Any, name: str) -> tuple[str, str]:
 
 
 def _add_example(
-    gathered: SourceBuilder, row: Row, names: tuple[str, str], by: tuple[str, str], where: str
+    builder: SourceBuilder,
+    row: Row,
+    names: tuple[str, str],
+    judge_and_prompt: tuple[str, str],
+    where: str,
 ) -> None:
     question = _join_text(row.get("input_text"))
     texts = (_join_text(row.get("output_text_a")), _join_text(row.get("output_text_b")))
@@ -59,24 +63,33 @@ def _add_example(
     custom = row.get("custom_fields")
     fields = dict(custom) if isinstance(custom, Mapping) else {}
     id = first_text(row, "item", "id") or first_text(fields, "item", "id")
-    item = gathered.add_item(
+    item = builder.add_item(
         id or id_from_text("example", question), question, dict(zip(names, texts, strict=True)),
         where=where, category=text_of(tags[0]) if tags else "",
     )  # fmt: skip
     ratings = [rating for rating in row.get("individual_rater_scores") or [] if rating]
     for rating in ratings:
-        _add_rating(gathered, rating, item, names, by, where)
+        _add_rating(builder, rating, item, names, judge_and_prompt, where)
     if not ratings:
         pick, margin = _pick_from_score(parse_number(row, "score", where))
-        add_verdict(gathered, item, by[0], by[1], names, pick, margin=margin, known=False)
+        add_verdict(
+            builder,
+            item,
+            judge_and_prompt[0],
+            judge_and_prompt[1],
+            names,
+            pick,
+            margin=margin,
+            known=False,
+        )
 
 
 def _add_rating(
-    gathered: SourceBuilder,
+    builder: SourceBuilder,
     rating: Row,
     item: str,
     names: tuple[str, str],
-    by: tuple[str, str],
+    judge_and_prompt: tuple[str, str],
     where: str,
 ) -> None:
     pick, margin = _pick_from_score(parse_number(rating, "score", where))
@@ -84,10 +97,10 @@ def _add_rating(
     if flipped:
         pick = 1 - pick if isinstance(pick, int) else pick
     add_verdict(
-        gathered,
+        builder,
         item,
-        first_text(rating, "judge", "rater") or by[0],
-        first_text(rating, "prompt") or by[1],
+        first_text(rating, "judge", "rater") or judge_and_prompt[0],
+        first_text(rating, "prompt") or judge_and_prompt[1],
         names[::-1] if flipped else names,
         pick,
         margin=margin,
@@ -105,7 +118,7 @@ def _pick_from_score(score: float | None) -> tuple[Pick, int | None]:
 
 
 def _join_text(value: Any) -> str:
-    """A text, or the pieces of one (the tool also shows images)."""
+    """Return a text, or the joined text parts of a list that can also contain images."""
     if isinstance(value, list):
         parts = [part for part in value if isinstance(part, Mapping)]
         return "".join(text_of(part.get("data")) for part in parts if part.get("type") == "text")

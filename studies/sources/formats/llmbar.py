@@ -1,6 +1,6 @@
-"""LLMBar: pairs with a gold label, and judges' results in both orders; a folder too.
+"""LLMBar: pairs with a gold label, and judges' results in both orders; files or a folder.
 
-The final verdict of a result is its last entry; `winner` is already un-swapped and may be null.
+The final verdict of a result is its last entry; `winner` is already un-swapped and can be null.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _RESULT_FILE: Final = "result.json"
 def matches_table(table: SourceTable) -> str:
     if table.has("input", "output_1", "output_2", "label"):
         return "input, output_1, output_2 and label are LLMBar's" + (
-            "; results holds the verdicts" if table.has("results") else ""
+            "; results contains the verdicts" if table.has("results") else ""
         )
     return ""
 
@@ -39,56 +39,56 @@ def _dataset_files(folder: Path) -> list[Path]:
 
 
 def _result_files(folder: Path) -> list[Path]:
-    """<judge>/<prompt>/result.json, at most one set above them."""
+    """Find <judge>/<prompt>/result.json, with at most one subset folder above."""
     return sorted([*folder.glob(f"*/*/{_RESULT_FILE}"), *folder.glob(f"*/*/*/{_RESULT_FILE}")])
 
 
-def read(opened: OpenSource) -> SourceBuilder:
-    gathered = SourceBuilder()
-    if opened.table is not None:
-        judge, prompt, subset = _names_from_path(opened.path, opened.path.parent.parent.parent)
-        _add_table(gathered, opened.table, judge, prompt, subset)
-        return gathered
-    for path in _dataset_files(opened.path):
-        _add_table(gathered, read_table(path), "", "", path.parent.name)
-    for path in _result_files(opened.path):
+def read(source: OpenSource) -> SourceBuilder:
+    builder = SourceBuilder()
+    if source.table is not None:
+        judge, prompt, subset = _names_from_path(source.path, source.path.parent.parent.parent)
+        _add_table(builder, source.table, judge, prompt, subset)
+        return builder
+    for path in _dataset_files(source.path):
+        _add_table(builder, read_table(path), "", "", path.parent.name)
+    for path in _result_files(source.path):
         judge, prompt, subset = _names_from_path(path, path.parents[2])
-        _add_table(gathered, read_table(path), judge, prompt, subset)
-    return gathered
+        _add_table(builder, read_table(path), judge, prompt, subset)
+    return builder
 
 
 def _names_from_path(path: Path, above: Path) -> tuple[str, str, str]:
-    """Judge, prompt and subset, as the folders are called; a lone file is its own judge."""
+    """Return judge, prompt and subset from the folder names; a single file names the judge."""
     if path.name == _RESULT_FILE and path.parent.name and path.parent.parent.name:
         return path.parent.parent.name, path.parent.name, above.name
     return path.name.split(".")[0], "llmbar", ""
 
 
 def _add_table(
-    gathered: SourceBuilder, table: SourceTable, judge: str, prompt: str, subset: str
+    builder: SourceBuilder, table: SourceTable, judge: str, prompt: str, subset: str
 ) -> None:
-    for place, row in enumerate(table.rows):
-        where = table.where(place)
+    for index, row in enumerate(table.rows):
+        where = table.where(index)
         answers = {name: text_of(row.get(name)) for name in CONTESTANTS}
         question = required_text(row, "input", where)
-        item = gathered.add_item(
+        item = builder.add_item(
             id_from_text("llmbar", question, *answers.values()), question, answers, where=where,
             category=subset,
         )  # fmt: skip
         label = text_of(row.get("label"))
-        if label in ("1", "2") and not gathered.has_preference(item, BY_DESIGN):
-            gathered.add_preference(item, BY_DESIGN, f"output_{label}")
+        if label in ("1", "2") and not builder.has_preference(item, BY_DESIGN):
+            builder.add_preference(item, BY_DESIGN, f"output_{label}")
         last = row["results"][-1] if row.get("results") else {}
         for order, shown in _ORDER_BY_SWAP.items():
             if order in last:
-                _add_result(gathered, last[order], item, judge, prompt, shown)
+                _add_result(builder, last[order], item, judge, prompt, shown)
 
 
 def _add_result(
-    gathered: SourceBuilder, result: Row, item: str, judge: str, prompt: str, shown: tuple[str, ...]
+    builder: SourceBuilder, result: Row, item: str, judge: str, prompt: str, shown: tuple[str, ...]
 ) -> None:
     reply, finish = _split_completion(result.get("completion"))
-    gathered.add_verdict(
+    builder.add_verdict(
         item, judge, prompt, shown, _winner_slot(text_of(result.get("winner")), shown), reply=reply,
         status="truncated" if result.get("winner") is None and finish == "length" else None,
     )  # fmt: skip
@@ -101,7 +101,7 @@ def _winner_slot(winner: str, shown: tuple[str, ...]) -> Pick:
 
 
 def _split_completion(value: Any) -> tuple[str, str]:
-    """The reply with its finish reason; older files hold the text alone."""
+    """Return the reply and its finish reason; older files have only the text."""
     if isinstance(value, list) and value:
         return text_of(value[0]), text_of(value[1]) if len(value) > 1 else ""
     return text_of(value), ""

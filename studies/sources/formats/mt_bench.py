@@ -1,4 +1,4 @@
-"""MT-Bench as FastChat writes it: questions, answers, pair and single judgements; a folder too.
+"""MT-Bench files of FastChat: questions, answers, pair and single judgements; or a folder.
 
 In pair files the second game is already un-swapped: `g2_winner: model_1` means that model 1 won
 while it was shown second. `error` and a score of -1 are failures, never ties.
@@ -17,7 +17,7 @@ from studies.sources.builder import OpenSource, Pick, SourceBuilder
 from studies.sources.cells import join_turns, parse_number, parse_time, parse_winner, required_text
 
 QUESTIONS_KEY: Final = "questions"
-"""The name in `data.files` of the question file; every other name is a model's answers."""
+"""Name of the question file in `data.files`; other names are models with their answers."""
 
 _WINNERS: Final[dict[str, Pick]] = {"model_1": 0, "model_2": 1, "tie": "tie", "error": None}
 _FAILED_REPLY: Final = "$ERROR$"
@@ -46,7 +46,7 @@ def matches_folder(folder: Path) -> str:
 
 
 def file_role(path: Path) -> str:
-    """What a file of a FastChat folder is by its name, as FastChat itself tells them apart."""
+    """Classify a file of a FastChat folder by its name, as FastChat does; empty if unknown."""
     name = path.name.casefold()
     if name.startswith("question"):
         return "question"
@@ -65,41 +65,41 @@ def _list_files(folder: Path) -> list[Path]:
     return sorted(path for path in inside if path.is_file() and is_table_file(path))
 
 
-def read(opened: OpenSource) -> SourceBuilder:
-    gathered, questions = SourceBuilder(), dict[str, Row]()
+def read(source: OpenSource) -> SourceBuilder:
+    builder, questions = SourceBuilder(), dict[str, Row]()
     answers: dict[str, dict[str, list[str]]] = {}
     verdicts: list[SourceTable] = []
-    for table in _read_tables(opened):
+    for table in _read_tables(source):
         if table.has("turns") and not table.has("model_id"):
             questions |= {required_text(row, "question_id", "question"): row for row in table.rows}
         elif table.has("choices"):
             _add_answers(answers, table)
         elif matches_table(table):
             verdicts.append(table)
-    _add_questions(gathered, questions, answers)
+    _add_questions(builder, questions, answers)
     for table in verdicts:
-        for place, row in enumerate(table.rows):
-            where = table.where(place)
-            item = _add_judged_item(gathered, row, questions, answers, where)
-            (_add_pair if "g1_winner" in row else _add_single)(gathered, row, item, where)
+        for index, row in enumerate(table.rows):
+            where = table.where(index)
+            item = _add_judged_item(builder, row, questions, answers, where)
+            (_add_pair if "g1_winner" in row else _add_single)(builder, row, item, where)
     if verdicts and not questions:
-        gathered.notes.append(
-            "verdicts only: open the folder that also holds question.jsonl and model_answer, or "
-            "name them in data.files, to see questions and answers"
+        builder.notes.append(
+            "verdicts only: to see questions and answers, open the folder with question.jsonl and "
+            "model_answer, or name these files in data.files"
         )
-    return gathered
+    return builder
 
 
-def _read_tables(opened: OpenSource) -> list[SourceTable]:
-    named = [opened.read_other_file(path) for path in opened.spec.files.values()]
-    if opened.table is not None:
-        return [opened.table, *named]
-    return [read_table(path) for path in _list_files(opened.path) if file_role(path)] + named
+def _read_tables(source: OpenSource) -> list[SourceTable]:
+    named = [source.read_other_file(path) for path in source.spec.files.values()]
+    if source.table is not None:
+        return [source.table, *named]
+    return [read_table(path) for path in _list_files(source.path) if file_role(path)] + named
 
 
 def _add_answers(answers: dict[str, dict[str, list[str]]], table: SourceTable) -> None:
-    for place, row in enumerate(table.rows):
-        where = table.where(place)
+    for index, row in enumerate(table.rows):
+        where = table.where(index)
         choices = row.get("choices")
         turns = choices[0].get("turns") if isinstance(choices, list) and choices else None
         if not isinstance(turns, list):
@@ -113,15 +113,15 @@ def _add_answers(answers: dict[str, dict[str, list[str]]], table: SourceTable) -
 
 
 def _add_questions(
-    gathered: SourceBuilder,
+    builder: SourceBuilder,
     questions: Mapping[str, Row],
     answers: Mapping[str, Mapping[str, list[str]]],
 ) -> None:
     for id, row in questions.items():
-        told = answers.get(id, {})
+        turns_by_model = answers.get(id, {})
         for turn in range(1, len(_question_turns(row)) + 1):
-            if turn == 1 or any(len(texts) >= turn for texts in told.values()):
-                _add_question(gathered, id, turn, row, told)
+            if turn == 1 or any(len(texts) >= turn for texts in turns_by_model.values()):
+                _add_question(builder, id, turn, row, turns_by_model)
 
 
 def _question_turns(row: Row) -> list[str]:
@@ -132,20 +132,24 @@ def _question_turns(row: Row) -> list[str]:
 
 
 def _add_question(
-    gathered: SourceBuilder, id: str, turn: int, row: Row, told: Mapping[str, list[str]]
+    builder: SourceBuilder, id: str, turn: int, row: Row, turns_by_model: Mapping[str, list[str]]
 ) -> str:
-    asked = _question_turns(row)[:turn]
+    questions = _question_turns(row)[:turn]
     reference = row.get("reference")
-    given = reference[turn - 1 : turn] if isinstance(reference, list) else []
-    return gathered.add_item(
+    references = reference[turn - 1 : turn] if isinstance(reference, list) else []
+    answers = {
+        model: join_turns(questions, texts[:turn])[1]
+        for model, texts in turns_by_model.items()
+        if len(texts) >= turn
+    }
+    return builder.add_item(
         item_id(id, turn),
-        join_turns(asked, [])[0],
-        {model: join_turns(asked, texts[:turn])[1] for model, texts in told.items()
-         if len(texts) >= turn},
+        join_turns(questions, [])[0],
+        answers,
         category=text_of(row.get("category")),
-        reference=text_of(given[0]) if given else "",
+        reference=text_of(references[0]) if references else "",
         meta={"turn": str(turn)},
-    )  # fmt: skip
+    )
 
 
 def item_id(question: str, turn: int) -> str:
@@ -154,7 +158,7 @@ def item_id(question: str, turn: int) -> str:
 
 
 def _add_judged_item(
-    gathered: SourceBuilder,
+    builder: SourceBuilder,
     row: Row,
     questions: Mapping[str, Row],
     answers: Mapping[str, Mapping[str, list[str]]],
@@ -162,8 +166,8 @@ def _add_judged_item(
 ) -> str:
     id, turn = required_text(row, "question_id", where), int(parse_number(row, "turn", where) or 1)
     if id in questions and turn <= len(_question_turns(questions[id])):
-        return _add_question(gathered, id, turn, questions[id], answers.get(id, {}))
-    return gathered.add_item(item_id(id, turn), "", where=where, meta={"turn": str(turn)})
+        return _add_question(builder, id, turn, questions[id], answers.get(id, {}))
+    return builder.add_item(item_id(id, turn), "", where=where, meta={"turn": str(turn)})
 
 
 def _judge_and_prompt(row: Row) -> tuple[str, str]:
@@ -173,24 +177,32 @@ def _judge_and_prompt(row: Row) -> tuple[str, str]:
     return text_of(judge) or "recorded", "mt-bench"
 
 
-def _add_pair(gathered: SourceBuilder, row: Row, item: str, where: str) -> None:
+def _add_pair(builder: SourceBuilder, row: Row, item: str, where: str) -> None:
     judge, prompt = _judge_and_prompt(row)
     names = (required_text(row, "model_1", where), required_text(row, "model_2", where))
     for game, shown in ((1, names), (2, names[::-1])):
         winner = parse_winner(row, f"g{game}_winner", _WINNERS, where)
         slot = 1 - winner if isinstance(winner, int) and game == 2 else winner
         reply = text_of(row.get(f"g{game}_judgment"))
-        gathered.add_verdict(item, judge, prompt, shown, slot, status=_failure_status(slot, reply),
-                         reply=_reply_text(reply), time=parse_time(row))  # fmt: skip
+        builder.add_verdict(
+            item,
+            judge,
+            prompt,
+            shown,
+            slot,
+            status=_failure_status(slot, reply),
+            reply=_reply_text(reply),
+            time=parse_time(row),
+        )
 
 
-def _add_single(gathered: SourceBuilder, row: Row, item: str, where: str) -> None:
+def _add_single(builder: SourceBuilder, row: Row, item: str, where: str) -> None:
     judge, prompt = _judge_and_prompt(row)
     score = parse_number(row, "score", where)
     scores = () if score is None or score < 0 else (score,)
     reply = text_of(row.get("judgment"))
     status = None if scores else _failure_status(None, reply)
-    gathered.add_verdict(
+    builder.add_verdict(
         item,
         judge,
         prompt,
@@ -204,7 +216,7 @@ def _add_single(gathered: SourceBuilder, row: Row, item: str, where: str) -> Non
 
 
 def _failure_status(pick: Pick, reply: str) -> Status | None:
-    """A reply without a verdict is unreadable; no reply at all was a failed call."""
+    """Return the status of a failure: unreadable with a reply, error without one."""
     if pick is not None:
         return None
     return "unreadable" if _reply_text(reply) else "error"

@@ -1,7 +1,7 @@
-"""OpenAssistant: prompts with several replies that people ranked. Contestants are the ranks.
+"""OpenAssistant: prompts with several replies ranked by people; the ranks are the contestants.
 
-Three shapes: ranked replies (one prompt a line with its `options`), message trees, and the flat
-messages of the Hub, where a reply names its parent.
+Three layouts: ranked replies (one prompt per line with its `options`), message trees, and the flat
+messages of the Hub, in which a reply refers to its parent.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from studies.files.tables import Row, SourceTable, text_of
 from studies.sources.builder import OpenSource, SourceBuilder
 
 RANKING_JUDGE: Final = "oasst"
-"""The merged ranking of several volunteers, whose names the data does not give."""
+"""Judge name of the merged ranking of several unnamed volunteers."""
 
 _ROLE_NAMES: Final = {"prompter": "User", "user": "User", "assistant": "Assistant"}
 
@@ -34,59 +34,62 @@ def matches_table(table: SourceTable) -> str:
     return ""
 
 
-def read(opened: OpenSource) -> SourceBuilder:
-    table, gathered = opened.rows, SourceBuilder()
+def read(source: OpenSource) -> SourceBuilder:
+    table, builder = source.rows, SourceBuilder()
     if table.has("parent_id", "message_id"):
-        _read_messages(table, gathered)
+        _read_messages(table, builder)
     elif table.has("options"):
-        for place, row in enumerate(table.rows):
-            _read_ranked(row, gathered, table.where(place))
+        for index, row in enumerate(table.rows):
+            _read_ranked(row, builder, table.where(index))
     else:
-        for place, row in enumerate(table.rows):
-            _read_tree(row, gathered, table.where(place))
-    gathered.notes.append(
+        for index, row in enumerate(table.rows):
+            _read_tree(row, builder, table.where(index))
+    builder.notes.append(
         "replies have no authors: contestants are rank-1 (the best), rank-2, …; "
-        "meta.turns says how long the conversation is (1: the first reply level)"
+        "meta.turns is the length of the conversation (1: the first reply level)"
     )
-    return gathered
+    return builder
 
 
-def _read_ranked(row: Row, gathered: SourceBuilder, where: str) -> None:
+def _read_ranked(row: Row, builder: SourceBuilder, where: str) -> None:
     turns = row.get("conversation") or [{"role": "prompter", "text": row.get("prompt")}]
     replies = [(option, option.get("human_rank", option.get("rank"))) for option in row["options"]]
     id = text_of(row.get("prompt_id") or row.get("id") or row.get("message_id"))
-    _add_item(gathered, id or where.replace(", ", "-").replace(" ", "-"), turns, replies, where)
+    _add_item(builder, id or where.replace(", ", "-").replace(" ", "-"), turns, replies, where)
 
 
 def _add_item(
-    gathered: SourceBuilder,
+    builder: SourceBuilder,
     id: str,
     turns: Sequence[Row],
     replies: Sequence[tuple[Row, Any]],
     where: str,
 ) -> None:
-    """Names go by rank, answers stay in file order: rank 1 first would be no order to show."""
+    """Add an item whose contestants are named by rank.
+
+    Answers stay in file order, so that the rank does not determine the position.
+    """
     ranked = [(text_of(reply.get("text")), rank) for reply, rank in replies]
     if any(rank is None or isinstance(rank, bool) for _, rank in ranked):
         raise SourceError(f"{where}: a reply has no rank; keep the prompts whose replies have one")
     by_rank = sorted(range(len(ranked)), key=lambda k: int(ranked[k][1]))
-    names = {place: f"rank-{k}" for k, place in enumerate(by_rank, 1)}
-    item = gathered.add_item(
+    names = {index: f"rank-{k}" for k, index in enumerate(by_rank, 1)}
+    item = builder.add_item(
         id,
         join_conversation(turns, where),
-        {names[place]: text for place, (text, _) in enumerate(ranked)},
+        {names[index]: text for index, (text, _) in enumerate(ranked)},
         where=where,
         meta={"turns": str(len(turns)), "options": str(len(ranked))},
     )
-    ranks = {names[place]: int(rank) for place, (_, rank) in enumerate(ranked)}
+    ranks = {names[index]: int(rank) for index, (_, rank) in enumerate(ranked)}
     lowest = min(ranks.values(), default=0)
-    gathered.add_preference(
+    builder.add_preference(
         item, RANKING_JUDGE, None, ranks={k: v - lowest + 1 for k, v in sorted(ranks.items())}
     )
 
 
 def join_conversation(turns: Sequence[Row], where: str) -> str:
-    """The instruction: the prompt itself, or the whole talk where there was one before it."""
+    """Return the instruction: the prompt, or the whole conversation if there were earlier turns."""
     texts = [text_of(turn.get("text", turn.get("content"))) for turn in turns]
     if not texts or not texts[-1].strip():
         raise SourceError(f"{where}: the prompt is empty")
@@ -96,47 +99,47 @@ def join_conversation(turns: Sequence[Row], where: str) -> str:
     return "\n\n".join(f"{role}: {text}" for role, text in zip(roles, texts, strict=True))
 
 
-def _read_tree(row: Row, gathered: SourceBuilder, where: str) -> None:
-    """Every point of a tree where two or more ranked replies follow one prompt."""
+def _read_tree(row: Row, builder: SourceBuilder, where: str) -> None:
+    """Add an item for every prompt of a tree with two or more ranked replies."""
     prompt = row.get("prompt")
     if not isinstance(prompt, dict):
         raise SourceError(f"{where}: field 'prompt': expected the first message of a tree")
-    waiting: list[tuple[Row, list[Row]]] = [(prompt, [])]
-    while waiting:
-        message, before = waiting.pop()
-        turns = [*before, message]
+    pending: list[tuple[Row, list[Row]]] = [(prompt, [])]
+    while pending:
+        message, earlier_turns = pending.pop()
+        turns = [*earlier_turns, message]
         replies = message.get("replies") or []
         if message.get("role") != "assistant":
-            _add_ranked_replies(gathered, text_of(message.get("message_id")), turns, replies, where)
-        waiting += [(reply, turns) for reply in reversed(replies)]
+            _add_ranked_replies(builder, text_of(message.get("message_id")), turns, replies, where)
+        pending += [(reply, turns) for reply in reversed(replies)]
 
 
 def _add_ranked_replies(
-    gathered: SourceBuilder, id: str, turns: Sequence[Row], replies: Sequence[Row], where: str
+    builder: SourceBuilder, id: str, turns: Sequence[Row], replies: Sequence[Row], where: str
 ) -> None:
-    """Replies that were deleted or never ranked compare nothing."""
-    kept = [
+    """Add an item if two or more replies are ranked and not deleted."""
+    ranked_replies = [
         reply for reply in replies if reply.get("rank") is not None and not reply.get("deleted")
     ]
-    if len(kept) >= 2:
-        _add_item(gathered, id, turns, [(reply, reply["rank"]) for reply in kept], where)
+    if len(ranked_replies) >= 2:
+        _add_item(builder, id, turns, [(reply, reply["rank"]) for reply in ranked_replies], where)
 
 
-def _read_messages(table: SourceTable, gathered: SourceBuilder) -> None:
+def _read_messages(table: SourceTable, builder: SourceBuilder) -> None:
     children: dict[str, list[Row]] = defaultdict(list)
     by_id = {text_of(row["message_id"]): row for row in table.rows}
     for row in table.rows:
         if row.get("role") == "assistant":
             children[text_of(row.get("parent_id"))].append(row)
-    for place, row in enumerate(table.rows):
+    for index, row in enumerate(table.rows):
         id = text_of(row["message_id"])
         if row.get("role") != "assistant" and id in children:
             turns = _message_thread(row, by_id)
-            _add_ranked_replies(gathered, id, turns, children[id], table.where(place))
+            _add_ranked_replies(builder, id, turns, children[id], table.where(index))
 
 
 def _message_thread(row: Row, by_id: dict[str, Row]) -> list[Row]:
-    """The messages that lead to this one, oldest first; a loop in the data ends it."""
+    """Return the messages that lead to this one, oldest first; stop at a loop in the data."""
     turns, seen = [row], {text_of(row["message_id"])}
     while (parent := text_of(turns[0].get("parent_id"))) in by_id and parent not in seen:
         seen.add(parent)

@@ -1,4 +1,4 @@
-"""Evenhand's own files: items, and the judgements that `python -m studies export` writes."""
+"""Evenhand's own files: items, and judgements exported by `python -m studies export`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from studies.frames.frame import SUSPECT_COLUMN
 from studies.sources.builder import OpenSource, SourceBuilder
 
 ITEMS_KEY: Final = "items"
-"""The name in `data.files` of the items that a file of judgements is about."""
+"""Name in `data.files` of the items of a file of judgements."""
 
 
 def matches_items_table(table: SourceTable) -> str:
@@ -30,47 +30,50 @@ def matches_judgements_table(table: SourceTable) -> str:
     return ""
 
 
-def read_items(opened: OpenSource) -> SourceBuilder:
-    return SourceBuilder(items=parse_items(opened.rows))
+def read_items(source: OpenSource) -> SourceBuilder:
+    return SourceBuilder(items=parse_items(source.rows))
 
 
-def read_judgements(opened: OpenSource) -> SourceBuilder:
-    """Judgements with their items where `data.files` names them; else the items are only ids."""
-    table, files = opened.rows, opened.spec.files
+def read_judgements(source: OpenSource) -> SourceBuilder:
+    """Read judgements; without their items in `data.files`, items have only ids."""
+    table, files = source.rows, source.spec.files
     if unknown := sorted(set(files) - {ITEMS_KEY}):
         raise SourceError(
-            f"data.files: {unknown[0]!r} means nothing beside judgements; name their items as "
+            f"data.files: {unknown[0]!r} is not used with judgements; name their items as "
             f"{ITEMS_KEY}: items.jsonl"
         )
-    read = parse_judgements(table)
-    judgements = first_per_ask(read)
-    items = parse_items(opened.read_other_file(files[ITEMS_KEY])) if files else []
+    all_judgements = parse_judgements(table)
+    judgements = first_per_ask(all_judgements)
+    items = parse_items(source.read_other_file(files[ITEMS_KEY])) if files else []
     known = {item.id for item in items}
     missing = dict.fromkeys(j.ask.item for j in judgements if j.ask.item not in known)
-    gathered = SourceBuilder([*items, *(Item(id, "", {}) for id in missing)], judgements)
+    builder = SourceBuilder([*items, *(Item(id, "", {}) for id in missing)], judgements)
     if missing and items:
-        gathered.notes.append(
+        builder.notes.append(
             f"{len(missing)} items of the judgements are not in {files[ITEMS_KEY]}"
         )
     elif missing:
         flagged = sum(bool(row.get(SUSPECT_COLUMN)) for row in table.rows)
         if flagged:
-            gathered.notes.append(
-                f"{flagged:,} judgements saw an injection suspect where they were made; suspects "
-                "are found again in questions and answers"
+            builder.notes.append(
+                f"{flagged:,} judgements were flagged as injection suspects when exported; adding "
+                "questions and answers restores the flags"
             )
-        gathered.notes.append(
-            f"no questions and answers in the file: name them in data.files, {ITEMS_KEY}: items.jsonl"
+        builder.notes.append(
+            "no questions and answers in the file: name them in data.files, "
+            f"{ITEMS_KEY}: items.jsonl"
         )
-    if again := len(read) - len(judgements):
-        gathered.notes.append(f"{again:,} judgements are there twice: the first of them counts")
-    gathered.unknown_order = sum(j.ask.orders == 0 for j in judgements)
-    return gathered
+    if duplicates := len(all_judgements) - len(judgements):
+        builder.notes.append(f"{duplicates:,} judgements are duplicates of others and were skipped")
+    builder.unknown_order = sum(j.ask.orders == 0 for j in judgements)
+    return builder
 
 
 def first_per_ask(judgements: Sequence[Judgement]) -> list[Judgement]:
-    """The first judgement of each ask, as of shards: two files put together hold some twice, and
-    nobody said it twice."""
+    """Return the first judgement of each ask, as for shards.
+
+    Concatenated exports can contain the same judgement twice; it must count once.
+    """
     first: dict[tuple[object, ...], Judgement] = {}
     for judgement in judgements:
         ask = judgement.ask
@@ -80,35 +83,37 @@ def first_per_ask(judgements: Sequence[Judgement]) -> list[Judgement]:
 
 
 def parse_judgements(table: SourceTable) -> list[Judgement]:
-    """The judgements of a table that is read already."""
+    """Parse the rows of a table as judgements."""
     out = []
-    for place, row in enumerate(table.rows):
+    for index, row in enumerate(table.rows):
         try:
             out.append(parse_judgement(drop_nulls(row) if table.kind == "parquet" else row))
         except (ValueError, KeyError, TypeError) as error:
             raise SourceError(
-                f"{table.where(place)}: not a judgement: {type(error).__name__} {error}"
+                f"{table.where(index)}: not a judgement: {type(error).__name__} {error}"
             ) from None
     return out
 
 
 def parse_judgement(values: Mapping[str, Any]) -> Judgement:
-    """One judgement; nested parts may be JSON texts, as flat tables hold them. What an export says
-    of suspects is left aside: it is found again in the items."""
+    """Parse one judgement; nested parts can be JSON texts, as in flat tables.
+
+    Injection flags of an export are ignored, since they are computed again from the items.
+    """
     ask, verdict = dict(_decode_json(values["ask"])), _decode_json(values.get("verdict"))
     if values["status"] not in STATUSES:
         raise ValueError(f"unknown status {values['status']!r}")
     for name in ("shown", "labels"):
         ask[name] = tuple(ask[name])
     rest = {k: v for k, v in without_flags(values).items() if k not in ("ask", "verdict", "usage")}
-    said = None if verdict is None else _parse_verdict(verdict, len(ask["shown"]))
+    parsed_verdict = None if verdict is None else _parse_verdict(verdict, len(ask["shown"]))
     if values["status"] in USABLE_STATUSES and (
-        said is None or (said.pick is None and not said.scores)
+        parsed_verdict is None or (parsed_verdict.pick is None and not parsed_verdict.scores)
     ):
         raise ValueError(f"status is {values['status']!r}, but there is no verdict")
     return Judgement(
         ask=Ask(**ask),
-        verdict=said,
+        verdict=parsed_verdict,
         usage=Usage(**(_decode_json(values.get("usage")) or {})),
         **rest,
     )
@@ -119,14 +124,15 @@ def _decode_json(value: Any) -> Any:
 
 
 def _parse_verdict(values: Mapping[str, Any], shown: int) -> Verdict:
-    """A pick that no slot has would count for another comparison, or as a tie: it is an error."""
+    """Parse a verdict; a pick outside the slots shown is an error, as it would be miscounted."""
     lists = {k: tuple(values.get(k) or ()) for k in ("scores", "label_probabilities")}
     pick, margin = values.get("pick"), values.get("margin", 1)
-    if isinstance(pick, str) and pick != "tie":  # a column of both is a column of texts
+    if isinstance(pick, str) and pick != "tie":  # a column of numbers and "tie" is read as text
         pick = int(pick)
     if pick not in (None, "tie", *range(shown)) or isinstance(pick, bool):
-        raise ValueError(f"pick is {pick!r}, of {shown} answers shown: expected a slot from 0, "
-                         "'tie' or null")  # fmt: skip
+        raise ValueError(
+            f"pick is {pick!r}, of {shown} answers shown: expected a slot from 0, 'tie' or null"
+        )
     if margin not in (0, 1, 2) or isinstance(margin, bool):
         raise ValueError(f"margin is {margin!r}: expected 0, 1 or 2")
     slot = int(pick) if isinstance(pick, float) else pick

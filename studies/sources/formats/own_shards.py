@@ -1,7 +1,7 @@
-"""A folder of Evenhand's own judgements as Parquet shards: counted here, read when saved.
+"""Folder of Evenhand's judgements as Parquet shards: summarised here, read when a study is saved.
 
-Five million verdicts do not fit into memory as objects, and need not: studies/exchange/shard_import.py brings
-their columns into the store. Their items come from items.jsonl beside them.
+Millions of verdicts do not fit into memory as objects; studies/exchange/shard_import.py imports
+their columns into the store. Their items are in items.jsonl in the same folder.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from studies.sources.builder import OpenSource, SourceBuilder
 
 
 def matches_table(table: SourceTable) -> str:
-    """One file is no folder."""
+    """Return no match: only a folder has this format."""
     return ""
 
 
-def read(opened: OpenSource) -> SourceBuilder:
-    held = summarise_shards(opened.path)
-    beside = opened.path / ITEMS_FILE
-    items = parse_items(read_table(beside)) if beside.is_file() else []
+def read(source: OpenSource) -> SourceBuilder:
+    contents = summarise_shards(source.path)
+    items_path = source.path / ITEMS_FILE
+    items = parse_items(read_table(items_path)) if items_path.is_file() else []
     known = {item.id for item in items}
-    missing = [id for id in held.items if id not in known]
-    gathered = SourceBuilder([*items, *(Item(id, "", {}) for id in missing)])
-    gathered.shards, gathered.unknown_order = held, held.unknown_order
+    missing = [id for id in contents.items if id not in known]
+    builder = SourceBuilder([*items, *(Item(id, "", {}) for id in missing)])
+    builder.shards, builder.unknown_order = contents, contents.unknown_order
     if missing:
-        gathered.notes.append(
-            f"{len(missing):,} items of the judgements have no question and no answers: put them "
-            f"into {ITEMS_FILE} beside the shards"
+        builder.notes.append(
+            f"{len(missing):,} items of the judgements have no question and no answers: add them "
+            f"to {ITEMS_FILE} in the folder of the shards"
         )
-    return gathered
+    return builder

@@ -1,7 +1,7 @@
-"""People's votes as a table: what `python -m studies export --format votes` writes, read back.
+"""Human votes as a table, written by `python -m studies export --format votes` and read back.
 
-One row a vote, lossless though a spreadsheet may open it: lists are JSON, and a text that begins
-like a formula has one apostrophe more in the file than it has here (studies/files/spreadsheet_guard.py).
+One row per vote, without loss: lists are JSON, and a text that begins like a formula has an
+additional apostrophe in the file (studies/files/spreadsheet_guard.py).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ VOTE_COLUMNS: Final = (
 
 
 def vote_row(judgement: Judgement) -> dict[str, object]:
-    """One vote; `detail` says why this comparison was put to this person, where that is known."""
+    """Convert a vote to a row; `detail` is the reason for showing it to this person, if known."""
     ask, verdict = judgement.ask, judgement.verdict
     pick = None if verdict is None else verdict.pick
     picked = ask.shown[pick] if isinstance(pick, int) else pick or ""
@@ -49,21 +49,21 @@ def matches_table(table: SourceTable) -> str:
     return ""
 
 
-def read(opened: OpenSource) -> SourceBuilder:
-    """Votes with their items where `data.files` names them; else the items are only ids."""
-    table, files = opened.rows, opened.spec.files
-    items = parse_items(opened.read_other_file(files[ITEMS_KEY])) if ITEMS_KEY in files else []
+def read(source: OpenSource) -> SourceBuilder:
+    """Read votes; without their items in `data.files`, items have only ids."""
+    table, files = source.rows, source.spec.files
+    items = parse_items(source.read_other_file(files[ITEMS_KEY])) if ITEMS_KEY in files else []
     known = {item.id for item in items}
-    votes = [_parse_vote(row, table.where(place)) for place, row in enumerate(table.rows)]
+    votes = [_parse_vote(row, table.where(index)) for index, row in enumerate(table.rows)]
     missing = dict.fromkeys(vote.ask.item for vote in votes if vote.ask.item not in known)
-    gathered = SourceBuilder([*items, *(Item(id, "", {}) for id in missing)], votes)
+    builder = SourceBuilder([*items, *(Item(id, "", {}) for id in missing)], votes)
     if missing:
-        gathered.notes.append(
+        builder.notes.append(
             f"{len(missing)} of the items voted on have no text here: name them in data.files, "
             f"{ITEMS_KEY}: items.jsonl"
         )
-    gathered.unknown_order = sum(vote.ask.orders == 0 for vote in votes)
-    return gathered
+    builder.unknown_order = sum(vote.ask.orders == 0 for vote in votes)
+    return builder
 
 
 def _parse_vote(row: Row, where: str) -> Judgement:

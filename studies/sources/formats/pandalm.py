@@ -1,6 +1,6 @@
-"""PandaLM: two responses with three annotators, and results of judges (`…_result` columns).
+"""PandaLM: pairs of responses with three annotators, and judges' results (`…_result` columns).
 
-Annotators say 0 (tie), 1 or 2; results `1`, `2`, `Tie` or `garbage`, which is a failure.
+Annotations are 0 (tie), 1 or 2; results are `1`, `2`, `Tie` or `garbage`, which is a failure.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ def _judge_columns(table: SourceTable) -> list[str]:
     return [name for name in table.columns if name.casefold().endswith("_result")]
 
 
-def read(opened: OpenSource) -> SourceBuilder:
-    table, gathered = opened.rows, SourceBuilder()
+def read(source: OpenSource) -> SourceBuilder:
+    table, builder = source.rows, SourceBuilder()
     people = sorted(name for name in table.columns if name.startswith("annotator"))
     judges = _judge_columns(table)
-    for place, row in enumerate(table.rows):
-        where = table.where(place)
+    for index, row in enumerate(table.rows):
+        where = table.where(index)
         names = _model_names(row)
         question = required_text(row, "instruction", where)
         extra = text_of(row.get("input"))
-        whole = f"{question}\n\n{extra}" if extra.strip() else question
+        instruction = f"{question}\n\n{extra}" if extra.strip() else question
         texts = (text_of(row.get("response1")), text_of(row.get("response2")))
-        item = gathered.add_item(
-            first_text(row, "idx", "id") or id_from_text("panda", whole, *texts), whole,
+        item = builder.add_item(
+            first_text(row, "idx", "id") or id_from_text("panda", instruction, *texts), instruction,
             dict(zip(names, texts, strict=True)), where=where,
             category=first_text(row, "motivation_app", "category"),
         )  # fmt: skip
         for name in people:
-            gathered.add_person_verdict(
+            builder.add_person_verdict(
                 item, name, names, parse_winner(row, name, _PICK_BY_WORD, where), known=False
             )
         for name in judges:
-            gathered.add_verdict(
+            builder.add_verdict(
                 item,
                 name[: -len("_result")],
                 "pandalm",
@@ -56,12 +56,12 @@ def read(opened: OpenSource) -> SourceBuilder:
                 reply=text_of(row.get(name)),
             )
     if people:
-        gathered.notes.append("the order in which annotators saw the responses is not recorded")
-    return gathered
+        builder.notes.append("the order in which annotators saw the responses is not recorded")
+    return builder
 
 
 def _model_names(row: Row) -> tuple[str, str]:
-    """`cmp_key` names the two models where it can be split in two."""
+    """Return the two models in `cmp_key`; default names if it cannot be split in two."""
     parts = text_of(row.get("cmp_key")).split("_")
     if len(parts) == 2 and all(parts) and parts[0] != parts[1]:
         return parts[0], parts[1]

@@ -1,6 +1,6 @@
 """PRD (Peer Rank and Discussion): prompts, verdicts in both orders with raw replies, votes.
 
-A verdict may come with an empty reply: it counts as the authors counted it, and is noted.
+A verdict with an empty reply counts as recorded by the authors; a note gives their number.
 """
 
 from __future__ import annotations
@@ -34,35 +34,35 @@ def matches_folder(folder: Path) -> str:
     return ""
 
 
-def read(opened: OpenSource) -> SourceBuilder:
-    gathered = SourceBuilder()
+def read(source: OpenSource) -> SourceBuilder:
+    builder = SourceBuilder()
     empty = 0
-    for table in sorted(_read_tables(opened), key=lambda table: not table.has("responses")):
-        for place, row in enumerate(table.rows):
-            where = table.where(place)
+    for table in sorted(_read_tables(source), key=lambda table: not table.has("responses")):
+        for index, row in enumerate(table.rows):
+            where = table.where(index)
             if "responses" in row:
-                _add_question(gathered, row, where)
+                _add_question(builder, row, where)
             else:
-                empty += _add_recorded_verdict(gathered, row, where)
+                empty += _add_recorded_verdict(builder, row, where)
     if empty:
-        gathered.notes.append(f"{empty} verdicts come with an empty reply; they count as recorded")
-    return gathered
+        builder.notes.append(f"{empty} verdicts come with an empty reply; they count as recorded")
+    return builder
 
 
-def _read_tables(opened: OpenSource) -> list[SourceTable]:
-    named = [opened.read_other_file(path) for path in opened.spec.files.values()]
-    if opened.table is not None:
-        return [opened.table, *named]
-    paths = sorted(path for path in opened.path.iterdir() if is_table_file(path))
+def _read_tables(source: OpenSource) -> list[SourceTable]:
+    named = [source.read_other_file(path) for path in source.spec.files.values()]
+    if source.table is not None:
+        return [source.table, *named]
+    paths = sorted(path for path in source.path.iterdir() if is_table_file(path))
     found = (read_table(path) for path in paths)
     return [table for table in found if matches_table(table)] + named
 
 
-def _add_question(gathered: SourceBuilder, row: Row, where: str) -> None:
+def _add_question(builder: SourceBuilder, row: Row, where: str) -> None:
     responses = row["responses"]
     if not isinstance(responses, Mapping):
         raise SourceError(f"{where}: field 'responses': expected answers by model")
-    gathered.add_item(
+    builder.add_item(
         required_text(row, "prompt_id", where),
         required_text(row, "prompt", where),
         {name: text_of(text) for name, text in responses.items()},
@@ -72,15 +72,15 @@ def _add_question(gathered: SourceBuilder, row: Row, where: str) -> None:
     )
 
 
-def _add_recorded_verdict(gathered: SourceBuilder, row: Row, where: str) -> bool:
-    """Whether there is a verdict without a reply."""
-    item = gathered.add_item(required_text(row, "prompt_id", where), "", where=where)
+def _add_recorded_verdict(builder: SourceBuilder, row: Row, where: str) -> bool:
+    """Add a verdict or vote; return whether it has a verdict but no reply."""
+    item = builder.add_item(required_text(row, "prompt_id", where), "", where=where)
     shown = (required_text(row, "first", where), required_text(row, "second", where))
     pick = parse_winner(row, "verdict", _VERDICTS, where)
     if person := text_of(row.get("annotator")):
-        gathered.add_person_verdict(item, person, shown, pick)
+        builder.add_person_verdict(item, person, shown, pick)
         return False
     reply = text_of(row.get("raw"))
     prompt = first_text(row, "prompt_name", "template") or PROMPT_NAME
-    gathered.add_verdict(item, required_text(row, "judge", where), prompt, shown, pick, reply=reply)
+    builder.add_verdict(item, required_text(row, "judge", where), prompt, shown, pick, reply=reply)
     return pick is not None and not reply.strip()

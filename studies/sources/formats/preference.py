@@ -1,6 +1,6 @@
-"""Preference sets: a prompt, what was chosen, what was rejected; several rejected are N options.
+"""Preference sets: a prompt with chosen and rejected answers; several rejected give N options.
 
-The choice is by design: it says which answer is better, and is nobody's vote.
+The choice is by design: it defines the better answer and is not a person's vote.
 """
 
 from __future__ import annotations
@@ -25,28 +25,26 @@ def matches_table(table: SourceTable) -> str:
     return ""
 
 
-def read(opened: OpenSource) -> SourceBuilder:
-    table, gathered = opened.rows, SourceBuilder()
+def read(source: OpenSource) -> SourceBuilder:
+    table, builder = source.rows, SourceBuilder()
     columns = sorted(name for name in table.columns if _REJECTED_COLUMN.fullmatch(name))
-    for place, row in enumerate(table.rows):
-        _add_item(gathered, row, columns, place, table.where(place))
-    return gathered
+    for index, row in enumerate(table.rows):
+        _add_item(builder, row, columns, index, table.where(index))
+    return builder
 
 
-def _add_item(
-    gathered: SourceBuilder, row: Row, columns: list[str], place: int, where: str
-) -> None:
+def _add_item(builder: SourceBuilder, row: Row, columns: list[str], index: int, where: str) -> None:
     chosen = _answer_texts(row.get("chosen"))
     rejected = [text for name in columns for text in _answer_texts(row.get(name))]
     question = _question_text(row, chosen, where)
     if len(chosen) == 1 and not question:
         question, (chosen, rejected) = _split_transcripts(chosen[0], rejected, where)
     if not chosen or not rejected:
-        raise SourceError(f"{where}: expected something in 'chosen' and in 'rejected'")
+        raise SourceError(f"{where}: 'chosen' or 'rejected' is empty")
     answers = _name_answers("chosen", chosen) | _name_answers("rejected", rejected)
     id = first_text(row, "id", "prompt_id", "pair_id") or id_from_text("pair", question, *chosen)
     models = {name: text_of(row.get(name)) for name in ("chosen_model", "rejected_model", "subset")}
-    item = gathered.add_item(
+    item = builder.add_item(
         id,
         question,
         answers,
@@ -55,10 +53,10 @@ def _add_item(
         meta={name: text for name, text in models.items() if text},
     )
     if len(chosen) == 1:
-        gathered.add_preference(item, BY_DESIGN, "chosen")
+        builder.add_preference(item, BY_DESIGN, "chosen")
     else:
         ranks = {name: 1 if name.startswith("chosen") else 2 for name in answers}
-        gathered.add_preference(item, BY_DESIGN, None, ranks=ranks)
+        builder.add_preference(item, BY_DESIGN, None, ranks=ranks)
 
 
 def _name_answers(kind: str, texts: list[str]) -> dict[str, str]:
@@ -68,7 +66,7 @@ def _name_answers(kind: str, texts: list[str]) -> dict[str, str]:
 
 
 def _answer_texts(value: Any) -> list[str]:
-    """One text, several, or a conversation whose last turn is the answer."""
+    """Return the answers of a cell: one text, several, or the last turn of a conversation."""
     if turns := parse_conversation(value):
         return split_conversation(turns)[1][-1:]
     if isinstance(value, list):
@@ -88,7 +86,7 @@ def _question_text(row: Row, chosen: list[str], where: str) -> str:
 def _split_transcripts(
     chosen: str, rejected: list[str], where: str
 ) -> tuple[str, tuple[list[str], list[str]]]:
-    """Two whole transcripts that begin alike: the question is what comes before the last answer."""
+    """Split transcripts with a common beginning into the question and the last answers."""
     start, marker, end = chosen.rpartition(_ANSWER_MARKER)
     others = [text.rpartition(_ANSWER_MARKER) for text in rejected]
     if not marker or any(other[0] != start for other in others):

@@ -1,7 +1,7 @@
 """VisIT-Bench: questions about images with dense captions, and one answer file per model.
 
-The verified reference is `gpt4_prediction` where people marked it correct; `reference_output` is
-something else and is left alone. Images are addresses that nobody here fetches.
+The verified reference is `gpt4_prediction` if people marked it correct; `reference_output` is used
+only in the Hub's table, which has no `gpt4_prediction`. Images are URLs, which are not fetched.
 """
 
 from __future__ import annotations
@@ -40,43 +40,43 @@ def matches_table(table: SourceTable) -> str:
 
 
 def matches_folder(folder: Path) -> str:
-    """A folder with the questions and, beside them, answer files of several models."""
+    """Match a folder with a question file and answer files of models."""
     answers = _answer_files(folder)
     base = _question_file(folder) if answers else None
     if base is None:
         return ""
-    return f"{base.name} holds VisIT-Bench's columns and {len(answers)} answer files lie beside it"
+    return f"{base.name} has VisIT-Bench's columns, and the folder has {len(answers)} answer files"
 
 
-def read(opened: OpenSource) -> SourceBuilder:
-    """Items with the answers of every file, and the human checks of the reference."""
-    base, files = _read_tables(opened)
-    on = opened.spec.join or JOIN_COLUMNS
+def read(source: OpenSource) -> SourceBuilder:
+    """Read items with the answers of all files, and the human checks of the reference."""
+    base, files = _read_tables(source)
+    on = source.spec.join or JOIN_COLUMNS
     keys = [_row_key(row, on) for row in base.rows]
     answers, report = join_answers(keys, on, files)
-    gathered = SourceBuilder()
-    gathered.join = report
-    for place, row in enumerate(base.rows):
-        _add_item(gathered, row, answers[place], f"visit-{place + 1:04}", base.where(place))
-    gathered.notes += [
+    builder = SourceBuilder()
+    builder.join = report
+    for index, row in enumerate(base.rows):
+        _add_item(builder, row, answers[index], f"visit-{index + 1:04}", base.where(index))
+    builder.notes += [
         "the reference is gpt4_prediction where human_ratings_gpt4_correct is true; "
-        "keep the verified ones with where: {checks.follows: true}",
+        "for verified items only, set where: {checks.follows: true}",
         *(
             f"answers of {file.contestant} are in column {file.column!r} of {file.file}"
             for file in report.files
         ),
     ]
-    return gathered
+    return builder
 
 
-def _read_tables(opened: OpenSource) -> tuple[SourceTable, dict[str, SourceTable]]:
-    named = {name: opened.read_other_file(path) for name, path in opened.spec.files.items()}
-    if opened.table is not None:
-        return opened.table, named
-    base = _question_file(opened.path)
+def _read_tables(source: OpenSource) -> tuple[SourceTable, dict[str, SourceTable]]:
+    named = {name: source.read_other_file(path) for name, path in source.spec.files.items()}
+    if source.table is not None:
+        return source.table, named
+    base = _question_file(source.path)
     if base is None:
-        raise SourceError(f"{opened.path.name}: no table with VisIT-Bench's columns in this folder")
-    found = named or {name: read_table(path) for name, path in _answer_files(opened.path).items()}
+        raise SourceError(f"{source.path.name}: no table with VisIT-Bench's columns in this folder")
+    found = named or {name: read_table(path) for name, path in _answer_files(source.path).items()}
     return read_table(base), found
 
 
@@ -92,7 +92,7 @@ def _question_file(folder: Path) -> Path | None:
 
 
 def _answer_files(folder: Path) -> dict[str, Path]:
-    """Files called answers_<model>.csv; the rest of the name is the contestant's."""
+    """Find files named answers_<model>.csv or alike, by contestant."""
     found = {}
     for path in sorted(folder.iterdir()):
         match = ANSWER_FILE.match(path.name)
@@ -106,13 +106,13 @@ def _strip_suffix(name: str) -> str:
 
 
 def _row_key(row: Row, on: tuple[str, ...]) -> JoinKey:
-    """Answer files say `image` where the Hub's table says `image_url`."""
+    """Return the join key; the Hub's `image_url` is `image` in answer files."""
     named = row if "image" in row else {**row, "image": _first_cell(row, _IMAGE_COLUMNS)}
     return join_key(named, on)
 
 
 def _add_item(
-    gathered: SourceBuilder, row: Row, answers: Mapping[str, str], id: str, where: str
+    builder: SourceBuilder, row: Row, answers: Mapping[str, str], id: str, where: str
 ) -> None:
     instruction = text_of(row.get("instruction"))
     if not instruction.strip():
@@ -125,7 +125,7 @@ def _add_item(
         else [_first_cell(row, _CAPTION_COLUMNS)]
     )
     category = text_of(row.get("instruction_category"))
-    item = gathered.add_item(
+    item = builder.add_item(
         id,
         instruction,
         answers,
@@ -138,16 +138,16 @@ def _add_item(
     )
     if correct is not None:
         fault = _reference_fault(row, where) if not correct else None
-        gathered.add_check(item, AnswerCheck(CHECK_JUDGE, REFERENCE, correct, fault))
+        builder.add_check(item, AnswerCheck(CHECK_JUDGE, REFERENCE, correct, fault))
 
 
 def _reference_text(row: Row) -> str:
-    """`gpt4_prediction`; the Hub's table has the verified text under another name instead."""
+    """Return `gpt4_prediction`; the Hub's table has that text in `reference_output`."""
     return text_of(row.get("gpt4_prediction" if "gpt4_prediction" in row else "reference_output"))
 
 
 def _reference_fault(row: Row, where: str) -> str | None:
-    """Whose fault a wrong reference is, in the words of the verification form."""
+    """Return the cause of a wrong reference, caption or answer, as in the verification form."""
     if _parse_flag(row, "human_ratings_problem_in_caption", where):
         return "caption"
     return "answer" if _parse_flag(row, "human_ratings_problem_in_gpt4", where) else None
@@ -157,7 +157,7 @@ _BOOLEANS: Final = {"true": True, "1": True, "yes": True, "false": False, "0": F
 
 
 def _parse_flag(row: Row, column: str, where: str) -> bool | None:
-    """True, False, or None where nobody checked."""
+    """Parse true or false; None for an empty cell (not checked)."""
     text = text_of(row.get(column)).strip().casefold()
     if text in ("", "nan", "none"):
         return None
@@ -177,7 +177,7 @@ def _first_cell(row: Row, columns: tuple[str, ...]) -> str:
 
 
 def split_list(text: str) -> list[str]:
-    """A cell that may hold a list: as Python or JSON writes one, or one entry a line."""
+    """Split a cell with a list in Python or JSON notation, or with URLs separated by | or comma."""
     if text.startswith("[") and text.endswith("]") and len(text) < 1_000_000:
         try:
             value = ast.literal_eval(text)

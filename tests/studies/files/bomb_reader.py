@@ -1,7 +1,7 @@
-"""Reads files in a process of its own, one after the other, and says what each came to.
+"""Read files one after the other in a separate process and print the result of each.
 
-Standard input: one path a line. Standard output: one JSON object a line. The memory is that of the
-whole process, so the last line has the worst of all of them.
+Standard input: one path per line. Standard output: one JSON object per line. The memory is the peak
+of the whole process, so the last line has the maximum over all files.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The issue's list of bad input, as far as it is about files, studies and stores.
+"""Bad input in files, studies and stores: each error names cause, location and remedy.
 
-Each is a message that says what, where and what to do; nothing that was there is lost.
+Stored data must survive each of them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def kept(store: Store) -> Store:
-    """A store that already holds a study with a judgement."""
+    """A store with a study and one judgement."""
     store.save_study(Study(name="mine"), [item()], planned(ask("k1")))
     store.writer.run(lambda c: put_judgement(c, judged(ask("k1"))))
     return store
@@ -65,7 +65,7 @@ def test_a_line_without_responses(folder, kept, capsys) -> None:
     bad = {"id": "q3", "instruction": "why?"}
     write_lines(folder / "items.jsonl", [line("q1"), line("q2"), bad])
     message = asked(folder, kept, capsys)
-    assert "items.jsonl, line 3: field 'responses' is missing; it holds the answers" in message
+    assert "items.jsonl, line 3: field 'responses' is missing" in message
 
 
 def test_a_contestant_missing_in_some_items_is_counted_and_the_rest_is_asked(folder) -> None:

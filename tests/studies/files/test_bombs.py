@@ -1,4 +1,4 @@
-"""Files that were made to burst: refused within a second, with a reason, below 500 MB of memory."""
+"""Decompression bombs: refused within a second, with a reason, below 500 MB of memory."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def many_rows(path: Path) -> None:
 
 
 def sparse(megabytes: int) -> Callable[[Path], None]:
-    """A line without an end that takes no room on the disk."""
+    """A line without an end, in a sparse file."""
 
     def write(path: Path) -> None:
         with path.open("wb") as out:
@@ -102,7 +102,7 @@ def keys(path: Path) -> None:
 
 
 def key_twice(path: Path) -> None:
-    """Two equal keys at the end of many: a search for them must not compare all with all."""
+    """Two equal keys after many others: the search must not compare all pairs."""
     pairs = ",".join(f'"c{k}":1' for k in range(200_000))
     path.write_text("{" + pairs + ',"last":1,"last":2}\n', "utf-8")
 
@@ -127,7 +127,7 @@ BOMBS: dict[str, tuple[Callable[[Path], None], str]] = {
     "texts.parquet": (texts, ""),
     "nested.parquet": (nested_texts, "unpacks to more than can be read"),
     "numbers.parquet": (nested_numbers, "values in its cells"),
-    "rows.parquet": (many_rows, "rows; cut it into parts"),
+    "rows.parquet": (many_rows, "rows; split"),
     "line.jsonl": (sparse(1024), "1,024 MB; at most"),
     "line.csv": (sparse(1024), "1,024 MB; at most"),
     "shorter.jsonl": (sparse(250), "MB"),
@@ -141,13 +141,13 @@ BOMBS: dict[str, tuple[Callable[[Path], None], str]] = {
     "same.csv": (same_columns, "1,000,001 columns; at most"),
     "wide.jsonl": (keys, "200,000 columns; at most"),
     "twice.jsonl": (key_twice, "the key 'last' is written twice"),
-    "blank.jsonl": (bytes_of(b"\n" * 6_000_000), "blank lines; take them out"),
-    "blank.csv": (bytes_of(b"a,b\n" + b"\n" * 6_000_000), "blank lines; take them out"),
+    "blank.jsonl": (bytes_of(b"\n" * 6_000_000), "blank lines; remove"),
+    "blank.csv": (bytes_of(b"a,b\n" + b"\n" * 6_000_000), "blank lines; remove"),
     "archive.zip": (bytes_of(b"PK\3\4"), "unpack it first"),
-    "archive.csv": (bytes_of(b"PK\3\4\0\0\0"), "holds a zero byte"),
-    "code.pickle": (bytes_of(b"\x80\4."), "files end in"),
-    "numbers.npz": (bytes_of(b"PK\3\4"), "files end in"),
-    "cut.parquet": (bytes_of(b"PAR1" + bytes(200) + b"PAR1"), "not a Parquet file"),
+    "archive.csv": (bytes_of(b"PK\3\4\0\0\0"), "zero byte"),
+    "code.pickle": (bytes_of(b"\x80\4."), "not a supported file type"),
+    "numbers.npz": (bytes_of(b"PK\3\4"), "not a supported file type"),
+    "cut.parquet": (bytes_of(b"PAR1" + bytes(200) + b"PAR1"), "cannot be read as Parquet"),
     "large.png": (png, "50,000 × 50,000 pixels; at most"),
 }
 OF_TEXTS = {"0": "unpacks to more than can be read", "1": "more than 200,000 rows"}
@@ -200,7 +200,7 @@ def test_an_honest_file_of_the_same_kinds_is_read_as_before(tmp_path, monkeypatc
 
 
 def test_texts_in_lists_are_read_also_where_a_writer_gave_up_its_dictionary(tmp_path):
-    """A dictionary that grew too large ends in the middle of a column: codes first, then texts."""
+    """A dictionary that grows too large ends within a column: first codes, then plain texts."""
     texts = [f"{k} {'x' * 300}" for k in range(900)]
     rows = [{"talk": [{"role": "user", "content": text}, {"role": "x"}]} for text in texts]
     rows = [{"talk": [turn | {"content": turn.get("content")} for turn in row["talk"]]}
@@ -273,7 +273,7 @@ def test_a_picture_that_would_burst_is_neither_sent_nor_shown_and_is_told(folder
 def test_for_a_stranger_a_path_in_the_data_leads_to_no_file_of_the_machine(
     path, tmp_path, monkeypatch
 ):
-    """What is sent to a judge is sent to somebody else: a mapped column may say anything."""
+    """Images are sent to a judge, and a mapped column can contain any path."""
     inner = tmp_path / "uploads"
     inner.mkdir()
     (tmp_path / "evenhand.db").write_bytes(b"SQLite format 3\0")

@@ -1,4 +1,4 @@
-"""Evenhand's own items: every field, every refusal, and nothing lost on the way to the store."""
+"""Evenhand's item files: all fields, all errors, and a lossless way into the store."""
 
 from __future__ import annotations
 
@@ -59,15 +59,15 @@ def test_null_is_the_same_as_absent() -> None:
         ({"id": "q", "instruction": "i"}, "field 'responses' is missing"),
         ({"id": "q", "responses": {"x": "a"}}, "field 'instruction' is missing"),
         ({"instruction": "i", "responses": {"x": "a"}}, "field 'id' is missing"),
-        (line(id=""), "field 'id': expected a text that is not empty, found ''"),
+        (line(id=""), "field 'id': expected a non-empty text, found ''"),
         (line(id=5), "field 'id'"),
         (line(responses={}), "field 'responses'"),
         (line(responses=["a", "b"]), "field 'responses'"),
         (line(responses={"x": None}), "field 'responses.x': expected text, found None"),
-        (line(responses={"@reference": "a"}), "do not begin with '@'"),
-        (line(responses={"tie": "a"}), "are not 'tie'"),
-        (line(responses={"a\x1fb": "a"}), "no control characters"),
-        (line(responses={"a\nb": "a"}), "no control characters"),
+        (line(responses={"@reference": "a"}), "begin with '@'"),
+        (line(responses={"tie": "a"}), "be 'tie'"),
+        (line(responses={"a\x1fb": "a"}), "control characters"),
+        (line(responses={"a\nb": "a"}), "control characters"),
         (line(respones={}), "unknown field 'respones'"),
         (line(category=0), "field 'category': expected text, found 0"),
         (line(meta={"turn": 1}), "field 'meta': expected an object whose values are texts"),

@@ -1,4 +1,4 @@
-"""Null and other control characters in what people bring: kept as they are, found as they are."""
+"""Null and other control characters in input: stored and found unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No cell that we write runs in a spreadsheet, and every text comes back as it was."""
+"""Exported cells never run as formulas, and every text is restored by the import."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_an_apostrophe_of_somebody_s_own_is_left_alone():
 
 
 def stored(path: Path, name: str, reply: str, category: str) -> Store:
-    """A study whose every text that a stranger may choose is hostile."""
+    """A study in which all texts from outside are hostile."""
     store = Store(path)
     items = [Item("q1", "why?", {name: "a", "plain": "b"}, category=category)]
     asks = [Ask(f"k{n}", "q1", "judge", "p", shown, ("A", "B"), orders=2)

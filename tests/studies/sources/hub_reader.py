@@ -1,6 +1,6 @@
-"""Loads Hub datasets in a process of its own, since the Hub's address is read once, at import.
+"""Load Hub datasets in a separate process, since the Hub's address is read once, at import.
 
-Reads a list of {source, split, token, env} as JSON from stdin, prints what each became.
+Reads a list of {source, split, token, env} as JSON from stdin, prints the result of each.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A loopback stand-in for the Hub: repository info, file tree and ranged downloads, nothing else.
 
-It speaks what `datasets` and `huggingface_hub` ask for, so that the real clients run offline.
+It answers the requests of `datasets` and `huggingface_hub`, so that the real clients run offline.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Repos = Mapping[str, Mapping[str, bytes]]
 
 
 class Hub:
-    """What the server holds, and what it was asked: paths, bytes sent and tokens seen."""
+    """Files of the server, and a log of its requests: paths, bytes sent, tokens received."""
 
     def __init__(self, repos: Repos, private: tuple[str, ...] = ()) -> None:
         self.repos, self.private = repos, private
@@ -152,7 +152,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def serving(repos: Repos, private: tuple[str, ...] = ()) -> Iterator[tuple[Hub, str]]:
-    """The stand-in with its address, for as long as the block lasts."""
+    """Run the stand-in server within a with block."""
     hub = Hub(repos, private)
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"hub": hub}))
     thread = threading.Thread(target=server.serve_forever, daemon=True)

@@ -1,4 +1,4 @@
-"""Small files in everybody's formats, written for a test, and what they are read as."""
+"""Small files in the supported formats, written for tests, and short forms of their verdicts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
 
 
 def table(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
-    """A CSV or TSV, by its ending."""
+    """Write a CSV or TSV file, depending on the suffix."""
     delimiter = "\t" if path.suffix == ".tsv" else ","
     with path.open("w", encoding="utf-8", newline="") as out:
         writer = csv.DictWriter(out, list(rows[0]), delimiter=delimiter)
@@ -43,7 +43,7 @@ def loaded(path: Path, **spec: Any) -> LoadedSource:
 
 
 def said(judgement: Judgement) -> str:
-    """A verdict in one word: the contestant, tie, or why there is none."""
+    """Return a verdict as one word: the contestant, tie, or the status of a failure."""
     verdict = judgement.verdict
     if verdict is None or verdict.pick is None:
         return judgement.status if verdict is None else f"scores {verdict.scores}"
@@ -51,7 +51,7 @@ def said(judgement: Judgement) -> str:
 
 
 def verdicts(of: LoadedSource) -> list[tuple[str, str, str]]:
-    """(judge, first shown > second shown, what was said) of every verdict, in file order."""
+    """Return (judge, first shown > second shown, verdict) of every verdict, in file order."""
     return [(j.ask.judge, " > ".join(j.ask.shown), said(j)) for j in of.judgements]
 
 

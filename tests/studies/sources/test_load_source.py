@@ -1,4 +1,4 @@
-"""From a `data` block to the slice: filters, then order, then the seeded sample."""
+"""Loading the slice of a `data` block: filters, sorting, seeded sample."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ def test_a_path_is_relative_to_the_study_file(tmp_path: Path) -> None:
 
 
 def test_what_is_neither_built_in_nor_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match=r"neither a built-in set \(probe\) nor a file that is"):
+    with pytest.raises(SourceError, match=r"neither a built-in set \(probe\) nor an existing file"):
         load_all_items(DataSpec(source="probes"), tmp_path)
     with pytest.raises(SourceError, match=r"cannot read .*table\.csv: No such file"):
         load_all_items(DataSpec(source="table.csv"), tmp_path)
 
 
 def test_a_home_folder_of_nobody_is_an_error_in_words() -> None:
-    with pytest.raises(SourceError, match="names the folder of nobody here"):
+    with pytest.raises(SourceError, match="no such user"):
         source_path(DataSpec(source="~no-such-person/items.jsonl"), Path())
 
 
 def test_an_unknown_format_and_keys_of_other_formats_are_refused(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match=r"data\.format: 'xml' is not one of auto, evenhand"):
         load_all_items(DataSpec(format="xml"), tmp_path)
-    with pytest.raises(StudyError, match=r"data\.join: means nothing"):
+    with pytest.raises(StudyError, match=r"data\.join: not used"):
         load_all_items(DataSpec(join=("id",)), tmp_path)
 
 
@@ -71,7 +71,7 @@ def test_a_category_nobody_has_is_a_misspelling_and_not_an_empty_wish() -> None:
 
 
 def test_nothing_left_is_an_error_that_names_the_source() -> None:
-    with pytest.raises(SourceError, match="no item of 'probe' is left after the filters of 'data'"):
+    with pytest.raises(SourceError, match="no item of 'probe' passes the filters"):
         sliced(where={"meta.task": ("t9",)})
 
 

@@ -1,4 +1,4 @@
-"""A file of verdicts opens as a study: no key, no call; live judges can be added to it."""
+"""Importing a file of verdicts as a study without a call, and adding live judges to it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.studies.sources.source_files import jsonl, said, table
 
 
 def prd(folder: Path) -> Path:
-    """Two prompts, one judge in both orders: on p1 it always says first, on p2 always y."""
+    """Two prompts, one judge in both orders: on p1 it always picks the first, on p2 always y."""
     jsonl(folder / "prompts.jsonl", [{"prompt_id": p, "prompt": f"{p}?", "category": "generic",
           "responses": {"x": "sx", "y": "sy, longer"}} for p in ("p1", "p2")])  # fmt: skip
     rows = []
@@ -181,8 +181,7 @@ def test_import_takes_a_mapping_further_files_and_a_name(
     assert "t.csv, line 2: winner 'm1' is neither 'x' nor 'y'" in capsys.readouterr().err
     table(tmp_path / "t.csv", [{"q": "1", "m1": "x", "m2": "y", "best": "x"}])
     assert main(["import", str(tmp_path / "t.csv"), *mapping, *options]) == 0
-    told = capsys.readouterr().out
-    assert "off, because the file does not record which answer was shown first: first_share" in told
+    assert "disabled, because the file does not record" in capsys.readouterr().out
     assert main(["import", "t.csv", "--mapping", "qid", *options]) == 2
     assert "--mapping 'qid': expected name=value" in capsys.readouterr().err
 

@@ -1,4 +1,4 @@
-"""A dataset of the Hub is somebody's: it may name files of our machine, or burst."""
+"""Malicious Hub datasets: cards that name local files, and decompression bombs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Hub, offline: the real client libraries against a server on loopback."""
+"""Hub datasets, read offline by the real client libraries from a loopback server."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def talk(*texts: str) -> list[dict[str, str]]:
 
 
 def battles() -> bytes:
-    """2,000 battles in 100 row groups, some 12 MB that no packing makes smaller."""
+    """2,000 battles in 100 row groups, about 12 MB of incompressible data."""
     random = Random(1)
     rows = [
         {"question_id": k, "model_a": "x", "model_b": "y", "winner": "model_a",
@@ -120,7 +120,7 @@ def read(asks: list[dict[str, Any]], endpoint: str, home: Path) -> list[dict[str
 
 @pytest.fixture(scope="module")
 def visited(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, dict[str, Any]], Hub]:
-    """Everything asked in one process, and what the server saw of it."""
+    """Results of all requests, made in one process, and the server's log."""
     home = tmp_path_factory.mktemp("hub")
     with serving(REPOS, private=("someone/secret",)) as (hub, address):
         found = read(list(ASKS.values()), address, home)
@@ -133,7 +133,7 @@ def test_a_slice_of_a_known_set_is_read_at_a_pinned_commit(visited: Any) -> None
     assert found["format"] == "arena" and found["revision"] == COMMIT
     assert found["pinned"] == f"hub:lmsys/mt_bench_human_judgments@{COMMIT}"
     assert found["why"].startswith(
-        "lmsys/mt_bench_human_judgments (human): rows of the Hub at 0123"
+        "lmsys/mt_bench_human_judgments (human): rows of the Hub at commit 0123"
     )
 
 
@@ -165,7 +165,7 @@ def test_what_is_not_there_is_said_with_a_remedy(visited: Any) -> None:
     assert "the Hub has no dataset 'someone/nothing', or it is private" in errors["no such set"]
     assert "someone/pairs has no revision 'v9'" in errors["no such revision"]
     assert "dev" in errors["no such split"] and "train" in errors["no such split"]
-    assert "this dataset is a script, which is never run" in errors["script"]
+    assert "this dataset is a script" in errors["script"]
 
 
 def test_only_the_reader_s_own_token_is_sent(visited: Any) -> None:
@@ -180,7 +180,7 @@ def test_only_the_reader_s_own_token_is_sent(visited: Any) -> None:
 def test_no_network_is_a_sentence_and_quick(tmp_path: Path) -> None:
     (told,) = read([ASKS["lines"]], "http://127.0.0.1:9", tmp_path)  # nothing listens there
     assert "the Hub cannot be reached" in told["error"]
-    assert "name one of them as the source" in told["error"]
+    assert "set one of them as the source" in told["error"]
 
 
 # ---- addresses and the catalogue -------------------------------------------------------------

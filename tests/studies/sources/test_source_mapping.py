@@ -1,4 +1,4 @@
-"""Any table by a mapping, the guess that fills the form, and detection that says what it saw."""
+"""Tables read by a mapping, the guessed mapping, and format detection with its reasons."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_mapping_that_cannot_be_is_refused_with_what_can(tmp_path: Path) -> No
     ):
         with pytest.raises(StudyError, match=message):
             loaded(path, mapping=mapping)
-    with pytest.raises(StudyError, match=r"format: table needs it"):
+    with pytest.raises(StudyError, match=r"required by format: table"):
         loaded(path, format="table")
 
 
@@ -175,8 +175,8 @@ def test_two_formats_that_fit_are_listed_and_not_guessed(tmp_path: Path) -> None
         SourceError, match=r"could be several formats: arena \(.*\); evalica \("
     ) as e:
         loaded(path)
-    assert str(e.value).endswith("Name one in data.format")
-    assert loaded(path, format="arena").format_reason == "t.csv: the study says format: arena"
+    assert str(e.value).endswith("Set one in data.format")
+    assert loaded(path, format="arena").format_reason == "t.csv: the study sets format: arena"
 
 
 def test_a_format_nobody_knows_offers_the_nearest(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_a_format_nobody_knows_offers_the_nearest(tmp_path: Path) -> None:
 
 def test_a_folder_of_nothing_known_lists_what_is_in_it(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("hello", encoding="utf-8")
-    with pytest.raises(SourceError, match=r"no format knows a folder with notes.txt"):
+    with pytest.raises(SourceError, match=r"no known format for a folder with notes.txt"):
         load_source(DataSpec("."), tmp_path)
 
 

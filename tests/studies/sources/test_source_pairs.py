@@ -1,4 +1,4 @@
-"""Other people's pair formats: each from a few rows, with the traps of the real files in them."""
+"""External pair formats, each from a few rows with the pitfalls of the real files."""
 
 from __future__ import annotations
 

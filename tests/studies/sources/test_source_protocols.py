@@ -1,4 +1,4 @@
-"""The sources of the three protocols, from small files written for this test."""
+"""Data sources of the three protocols, from small files written for these tests."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def answers(path: Path, column: str, *rows: tuple[str, str, str]) -> Path:
 
 @pytest.fixture
 def visit(tmp_path: Path) -> Path:
-    """Four questions, the last two with one key; what model-b lacks is in every way there is."""
+    """Four questions, the last two with the same key; model-b lacks answers in all ways."""
     table(
         tmp_path / "single_image.csv",
         [

@@ -1,4 +1,4 @@
-"""The real records, through the same door as everybody's files: the published counts come out."""
+"""Real records, read like any other file, give the published counts."""
 
 from __future__ import annotations
 

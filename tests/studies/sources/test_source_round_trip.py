@@ -1,4 +1,4 @@
-"""Export, then import: the same judgements, whatever they hold."""
+"""Export followed by import gives the same judgements, for any content."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def judgements(draw: Callable[..., Any]) -> Judgement:
 
 
 def distinct(made: list[Judgement]) -> list[Judgement]:
-    """One judgement a key: a store holds each once."""
+    """Return one judgement per key, as in a store."""
     return list({j.ask.key: j for j in assign_recorded_keys("out", made)}.values())
 
 

@@ -1,4 +1,4 @@
-"""Votes of items become judgements by people; the design of the data is nobody's vote."""
+"""Votes on items become human judgements; preferences by design do not."""
 
 from __future__ import annotations
 

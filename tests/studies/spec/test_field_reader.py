@@ -1,4 +1,4 @@
-"""Reading a mapping field by field."""
+"""Typed reading of a mapping, field by field."""
 
 from __future__ import annotations
 

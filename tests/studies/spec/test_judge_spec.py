@@ -1,4 +1,4 @@
-"""A judge as a study file writes it: what must not stand there."""
+"""Judges of a study file: values that are refused, such as keys."""
 
 from __future__ import annotations
 

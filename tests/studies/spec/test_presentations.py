@@ -1,4 +1,4 @@
-"""Who meets whom, in which order, how often: the counts of a design, by hand and by law."""
+"""Presentations of a study: counts worked by hand, and properties that always hold."""
 
 from __future__ import annotations
 
@@ -262,12 +262,12 @@ def test_replace_takes_pairwise_preferences_for_ranks() -> None:
 
 
 def test_replace_without_ranks_is_refused_and_never_takes_the_first_for_the_worst() -> None:
-    with pytest.raises(StudyError, match=r"nobody ranked those of item 'q0'; use unrelated: add"):
+    with pytest.raises(StudyError, match=r"'q0' has answers without a ranking"):
         list(option_presentations(study(unrelated="replace"), ITEMS))
 
 
 def test_an_unrelated_answer_needs_a_second_item() -> None:
-    with pytest.raises(StudyError, match="this slice has only one; take more items"):
+    with pytest.raises(StudyError, match="this slice has only one item"):
         list(option_presentations(study(unrelated="add"), ITEMS[:1]))
 
 

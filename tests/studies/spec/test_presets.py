@@ -1,4 +1,4 @@
-"""Presets: a layer of values under a study file, and what a study changed of it."""
+"""Presets: default values under a study file, and the differences of a study from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The study file: what may be written, what it means, what is refused and in which words."""
+"""Study files: accepted keys, their meaning, and the errors for the others."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_what_is_not_written_has_the_value_of_the_design() -> None:
         ("name: s\nnoise_floor: .nan", ["noise_floor: expected a number from 0 to 1"]),
         ("name: s\npairing: baseline", ["baseline: pairing: baseline needs a baseline"]),
         ("name: s\npairing: new\nbaseline: x", ["new: pairing: new needs the name"]),
-        ("name: s\npairing: new\nbaseline: x\nnew: x", ["new: 'x' is the baseline too"]),
+        ("name: s\npairing: new\nbaseline: x\nnew: x", ["new: 'x' is also the baseline"]),
         ("name: s\ndata: {per: {category: 0}}", ["data.per: expected a whole number of items"]),
         ("", ["study.yaml: expected key: value lines, found nothing"]),
         ("- a\n- b", ["expected key: value lines, found list"]),
@@ -194,7 +194,7 @@ def test_a_base_url_with_and_without_its_last_slash_is_one_endpoint() -> None:
 
 def test_an_extra_body_that_is_no_json_is_refused_before_anything_is_hashed() -> None:
     text = "name: s\njudges: [{model: m, base_url: 'http://h', extra_body: {since: 2024-01-02}}]"
-    assert "judges[0].extra_body: expected what JSON can hold" in refused(text)
+    assert "judges[0].extra_body: expected values that JSON supports" in refused(text)
 
 
 @pytest.mark.parametrize(
@@ -202,12 +202,12 @@ def test_an_extra_body_that_is_no_json_is_refused_before_anything_is_hashed() ->
 )
 def test_slot_weights_are_numbers_and_some_lie_on_the_first_two(weights: str) -> None:
     text = f"name: s\njudges: [{{model: simulated, first_bias: 1, slot_weights: {weights}}}]"
-    assert "judges[0].slot_weights: expected a weight for each slot" in refused(text)
+    assert "judges[0].slot_weights: expected a non-negative weight" in refused(text)
 
 
 def test_slot_weights_without_first_bias_would_do_nothing_and_are_refused() -> None:
     text = "name: s\njudges: [{model: simulated, slot_weights: [1, 2]}]"
-    assert "give first_bias too" in refused(text)
+    assert "set first_bias too" in refused(text)
 
 
 def test_an_extraction_judge_is_one_above_or_one_of_its_own() -> None:
@@ -241,7 +241,7 @@ def test_a_file_that_cannot_be_read_says_why(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match=r"cannot read the study file .*gone\.yaml: No such file"):
         load_study(tmp_path / "gone.yaml")
     (tmp_path / "latin.yaml").write_bytes("name: Größe".encode("latin-1"))
-    with pytest.raises(StudyError, match=r"latin\.yaml: a study file is UTF-8"):
+    with pytest.raises(StudyError, match=r"latin\.yaml: the study file is not UTF-8"):
         load_study(tmp_path / "latin.yaml")
 
 

@@ -1,4 +1,4 @@
-"""Short YAML that stands for more than a machine holds: refused at once, wherever YAML is read."""
+"""YAML alias bombs are refused at once, wherever YAML is read."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def test_it_is_refused_in_words_within_a_second_and_without_memory(name):
 @pytest.mark.parametrize("field", ["contestants", "families", "prompts", "judges", "new", "name"])
 def test_no_field_of_a_study_holds_one(field):
     rest = "".join(f"{name}: x\n" for name in ("name", "prompts") if name != field)
-    with pytest.raises(Exception, match="values, with its aliases written out"):
+    with pytest.raises(Exception, match="values, with aliases expanded"):
         parse_study(f"{rest}{field}:\n{laughs(indent='  ')}")
 
 
 def test_no_prompt_and_no_card_of_a_dataset_holds_one():
-    with pytest.raises(Exception, match="aliases written out"):
+    with pytest.raises(Exception, match="aliases expanded"):
         parse_prompt(f"name: x\nmessages:\n{laughs(indent='  ')}", "x")
     with pytest.raises(SourceError, match="the card of this dataset is not read"):
         list(card_data_files(f"---\nconfigs:\n- data_files:\n{laughs(indent='    ')}---\n"))

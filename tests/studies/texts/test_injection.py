@@ -1,4 +1,4 @@
-"""Texts that speak to the judge are flagged, those that merely look like it are not."""
+"""Texts that address the judge are flagged; texts that merely resemble them are not."""
 
 from __future__ import annotations
 

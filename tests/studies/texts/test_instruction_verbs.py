@@ -1,4 +1,4 @@
-"""How instructions open: read by rules, counted where the rules say nothing."""
+"""Opening verbs of instructions: found by rules, otherwise counted as questions or other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a slice is like: worked by hand on four items."""
+"""Statistics of a slice, worked by hand on four items."""
 
 from __future__ import annotations
 

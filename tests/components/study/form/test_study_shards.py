@@ -95,5 +95,5 @@ def test_a_folder_of_other_files_is_no_folder_of_shards(tmp_path):
     other.mkdir()
     pd.DataFrame({"a": [1]}).to_parquet(other / "a.parquet")
     _, look = typed(other)
-    assert "no format knows a folder with a.parquet" in look.data_error
+    assert "no known format for a folder with a.parquet" in look.data_error
     assert OFFERED not in records_html(look, FormState())
