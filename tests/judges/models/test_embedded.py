@@ -172,8 +172,8 @@ def test_a_grammar_forces_the_answer(server: EmbeddedServer) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL on Windows")
 def test_a_killed_parent_takes_the_child_with_it() -> None:
     script = (
-        "import time; from judges.models.embedded import shared; "
-        "print(shared().base_url, flush=True); time.sleep(60)"
+        "import time; from judges.models.embedded import shared_server; "
+        "print(shared_server().base_url, flush=True); time.sleep(60)"
     )
     with subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, stdout=-1) as parent:
         assert parent.stdout is not None
