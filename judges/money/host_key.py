@@ -49,7 +49,7 @@ class HostKey:
     """Cap for all visitors together per day (UTC)."""
 
     def refusal_reason(self, judge: JudgeSpec, *, sees: bool = False) -> str:
-        """Why the key cannot be used for a judge; empty if it can. `sees`: the judge gets images."""
+        """Why a judge cannot use this key; empty if it can. `sees`: the judge is sent images."""
         if judge.api_key_env != self.key_env:
             return VARIABLE_REFUSED
         if judge.endpoint.rstrip("/") != self.endpoint.rstrip("/"):

@@ -1,4 +1,4 @@
-"""Test a judge: one ask, its raw reply, the reading of it, how long it took. Nothing is stored."""
+"""Test a judge with one call: raw reply, parsed outcome and duration; nothing is stored."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from studies.domain import JudgeSpec
 
 @dataclass(frozen=True, slots=True)
 class JudgeCheck:
+    """The result of a judge's test call."""
+
     judge: str
     reply: str
     read: ReplyOutcome
@@ -32,7 +34,7 @@ def check_judge(
     keys: Mapping[str, str] | None = None,
     consents: Consents = NO_CONSENTS,
 ) -> JudgeCheck:
-    """Asks the first ask of the plan that is this judge's."""
+    """Make the judge's first call of the plan."""
     return asyncio.run(_check_judge(plan, judge, keys or {}, consents))
 
 

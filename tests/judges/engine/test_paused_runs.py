@@ -1,4 +1,4 @@
-"""Paused runs on a shared page: they hold no place, and none of them stays for ever."""
+"""Paused runs on a public page: they do not count as active, and are stopped after a while."""
 
 from __future__ import annotations
 
