@@ -55,7 +55,7 @@ class PendingPages:
 
 
 def count_statuses(
-    store: Store, study: str, settings: RunSettings, began: int | None = None
+    store: Store, study: str, settings: RunSettings, start_seq: int | None = None
 ) -> Counter[str]:
     """Count a study's judgements by status; an ask that this run repeats counts as pending until
     it is done."""
@@ -65,7 +65,7 @@ def count_statuses(
         "SELECT j.status, count(*) FROM plan p JOIN judgements j USING(key) "
         "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND p.origin='live' "
         f"AND j.status IN ({marks}) AND j.seq<=? GROUP BY 1",
-        (study, *settings.retry_statuses, 2**62 if began is None else began),
+        (study, *settings.retry_statuses, 2**62 if start_seq is None else start_seq),
     )
     for status, count in repeated:
         counts[status] -= count

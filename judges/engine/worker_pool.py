@@ -115,11 +115,11 @@ class WorkerPool:
     async def _read(self, query: Callable[[], T]) -> T:
         """Query the store; an error pauses the run, as a failed write does."""
         while True:
-            began = time.monotonic()
+            started = time.monotonic()
             try:
                 return query()
             except (StoreUnusable, sqlite3.Error) as error:
-                if not await self.run_state.wait_for_repair(error, began):
+                if not await self.run_state.wait_for_repair(error, started):
                     raise
 
     async def _enqueue_free(

@@ -38,14 +38,14 @@ def main() -> int:
     options = _parse_options()
     # Ctrl-C reaches the whole process group, but the parent still needs the answers in flight.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    answer = _redirect_standard_output()
+    output = _redirect_standard_output()
     try:
         server = start_server(options.weights, options.threads, options.context)
     except RuntimeError as error:  # raised by the library for a file it cannot load
         print(error, file=sys.stderr)
         return UNREADABLE_WEIGHTS_EXIT
     ready = {"address": server.listening_address, "model": model_name(options.weights)}
-    print(json.dumps(ready), file=answer, flush=True)
+    print(json.dumps(ready), file=output, flush=True)
     while sys.stdin.buffer.read(4096):
         pass
     # Exit at once: the library would first finish a reply that has no reader any more.
@@ -63,9 +63,9 @@ def _parse_options() -> argparse.Namespace:
 def _redirect_standard_output() -> TextIO:
     """Return the real standard output for the ready line, and redirect the output of native code to
     standard error."""
-    ours = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    output = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    return ours
+    return output
 
 
 def start_server(weights: Path, threads: int, context: int) -> Any:

@@ -195,7 +195,7 @@ class RunAllowance:
             if spent + worst > cap + 1e-12:
                 return (
                     f"this Space's key pays ${cap:.2f} for {scope}, ${spent:.4f} of it is spent, "
-                    "and one more call might exceed it; type your own key to go on"
+                    "and one more call might exceed it. Type your own key to go on"
                 )
         cursor = connection.execute(
             "INSERT INTO allowance(day, visitor, run, reserved) VALUES (?,?,?,?)",

@@ -43,7 +43,7 @@ async def _check_judge(
 ) -> JudgeCheck:
     call = next(planned.call for planned in asks_of(plan) if planned.ask.judge == judge.name)
     key = find_api_key(judge, keys, consents) if judge.kind == "endpoint" else SecretKey("")
-    began = time.monotonic()
+    started = time.monotonic()
     model: JudgeModel | None = None
     try:
         model = build_model(judge, key, plan.study.families)
@@ -52,11 +52,11 @@ async def _check_judge(
     except Exception as error:
         fault = classify_error(error, judge.endpoint or judge.name)
         read = ReplyOutcome(fault.status, None, fault.reason, fault.detail)
-        return JudgeCheck(judge.name, "", read, time.monotonic() - began, "")
+        return JudgeCheck(judge.name, "", read, time.monotonic() - started, "")
     finally:
         key.discard()
         if model is not None:
             await model.close()
-    seconds = time.monotonic() - began
+    seconds = time.monotonic() - started
     read = read_outcome(call, answer, plan.study.reading)
     return JudgeCheck(judge.name, answer.text, read, seconds, answer.model)

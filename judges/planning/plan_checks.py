@@ -26,7 +26,7 @@ ShowingsBuilder = Callable[[Study, Sequence[Item]], Iterator[Presentation]]
 
 
 def showings_for(prompt: Prompt) -> ShowingsBuilder:
-    """The function that lists a prompt's presentations: two answers, all, one, or none (describe)."""
+    """The function that lists a prompt's presentations: two answers, all, one, or none."""
     if prompt.protocol in _PAIR_PROTOCOLS:
         return pair_presentations
     if prompt.protocol == "describe":
