@@ -161,8 +161,8 @@ class AskAttempts:
         return await self.run_state.wait_until_allowed(self.state)
 
     async def _enter_limiter(self) -> tuple[float, float] | None:
-        """Acquire the rate limiter and reserve the call's maximum cost; None if neither is possible
-        now."""
+        """Acquire the rate limiter and reserve the call's maximum cost; None if one of them is
+        impossible now."""
         run_state, state, ledger = self.run_state, self.state, self.run_state.ledger
         started = await state.limiter.acquire(lambda: run_state.is_blocked(state))
         if started is None:

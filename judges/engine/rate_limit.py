@@ -55,7 +55,8 @@ class RateEstimate:
             self.rate, self._confirmed = None, False
 
     def record_refusal(self, now: float, guess: float, resume_at: float) -> None:
-        """Lower the rate below the rate measured since the last refusal, or below `guess`."""
+        """Set the rate to 85 % of the current one (or of `guess` if there is none), or of the rate
+        measured since the last refusal if that is lower."""
         measured = self._window_successes / max(now - self._window_start, 1e-3)
         rates = [
             self.rate or guess,

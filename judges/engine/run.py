@@ -114,7 +114,7 @@ class Run:
         self._set_controls(paused=True)
 
     def resume(self) -> None:
-        """Continue; raises PlanError, and stays paused, if the engine runs too many runs now."""
+        """Continue; raises PlanError, and stays paused, if too many runs are active."""
         with self.resume_guard(self):
             self._set_controls(paused=False)
 
@@ -128,7 +128,7 @@ class Run:
         return self.state == "paused" and not self._journal.attempts_in_flight
 
     def limit_in_flight(self, judge: str, in_flight: int) -> None:
-        """Allow at most so many calls in flight to this judge's endpoint from now on."""
+        """Allow at most `in_flight` calls at once to this judge's endpoint from now on."""
         self._apply_to_judge(judge, lambda state: state.limiter.lower(in_flight))
 
     def leave_out(self, judge: str) -> None:

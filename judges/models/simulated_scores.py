@@ -3,7 +3,7 @@
 An answer's quality is +1 if it is truly better than every other answer to its item, -1 if worse
 than all. Its points, on a scale of 0-10, are `score_mean` + `score_spread` x quality +
 `first_points` if it is shown first of several + noise with the standard deviation `score_noise`,
-truncated to the scale. So a model's mean score and the effect of its position are known.
+clipped to the scale. So a model's mean score and the effect of its position are known.
 """
 
 from __future__ import annotations

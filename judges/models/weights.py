@@ -2,7 +2,7 @@
 
 The weights are SmolLM2-135M-Instruct (Apache-2.0), four bits per parameter as shipped (Q4_1).
 `python -m judges.models.weights prepare` converts them to eight bits (Q8_0), which process prompts
-faster. The conversion moves a label's probability by about .03, as another processor does, so a
+faster. The conversion moves a label's probability by about .03, as does a change of processor, so a
 close verdict may change: other weights are another judge. Therefore it runs at installation, never
 between runs, and the sha256 of the weights is part of every key.
 """

@@ -112,7 +112,7 @@ class Ledger:
 
     @property
     def remaining(self) -> float:
-        """Dollars of the budget not spent, possibly spent, or reserved by any run."""
+        """Dollars of the budget that no run has spent, possibly spent, or reserved."""
         if self.budget is None:
             return math.inf
         worst = self._max_worst_case

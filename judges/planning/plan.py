@@ -101,7 +101,8 @@ def make_plan(study: Study) -> Plan:
 def asks_of(plan: Plan) -> Iterator[PlannedAsk]:
     """All asks in plan order: items in a seeded random order, each for all judges and prompts.
 
-    So an unfinished run is a random sample of the items, the same for every judge and prompt.
+    So the judgements of an unfinished run are a random sample of the items, with all judges and
+    prompts mixed.
     """
     items = list(plan.items)
     random.Random(f"plan:{plan.study.data.seed}").shuffle(items)
