@@ -1,4 +1,7 @@
-"""The attempts at one ask: the only place that decides whether to try again."""
+"""The attempts at one ask: rate limit, budget, journal, and the decision whether to retry.
+
+No other module retries a call.
+"""
 
 from __future__ import annotations
 
@@ -22,23 +25,25 @@ from studies.store.run_journal import NotStarted
 
 MAX_BACKOFF_SECONDS: Final = 30.0
 STOP_AFTER_FAILURES: Final = 5
-"""So many identical refusals without one success, or so many asks in a row that failed in every
-attempt, and the judge is stopped: the rest stays pending instead of turning into errors."""
+"""Failures after which a judge is stopped: identical refusals without one success, or asks in a row
+that failed in every attempt. The judge's other asks stay pending instead of becoming errors."""
 _REFUSAL_REASONS: Final = ("bad request", "no images", "no logprobs")
 
 
 @dataclass(slots=True)
 class AskAttempts:
+    """One ask from its first call to its outcome."""
+
     run_state: RunState
     state: JudgeState
     call: JudgeCall
     previous_write: asyncio.Task[None] | None = None
-    """The write of this worker's last judgement. It shares a commit with the intent of the next
-    call, and that call waits for both: a worker never has two results at stake."""
+    """The write of this worker's previous judgement. It is committed together with the start record
+    of the next call, which waits for both: a crash can lose at most one result per worker."""
     attempt: int | None = None
-    """The id of the intent on disk, from right before a call to its outcome."""
+    """The id of the stored start record while a call is being made."""
     leased: bool = False
-    """The ask is ours until it is settled, or until a pause."""
+    """Whether this run holds the ask's lease: until its outcome is stored, or until a pause."""
     reservation: CallReservation = field(default_factory=CallReservation)
     lease_refusal: NotStarted | None = None
     usage: Usage = NO_USAGE
@@ -48,21 +53,24 @@ class AskAttempts:
     attempts_made: int = 0
     dropped_parameters: set[str] = field(default_factory=set)
     truncated_reply: JudgeReply | None = None
-    """The reply that ran into its cap, kept while a doubled cap is tried."""
+    """A reply that reached its token cap, held while a doubled cap is tried."""
 
     def __post_init__(self) -> None:
         for parameter in self.state.dropped_parameters:
             self._drop_parameter(parameter)
 
     async def run(self) -> JudgeReply | CallFailure | None:
-        """An answer, the fault that settles the ask, or None if no call could be made: the run was
-        stopped, or the ask is not ours."""
+        """Call the judge until the ask has an outcome.
+
+        Returns the reply, or the failure that ends the ask, or None if no call was made because the
+        run was stopped or another run holds the lease.
+        """
         try:
             while (outcome := await self._attempt_once()) is not None:
-                why = self._retry_reason(outcome)
-                if not why:
+                reason = self._retry_reason(outcome)
+                if not reason:
                     return self._final_outcome(outcome)
-                await self._record_end(why)
+                await self._record_end(reason)
                 if (
                     isinstance(outcome, CallFailure)
                     and outcome.action == "retry"
@@ -74,86 +82,95 @@ class AskAttempts:
         return None
 
     def judgement(self, ask: Ask, outcome: JudgeReply | CallFailure) -> Judgement:
-        """The typed outcome, with what all attempts cost together."""
+        """Build the judgement of an outcome, with the cost of all attempts together."""
         if isinstance(outcome, CallFailure):
             settled = Judgement(ask, outcome.status, rule=outcome.reason, detail=outcome.detail)
         else:
             settled = read_outcome(self.call, outcome, self.run_state.reading).judgement(
                 ask, outcome
             )
-        if without := sorted(self.dropped_parameters - {"max_tokens"}):  # that one has another name
-            told = f"asked without {', '.join(without)}"
-            settled = replace(settled, detail=f"{settled.detail}; {told}".strip("; "))
+        # A dropped max_tokens is sent under its other name, max_completion_tokens.
+        if without := sorted(self.dropped_parameters - {"max_tokens"}):
+            note = f"asked without {', '.join(without)}"
+            settled = replace(settled, detail=f"{settled.detail}; {note}".strip("; "))
         now = self.run_state.settings.wall_clock()
         return replace(settled, cost=self.total, seconds=self.seconds, time=now)
 
     async def _attempt_once(self) -> JudgeReply | CallFailure | None:
-        """One call behind the gate, within its deadline, its worst case reserved, its intent on
-        disk."""
+        """Make one call under the rate limit and the deadline, after reserving its maximum cost and
+        storing its start record."""
         ready = await self._wait_until_ready()
         if ready is None:
             return None
-        began, reserved = ready
+        started, reserved = ready
         self.attempts_made += 1
         self.state.retrying.pop(self.call.key, None)
         sent = time.monotonic()
         try:
             outcome = await self._send_call()
-        except BaseException:  # cancelled: the gate is shared with other runs
-            self.state.limiter.release(began, neutral=True)
+        except BaseException:  # cancelled: other runs share this limiter
+            self.state.limiter.release(started, neutral=True)
             raise
         self.seconds = time.monotonic() - sent
-        fault = outcome if isinstance(outcome, CallFailure) else None
-        if fault is None:
-            self.state.limiter.release(began)
-        else:
-            self.state.note(fault)
-            self.state.limiter.release(
-                began, congested=fault.congestion, neutral=True, limited=fault.rate_limited,
-                wait=fault.wait,
-            )  # fmt: skip
+        self._release_limiter(started, outcome)
         self._record_cost(outcome, reserved)
         billed = isinstance(outcome, JudgeReply) or outcome.maybe_billed or self.cost is not None
         await self.reservation.settle(self.state.allowance, self.cost, billed=billed)
         return outcome
 
+    def _release_limiter(self, started: float, outcome: JudgeReply | CallFailure) -> None:
+        if isinstance(outcome, JudgeReply):
+            self.state.limiter.release(started)
+            return
+        self.state.note(outcome)
+        self.state.limiter.release(
+            started,
+            congested=outcome.congestion,
+            neutral=True,
+            limited=outcome.rate_limited,
+            wait=outcome.wait,
+        )
+
     async def _wait_until_ready(self) -> tuple[float, float] | None:
-        """Waits until a call may be made: neither paused nor stopped, a place behind the gate, the
-        worst case within the budget, and the ask ours, all at one moment. None: not by us."""
+        """Wait until all conditions of a call hold at one moment: the run is neither paused nor
+        stopped, the rate limit allows a call, its maximum cost fits the budget, and this run holds
+        the lease. Returns the start time and the reserved dollars, or None if this run must not
+        make the call."""
         while await self._wait_until_allowed():
-            place = await self._enter_limiter()
-            if place is None:
+            entered = await self._enter_limiter()
+            if entered is None:
                 continue
             try:
-                begun = await self._reserve_allowance() and await self._record_start()
+                recorded = await self._reserve_allowance() and await self._record_start()
             except BaseException:
-                self._leave_limiter(*place)
+                self._leave_limiter(*entered)
                 raise
-            if begun:
-                return place
-            self._leave_limiter(*place)
+            if recorded:
+                return entered
+            self._leave_limiter(*entered)
             await self.reservation.release_unused(self.state.allowance)
             if self.lease_refusal:
                 break
         return None
 
     async def _wait_until_allowed(self) -> bool:
-        """A pause gives the lease back: whoever else wants the ask need not wait for us."""
+        """Wait while the run is paused, and release the lease: another run may make the ask."""
         if self.leased and self.run_state.paused and not self.run_state.stop:
             self.leased = False
             await self.run_state.journal.release(self.call.key)
         return await self.run_state.wait_until_allowed(self.state)
 
     async def _enter_limiter(self) -> tuple[float, float] | None:
-        """A place behind the gate and the worst case of the call set aside."""
-        desk, state, ledger = self.run_state, self.state, self.run_state.ledger
-        began = await state.limiter.acquire(lambda: desk.is_blocked(state))
-        if began is None:
+        """Acquire the rate limiter and reserve the call's maximum cost; None if one of them is
+        impossible now."""
+        run_state, state, ledger = self.run_state, self.state, self.run_state.ledger
+        started = await state.limiter.acquire(lambda: run_state.is_blocked(state))
+        if started is None:
             return None
         reserved = ledger.reserve(self.call, state.price)
         if reserved is not None:
-            return began, reserved
-        state.limiter.release(began, neutral=True)
+            return started, reserved
+        state.limiter.release(started, neutral=True)
         if ledger.has_no_open_calls:
             state.budget_reached = True
             state.stop_judge()
@@ -162,32 +179,33 @@ class AskAttempts:
         return None
 
     async def _reserve_allowance(self) -> bool:
-        """The worst case of a call that the house pays for is on disk before it is made."""
-        if refused := await self.reservation.reserve_from(self.state.allowance, self.call):
-            self.state.stop_judge(refused)
+        """Store the maximum cost of a call paid with this Space's key before the call is made."""
+        if refusal := await self.reservation.reserve_from(self.state.allowance, self.call):
+            self.state.stop_judge(refusal)
         return self.state.allowance is None or self.reservation.is_reserved
 
     async def _record_start(self) -> bool:
-        """Writes that the call is about to be sent; a pause or a cool-down that came meanwhile
-        takes it back."""
+        """Store that the call is about to be sent; withdraw the record if a pause or a cool-down
+        began meanwhile."""
         journal = self.run_state.journal
-        begun = await journal.begin(self.call.key, leased=self.leased)
+        attempt = await journal.begin(self.call.key, leased=self.leased)
         if self.previous_write is not None:
             await self.previous_write
             self.previous_write = None
-        if not isinstance(begun, int):
-            self.lease_refusal = None if begun == "too dear" else begun
+        if not isinstance(attempt, int):
+            self.lease_refusal = None if attempt == "too dear" else attempt
             return False
         if self.run_state.is_blocked(self.state) or self.state.limiter.cooldown_left:
             self.leased = False
-            await journal.withdraw(self.call.key, begun)
+            await journal.withdraw(self.call.key, attempt)
             return False
-        self.attempt, self.leased = begun, True
+        self.attempt, self.leased = attempt, True
         return True
 
-    def _leave_limiter(self, began: float, reserved: float) -> None:
-        """No call was made: the gate learns nothing, the ledger books nothing."""
-        self.state.limiter.release(began, neutral=True)
+    def _leave_limiter(self, started: float, reserved: float) -> None:
+        """Release limiter and reservation of a call that was not made, without recording a result
+        or a cost."""
+        self.state.limiter.release(started, neutral=True)
         self.run_state.ledger.settle(
             self.state.name, reserved, NO_USAGE, self.state.price, maybe_billed=False
         )
@@ -201,25 +219,28 @@ class AskAttempts:
             return classify_error(error, judge.endpoint or judge.name)
 
     def _record_cost(self, outcome: JudgeReply | CallFailure, reserved: float) -> None:
-        """Every attempt is paid for, the failed but billed ones too."""
+        """Book the cost of an attempt; failed attempts may be billed too."""
         answered = isinstance(outcome, JudgeReply)
         self.usage = outcome.usage if isinstance(outcome, JudgeReply) else NO_USAGE
         ledger = self.run_state.ledger
         self.cost = ledger.settle(
-            self.state.name, reserved, self.usage, self.state.price,
+            self.state.name,
+            reserved,
+            self.usage,
+            self.state.price,
             maybe_billed=answered or (isinstance(outcome, CallFailure) and outcome.maybe_billed),
-        )  # fmt: skip
+        )
         ledger.calibrate(self.call, self.usage)
         if self.cost is not None:
             self.total = (self.total or 0.0) + self.cost
 
-    async def _record_end(self, why: str) -> None:
+    async def _record_end(self, reason: str) -> None:
         assert self.attempt is not None
-        await self.run_state.journal.end(self.attempt, why, self.usage, self.cost)
+        await self.run_state.journal.end(self.attempt, reason, self.usage, self.cost)
         self.attempt, self.usage, self.cost = None, NO_USAGE, None
 
     def _retry_reason(self, outcome: JudgeReply | CallFailure) -> str:
-        """Why to try again, empty if the ask is settled; prepares the next call."""
+        """Return why to retry, empty if the ask is settled; adapt the call for the next attempt."""
         if isinstance(outcome, CallFailure):
             return self._retry_reason_after(outcome)
         self.state.successes += 1
@@ -232,12 +253,15 @@ class AskAttempts:
         return "truncated"
 
     def _final_outcome(self, outcome: JudgeReply | CallFailure) -> JudgeReply | CallFailure:
-        """An endpoint may refuse the doubled cap: then the reply that was cut short is it."""
+        """Return the truncated reply if the endpoint refused the doubled token cap."""
         refused = isinstance(outcome, CallFailure) and outcome.action in ("settle", "without")
         return self.truncated_reply if self.truncated_reply is not None and refused else outcome
 
     def _is_truncated(self, answer: JudgeReply) -> bool:
-        """A judge that thinks may use up its cap; a one-token label ask ends so by design."""
+        """Whether a reply ended at its token cap before its verdict, as long reasoning may.
+
+        A call for label probabilities has a cap of one token by design and is never truncated.
+        """
         if answer.finish != "length" or reply_token_cap(self.call) <= 1:
             return False
         return read_outcome(self.call, answer, self.run_state.reading).status == "truncated"
@@ -247,24 +271,27 @@ class AskAttempts:
         if fault.action == "without" and self._drop_parameter(fault.parameter):
             self.state.dropped_parameters.add(fault.parameter)
             return fault.reason
-        most = self.run_state.settings.attempts
-        if fault.action != "retry" or self.attempts_made >= most:
+        max_attempts = self.run_state.settings.attempts
+        if fault.action != "retry" or self.attempts_made >= max_attempts:
             self._count_failure(fault)
             return ""
-        self.state.retrying[self.call.key] = PendingRetry(self.attempts_made, most, fault.reason)
+        self.state.retrying[self.call.key] = PendingRetry(
+            self.attempts_made, max_attempts, fault.reason
+        )
         return fault.reason
 
     def _stop_if_hopeless(self, fault: CallFailure) -> None:
         if fault.action == "stop":
             raise JudgeStopped(fault.detail)
         if self.state.successes == 0 and self._is_permanent(fault):
-            said = f"{fault.reason}: {fault.detail}"
-            self.state.refusals[said] += 1
-            if self.state.refusals[said] >= STOP_AFTER_FAILURES:
+            refusal = f"{fault.reason}: {fault.detail}"
+            self.state.refusals[refusal] += 1
+            if self.state.refusals[refusal] >= STOP_AFTER_FAILURES:
                 raise JudgeStopped(f"{fault.detail} ({STOP_AFTER_FAILURES} times, no success)")
 
     def _is_permanent(self, fault: CallFailure) -> bool:
-        """A server that is just starting is given a moment."""
+        """Whether a retry cannot succeed; an unreachable server may be starting, so it gets three
+        attempts."""
         return fault.reason in _REFUSAL_REASONS or (
             fault.reason == "unreachable" and self.attempts_made >= 3
         )
@@ -275,18 +302,18 @@ class AskAttempts:
         self.state.failed_in_a_row += 1
         if self.state.failed_in_a_row >= STOP_AFTER_FAILURES:
             raise JudgeStopped(
-                f"{fault.reason}: {fault.detail} ({STOP_AFTER_FAILURES} asks in a row failed, "
+                f"{fault.reason}: {fault.detail} ({STOP_AFTER_FAILURES} calls in a row failed, "
                 f"{self.attempts_made} attempts each)"
             )
 
     def _drop_parameter(self, parameter: str) -> bool:
-        """Leaves a parameter out of the call; False if it is not in it."""
+        """Remove a parameter from the call; False if the call does not have it."""
         values = dict(self.call.parameters)
         if parameter not in values:
             return False
         value = values.pop(parameter)
         if parameter == "max_tokens":
-            values["max_completion_tokens"] = value  # what reasoning models call it
+            values["max_completion_tokens"] = value  # its name for reasoning models
         self.dropped_parameters.add(parameter)
         self._set_parameters(values)
         return True
@@ -295,9 +322,9 @@ class AskAttempts:
         self.call = replace(self.call, parameters=parameters)
 
     def _backoff_seconds(self) -> float:
-        """Doubling with jitter, so that workers do not come back in step."""
-        most = min(
+        """Doubling wait with jitter, so that workers do not retry at the same moment."""
+        longest = min(
             MAX_BACKOFF_SECONDS,
             self.run_state.settings.first_backoff * 2 ** (self.attempts_made - 1),
         )
-        return float(most * (0.5 + self.run_state.rng.random() / 2))
+        return float(longest * (0.5 + self.run_state.rng.random() / 2))

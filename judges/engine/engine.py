@@ -1,7 +1,7 @@
-"""The thread in which all runs of this process ask, and the clients and gates they share.
+"""The engine: one thread with an event loop for all runs of a process, and what the runs share.
 
-One engine a process, with an event loop of its own. Two runs at one endpoint share its gate, so a
-cool-down holds for both.
+Runs at the same endpoint with the same key share a client and a rate limiter, so a cool-down holds
+for all of them.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from studies.domain import JudgeSpec
 from studies.store.store import Store
 
 MAX_ENDED_RUNS: Final = 32
-"""Ended runs that can still be looked at by their id; older ones are in the store."""
+"""Ended runs kept in memory and found by their id; older ones are in the store."""
 
-MOST_GATES: Final = 256
-"""Gates kept for endpoints that no run uses now: they hold what rate limits have shown."""
+MAX_UNUSED_LIMITERS: Final = 256
+"""Rate limiters kept for endpoints that no run uses now, with the limits measured so far."""
 
 ClientKey = tuple[str, str]
-"""An endpoint and a hash of the key used there: clients, gates and cool-downs are per pair."""
+"""An endpoint and a hash of the API key: clients and rate limiters exist once per pair."""
 
 
 @dataclass(slots=True)
@@ -46,7 +46,7 @@ class _SharedClient:
 
 
 class Engine:
-    """The thread in which all runs of this process ask."""
+    """Starts runs in its own thread and finds them by id or study."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -64,7 +64,7 @@ class Engine:
         keys: Mapping[str, str] | None = None,
         settings: RunSettings | None = None,
     ) -> Run:
-        """Begins a run and returns at once; a missing key is an error before anything is asked."""
+        """Start a run and return at once; a missing key raises before the first call."""
         run = Run(plan, store, keys or {}, settings or RunSettings())
         try:
             self._check_admission(run, keys or {})
@@ -79,24 +79,24 @@ class Engine:
         return run
 
     def consents(self, store: Store) -> Consents:
-        """The variables that runs into this store may send, and to which origins."""
+        """The environment variables that runs of this store may send, and to which origins."""
         return consents_in(store.folder)
 
     def run(self, run_id: str) -> Run | None:
         return self._runs.get(run_id)
 
     def latest_run(self, study: str) -> Run | None:
-        """The last run of a study that this process started, on or ended."""
-        mine = [run for run in list(self._runs.values()) if run.plan.study.name == study]
-        return mine[-1] if mine else None
+        """The last run of a study started by this process, live or ended."""
+        runs = [run for run in list(self._runs.values()) if run.plan.study.name == study]
+        return runs[-1] if runs else None
 
     def active_run(self, study: str) -> Run | None:
         """The live run of a study in this process, if there is one."""
-        live = [r for r in list(self._runs.values()) if r.plan.study.name == study]
-        return next((r for r in reversed(live) if not r.finished.is_set()), None)
+        runs = [run for run in list(self._runs.values()) if run.plan.study.name == study]
+        return next((run for run in reversed(runs) if not run.finished.is_set()), None)
 
     def close(self) -> None:
-        """Stops all runs and waits for what is in flight to be stored."""
+        """Stop all runs and wait until the replies in flight are stored."""
         for run in self._runs.values():
             run.stop()
         for run in self._runs.values():
@@ -108,11 +108,14 @@ class Engine:
     def open_judge(
         self, run: Run, judge: JudgeSpec, typed: Mapping[str, SecretKey], settings: RunSettings
     ) -> JudgeState:
-        """Called inside the loop: clients belong to the loop that uses them."""
+        """Build the client, rate limiter and price of one judge for a run.
+
+        Called inside the event loop, because a client belongs to the loop that uses it.
+        """
         consents = self.consents(run.store)
         key = find_api_key(judge, typed, consents) if judge.kind == "endpoint" else SecretKey("")
         at = (judge.endpoint or judge.kind, hashlib.sha256(key.use().encode()).hexdigest())
-        if judge.kind == "simulated":  # knows the families of its study
+        if judge.kind == "simulated":  # depends on the families of its study
             model = build_model(judge, key, run.plan.study.families)
         else:
             if at not in self._clients:
@@ -122,31 +125,32 @@ class Engine:
             if isinstance(model, EndpointModel):
                 model.replace_expired_key(key)
         workers = min(settings.concurrency or run.plan.study.concurrency, model.ceiling)
-        gate = self._limiters.setdefault(at, EndpointLimiter(workers))
-        gate.raise_ceiling(workers)
-        return JudgeState(judge.name, model, price_of(judge), gate, workers)
+        limiter = self._limiters.setdefault(at, EndpointLimiter(workers))
+        limiter.raise_ceiling(workers)
+        return JudgeState(judge.name, model, price_of(judge), limiter, workers)
 
     async def release_clients(self, run: Run) -> None:
-        """Clients that no run uses are closed: they hold a key."""
-        for at, hired in list(self._clients.items()):
-            hired.runs.discard(run.id)
-            if not hired.runs:
+        """Close the clients that only this run used, because a client holds an API key."""
+        for at, client in list(self._clients.items()):
+            client.runs.discard(run.id)
+            if not client.runs:
                 del self._clients[at]
                 with contextlib.suppress(Exception):
-                    await hired.model.close()
-        self._drop_gates()
+                    await client.model.close()
+        self._drop_unused_limiters()
 
-    def _drop_gates(self) -> None:
-        """Every typed key has a gate of its own: without a bound they would add up."""
+    def _drop_unused_limiters(self) -> None:
+        """Delete the oldest unused rate limiters: every typed key adds one."""
         unused = [
-            at for at, gate in self._limiters.items()
-            if at not in self._clients and at[0] != "simulated" and gate.cooldown_left <= 0
-        ]  # fmt: skip
-        for at in unused[: max(0, len(unused) - MOST_GATES)]:
+            at
+            for at, limiter in self._limiters.items()
+            if at not in self._clients and at[0] != "simulated" and limiter.cooldown_left <= 0
+        ]
+        for at in unused[: max(0, len(unused) - MAX_UNUSED_LIMITERS)]:
             del self._limiters[at]
 
     def _check_admission(self, run: Run, typed: Mapping[str, str]) -> None:
-        """Raises where a run may not be made; here whoever is at the machine may make any."""
+        """Raise PlanError if the run may not be started; on a local machine every run may."""
 
     def _drop_old_runs(self) -> None:
         ended = [run_id for run_id, run in self._runs.items() if run.finished.is_set()]
@@ -154,12 +158,12 @@ class Engine:
             del self._runs[run_id]
 
     async def _close_models(self) -> None:
-        for hired in self._clients.values():
-            await hired.model.close()
+        for client in self._clients.values():
+            await client.model.close()
 
 
 def _check_before_start(run: Run, typed: Mapping[str, str], consents: Consents) -> None:
-    """What would stop the run anyway is said before anything is asked."""
+    """Raise the errors that would stop the run (budget, endpoint, key) before its first call."""
     check_budget(run.plan.study.budget_usd, run.judges)
     for judge in run.judges:
         if judge.kind == "endpoint":

@@ -1,6 +1,7 @@
-"""The extraction judge: it reads a verdict out of another judge's words, where no rule could.
+"""The extraction judge: a model that reads the verdict from replies no parsing rule could read.
 
-Its asks are its own: keyed with `reads`, billed and stored, outside the plan and the frame.
+Its asks have keys of their own (with `reads`). They are billed and stored, but belong neither to
+the plan nor to the judgement frame.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ from studies.store.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Extractor:
-    """Who extracts in a study, and with which prompt after which."""
+    """The extraction judge of a study and its prompt for each judging prompt."""
 
     plan: Plan
     judge: JudgeSpec
     prompts: Mapping[str, Prompt]
-    """By the name of the prompt whose replies are read."""
+    """Extraction prompts by the name of the judging prompt whose replies they read."""
 
     @classmethod
     def of(cls, plan: Plan) -> Extractor | None:
-        """None if the study has no extraction judge, or no prompt that goes with one."""
+        """Build a plan's extractor; None without an extraction judge or an extraction prompt."""
         study = plan.study
         prompts = {
             prompt.name: load_prompt(prompt.extraction, study.folder)
@@ -40,31 +41,32 @@ class Extractor:
             return None
         if study.extraction.kind == "simulated":
             raise PlanError(
-                f"extraction: judge {study.extraction.name!r} is simulated and cannot read"
+                f"extraction: judge {study.extraction.name!r} is simulated and cannot read "
+                "replies; name an endpoint or the embedded judge"
             )
         return cls(plan, study.extraction, prompts)
 
     def pending(self, store: Store, after: int, limit: int) -> list[tuple[int, Judgement]]:
-        """Unreadable judgements that nobody has tried to extract from, as (seq, judgement)."""
+        """Unreadable judgements without an extraction attempt, as (seq, judgement)."""
         return store.unextracted_judgements(
             self.plan.study.name, sorted(self.prompts), after, limit
         )
 
     def includes(self, read: Judgement, items: Mapping[str, Item]) -> bool:
-        """Whether a judgement is of an ask of this plan: the study may have been saved anew."""
+        """Whether a judgement belongs to this plan: the study may have been saved with another."""
         judges = {judge.name for judge in self.plan.study.judges}
-        known = read.ask.item in items and read.ask.judge in judges
-        return known and read.ask.prompt in self.prompts
+        planned = read.ask.item in items and read.ask.judge in judges
+        return planned and read.ask.prompt in self.prompts
 
     def ask(self, read: Judgement, items: Mapping[str, Item]) -> tuple[Ask, JudgeCall]:
-        """The ask that looks for a verdict in the reply of another ask."""
+        """Build the ask that extracts the verdict from an unreadable reply."""
         original = render_call(self.plan, read.ask, items)
         prompt = self.prompts[read.ask.prompt]
-        scene = replace(original.inputs, reply=read.reply, images=())
+        inputs = replace(original.inputs, reply=read.reply, images=())
         prefilled = self.judge.read == "probabilities"
-        messages = render_prompt(prompt, scene, prefilled=prefilled)
-        parameters = parameters_of(self.judge, prompt, len(scene.shown))
-        call = JudgeCall("", self.judge, prompt, scene, messages, parameters)
+        messages = render_prompt(prompt, inputs, prefilled=prefilled)
+        parameters = parameters_of(self.judge, prompt, len(inputs.shown))
+        call = JudgeCall("", self.judge, prompt, inputs, messages, parameters)
         identity = identity_of(self.judge)
         key = key_of(identity, call, read.ask.repeat, reads=read.ask.key)
         ask = replace(
@@ -73,7 +75,7 @@ class Extractor:
         return ask, replace(call, key=key)
 
     def request_rows(self, call: JudgeCall) -> tuple[RequestRecord, PromptText]:
-        """What the key stands for, and the prompt as it was."""
+        """The request and the prompt text to store with an extraction's key."""
         prompt, parameters = call.prompt, json.dumps(dict(call.parameters), sort_keys=True)
         identity = identity_of(self.judge)
         return (
@@ -83,7 +85,7 @@ class Extractor:
 
 
 def apply_extraction(read: Judgement, extraction: Judgement) -> Judgement | None:
-    """The judgement as the extraction judge understood it; None if it found no verdict either."""
+    """Return the judgement with the extracted verdict; None if none could be extracted."""
     if extraction.status != "ok":
         return None
     rule = f"extraction: {extraction.ask.judge}"

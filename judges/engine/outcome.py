@@ -1,4 +1,7 @@
-"""From a reply to a judgement: the one place where a label becomes a slot."""
+"""Parse a judge's reply into a typed outcome, with the labels mapped to the positions shown.
+
+No other module maps labels to positions.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from studies.domain import Ask, Judgement, Status, Verdict
 
 @dataclass(frozen=True, slots=True)
 class ReplyOutcome:
-    """A typed outcome: a verdict in shown slots, or why there is none."""
+    """A verdict by the positions shown, or the status and reason of an unusable reply."""
 
     status: Status
     verdict: Verdict | None
@@ -37,7 +40,7 @@ class ReplyOutcome:
 
 
 def read_outcome(call: JudgeCall, answer: JudgeReply, rule: str = "default") -> ReplyOutcome:
-    """The outcome of a call: by label probabilities if they were asked for, else by its words."""
+    """Parse a reply by its label probabilities if the call requested them, else by its text."""
     if call.parameters.get("logprobs"):
         return read_label_probabilities(call.prompt, call.inputs.labels, answer)
     return read_reply(call.prompt, call.inputs.labels, answer, rule)
@@ -46,14 +49,15 @@ def read_outcome(call: JudgeCall, answer: JudgeReply, rule: str = "default") -> 
 def read_reply(
     prompt: Prompt, labels: Sequence[str], answer: JudgeReply, rule: str
 ) -> ReplyOutcome:
-    """Refusals, filters and empty replies are outcomes of their own, never ties."""
-    if (told := _refusal_outcome(answer)) is not None:
-        return told
+    """Parse the text of a reply; refusals, filtered and empty replies have their own statuses and
+    never count as ties."""
+    if (refusal := _refusal_outcome(answer)) is not None:
+        return refusal
     if not answer.text.strip():
         cut = answer.finish == "length"
         detail = "the reply ended before any text" if cut else "the reply is empty"
         return ReplyOutcome("truncated" if cut else "empty", None, "empty", detail)
-    if prompt.verdict == "none":  # a description: its words are all there is to it
+    if prompt.verdict == "none":  # a description has no verdict to parse
         cut = answer.finish == "length"
         return ReplyOutcome("truncated" if cut else "ok", None, "none", "cut off" if cut else "")
     return _outcome_of_text(
@@ -84,29 +88,29 @@ def _outcome_of_text(
 def read_label_probabilities(
     prompt: Prompt, labels: Sequence[str], answer: JudgeReply
 ) -> ReplyOutcome:
-    """By what the judge was about to say: the labels' probabilities at its last token."""
-    if (told := _refusal_outcome(answer)) is not None:
-        return told
+    """Read the verdict from the probabilities of the labels at the last token."""
+    if (refusal := _refusal_outcome(answer)) is not None:
+        return refusal
     if not answer.top_logprobs:
         empty = not answer.text.strip()
-        detail = "the reply is empty" if empty else "the judge told no label probabilities"
+        detail = "the reply is empty" if empty else "the judge returned no label probabilities"
         return ReplyOutcome("empty" if empty else "unsupported", None, "probabilities", detail)
     order = sorted(labels, key=lambda label: (len(label), label))
     reading = read_probabilities(order, answer.token_probabilities, prompt.format.ties)
     if reading.verdict is None:
         shares = Verdict(label_mass=reading.mass)
-        detail = reading.reason or "the labels were unlikely"
+        detail = reading.reason or "the labels have too little probability"
         return ReplyOutcome("unreadable", shares, reading.rule, detail)
     return ReplyOutcome("ok", labels_to_slots(reading.verdict, labels), reading.rule)
 
 
 def labels_to_slots(verdict: Verdict, labels: Sequence[str]) -> Verdict:
-    """Label order (A, B, … or 1, 2, …) to the order shown, through what each slot was called."""
+    """Reorder a verdict from label order (A, B, … or 1, 2, …) to the order shown."""
     order = sorted(labels, key=lambda label: (len(label), label))
     slot_of = [labels.index(label) for label in order]
     n = len(labels)
 
-    def moved(values: tuple[float, ...]) -> tuple[float, ...]:
+    def reorder(values: tuple[float, ...]) -> tuple[float, ...]:
         if len(values) < n:
             return values
         by_slot = dict(zip(slot_of, values[:n], strict=True))
@@ -116,7 +120,7 @@ def labels_to_slots(verdict: Verdict, labels: Sequence[str]) -> Verdict:
     return Verdict(
         pick=slot_of[pick] if isinstance(pick, int) else pick,
         margin=verdict.margin,
-        scores=moved(verdict.scores),
-        label_probabilities=moved(verdict.label_probabilities),
+        scores=reorder(verdict.scores),
+        label_probabilities=reorder(verdict.label_probabilities),
         label_mass=verdict.label_mass,
     )

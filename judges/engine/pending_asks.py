@@ -1,4 +1,4 @@
-"""What is left to ask, by what the store holds: counts, prices, and the asks page by page."""
+"""Asks of a study without a stored judgement: counts, estimated cost, and the asks page by page."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from studies.store.run_journal import RunJournal
 from studies.store.store import Store
 
 MIN_COSTED_JUDGEMENTS: Final = 5
-"""Judgements whose mean cost says what the next one costs; before that prompts are counted."""
+"""Judgements needed to estimate by their mean cost; with fewer, prompt tokens are counted."""
 SAMPLE_ASKS: Final = 50
+"""Pending asks whose prompt tokens are counted for an estimate."""
 
 
 class PendingPages:
-    """The asks of one judge that nothing stored satisfies, in plan order.
+    """The pending asks of one judge in plan order.
 
-    If the study is saved anew meanwhile, only what the run's own plan asks too.
+    If the study is saved with another plan meanwhile, only the asks that both plans contain.
     """
 
     def __init__(self, store: Store, plan: Plan, judge: str, journal: RunJournal, sha: str) -> None:
-        """`sha`: that of the plan as it was stored when the run began."""
+        """`sha`: the hash of the plan that was stored when the run started."""
         self._store, self._plan, self._judge, self._journal = store, plan, judge, journal
         self._sha = sha
         self._items = {item.id: item for item in plan.items}
@@ -35,7 +36,8 @@ class PendingPages:
         while page := self._page(limit):
             self._after = page[-1][0]
             asks = [ask for _, ask in page]
-            if self._store.plan_sha(self._plan.study.name) != self._sha:  # looked at after the page
+            # Read after the page, so that a plan saved between the two reads is noticed.
+            if self._store.plan_sha(self._plan.study.name) != self._sha:
                 asks = [ask for ask in asks if plan_includes(self._plan, ask, self._items)]
             if asks:
                 return asks
@@ -43,31 +45,36 @@ class PendingPages:
 
     def _page(self, limit: int) -> list[tuple[int, Ask]]:
         return self._store.pending_asks(
-            self._plan.study.name, self._judge, self._after, limit,
-            again=self._journal.retry_statuses, began=self._journal.start_seq,
-        )  # fmt: skip
+            self._plan.study.name,
+            self._judge,
+            self._after,
+            limit,
+            again=self._journal.retry_statuses,
+            began=self._journal.start_seq,
+        )
 
 
 def count_statuses(
-    store: Store, study: str, settings: RunSettings, began: int | None = None
+    store: Store, study: str, settings: RunSettings, start_seq: int | None = None
 ) -> Counter[str]:
-    """Counts from the store; what this run asks again is pending until it has."""
+    """Count a study's judgements by status; an ask that this run repeats counts as pending until
+    it is done."""
     counts = Counter({"pending": 0} | store.counts(study))
     marks = ",".join("?" * len(settings.retry_statuses))
-    waiting = store.read(
+    repeated = store.read(
         "SELECT j.status, count(*) FROM plan p JOIN judgements j USING(key) "
         "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND p.origin='live' "
         f"AND j.status IN ({marks}) AND j.seq<=? GROUP BY 1",
-        (study, *settings.retry_statuses, 2**62 if began is None else began),
+        (study, *settings.retry_statuses, 2**62 if start_seq is None else start_seq),
     )
-    for status, count in waiting:
+    for status, count in repeated:
         counts[status] -= count
         counts["pending"] += count
     return counts
 
 
 def pending_by_judge(store: Store, study: str, settings: RunSettings) -> dict[str, int]:
-    """How many asks of each judge this run has to make."""
+    """Number of asks this run has to make, by judge."""
     marks = ",".join("?" * len(settings.retry_statuses))
     rows = store.read(
         "SELECT judge, count(*) FROM plan p WHERE study=(SELECT id FROM studies WHERE name=?) "
@@ -79,18 +86,18 @@ def pending_by_judge(store: Store, study: str, settings: RunSettings) -> dict[st
 
 
 class CostQuote(NamedTuple):
-    """What a button would ask, and for how much."""
+    """Number of asks that a run would make, and their estimated cost."""
 
     asks: int
     dollars: float | None
-    """None: a judge's price is not known."""
+    """None: the price of a judge is unknown."""
 
 
 def quote_cost(
     store: Store, study: str, again: Collection[str], *, pending: bool = True
 ) -> CostQuote:
-    """Asks that ended in one of these statuses, and with `pending` those never answered; priced at
-    what this study's judgements by the same judge have cost."""
+    """Estimate the cost of the asks with one of these statuses, and with `pending` of those without
+    a judgement, at the mean cost of the same judge's judgements in this study."""
     marks = ",".join("?" * len(again))
     rows = store.read(
         "SELECT p.judge, count(*) FROM plan p LEFT JOIN judgements j USING(key) "
@@ -101,16 +108,18 @@ def quote_cost(
     if not rows:
         return CostQuote(0, 0.0)
     judges = {judge.name: judge for judge in store.study(study).judges}
-    each = [
+    mean_costs = [
         _mean_ask_cost(store, study, judges[name]) if name in judges else None for name, _ in rows
     ]
-    known = [cost * count for cost, (_, count) in zip(each, rows, strict=True) if cost is not None]
+    known = [
+        cost * count for cost, (_, count) in zip(mean_costs, rows, strict=True) if cost is not None
+    ]
     dollars = sum(known) if len(known) == len(rows) else None
     return CostQuote(sum(count for _, count in rows), dollars)
 
 
 def _mean_ask_cost(store: Store, study: str, judge: JudgeSpec) -> float | None:
-    """Dollars that one ask of a judge costs on average."""
+    """Mean cost of one ask of a judge, in dollars."""
     price = price_of(judge)
     if price is None:
         return None

@@ -1,4 +1,4 @@
-"""The engine where strangers share it: whose run it is, how many there may be, who may steer."""
+"""The engine of a public page: run limits, owners of runs, and calls paid with this Space's key."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from judges.engine.engine import Engine
 from judges.engine.run import Run
 from judges.engine.run_state import JudgeState, RunSettings
 from judges.judge_errors import PlanError
-from judges.money.host_key import HostKey, RunAllowance
+from judges.money.host_key import VARIABLE_REFUSED, HostKey, RunAllowance
 from judges.planning.plan import Plan
 from judges.security.key_consents import NO_CONSENTS, Consents, Pair, origin_of
 from judges.security.key_store import SecretKey
@@ -23,28 +23,30 @@ from studies.store.store import Store
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """What one visitor, and all together, may have this process do."""
+    """Limits on the runs of one visitor and of all visitors together."""
 
     asks: int
-    """Of one study."""
+    """Calls of one study."""
     runs_per_visitor: int
-    """Runs of one visitor at a time."""
+    """Simultaneous runs of one visitor, paused ones included."""
     total_runs: int
-    """Runs of all."""
+    """Simultaneous runs of all visitors, without the idle paused ones."""
     concurrency: int
     """Calls of one run in flight."""
     paused: int = 10**9
-    """Paused runs of all; they take no place of a running one, but memory."""
+    """Paused runs of all visitors: they make no calls but hold memory."""
     longest_pause: float | None = None
     """Seconds after which a paused run is stopped; None: never."""
 
 
 class PublicEngine(Engine):
-    """Looks need a study that one may see; starting and steering one's own."""
+    """An engine that requires read access to see a run and ownership to start or control one."""
 
-    def __init__(self, store: VisitorStore, limits: RunLimits, lent: HostKey | None = None) -> None:
+    def __init__(
+        self, store: VisitorStore, limits: RunLimits, host_key: HostKey | None = None
+    ) -> None:
         super().__init__()
-        self._visitor_store, self._limits, self._host_key = store, limits, lent
+        self._visitor_store, self._limits, self._host_key = store, limits, host_key
         self._visitor_by_run: dict[str, str] = {}
         self._starting = threading.Lock()
 
@@ -56,15 +58,17 @@ class PublicEngine(Engine):
         keys: Mapping[str, str] | None = None,
         settings: RunSettings | None = None,
     ) -> Run:
-        """As a run of the visitor whose call this is; it writes to the whole store."""
+        """Start a run that belongs to the current visitor and writes to the unrestricted store."""
         self._visitor_store.require_owner(plan.study.name)
         self._check_size(plan.study.name)
         settings = settings or RunSettings()
-        most = min(settings.concurrency or plan.study.concurrency, self._limits.concurrency)
-        settings = replace(settings, concurrency=most, longest_pause=self._limits.longest_pause)
-        with self._starting:  # two clicks at once are not two runs
+        in_flight = min(settings.concurrency or plan.study.concurrency, self._limits.concurrency)
+        settings = replace(
+            settings, concurrency=in_flight, longest_pause=self._limits.longest_pause
+        )
+        with self._starting:  # two simultaneous clicks must not start two runs
             self._check_own_runs()
-            self._check_places("What you have set up stays; try again in a few minutes")
+            self._check_total_runs("Your study is saved; try again in a few minutes")
             self._stop_longest_paused()
             return super().start(plan, store.unrestricted, keys=keys, settings=settings)
 
@@ -77,12 +81,12 @@ class PublicEngine(Engine):
         return super().latest_run(study)
 
     def active_run(self, study: str) -> Run | None:
-        """For who steers: whoever only looks asks for the latest."""
+        """The live run of the visitor's own study; `latest_run` needs read access only."""
         self._visitor_store.require_owner(study)
         return super().active_run(study)
 
     def consents(self, store: Store) -> Consents:
-        """No variable of this machine but the lent key, and that for its own endpoint alone."""
+        """Allow one environment variable, this Space's key, and only for its own endpoint."""
         if self._host_key is None:
             return NO_CONSENTS
         pair = Pair(self._host_key.key_env, origin_of(self._host_key.endpoint))
@@ -95,11 +99,11 @@ class PublicEngine(Engine):
         if judge.api_key_env and judge.name not in typed:
             if self._host_key is None or self._refusal_reason(run, judge):
                 raise PlanError(f"judge {judge.name!r}: {self._refusal_reason(run, judge)}")
-            whose = self._visitor_by_run[run.id]
+            visitor = self._visitor_by_run[run.id]
             state.allowance = RunAllowance(
                 run.store.path,
                 self._host_key,
-                whose,
+                visitor,
                 run.id,
                 judge.model,
                 run.write,
@@ -117,62 +121,68 @@ class PublicEngine(Engine):
             ):
                 raise PlanError(f"judge {judge.name!r}: {why}")
         self._visitor_by_run = {
-            known: who for known, who in self._visitor_by_run.items() if known in self._runs
+            run_id: visitor
+            for run_id, visitor in self._visitor_by_run.items()
+            if run_id in self._runs
         }
         self._visitor_by_run[run.id] = current_visitor().owner
-        run.resume_guard = self._taking_place
+        run.resume_guard = self._guard_resume
 
     def _refusal_reason(self, run: Run, judge: JudgeSpec) -> str:
-        """A variable of this machine is the house's key or none."""
+        """Why a judge with `api_key_env` may not be called; empty if this Space's key covers it."""
         if self._host_key is None:
-            return "api_key_env names a variable of this machine; type your key instead"
+            return VARIABLE_REFUSED
         return self._host_key.refusal_reason(judge, sees=run.plan.study.judge_sees == "images")
 
     def _check_size(self, study: str) -> None:
         planned = self._visitor_store.counts(study)["planned"]
         if planned > self._limits.asks:
             raise PlanError(
-                f"{planned:,} asks are more than the {self._limits.asks:,} that a public page "
-                "takes for one study; take fewer items, judges, prompts or repeats"
+                f"{planned:,} calls are more than the {self._limits.asks:,} that this public page "
+                "allows for one study; choose fewer items, judges, prompts or repeats"
             )
 
     @contextmanager
-    def _taking_place(self, run: Run) -> Iterator[None]:
-        """Around a resume: a run that gave its place back takes one again, or stays paused."""
+    def _guard_resume(self, run: Run) -> Iterator[None]:
+        """Raise PlanError if an idle run cannot be resumed because too many runs are active."""
         with self._starting:
             if run.idle:
-                self._check_places("Yours stays paused with its answers; resume it in some minutes")
+                self._check_total_runs(
+                    "Yours stays paused and keeps its answers; resume it in a few minutes"
+                )
             yield
 
     def _live(self) -> list[Run]:
         return [run for run in list(self._runs.values()) if not run.finished.is_set()]
 
     def _check_own_runs(self) -> None:
-        """A visitor's paused runs count here: each keeps its items and its typed keys in memory."""
-        mine = [
+        """Raise PlanError if the visitor has too many runs; paused runs count, because each holds
+        its items and typed keys in memory."""
+        own = [
             run
             for run in self._live()
             if self._visitor_by_run.get(run.id) == current_visitor().owner
         ]
-        if len(mine) >= self._limits.runs_per_visitor:
-            state = "paused" if mine[-1].state == "paused" else "on"
+        if len(own) >= self._limits.runs_per_visitor:
+            state = "paused" if own[-1].state == "paused" else "running"
             raise PlanError(
-                f"your run of {mine[-1].plan.study.name!r} is {state}, and a visitor has "
-                f"{self._limits.runs_per_visitor} at a time here; stop it, or wait until it is done"
+                f"your run of {own[-1].plan.study.name!r} is {state}, and this page allows a "
+                f"visitor {self._limits.runs_per_visitor} at a time; stop it, or wait until it ends"
             )
 
-    def _check_places(self, advice: str) -> None:
-        """A paused run has given its place back once its calls in flight are stored."""
-        busy = sum(not run.idle for run in self._live())
-        if busy >= self._limits.total_runs:
-            raise PlanError(f"{busy} runs are on, as many as this page takes at once. {advice}")
+    def _check_total_runs(self, advice: str) -> None:
+        """Raise PlanError if too many runs are active; a paused run no longer counts once its calls
+        in flight are stored."""
+        active = sum(not run.idle for run in self._live())
+        if active >= self._limits.total_runs:
+            raise PlanError(f"{active} runs are active, the most this page allows. {advice}")
 
     def _stop_longest_paused(self) -> None:
-        """Paused runs must not add up without end: the one paused longest is stopped."""
+        """Stop the run paused longest if too many are paused: each holds memory."""
         paused = [run for run in self._live() if run.idle and run.paused_since is not None]
         if len(paused) >= self._limits.paused:
             oldest = min(paused, key=lambda run: run.paused_since or 0.0)
             oldest.stop(
-                f"{len(paused)} runs were paused, as many as this page keeps, and this one "
-                "longest; start again to go on"
+                f"{len(paused)} runs were paused, the most this page allows, and this one was "
+                "paused longest; start again to go on"
             )

@@ -1,4 +1,4 @@
-"""How many calls may be in flight to one endpoint, how fast, and when none may."""
+"""Rate limit of one endpoint: calls in flight, calls per second, cool-downs after a refusal."""
 
 from __future__ import annotations
 
@@ -9,32 +9,34 @@ from collections.abc import Callable
 from typing import Final
 
 START_LIMIT: Final = 20
+"""Calls in flight at the start."""
 DECREASE_FACTOR: Final = 0.7
+"""Factor on the calls in flight after an episode of congestion."""
 RATE_DECREASE_FACTOR: Final = 0.85
 FIRST_COOLDOWN: Final = 0.5
 MAX_COOLDOWN: Final = 30.0
 MIN_WINDOW_CALLS: Final = 10
 MIN_MEASURED_CALLS: Final = 5
-"""Calls that must have passed before their rate means anything."""
+"""Successful calls needed to measure a rate."""
 CALM_SECONDS: Final = 30.0
-"""Seconds without a refusal after which the last one says little."""
+"""Seconds without a refusal after which the rate grows fast again."""
 MIN_RATE: Final = 0.05
 MAX_RATE: Final = 1000.0
-"""A pace of so many calls a second holds nobody back: it is forgotten."""
+"""Calls per second above which the rate is no longer limited."""
 
 
 class RateEstimate:
-    """Calls a second that a rate limiter lets through, learned from its refusals.
+    """Estimate of the calls per second that an endpoint accepts, from its refusals.
 
-    A number in flight alone cannot keep a limit of 10 a second when a call takes 20 ms. After the
-    first refusal the pace doubles per window until the next; from then on it grows by 10 % a
-    window, and by 1 % just below the pace that was refused. After half a minute without a refusal
-    it doubles again: what was refused then may have been somebody else's rush.
+    Limiting the calls in flight cannot keep a limit of 10 per second when a call takes 20 ms. After
+    the first refusal the rate doubles per window until the next refusal. From then on it grows by
+    10 % per window, and by 1 % near the refused rate. After half a minute without a refusal it
+    doubles again, because the refusal may have been caused by other clients.
     """
 
     def __init__(self) -> None:
         self.rate: float | None = None
-        """None: nobody has complained yet."""
+        """Calls per second; None: no refusal so far, or the limit was lifted."""
         self._refused_rate = 0.0
         self._confirmed = False
         self._window_start = -1.0
@@ -53,29 +55,32 @@ class RateEstimate:
             self.rate, self._confirmed = None, False
 
     def record_refusal(self, now: float, guess: float, resume_at: float) -> None:
-        """A new refusal: what passed since the last one says what the endpoint takes."""
+        """Set the rate to 85 % of the current one (or of `guess` if there is none), or of the rate
+        measured since the last refusal if that is lower."""
         measured = self._window_successes / max(now - self._window_start, 1e-3)
-        known = [
+        rates = [
             self.rate or guess,
             *([measured] if self._window_successes >= MIN_MEASURED_CALLS else []),
         ]
         self._confirmed = self.rate is not None
-        self._refused_rate = min(known)
+        self._refused_rate = min(rates)
         self.rate = max(MIN_RATE, RATE_DECREASE_FACTOR * self._refused_rate)
         self._window_start, self._window_successes = resume_at, 0
 
     def _growth_rate(self, now: float) -> float:
         assert self.rate is not None
-        times = self.rate / self._refused_rate
-        if not self._confirmed or times > 1.5 or now - self._window_start > CALM_SECONDS:
+        ratio = self.rate / self._refused_rate
+        if not self._confirmed or ratio > 1.5 or now - self._window_start > CALM_SECONDS:
             return 1.0
-        return 0.01 if 0.9 < times < 1.1 else 0.1
+        return 0.01 if 0.9 < ratio < 1.1 else 0.1
 
 
 class EndpointLimiter:
-    """Doubles per clean window until the first congestion; then +1 per window, x0.7 per episode.
+    """Limits the calls to one endpoint; shared by all workers and runs that use it.
 
-    After a 429 with Retry-After nobody calls until it is over: all workers share this gate.
+    The number in flight doubles per window without congestion until the first congestion; then it
+    grows by 1 per window and is multiplied by 0.7 per episode of congestion. After a 429 with
+    Retry-After no call starts until that time is over.
     """
 
     def __init__(self, ceiling: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -95,55 +100,56 @@ class EndpointLimiter:
 
     @property
     def cooldown_left(self) -> float:
-        """Seconds until the endpoint may be called again."""
+        """Seconds until a call may start again."""
         return max(0.0, self._cooldown_end - self._clock())
 
     @property
     def throttled_rate(self) -> float | None:
-        """Calls a second while only the pace keeps others in the line waiting."""
-        held = bool(self._waiters) and self.in_flight < int(self.limit)
-        return self.rate_estimate.rate if held else None
+        """The rate in calls per second, if calls wait because of the rate alone; else None."""
+        waiting = bool(self._waiters) and self.in_flight < int(self.limit)
+        return self.rate_estimate.rate if waiting else None
 
     async def acquire(self, closed: Callable[[], bool]) -> float | None:
-        """Waits for a place; returns when the call began, to be handed back to `leave`.
+        """Wait until a call may start; return its start time, to be passed to `release`.
 
-        None once `closed` says so: a cool-down of minutes must not delay a stop or a pause.
+        Returns None once `closed` is true: a cool-down of minutes must not delay a stop or a pause.
         """
         while not closed():
-            if (began := self._try_acquire()) is not None:
-                return began
+            if (started := self._try_acquire()) is not None:
+                return started
             await self._wait_turn()
-        self._wake_next()  # a turn that is not taken goes to the next in the line
+        self._wake_next()  # pass the unused turn to the next waiter
         return None
 
     def raise_ceiling(self, ceiling: int) -> None:
-        """Another run shares this gate and may have more in flight."""
+        """Allow more calls in flight, for another run at this endpoint."""
         self.ceiling = max(self.ceiling, ceiling)
         self.limit = (
             max(self.limit, float(min(START_LIMIT, self.ceiling))) if self._doubling else self.limit
         )
 
     def lower(self, ceiling: int) -> None:
-        """Somebody wants fewer calls at once than the endpoint would take; the next run that
-        shares this gate may want more again."""
+        """Allow fewer calls in flight than the endpoint accepts, as the user asked; the next run at
+        this endpoint may raise the ceiling again."""
         self.ceiling = max(1, min(self.ceiling, ceiling))
         self.limit = min(self.limit, float(self.ceiling))
 
     def release(
         self,
-        began: float,
+        started: float,
         *,
         congested: bool = False,
         neutral: bool = False,
         limited: bool = False,
         wait: float | None = None,
     ) -> None:
-        """Gives the place back and learns from how the call went; `neutral` teaches nothing.
+        """End a call and adapt the limits to its outcome; `neutral` changes none.
 
-        `limited`: the endpoint counts calls (429). `wait`: how long it wants to be left alone.
+        `limited`: the endpoint refused by its rate limit (429). `wait`: the seconds it demands
+        before the next call.
         """
         self.in_flight -= 1
-        new_episode = congested and began > self._episode_start
+        new_episode = congested and started > self._episode_start
         if congested:
             self._record_congestion(new_episode)
         elif not neutral:
@@ -158,7 +164,7 @@ class EndpointLimiter:
         self._wake_next()
 
     def wake_waiters(self) -> None:
-        """Everybody in the line looks again whether to stay: the run was stopped or paused."""
+        """Wake all waiting calls to check again whether their run was stopped or paused."""
         while self._waiters:
             _wake_waiter(self._waiters.popleft())
 
@@ -174,8 +180,8 @@ class EndpointLimiter:
         return now
 
     def _opens_at(self) -> float:
-        paced = self._next_start if self.rate_estimate.rate is not None else 0.0
-        return max(self._cooldown_end, paced)
+        next_start = self._next_start if self.rate_estimate.rate is not None else 0.0
+        return max(self._cooldown_end, next_start)
 
     def _record_success(self) -> None:
         self._clean_calls += 1
@@ -186,14 +192,14 @@ class EndpointLimiter:
             self.limit = min(self.ceiling, self.limit * 2 if self._doubling else self.limit + 1)
 
     def _record_congestion(self, new_episode: bool) -> None:
-        """Calls that began before the last fall belong to the same episode: they count once."""
+        """Lower the limit once per episode: calls started before the last decrease belong to it."""
         self._doubling, self._clean_calls = False, 0
         if new_episode:
             self.limit = max(1.0, self.limit * DECREASE_FACTOR)
             self._episode_start = self._clock()
 
     def _default_cooldown(self) -> float:
-        """A 429 that names no time: half a second, doubling while nothing gets through."""
+        """Cool-down after a 429 without a time: half a second, doubled until a call succeeds."""
         self._refusals += 1
         return float(min(MAX_COOLDOWN, FIRST_COOLDOWN * 2 ** (self._refusals - 1)))
 
@@ -206,22 +212,22 @@ class EndpointLimiter:
             await future
         except asyncio.CancelledError:
             if future.done():
-                self._wake_next()  # the turn was given and cannot be taken
+                self._wake_next()  # cancelled after its turn came
             raise
 
     def _wake_next(self) -> None:
-        """As many as there is room for; with a pace one, when its time has come."""
+        """Wake as many waiting calls as may start now; one at a time under a rate limit."""
         if not self._waiters:
             return
         wait = self._opens_at() - self._clock()
         if wait > 0:
             self._wake_later(wait)
             return
-        room = int(self.limit) - self.in_flight
+        free = int(self.limit) - self.in_flight
         if self.rate_estimate.rate is not None:
-            room = min(room, 1)
-        while room > 0 and self._waiters:
-            room -= _wake_waiter(self._waiters.popleft())
+            free = min(free, 1)
+        while free > 0 and self._waiters:
+            free -= _wake_waiter(self._waiters.popleft())
 
     def _wake_later(self, seconds: float) -> None:
         loop = asyncio.get_running_loop()
@@ -237,7 +243,7 @@ class EndpointLimiter:
 
 
 def _wake_waiter(future: asyncio.Future[None]) -> bool:
-    if future.done():  # gone meanwhile
+    if future.done():  # cancelled meanwhile
         return False
     future.set_result(None)
     return True

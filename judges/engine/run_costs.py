@@ -1,4 +1,4 @@
-"""What a store knows about money: the ledger by judge and outcome, and what each run spent."""
+"""Costs in a store: attempts by judge and outcome, and the spending of each run and study."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from studies.store.store import Store
 
 
 class RecordableRun(Protocol):
-    """A run as far as the store keeps it."""
+    """The fields of a run that the store records."""
 
     @property
     def id(self) -> str: ...
@@ -40,28 +40,28 @@ class AttemptTotals(NamedTuple):
     cached_tokens: int
     cost: float
     unknown: int
-    """Calls whose cost is not known: no price, or no usage told."""
+    """Calls of unknown cost: no price, or no token counts."""
 
 
 REFUSED_SQL: Final = (
     "(a.outcome LIKE 'HTTP %' OR a.outcome LIKE 'no %' OR a.outcome IN "
     "('rate limit', 'unreachable', 'too_long', 'unsupported', 'stopped'))"
 )
+"""Condition for an attempt that the endpoint refused or that did not reach it."""
 UNKNOWN_USAGE_SQL: Final = f"sum(a.cost IS NULL AND (a.outcome IS NULL OR NOT {REFUSED_SQL}))"
-"""Calls that may have been billed without telling; what an endpoint refuses it does not bill."""
+"""Number of calls that may have been billed at an unknown cost; refused calls are not billed."""
 
 
 def record_run(store: Store, run: RecordableRun) -> None:
-    values = (
-        run.id, run.plan.study.name, run.owner, run.state, run.reason, run.started, run.ended,
-    )  # fmt: skip
+    study = run.plan.study.name
+    values = (run.id, study, run.owner, run.state, run.reason, run.started, run.ended)
     store.writer.run(
         lambda c: c.execute("INSERT OR REPLACE INTO runs VALUES (?,?,?,?,?,?,?)", values)
     )
 
 
 def attempt_totals(store: Store, study: str) -> list[AttemptTotals]:
-    """Every attempt at the asks of a study, extractions included, by judge and outcome."""
+    """Totals of all attempts at the asks of a study, extractions included, by judge and outcome."""
     rows = store.read(
         "WITH mine(key, judge) AS ("
         "SELECT DISTINCT key, judge FROM plan WHERE origin='live' "
@@ -78,7 +78,7 @@ def attempt_totals(store: Store, study: str) -> list[AttemptTotals]:
 
 
 def attempt_totals_of_run(store: Store, owner: str, study: str) -> list[AttemptTotals]:
-    """What one run did: its attempts by judge and outcome. `owner`: see PastRun."""
+    """Totals of the attempts of one run by judge and outcome. `owner`: see PastRun."""
     rows = store.read(
         "WITH mine(key, judge) AS ("
         "SELECT DISTINCT key, judge FROM plan "
@@ -95,7 +95,7 @@ def attempt_totals_of_run(store: Store, owner: str, study: str) -> list[AttemptT
 
 
 class RunSpending(NamedTuple):
-    """One run in a list."""
+    """Calls and dollars of one run."""
 
     calls: int
     cost: float
@@ -103,7 +103,7 @@ class RunSpending(NamedTuple):
 
 
 def spending_by_owner(store: Store, owners: Collection[str]) -> dict[str, RunSpending]:
-    """Calls and dollars of some runs, in one look."""
+    """Calls and dollars of several runs, in one query."""
     marks = ",".join("?" * len(owners))
     rows = store.read(
         f"SELECT owner, count(*), COALESCE(sum(cost), 0.0), {UNKNOWN_USAGE_SQL} FROM attempts a "
@@ -114,7 +114,7 @@ def spending_by_owner(store: Store, owners: Collection[str]) -> dict[str, RunSpe
 
 
 def study_spending(store: Store, study: str) -> float:
-    """Dollars that the runs of a study have spent; what another study paid for is not in it."""
+    """Dollars spent by the runs of a study; judgements reused from another study cost nothing."""
     row = store.read(
         "SELECT COALESCE(sum(a.cost), 0.0) FROM runs r JOIN attempts a ON a.owner=r.owner "
         "WHERE r.study=? AND r.owner!=''",
@@ -124,16 +124,16 @@ def study_spending(store: Store, study: str) -> float:
 
 
 class FailedAsks(NamedTuple):
-    """Judgements of one run that are no evidence, of one kind."""
+    """Unusable replies of one run with one status."""
 
     status: str
     asks: int
     key: str
-    """The last of them: an example."""
+    """Key of the last one, as an example."""
 
 
 def failures_of_run(store: Store, owner: str) -> list[FailedAsks]:
-    """As they stand now: what was asked again since and read is not among them."""
+    """Unusable replies of a run by status, without those that a later retry replaced."""
     marks = ",".join("?" * len(USABLE_STATUSES))
     rows = store.read(
         "SELECT j.status, count(DISTINCT j.key), j.key, max(j.seq) FROM attempts a "

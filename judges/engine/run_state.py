@@ -1,4 +1,4 @@
-"""What all workers of a run share: its settings, its judges, and whether it may go on."""
+"""State shared by all workers of a run: settings, judges, and whether calls may start."""
 
 from __future__ import annotations
 
@@ -22,23 +22,25 @@ from studies.store.run_journal import NotStarted
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """How patient a run is. None: what the study says."""
+    """Concurrency, retries and time limits of a run."""
 
     concurrency: int | None = None
+    """Calls in flight; None: as the study sets it."""
     reading: str | None = None
+    """The parsing rule; None: as the study sets it."""
     attempts: int = 6
     deadline: float = 180.0
     first_backoff: float = 0.5
     retry_statuses: frozenset[str] = frozenset({"error"})
-    """Statuses that do not satisfy this run: such an ask is made once more."""
+    """Statuses of stored judgements whose asks this run makes again."""
     wall_clock: Callable[[], float] = time.time
-    """For stamps only: no wait and no lease depends on the wall clock."""
+    """For timestamps only: waits and leases do not depend on the wall clock."""
     longest_pause: float | None = None
-    """Seconds after which a paused run is stopped; None: it may stay paused."""
+    """Seconds after which a paused run is stopped; None: never."""
 
 
 class PendingRetry(NamedTuple):
-    """An ask between two attempts."""
+    """An ask that waits for its next attempt."""
 
     attempts_made: int
     max_attempts: int
@@ -50,7 +52,7 @@ class PendingRetry(NamedTuple):
 
 @dataclass(slots=True)
 class FailureTally:
-    """One kind of fault of one judge: how often in this run, and the last example."""
+    """Count and last example of one kind of failed call of one judge in this run."""
 
     count: int = 0
     example: str = ""
@@ -58,7 +60,7 @@ class FailureTally:
 
 @dataclass(slots=True)
 class JudgeState:
-    """What is known about one judge while it is asked; the page shows it."""
+    """The client, limits and failures of one judge during a run."""
 
     name: str
     model: JudgeModel
@@ -66,38 +68,39 @@ class JudgeState:
     limiter: EndpointLimiter
     workers: int = 1
     allowance: RunAllowance | None = None
-    """Where the house pays: asked before each call, beside the run's own budget."""
+    """The allowance if this Space's key pays: checked before each call besides the run's budget."""
     wait_reason: str = ""
     retrying: dict[str, PendingRetry] = field(default_factory=dict)
-    """By key: asks that failed and go again."""
+    """Asks that wait for a retry, by key."""
     stop_reason: str = ""
     left_out: bool = False
-    """Somebody chose to go on without this judge."""
+    """The user continued the run without this judge."""
     budget_reached: bool = False
     """The budget is too small for one more call of this judge."""
     successes: int = 0
     failed_in_a_row: int = 0
     refusals: Counter[str] = field(default_factory=Counter)
     dropped_parameters: set[str] = field(default_factory=set)
-    """Parameters this endpoint refused once: not sent again."""
+    """Parameters that the endpoint refused: not sent again."""
     failures: dict[str, FailureTally] = field(default_factory=dict)
     blocked_event: asyncio.Event = field(default_factory=asyncio.Event)
-    """No call may begin: the run is paused or stopped, or this judge is. Wakes who sleeps."""
+    """Set while no call may start because the run is paused or stopped, or this judge is stopped;
+    it ends a backoff early."""
 
     def note(self, fault: CallFailure) -> None:
-        mishap = self.failures.setdefault(fault.reason, FailureTally())
-        mishap.count += 1
-        mishap.example = fault.detail
+        tally = self.failures.setdefault(fault.reason, FailureTally())
+        tally.count += 1
+        tally.example = fault.detail
 
     def stop_judge(self, reason: str = "") -> None:
-        """No further call; whoever waits in a backoff or at the gate goes home."""
+        """Start no further call of this judge, and wake those that wait for one."""
         self.stop_reason = self.stop_reason or reason
         self.blocked_event.set()
         self.limiter.wake_waiters()
 
 
 class AttemptJournal(Protocol):
-    """Where attempts are written down: the store's journal, or a worker's notebook."""
+    """Records attempts: the store's journal, or the in-memory one of a cluster worker."""
 
     async def begin(self, key: str, *, leased: bool = False) -> int | NotStarted: ...
     async def withdraw(self, key: str, attempt: int) -> None: ...
@@ -111,26 +114,28 @@ class AttemptJournal(Protocol):
 
 @dataclass(slots=True)
 class RunState:
+    """State that all workers of one run read and change."""
+
     settings: RunSettings
     journal: AttemptJournal
     ledger: Ledger
     judges: dict[str, JudgeState]
     reading: str = "default"
     paused: bool = False
-    """Read right before every call, so that a pause holds at once, whoever sets it."""
+    """Checked right before every call, so that a pause takes effect at once."""
     stop: bool = False
     store_error: str = ""
-    """Why the store cannot be written; the run is paused until somebody resumes it."""
+    """Why the store cannot be written; the run is paused until the user resumes it."""
     shares_asks: bool = False
-    """Another run is making some of our asks: its judgements count for us too."""
+    """Another run makes some of this run's asks; its judgements count for both."""
     on_store_error: Callable[[str], None] = print
     resumed_at: float = 0.0
     resume_event: asyncio.Event = field(default_factory=asyncio.Event)
     rng: random.Random = field(default_factory=random.Random)
-    """For jitter only: nothing that is asked or read depends on it."""
+    """For the jitter of retries only: no request and no verdict depends on it."""
 
     def apply_controls(self) -> None:
-        """Called in the loop after `paused` or `stop` was set."""
+        """Apply `paused` and `stop` to waiting workers; called in the loop after either was set."""
         if self.paused and not self.stop:
             self.resume_event.clear()
         else:
@@ -145,31 +150,31 @@ class RunState:
             state.limiter.wake_waiters()
 
     def is_blocked(self, state: JudgeState) -> bool:
-        """No call may begin now."""
+        """Whether no call of a judge may start now."""
         return self.paused or self.stop or state.budget_reached or bool(state.stop_reason)
 
     async def wait_until_allowed(self, state: JudgeState) -> bool:
-        """Waits while paused; False once the run or this judge is stopped."""
+        """Wait while paused; return False once the run or this judge is stopped."""
         while self.paused and not self.stop:
-            self.resume_event.clear()  # the pause may have been set by another thread a moment ago
+            self.resume_event.clear()  # another thread may just have set the pause
             await self.resume_event.wait()
         return not self.is_blocked(state)
 
     async def sleep(self, state: JudgeState, seconds: float) -> None:
-        """Sleeps unless the run is paused or stopped meanwhile, or the judge is."""
+        """Sleep, but at most until the run is paused or stopped, or the judge is stopped."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await state.blocked_event.wait()
 
     async def wait_for_repair(self, error: Exception, submitted: float) -> bool:
-        """The store refused a write: pause, say why, and wait for somebody to resume the run.
+        """Pause the run after a failed write and wait until the user resumes or stops it.
 
-        True: try again; what came back from the judges is still held.
+        Returns whether to write again; the replies to be written are held in memory meanwhile.
         """
         if self.stop:
             return False
         if self.resumed_at > submitted:
-            return True  # the failure is older than the repair
+            return True  # the write failed before the last resume
         self.paused, self.store_error = True, str(error)
         self.on_store_error(self.store_error)
         self.apply_controls()

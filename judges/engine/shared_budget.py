@@ -1,9 +1,8 @@
-"""What the other runs of a study have taken of its budget: earlier ones, and those that are on
-beside this one, in this process or in another.
+"""Budget shared by all runs of a study: earlier ones and simultaneous ones of any process.
 
-A call is written down before it is sent, in a transaction, and only one process writes at a time.
-So a look in that very transaction sees every call that anybody else has sent, and two runs
-together stay within the budget as one does.
+Every call is recorded in a transaction before it is sent, and only one process writes at a time. A
+query in that transaction therefore sees all calls that other runs have sent, so that several runs
+together stay within the budget.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ from studies.store.run_owners import is_owner_alive
 from studies.store.store import Store
 
 CHECK_SECONDS: Final = 0.1
-"""Seconds between two looks while there is plenty left."""
+"""Seconds between two queries while enough of the budget is left."""
 SCARCE_SHARE: Final = 0.2
-"""This share of the budget: with less, every call looks."""
+"""Share of the budget below which every call makes the query."""
 
 
 class SiblingRuns:
-    """Keeps a run's ledger informed of what its siblings take."""
+    """Updates a run's ledger with the spending of the study's other runs."""
 
     def __init__(
         self,
@@ -42,12 +41,12 @@ class SiblingRuns:
         self._study, self._owner, self._ledger, self._clock = plan.study.name, owner, ledger, clock
         self._free_judges = [judge.name for judge in plan.study.judges if _is_free(price_of(judge))]
         self._ended_owners: set[str] = set()
-        """Runs that take no more: what they took is known."""
+        """Owners of runs that have ended, so that their spending no longer changes."""
         self._checked_at = clock()
         self._update_ledger(store.read(*self._spending_query()).fetchall())
 
     def fits_budget(self, connection: sqlite3.Connection) -> bool:
-        """Whether what is reserved still fits, after what others have begun meanwhile."""
+        """Whether the reserved dollars still fit the budget after the calls of other runs."""
         scarce = self._ledger.remaining < SCARCE_SHARE * (self._ledger.budget or 0.0)
         if (scarce or self._clock() - self._checked_at >= CHECK_SECONDS) and self._has_siblings(
             connection
@@ -57,7 +56,7 @@ class SiblingRuns:
         return self._ledger.remaining >= -1e-12
 
     def _has_siblings(self, connection: sqlite3.Connection) -> bool:
-        """Another run of this study that is on, or has ended since the last look."""
+        """Whether another run of this study is live or has ended since the last query."""
         rows = connection.execute(
             "SELECT owner, ended FROM runs WHERE study=? AND owner NOT IN ('', ?) AND "
             "(ended IS NULL OR ended>=(SELECT started FROM runs WHERE owner=?))",
@@ -83,8 +82,8 @@ class SiblingRuns:
         )
 
     def _update_ledger(self, rows: list[tuple[str, float, float, int, int]]) -> None:
-        """A call that is on may cost its worst; one that never told, what the dearest of those
-        that did has cost."""
+        """Count a call in flight at its maximum possible cost, and a finished call without usage
+        data at the highest cost seen so far."""
         open_by = {owner: count for owner, _, _, _, count in rows if count}
         alive = {owner for owner in open_by if is_owner_alive(self._owners, owner)}
         ledger = self._ledger

@@ -1,6 +1,6 @@
-"""A run as the page sees it at one moment, and the counters behind it.
+"""Snapshots of a run for the page, the counters behind them, and the final status of a run.
 
-Nothing here reads the store: a look at a run costs microseconds and never waits for the engine.
+Nothing here reads the store: a snapshot takes microseconds and does not wait for the engine.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
 from judges.engine.run_state import JudgeState, RunState
+from judges.money.costs import Ledger
 from studies.domain import Judgement
 
 RunStatus = Literal["running", "paused", "stopped", "done", "failed"]
 RATE_WINDOW_SECONDS: Final = 30.0
-"""The rate is that of the last so many seconds."""
+"""Seconds over which the rate is measured."""
 
 
 class FailureSummary(NamedTuple):
-    """One kind of fault of one judge in this run, retried ones included."""
+    """Failed calls of one kind by one judge in this run, retried ones included."""
 
     judge: str
     reason: str
@@ -29,49 +30,49 @@ class FailureSummary(NamedTuple):
 
 
 class JudgeWait(NamedTuple):
-    """Why one judge is not being asked right now, or not as fast as it might be."""
+    """Why one judge is not called now, or is called more slowly than allowed."""
 
     judge: str
     kind: Literal["stopped", "budget", "cooling", "paced", "retry", "elsewhere"]
     why: str
-    """In few words: "cooling down 12 s: rate limit", "retry 3 of 5: HTTP 500"."""
+    """A short reason: "cooling down 12 s: rate limit", "retry 3 of 5: HTTP 500"."""
     asks: int = 0
-    """Asks that failed and go again."""
+    """Failed asks that wait for a retry."""
     max_attempts_made: int = 0
-    """Attempts that the unluckiest of them has behind it."""
+    """Attempts made so far, at most, by one of these asks."""
     seconds: float = 0.0
     allowed_in_flight: int = 0
-    """Calls that will be in flight at most, after what the endpoint has shown."""
+    """Most calls in flight after the cool-down, from the endpoint's refusals so far."""
     ceiling: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class RunSnapshot:
-    """A run as the page sees it at one moment."""
+    """The state of a run at one moment."""
 
     id: str
     study: str
     state: RunStatus
     reason: str
     counts: Mapping[str, int]
-    """planned, pending, and a number by status"""
+    """Number of asks planned, pending, and by status."""
     rate: float
     eta: float | None
     in_flight: int
     waits: tuple[JudgeWait, ...]
     spent: float
-    """Dollars of this run."""
+    """Dollars spent by this run."""
     unpriced: int
     """Calls of this run at an unknown price."""
     budget: float | None
     started: float
     ended: float | None
     spent_before: float = 0.0
-    """Dollars that earlier runs of the study have spent; they count against its budget."""
+    """Dollars spent by other runs of the study, which count against its budget."""
     unknown_usage: int = 0
-    """Calls of this run that may have been billed without telling what they used."""
+    """Calls of this run that may have been billed but returned no token counts."""
     expected_dollars: float | None = None
-    """Dollars of this run when it is through, from what its judgements have cost so far."""
+    """Expected dollars of the whole run, from the mean cost of its judgements so far."""
     extractions: int = 0
     """Asks of the extraction judge in this run."""
     failures: tuple[FailureSummary, ...] = ()
@@ -92,11 +93,11 @@ class RunSnapshot:
 
 @dataclass(slots=True)
 class RunTally:
-    """Counters kept while asking, so that a look costs no scan of the plan."""
+    """Counters updated during a run, so that a snapshot needs no query of the plan."""
 
     counts: Counter[str]
     planned_by_judge: dict[str, int]
-    """Asks to be made by this run, by judge."""
+    """Asks of this run by judge."""
     settled: Counter[str] = field(default_factory=Counter)
     cost: dict[str, float] = field(default_factory=dict)
     extractions: int = 0
@@ -121,7 +122,7 @@ class RunTally:
         return sum(rate_of(times, now) for times in list(self.settled_times.values()))
 
     def eta(self, stopped: set[str]) -> float | None:
-        """Seconds; the slowest judge decides, for judges are asked side by side."""
+        """Seconds left for the slowest judge, because the judges are called in parallel."""
         now = time.monotonic()
         needed = [
             (left, rate_of(self.settled_times.get(name, ()), now))
@@ -133,7 +134,7 @@ class RunTally:
         return max(left / rate for left, rate in needed)
 
     def expected_dollars(self) -> float | None:
-        """Dollars in the end, if what is left costs what was settled cost on average."""
+        """Expected dollars of the whole run if the pending asks cost the mean of the settled."""
         if any(
             planned and not self.settled[name] for name, planned in self.planned_by_judge.items()
         ):
@@ -146,18 +147,18 @@ class RunTally:
 
 
 def rate_of(times: deque[float] | tuple[()], now: float) -> float:
-    """Settled per second over the window; a few are needed before a rate means anything."""
+    """Settled asks per second over the window; 0 with fewer than three."""
     recent = [t for t in tuple(times) if now - t <= RATE_WINDOW_SECONDS]
     if len(recent) < 3:
         return 0.0
     return (len(recent) - 1) / max(now - recent[0], 1e-3)
 
 
-def judge_waits(desk: RunState | None) -> tuple[JudgeWait, ...]:
-    """The reason for waiting, judge by judge; nothing for a judge that is asked at full pace."""
-    if desk is None:
+def judge_waits(run_state: RunState | None) -> tuple[JudgeWait, ...]:
+    """Why judges wait; nothing for a judge that is called at full speed."""
+    if run_state is None:
         return ()
-    found = (_judge_wait(state) for state in desk.judges.values())
+    found = (_judge_wait(state) for state in run_state.judges.values())
     return tuple(wait for wait in found if wait is not None)
 
 
@@ -171,24 +172,53 @@ def _judge_wait(state: JudgeState) -> JudgeWait | None:
         why = f"cooling down {max(1, round(seconds))} s: rate limit"
         at_once = min(int(state.limiter.limit), state.workers)
         return JudgeWait(
-            name, "cooling", why, len(retrying), seconds=seconds, allowed_in_flight=at_once,
+            name,
+            "cooling",
+            why,
+            len(retrying),
+            seconds=seconds,
+            allowed_in_flight=at_once,
             ceiling=state.workers,
-        )  # fmt: skip
+        )
     if (rate := state.limiter.throttled_rate) is not None:
-        why = f"at most {rate:.2g} calls a second after a rate limit, more while none is refused"
+        why = (
+            f"at most {rate:.2g} calls a second after a rate limit, rising until a call is refused"
+        )
         return JudgeWait(name, "paced", why, len(retrying))
     if retrying:
         worst = max(retrying)
-        others = f" ({len(retrying)} asks)" if len(retrying) > 1 else ""
+        others = f" ({len(retrying)} calls)" if len(retrying) > 1 else ""
         return JudgeWait(name, "retry", f"{worst}{others}", len(retrying), worst.attempts_made)
     return JudgeWait(name, "elsewhere", state.wait_reason) if state.wait_reason else None
 
 
-def summarise_failures(desk: RunState | None) -> tuple[FailureSummary, ...]:
-    if desk is None:
+def summarise_failures(run_state: RunState | None) -> tuple[FailureSummary, ...]:
+    if run_state is None:
         return ()
     return tuple(
-        FailureSummary(state.name, reason, mishap.count, mishap.example)
-        for state in desk.judges.values()
-        for reason, mishap in list(state.failures.items())
+        FailureSummary(state.name, reason, tally.count, tally.example)
+        for state in run_state.judges.values()
+        for reason, tally in list(state.failures.items())
+    )
+
+
+def final_status(run_state: RunState, stop_reason: str) -> tuple[RunStatus, str]:
+    """The status and the reason with which a run ends, unless an error ended it."""
+    halted = [state for state in run_state.judges.values() if state.stop_reason]
+    stopped = [f"{state.name}: {state.stop_reason}" for state in halted]
+    if any(state.budget_reached for state in run_state.judges.values()):
+        return "stopped", "; ".join([_budget_reason(run_state.ledger), *stopped])
+    if halted:
+        status: RunStatus = "stopped" if all(judge.left_out for judge in halted) else "failed"
+        return status, "; ".join(stopped)
+    return ("stopped", stop_reason) if run_state.stop else ("done", "")
+
+
+def _budget_reason(ledger: Ledger) -> str:
+    spent = ledger.spent_by_others + ledger.total
+    unknown = ledger.unknown_by_others + sum(ledger.unknown_usage.values())
+    more = f", {unknown:,} calls may have been billed without token counts" if unknown else ""
+    return (
+        f"budget reached: ${spent:.4f} of ${ledger.budget or 0:.2f} spent{more}, and "
+        "one more call might exceed it"
     )

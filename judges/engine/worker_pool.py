@@ -1,7 +1,7 @@
-"""The engine: many asks, few workers. One gate per endpoint, nothing asked that is stored.
+"""The worker pool of a run: a fixed number of workers per judge make its pending asks.
 
-Whatever goes wrong in one worker, what others have in flight is paid for: it is waited for and
-stored before the run ends over it.
+If one worker fails, the replies that others have in flight are billed all the same: they are
+awaited and stored before the run ends.
 """
 
 from __future__ import annotations
@@ -25,181 +25,190 @@ from studies.errors import EvenhandError, StoreUnusable
 T = TypeVar("T")
 
 MAX_PAGE_ASKS: Final = 64
-"""Asks read from the plan at once. Nothing is claimed by that: a lease comes with its call."""
+"""Asks read from the plan at once. Reading claims none: the lease is taken right before a call."""
 
 RECHECK_SECONDS: Final = 0.2
-"""Seconds between looks at asks that another process is making."""
+"""Seconds between checks of asks that another run is making."""
 
 
 @dataclass(slots=True)
 class JudgeQueue:
-    """One judge at work: where its asks come from and where its judgements go."""
+    """The asks of one judge: how they are read, rendered, and stored once settled."""
 
     state: JudgeState
     next_asks: Callable[[int], list[Ask]]
-    """The next asks, at most so many; empty when there are none now."""
+    """Return the next asks, at most so many; empty if there are none now."""
     call_for: Callable[[Ask], JudgeCall]
     settle: Callable[[Judgement, AskAttempts], Coroutine[Any, Any, None]]
     more_event: asyncio.Event | None = None
-    """Set when asks may have come up: for a seat whose asks depend on others' replies."""
+    """Set when new asks may exist; only for a queue whose asks depend on the replies of others."""
     sources: list[JudgeQueue] = field(default_factory=list)
-    """The seats whose replies this one waits for."""
+    """The queues whose replies bring asks to this one."""
     asked_elsewhere: deque[Ask] = field(default_factory=deque)
-    """Asks that somebody else is making: looked at until they are settled."""
+    """Asks that another run is making: checked until they are settled."""
     done: bool = False
 
 
 class WorkerPool:
-    """Asks what is pending, judges side by side, and settles every ask in a typed outcome."""
+    """Makes the pending asks of all judges in parallel and stores an outcome for each."""
 
-    def __init__(self, desk: RunState, seats: list[JudgeQueue]) -> None:
-        self.run_state, self.queues = desk, seats
+    def __init__(self, run_state: RunState, queues: list[JudgeQueue]) -> None:
+        self.run_state, self.queues = run_state, queues
         self.fault: Exception | None = None
-        """What ends the run although nobody stopped it."""
+        """The error that ends the run."""
 
     async def run(self) -> None:
-        """Returns when no judge has an ask left, or all that have were stopped."""
-        async with asyncio.TaskGroup() as seats:
-            for seat in self.queues:
-                seats.create_task(self._run_queue(seat))
+        """Return when no judge has an ask left, or all judges with asks left were stopped."""
+        async with asyncio.TaskGroup() as tasks:
+            for judge_queue in self.queues:
+                tasks.create_task(self._run_queue(judge_queue))
         if self.fault is not None:
             raise self.fault
 
     def _end_run(self, fault: Exception) -> None:
-        """No further call; what is in flight comes home."""
+        """Start no further call; replies in flight are still stored."""
         self.fault = self.fault or fault
         self.run_state.stop = True
         self.run_state.apply_controls()
 
-    async def _run_queue(self, seat: JudgeQueue) -> None:
-        """A feeder that reads ahead, and a fixed pool of workers."""
-        workers = seat.state.workers
-        queue: asyncio.Queue[Ask | None] = asyncio.Queue(maxsize=workers)
+    async def _run_queue(self, judge_queue: JudgeQueue) -> None:
+        """Run one task that reads asks ahead and a fixed number of workers."""
+        workers = judge_queue.state.workers
+        buffer: asyncio.Queue[Ask | None] = asyncio.Queue(maxsize=workers)
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._feed_workers(seat, queue, workers))
+            tasks.create_task(self._feed_workers(judge_queue, buffer, workers))
             for _ in range(workers):
-                tasks.create_task(self._worker(seat, queue, tasks))
-        seat.done = True
+                tasks.create_task(self._worker(judge_queue, buffer, tasks))
+        judge_queue.done = True
         for other in self.queues:
             if other.more_event is not None:
                 other.more_event.set()
 
     async def _feed_workers(
-        self, seat: JudgeQueue, queue: asyncio.Queue[Ask | None], workers: int
+        self, judge_queue: JudgeQueue, buffer: asyncio.Queue[Ask | None], workers: int
     ) -> None:
         try:
-            await self._feed_pending(seat, queue, workers)
+            await self._feed_pending(judge_queue, buffer, workers)
         except Exception as fault:
             self._end_run(fault)
         for _ in range(workers):
-            await queue.put(None)
+            await buffer.put(None)
 
     async def _feed_pending(
-        self, seat: JudgeQueue, queue: asyncio.Queue[Ask | None], workers: int
+        self, judge_queue: JudgeQueue, buffer: asyncio.Queue[Ask | None], workers: int
     ) -> None:
-        """All that is pending; what others are making is looked at until it is settled."""
-        while await self.run_state.wait_until_allowed(seat.state):
-            last = self._sources_done(
-                seat
-            )  # asked before the look: what came after it is not missed
-            if page := await self._read(lambda: seat.next_asks(min(MAX_PAGE_ASKS, workers))):
-                await self._enqueue_free(seat, queue, page)
-            elif seat.asked_elsewhere:
-                await self._recheck_elsewhere(seat, queue, workers)
+        """Pass on all pending asks; check those made by other runs until they are settled."""
+        while await self.run_state.wait_until_allowed(judge_queue.state):
+            # Before reading the page: an ask added in between is then found in the next round.
+            last = self._sources_done(judge_queue)
+            if page := await self._read(lambda: judge_queue.next_asks(min(MAX_PAGE_ASKS, workers))):
+                await self._enqueue_free(judge_queue, buffer, page)
+            elif judge_queue.asked_elsewhere:
+                await self._recheck_elsewhere(judge_queue, buffer, workers)
             else:
-                await queue.join()  # a worker may still find its ask made elsewhere
-                if last and not seat.asked_elsewhere:
+                await buffer.join()  # a worker may still find that another run makes its ask
+                if last and not judge_queue.asked_elsewhere:
                     break
                 if not last:
-                    await self._wait_for_more(seat)
+                    await self._wait_for_more(judge_queue)
 
-    async def _read(self, look: Callable[[], T]) -> T:
-        """A store that cannot be read pauses the run, as one that cannot be written."""
+    async def _read(self, query: Callable[[], T]) -> T:
+        """Query the store; an error pauses the run, as a failed write does."""
         while True:
-            began = time.monotonic()
+            started = time.monotonic()
             try:
-                return look()
+                return query()
             except (StoreUnusable, sqlite3.Error) as error:
-                if not await self.run_state.wait_for_repair(error, began):
+                if not await self.run_state.wait_for_repair(error, started):
                     raise
 
     async def _enqueue_free(
-        self, seat: JudgeQueue, queue: asyncio.Queue[Ask | None], page: list[Ask]
+        self, judge_queue: JudgeQueue, buffer: asyncio.Queue[Ask | None], page: list[Ask]
     ) -> None:
-        made = await self._read(
+        in_progress = await self._read(
             lambda: self.run_state.journal.find_in_progress([ask.key for ask in page])
         )
-        seat.asked_elsewhere.extend(ask for ask in page if ask.key in made)
+        judge_queue.asked_elsewhere.extend(ask for ask in page if ask.key in in_progress)
         for ask in page:
-            if ask.key not in made:
-                await queue.put(ask)
+            if ask.key not in in_progress:
+                await buffer.put(ask)
 
     async def _recheck_elsewhere(
-        self, seat: JudgeQueue, queue: asyncio.Queue[Ask | None], most: int
+        self, judge_queue: JudgeQueue, buffer: asyncio.Queue[Ask | None], workers: int
     ) -> None:
         self.run_state.shares_asks = True
-        seat.state.wait_reason = f"{len(seat.asked_elsewhere)} being asked by another run"
-        await self.run_state.sleep(seat.state, RECHECK_SECONDS)
-        seat.state.wait_reason = ""
-        some = min(MAX_PAGE_ASKS, most, len(seat.asked_elsewhere))
-        await self._enqueue_free(seat, queue, [seat.asked_elsewhere.popleft() for _ in range(some)])
+        judge_queue.state.wait_reason = (
+            f"{len(judge_queue.asked_elsewhere)} calls being made by another run"
+        )
+        await self.run_state.sleep(judge_queue.state, RECHECK_SECONDS)
+        judge_queue.state.wait_reason = ""
+        size = min(MAX_PAGE_ASKS, workers, len(judge_queue.asked_elsewhere))
+        page = [judge_queue.asked_elsewhere.popleft() for _ in range(size)]
+        await self._enqueue_free(judge_queue, buffer, page)
 
-    def _sources_done(self, seat: JudgeQueue) -> bool:
-        """No reply of another seat can bring asks to this one any more."""
-        return seat.more_event is None or all(other.done for other in seat.sources)
+    def _sources_done(self, judge_queue: JudgeQueue) -> bool:
+        """Whether no reply of another queue can bring asks to this one any more."""
+        return judge_queue.more_event is None or all(other.done for other in judge_queue.sources)
 
-    async def _wait_for_more(self, seat: JudgeQueue) -> None:
-        """Waits for asks that others' replies may bring."""
-        assert seat.more_event is not None
-        with contextlib.suppress(TimeoutError):  # it also looks for a stop
+    async def _wait_for_more(self, judge_queue: JudgeQueue) -> None:
+        """Wait for asks that replies of other queues may bring."""
+        assert judge_queue.more_event is not None
+        with contextlib.suppress(TimeoutError):  # the caller also checks for a stop
             async with asyncio.timeout(RECHECK_SECONDS):
-                await seat.more_event.wait()
-        seat.more_event.clear()
+                await judge_queue.more_event.wait()
+        judge_queue.more_event.clear()
 
     async def _worker(
-        self, seat: JudgeQueue, queue: asyncio.Queue[Ask | None], tasks: asyncio.TaskGroup
+        self, judge_queue: JudgeQueue, buffer: asyncio.Queue[Ask | None], tasks: asyncio.TaskGroup
     ) -> None:
-        """One ask after the other. The write of a judgement goes on while the next ask is made
-        ready, so that both share a commit; the next call is not sent before it is through."""
+        """Make one ask after the other.
+
+        A judgement is written while the next ask is prepared, so that it shares a commit with the
+        start record of the next call; that call is not sent before the write is complete.
+        """
         settling: asyncio.Task[None] | None = None
-        while (ask := await queue.get()) is not None:
+        while (ask := await buffer.get()) is not None:
             try:
-                if await self.run_state.wait_until_allowed(seat.state) and (
-                    call := self._build_call(seat, ask)
+                if await self.run_state.wait_until_allowed(judge_queue.state) and (
+                    call := self._build_call(judge_queue, ask)
                 ):
-                    attempts = AskAttempts(self.run_state, seat.state, call, settling)
-                    if (judgement := await self._attempt_ask(seat, ask, attempts)) is not None:
-                        settling = tasks.create_task(self._settle(seat, judgement, attempts))
-                        await asyncio.sleep(0)  # its write is queued before that of the next intent
+                    attempts = AskAttempts(self.run_state, judge_queue.state, call, settling)
+                    if (
+                        judgement := await self._attempt_ask(judge_queue, ask, attempts)
+                    ) is not None:
+                        settling = tasks.create_task(self._settle(judge_queue, judgement, attempts))
+                        await asyncio.sleep(0)  # queue its write before the next start record
             except Exception as fault:
                 self._end_run(fault)
-            queue.task_done()
+            buffer.task_done()
 
-    async def _settle(self, seat: JudgeQueue, judgement: Judgement, attempts: AskAttempts) -> None:
+    async def _settle(
+        self, judge_queue: JudgeQueue, judgement: Judgement, attempts: AskAttempts
+    ) -> None:
         try:
-            await seat.settle(judgement, attempts)
+            await judge_queue.settle(judgement, attempts)
         except Exception as fault:
             self._end_run(fault)
 
-    def _build_call(self, seat: JudgeQueue, ask: Ask) -> JudgeCall | None:
-        """An ask that cannot be put together (its image is gone) stops its judge: the same would
-        be wrong with others, and all of them stay pending."""
+    def _build_call(self, judge_queue: JudgeQueue, ask: Ask) -> JudgeCall | None:
+        """Render a call; an error (such as a missing image) stops the judge, because its other asks
+        would fail alike. They stay pending."""
         try:
-            return seat.call_for(ask)
+            return judge_queue.call_for(ask)
         except EvenhandError as error:
-            seat.state.stop_judge(str(error))
+            judge_queue.state.stop_judge(str(error))
             return None
 
     async def _attempt_ask(
-        self, seat: JudgeQueue, ask: Ask, attempts: AskAttempts
+        self, judge_queue: JudgeQueue, ask: Ask, attempts: AskAttempts
     ) -> Judgement | None:
-        """The ask's typed outcome; None if it was not made, or its judge was stopped over it."""
+        """Return an ask's judgement; None if no call was made or the call stopped the judge."""
         journal = self.run_state.journal
         try:
             outcome = await attempts.run()
         except JudgeStopped as stop:
             assert attempts.attempt is not None
-            seat.state.stop_judge(str(stop))
+            judge_queue.state.stop_judge(str(stop))
             await journal.give_up(
                 ask.key, attempts.attempt, "stopped", attempts.usage, attempts.cost
             )
@@ -209,7 +218,7 @@ class WorkerPool:
         if attempts.lease_refusal:
             self.run_state.shares_asks = True
         if attempts.lease_refusal == "elsewhere":
-            seat.asked_elsewhere.append(ask)
+            judge_queue.asked_elsewhere.append(ask)
         elif attempts.leased:
             await journal.release(ask.key)
         return None

@@ -1,8 +1,8 @@
-"""What a chat completion says, and what an error does: bodies as endpoints send them.
+"""Parsing of chat completions and error bodies as endpoints send them.
 
-A reply is evidence and may have been paid for. So what is merely odd about it, a count that is no
-number or log-probabilities of another shape, costs it that part and nothing else; only a body
-without any reply in it is none.
+A reply may have been billed, so a malformed part of it, such as a token count that is no number or
+log-probabilities of another shape, is left out and the rest is used. Only a body without a reply
+raises BadReply.
 """
 
 from __future__ import annotations
@@ -20,26 +20,35 @@ from judges.models.interface import JudgeReply
 from studies.domain import Usage
 
 MAX_TOKEN_COUNT: Final = 2**40
-"""No call uses more; what a server says beyond that is no count."""
+"""Token counts from here on are treated as missing."""
 
 STATUS_BY_ERROR_CODE: Final = {
-    "insufficient_quota": 429, "rate_limit_exceeded": 429, "invalid_api_key": 401,
-    "model_not_found": 404, "context_length_exceeded": 400, "content_filter": 400,
-}  # fmt: skip
-"""Codes in words, and the status with which others send them."""
+    "insufficient_quota": 429,
+    "rate_limit_exceeded": 429,
+    "invalid_api_key": 401,
+    "model_not_found": 404,
+    "context_length_exceeded": 400,
+    "content_filter": 400,
+}
+"""HTTP status by error code, for errors sent without their status."""
 
 _SHAPE_ERRORS: Final = (
-    ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError,
-)  # fmt: skip
+    ValueError,
+    KeyError,
+    IndexError,
+    TypeError,
+    AttributeError,
+    RecursionError,
+)
 
 
 def build_status_error(
     response: httpx2.Response, content: bytes | None = None, *, echo: bool = True
 ) -> openai.APIStatusError:
-    """As the SDK raises it: `body` is what stands under "error", if anything does.
+    """Build the error that the SDK would raise; `body` is the value of "error", if there is one.
 
-    Without `echo` only an error of the form that judges give is told: whatever else answers at an
-    address must not be read out through our messages.
+    Without `echo` the message contains only an error in the format of the API: on a public page,
+    messages must not reveal the content of other servers.
     """
     content = response.content if content is None else content
     try:
@@ -47,14 +56,17 @@ def build_status_error(
     except (ValueError, RecursionError):
         body = None
     inner = body.get("error", body if echo else None) if isinstance(body, dict) else None
-    told = f": {content[:300].decode('utf-8', 'replace')}" if echo else ""
-    text = f"HTTP {response.status_code}{told}"
+    excerpt = f": {content[:300].decode('utf-8', 'replace')}" if echo else ""
+    text = f"HTTP {response.status_code}{excerpt}"
     return openai.APIStatusError(text, response=response, body=inner)
 
 
 def parse_completion(content: bytes, *, echo: bool = True) -> JudgeReply:
-    """The reply in a chat completion; anything of another shape is a BadReply, which without `echo`
-    does not say what came instead. A refusal inside a 200 is raised as the refusal it is."""
+    """Parse the reply of a chat completion; raise BadReply for a body of another shape.
+
+    Without `echo` the error does not quote the body. An error inside a 200 response is raised as
+    the error with its own status.
+    """
     try:
         values = json.loads(content)
         _raise_if_error(values, echo)
@@ -78,9 +90,11 @@ def parse_completion(content: bytes, *, echo: bool = True) -> JudgeReply:
 
 
 def _raise_if_error(values: Any, echo: bool) -> None:
-    """Gateways answer 200 before they know how the provider behind them answers. A refusal is
-    worth the same in there: a wrong key stops the judge, a rate limit cools it down. A fault of
-    the server may have been billed, as any 200."""
+    """Raise an error that a gateway sends inside a 200 response.
+
+    A 4xx code has the effect of that status: a wrong key stops the judge, a rate limit starts a
+    cool-down. Other errors raise BadReply, because a 200 may have been billed.
+    """
     error = values.get("error") if isinstance(values, dict) else None
     if not isinstance(error, dict):
         return
@@ -88,24 +102,27 @@ def _raise_if_error(values: Any, echo: bool) -> None:
     if 400 <= code < 500:
         response = httpx2.Response(code, request=httpx2.Request("POST", "http://endpoint"))
         raise build_status_error(response, json.dumps({"error": error}).encode(), echo=echo)
-    raise BadReply(f"an error inside a 200: {error.get('message') or (echo and error)}")
+    raise BadReply(
+        f"the response has status 200 but contains an error: "
+        f"{error.get('message') or (error if echo else 'no message')}"
+    )
 
 
 def _find_status(error: Mapping[str, Any]) -> int:
-    for said in (error.get("code"), error.get("status"), error.get("type")):
-        if isinstance(said, int):
-            return said
-        if isinstance(said, str) and said:
+    for code in (error.get("code"), error.get("status"), error.get("type")):
+        if isinstance(code, int):
+            return code
+        if isinstance(code, str) and code:
             return (
-                int(said)
-                if said.isdecimal() and len(said) == 3
-                else STATUS_BY_ERROR_CODE.get(said, 0)
+                int(code)
+                if code.isdecimal() and len(code) == 3
+                else STATUS_BY_ERROR_CODE.get(code, 0)
             )
     return 0
 
 
 def _join_text(value: Any) -> str:
-    """Content may be a list of parts; only text parts are read."""
+    """Join the text parts of a content that may be a list of parts."""
     if isinstance(value, list):
         value = "".join(str(part.get("text", "")) for part in value)
     if value is not None and not isinstance(value, str):
@@ -114,7 +131,7 @@ def _join_text(value: Any) -> str:
 
 
 def parse_usage(values: Any) -> Usage:
-    """Tokens as they were told; what is no count was not told."""
+    """Token counts of a response; a malformed count is treated as missing."""
     if not isinstance(values, Mapping):
         return Usage()
     details = values.get("prompt_tokens_details")
@@ -129,7 +146,7 @@ def parse_usage(values: Any) -> Usage:
 
 
 def _parse_count(value: Any) -> int | None:
-    """12, and 12.0 or "12" from servers that count so."""
+    """Parse a count given as 12, 12.0 or "12"; None for anything else."""
     if isinstance(value, str) and value.isascii() and value.isdecimal():
         value = int(value[:20])
     if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -138,12 +155,13 @@ def _parse_count(value: Any) -> int | None:
 
 
 def _parse_top_logprobs(logprobs: Any) -> tuple[tuple[str, float], ...]:
-    """What the judge might have said next, at the last token it wrote; nothing where they have
-    another shape, which is the same as not told."""
+    """Tokens and log-probabilities at the last token; empty if they are missing or malformed."""
     try:
         content = logprobs["content"]
         top = content[-1].get("top_logprobs") or [content[-1]]
-        told = [(replace_surrogates(str(entry["token"])), float(entry["logprob"])) for entry in top]
+        pairs = [
+            (replace_surrogates(str(entry["token"])), float(entry["logprob"])) for entry in top
+        ]
     except _SHAPE_ERRORS:
         return ()
-    return tuple(pair for pair in told if math.isfinite(pair[1]))
+    return tuple(pair for pair in pairs if math.isfinite(pair[1]))

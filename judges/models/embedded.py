@@ -1,10 +1,10 @@
-"""The embedded judge, seen from the app: a child process that answers like any other endpoint.
+"""The embedded judge's server: a child process with the interface of any other endpoint.
 
     with EmbeddedServer.start() as server:
         client = AsyncOpenAI(base_url=server.base_url, api_key="none", max_retries=0)
 
-Everything that can go wrong before the first answer is an `EmbeddedUnavailable`, one line that ends
-with the command that fixes it; recorded, simulated and remote judges go on working without it.
+Every error before the first answer is an `EmbeddedUnavailable`, one line that ends with the command
+that fixes it; recorded, simulated and remote judges work without the embedded one.
 """
 
 from __future__ import annotations
@@ -25,16 +25,17 @@ from typing import IO, Self
 from judges.models.weights import WeightsMissing, find_weights, model_name, sha256_of
 
 PROJECT_FOLDER = Path(__file__).resolve().parents[2]
-UNREADABLE_WEIGHTS_EXIT = 3  # the child's exit code, see embedded_server.py
+UNREADABLE_WEIGHTS_EXIT = 3  # exit code of the child, see embedded_server.py
 STOP_SECONDS = 2.0
 
 
 class EmbeddedUnavailable(RuntimeError):
-    """The embedded judge cannot answer; the message says why and what to run."""
+    """The embedded judge cannot be used; the message gives the reason and the remedy."""
 
 
 class EmbeddedServer:
-    """A running child. `identity` goes into keys: it names the weights, never a port or a path."""
+    """A running child process. `identity` is part of keys: it contains the weights' hash, and
+    neither port nor path."""
 
     def __init__(self, process: subprocess.Popen[bytes], address: str, weights: Path) -> None:
         self._process = process
@@ -44,7 +45,7 @@ class EmbeddedServer:
 
     @classmethod
     def start(cls, weights: Path | None = None, timeout: float = 60) -> Self:
-        """Start a child and wait until it answers."""
+        """Start a child process and wait until it listens."""
         _require_xllamacpp()
         weights = weights or _find_weights()
         with tempfile.TemporaryFile() as log:
@@ -61,11 +62,11 @@ class EmbeddedServer:
         return self._process.pid
 
     def alive(self) -> bool:
-        """Whether the child still runs."""
+        """Whether the child process is running."""
         return self._process.poll() is None
 
     def close(self) -> None:
-        """End the child. Closing twice is harmless."""
+        """End the child process; a second call has no effect."""
         _stop_process(self._process)
 
     def __enter__(self) -> Self:
@@ -80,7 +81,7 @@ _shared_server: EmbeddedServer | None = None
 
 
 def shared_server() -> EmbeddedServer:
-    """This process's server: started when first asked for, and again if the child has died."""
+    """The one server of this process, started on first use and again if the child has died."""
     global _shared_server
     with _shared_lock:
         if _shared_server is None or not _shared_server.alive():
@@ -101,7 +102,7 @@ def close_shared_server() -> None:
 
 
 def thread_count() -> int:
-    """EVENHAND_THREADS, else two, or one on a machine with one core."""
+    """EVENHAND_THREADS; without it two, or one on a machine with one core."""
     chosen = os.environ.get("EVENHAND_THREADS")
     if not chosen:
         return min(2, os.cpu_count() or 1)
@@ -129,9 +130,12 @@ def _find_weights() -> Path:
 
 
 def _start_process(weights: Path, log: IO[bytes]) -> subprocess.Popen[bytes]:
-    """The child reads a pipe that only we hold open, so it ends with us. Its log goes to a file:
-    a pipe that nobody reads would fill up and stop it. Its threads sleep while they wait for each
-    other: spinning ones nearly halve its speed on a busy machine."""
+    """Start the child process.
+
+    Its standard input is a pipe that only this process holds open, so the child ends with this
+    process. Its log goes to a file, because a pipe without a reader would fill up and block it. Its
+    threads sleep while waiting: spinning threads nearly halve its speed on a busy machine.
+    """
     module = [sys.executable, "-m", "judges.models.embedded_server"]
     options = ["--weights", str(weights.absolute()), "--threads", str(thread_count())]
     return subprocess.Popen(
@@ -159,9 +163,9 @@ def _wait_for_address(
 
 
 def _first_line(process: subprocess.Popen[bytes], timeout: float) -> bytes | None:
-    """The child's one line, b"" if it ended without, None if the time is up.
+    """The first line of the child's output, b"" if it ended without one, None after the timeout.
 
-    A thread, because Windows cannot wait for a pipe with a timeout. It ends with the child.
+    A thread reads it, because Windows cannot read a pipe with a timeout. It ends with the child.
     """
     assert process.stdout is not None
     lines: list[bytes] = []
@@ -176,7 +180,7 @@ def _first_line(process: subprocess.Popen[bytes], timeout: float) -> bytes | Non
 def _exit_reason(code: int, weights: Path, log: IO[bytes]) -> str:
     if code == UNREADABLE_WEIGHTS_EXIT:
         return (
-            f"The embedded judge cannot load {weights.name}: not a GGUF model, or cut short. "
+            f"The embedded judge cannot load {weights.name}: not a GGUF model, or incomplete. "
             "Delete it and run `python -m judges.models.weights prepare`, or set EVENHAND_GGUF."
         )
     log.seek(0)
@@ -189,9 +193,9 @@ def _exit_reason(code: int, weights: Path, log: IO[bytes]) -> str:
 
 
 def _stop_process(process: subprocess.Popen[bytes]) -> None:
-    """Close the child's standard input, which ends it; insist if it does not."""
+    """Close the child's standard input, which ends it; kill it if it has not ended in time."""
     if process.stdin is not None:
-        with contextlib.suppress(OSError):  # the child is gone already
+        with contextlib.suppress(OSError):  # the child has ended already
             process.stdin.close()
     try:
         process.wait(STOP_SECONDS)

@@ -1,10 +1,10 @@
-"""The embedded judge's child process: one model, one slot, on a loopback port of its own.
+"""The embedded judge's child process: one model and one slot on its own loopback port.
 
     python -m judges.models.embedded_server --weights PATH [--threads N] [--context N]
 
-When it is ready it prints one JSON line, `{"address": "http://127.0.0.1:…", "model": "…"}`. It ends
-when its standard input closes, which the system does for a parent that dies, however it dies.
-Native code runs here and not in the page's process, so that a crash in it ends one judge only.
+When ready it prints one JSON line, `{"address": "http://127.0.0.1:…", "model": "…"}`. It ends when
+its standard input closes, which the operating system does whenever the parent ends. Native code
+runs in this process and not in the page's, so that a crash ends one judge only.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from judges.models.weights import model_name
 CONTEXT_TOKENS = 4096
 UNREADABLE_WEIGHTS_EXIT = 3  # exit code: the library could not load the file
 
-# Long enough for the kernels that read many tokens at once (some start at 32), with two endings
-# short enough for those that read a few.
+# Long enough for kernels that process many tokens at once (some start at 32), with two endings
+# short enough for kernels that process few.
 _PROBE_PREFIX = (
     "The kettle sings, the window is open, and a cat sleeps on the warm stones of the old garden "
     "wall, while far below the boats come home with"
@@ -36,19 +36,19 @@ _PROBE_PROMPTS = (f"{_PROBE_PREFIX} nets full of silver", f"{_PROBE_PREFIX} the 
 def main() -> int:
     """Serve until standard input closes."""
     options = _parse_options()
-    # Ctrl-C reaches the whole terminal group, but the parent still wants the answers in flight.
+    # Ctrl-C reaches the whole process group, but the parent still needs the answers in flight.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    answer = _redirect_standard_output()
+    output = _redirect_standard_output()
     try:
         server = start_server(options.weights, options.threads, options.context)
-    except RuntimeError as error:  # what the library raises for a file that it cannot load
+    except RuntimeError as error:  # raised by the library for a file it cannot load
         print(error, file=sys.stderr)
         return UNREADABLE_WEIGHTS_EXIT
     ready = {"address": server.listening_address, "model": model_name(options.weights)}
-    print(json.dumps(ready), file=answer, flush=True)
+    print(json.dumps(ready), file=output, flush=True)
     while sys.stdin.buffer.read(4096):
         pass
-    # The reply in flight has no reader any more, and the library would finish it before it ends.
+    # Exit at once: the library would first finish a reply that has no reader any more.
     os._exit(0)
 
 
@@ -61,19 +61,19 @@ def _parse_options() -> argparse.Namespace:
 
 
 def _redirect_standard_output() -> TextIO:
-    """Keep the real standard output for our one line, and send what native code prints there to
+    """Return the real standard output for the ready line, and redirect the output of native code to
     standard error."""
-    ours = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    output = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    return ours
+    return output
 
 
 def start_server(weights: Path, threads: int, context: int) -> Any:
-    """A listening server whose answers do not depend on what it was asked before.
+    """Start a server whose answers do not depend on earlier calls.
 
-    It keeps the last prompt's computed prefix, which makes a swapped pair and worked examples much
-    cheaper. On some processors the kernels that continue a prefix round differently from those that
-    read a whole prompt; there the prefix is thrown away, because a repeat has to repeat.
+    It reuses the computed prefix of the last prompt, which makes swapped pairs and worked examples
+    much cheaper. On some processors the kernels that continue a prefix round differently from those
+    that process a whole prompt; there the prefix is not reused, so that repeats are reproducible.
     """
     server = xllamacpp.Server(_server_parameters(weights, threads, context, keep_prefix=True))
     if not _is_prefix_reuse_exact(server):
@@ -85,32 +85,32 @@ def start_server(weights: Path, threads: int, context: int) -> Any:
 def _server_parameters(weights: Path, threads: int, context: int, *, keep_prefix: bool) -> Any:
     parameters = xllamacpp.CommonParams()
     parameters.model.path = str(weights)
-    parameters.model_alias = {model_name(weights)}  # else every reply carries the path
+    parameters.model_alias = {model_name(weights)}  # by default replies contain the path
     parameters.hostnames = ["127.0.0.1"]
     parameters.port = 0
     parameters.n_ctx = context
     parameters.n_parallel = 1
     parameters.cpuparams.n_threads = threads
     parameters.cpuparams_batch.n_threads = threads
-    parameters.n_gpu_layers = 0  # with or without a graphics card, the same digits
+    parameters.n_gpu_layers = 0  # same digits with and without a graphics card
     parameters.no_op_offload = True
     parameters.cache_prompt = keep_prefix
-    parameters.cache_ram_mib = 0  # the library would keep up to 8 GB of old prompts
+    parameters.cache_ram_mib = 0  # the default caches up to 8 GB of old prompts
     # Flash attention and 16-bit caches round differently with and without a kept prefix.
     parameters.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
     parameters.cache_type_k = parameters.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_F32
     parameters.ui = False
     parameters.endpoint_slots = False
-    parameters.cors_origins = ""  # no web page has business here
-    parameters.warmup = False  # the probe below warms it up
+    parameters.cors_origins = ""  # no web page may call this server
+    parameters.warmup = False  # _is_prefix_reuse_exact warms it up
     parameters.verbosity = 0
     return parameters
 
 
 def _is_prefix_reuse_exact(server: Any) -> bool:
-    """Whether a prompt gets the same digits read whole and after a similar one.
+    """Whether a prompt gives the same digits processed whole and after a similar one.
 
-    An exact repeat leaves one token to read, for which many processors have a kernel of its own
+    An exact repeat leaves one token to process, for which many processors use a separate kernel
     that rounds differently: the caller sends `cache_prompt: false` with a repeat.
     """
     whole = _next_token_logprobs(server, _PROBE_PROMPTS[0], keep_prefix=False)

@@ -1,9 +1,9 @@
-"""Any OpenAI-compatible endpoint, asked through the openai client's own connection on aiohttp.
+"""Client of an OpenAI-compatible endpoint, over the openai package's connection on aiohttp.
 
-The request is put together here once per client instead of per call by the SDK, and the reply is
-read as it came: a third of the CPU of `chat.completions.create`. This is the one way out: whether
-an endpoint may be asked at all (judges/security/endpoint_rules.py), how much of a reply is read, and that no key
-comes back in it, is decided here for runs, tests and descriptions alike.
+Requests are built and replies parsed here instead of by the SDK, which takes a third of the CPU
+time of `chat.completions.create`. All calls (runs, judge checks, image descriptions) use this
+client: it checks the endpoint against judges/security/endpoint_rules.py, limits the size of a reply
+and removes the API key from it.
 """
 
 from __future__ import annotations
@@ -35,10 +35,11 @@ from judges.security.key_store import KEY_MASK, SecretKey
 MAX_REPLY_BYTES: Final = 8 * 1024 * 1024
 CONNECTION_LIMITS: Final = httpx2.Limits(max_connections=4096, max_keepalive_connections=4096)
 ACCEPTED_ENCODINGS: Final = ("", "identity", "gzip", "deflate")
-"""Encodings in which a chunk cannot grow more than a thousandfold: the cap sees it in time."""
+"""Encodings whose chunks grow about a thousandfold at most, so that the size limit holds."""
 
 MIN_ECHOED_KEY: Final = 16
-"""A shorter one ('not-needed') may well stand in a reply by chance, and replies are evidence."""
+"""Characters of a key from which on it is masked in replies: a shorter one ('not-needed') may occur
+in a reply by chance."""
 
 REQUEST_HEADERS: Final = (
     (b"Content-Type", b"application/json"),
@@ -47,11 +48,11 @@ REQUEST_HEADERS: Final = (
     (b"User-Agent", b"evenhand"),
 )
 REQUEST_EXTENSIONS: Final = {"timeout": httpx2.Timeout(None, connect=CONNECT_TIMEOUT).as_dict()}
-"""The engine's deadline covers the whole attempt."""
+"""No read timeout: the engine's deadline covers the whole attempt."""
 
 
 class EndpointModel:
-    """One client per (endpoint, key), created in the loop that uses it and reused."""
+    """The client of one endpoint and key; it belongs to the event loop it was created in."""
 
     def __init__(
         self,
@@ -59,11 +60,9 @@ class EndpointModel:
         api_key: SecretKey | str,
         *,
         ceiling: int = 4096,
-        gate: str = "",
         rules: EndpointRules | None = None,
     ) -> None:
         self.ceiling = ceiling
-        self.gate = gate or base_url
         self._rules = rules or current_endpoint_rules()
         check_url(base_url, self._rules)
         self._key = api_key if isinstance(api_key, SecretKey) else SecretKey(api_key)
@@ -84,7 +83,7 @@ class EndpointModel:
         return _redact_reply(parse_completion(content, echo=not self._rules.strict), self._key)
 
     def _request(self, content: bytes) -> httpx2.Request:
-        """The key is put in for one call, so that nothing else of a client holds it."""
+        """Build a request; the key is added per call, so that the HTTP client does not hold it."""
         bearer = f"Bearer {self._key.use() or 'none'}".encode("utf-8", "replace")
         headers = [(b"Authorization", bearer), *REQUEST_HEADERS]
         return httpx2.Request(
@@ -98,13 +97,13 @@ class EndpointModel:
         await self._http.aclose()
 
     def replace_expired_key(self, key: SecretKey) -> None:
-        """The key typed again, where the one that was held is gone."""
+        """Use a key that was typed again after the previous one expired."""
         if self._key.is_expired():
             self._key = key
             self._schedule_key_expiry()
 
     def _schedule_key_expiry(self) -> None:
-        """Forgotten when its time is over, not when somebody next asks for it."""
+        """Delete the key from memory when it expires, also if no call is made."""
         if not self._key.is_expired() and math.isfinite(left := self._key.seconds_left()):
             self._expiry_timer = asyncio.get_running_loop().call_later(
                 left + 0.01, self._schedule_key_expiry
@@ -112,8 +111,11 @@ class EndpointModel:
 
 
 def _build_client(rules: EndpointRules) -> httpx2.AsyncClient:
-    """Redirects are never followed. Under strict rules names mean what was checked, and no proxy
-    looks them up in our place."""
+    """Build the HTTP client. Redirects are never followed.
+
+    Under strict rules host names resolve only to checked addresses, and no proxy is used, which
+    would resolve them itself.
+    """
     if not rules.strict:
         return DefaultAioHttpClient(follow_redirects=False, limits=CONNECTION_LIMITS)
     secure = httpx2.create_ssl_context()
@@ -124,7 +126,7 @@ def _build_client(rules: EndpointRules) -> httpx2.AsyncClient:
 
 
 def _build_session(rules: EndpointRules, secure: ssl.SSLContext) -> aiohttp.ClientSession:
-    """Connections that go only to addresses that were checked; the name stays in the handshake."""
+    """Build a session that connects only to checked addresses; TLS still verifies the host name."""
     connector = aiohttp.TCPConnector(
         resolver=PinnedResolver(rules.refusal_reason, rules.lookup),
         ssl=secure,
@@ -135,43 +137,42 @@ def _build_session(rules: EndpointRules, secure: ssl.SSLContext) -> aiohttp.Clie
 
 
 async def _read_content(response: httpx2.Response) -> bytes:
-    """The body, unpacked, and no more of it than any verdict needs: whatever its length says, a
-    huge one must not fill our memory."""
-    packed = response.headers.get("Content-Encoding", "").strip().lower()
-    if packed not in ACCEPTED_ENCODINGS:
-        raise BadReply(f"the reply is packed as {packed[:20]!r}, which was not asked for")
+    """Read the decoded body up to the size limit, regardless of its Content-Length."""
+    encoding = response.headers.get("Content-Encoding", "").strip().lower()
+    if encoding not in ACCEPTED_ENCODINGS:
+        raise BadReply(f"the reply is compressed as {encoding[:20]!r}, which was not requested")
     chunks: list[bytes] = []
     size = 0
     async for chunk in response.aiter_bytes():
         size += len(chunk)
         if size > MAX_REPLY_BYTES:
-            raise BadReply(f"the reply exceeds {MAX_REPLY_BYTES // 2**20} MB; no verdict does")
+            raise BadReply(f"the reply exceeds {MAX_REPLY_BYTES // 2**20} MB, the size limit")
         chunks.append(chunk)
     return b"".join(chunks)
 
 
 def _strip_request(response: httpx2.Response) -> httpx2.Response:
-    """An error travels far, and the request that it would take along holds the key."""
-    bare = httpx2.Request("POST", response.request.url)
-    kept = {
+    """Return the response without its request, which holds the key, for use in an error."""
+    request = httpx2.Request("POST", response.request.url)
+    headers = {
         name: value
         for name, value in response.headers.items()
         if name.lower() in ("retry-after", "retry-after-ms", "date")
     }
-    return httpx2.Response(response.status_code, headers=kept, request=bare)
+    return httpx2.Response(response.status_code, headers=headers, request=request)
 
 
 def _redact_reply(answer: JudgeReply, key: SecretKey) -> JudgeReply:
-    """Some servers echo what they were sent; what is stored must not hold the key."""
+    """Mask the API key in a reply, because some servers echo the request."""
     tokens = "".join(token for token, _ in answer.top_logprobs)
-    told = f"{answer.text}{answer.reasoning}{answer.refusal}{answer.finish}{answer.model}{tokens}"
-    forms = [form for form in key.whole_forms() if len(form) >= MIN_ECHOED_KEY and form in told]
+    texts = f"{answer.text}{answer.reasoning}{answer.refusal}{answer.finish}{answer.model}{tokens}"
+    forms = [form for form in key.whole_forms() if len(form) >= MIN_ECHOED_KEY and form in texts]
     if not forms:
         return answer
-    texts = ("text", "reasoning", "refusal", "finish", "model")
-    changed: dict[str, Any] = {name: _mask_forms(getattr(answer, name), forms) for name in texts}
-    spelt = any(form in tokens for form in forms)  # token by token, or as one
-    return replace(answer, **changed, top_logprobs=() if spelt else answer.top_logprobs)
+    fields = ("text", "reasoning", "refusal", "finish", "model")
+    masked: dict[str, Any] = {name: _mask_forms(getattr(answer, name), forms) for name in fields}
+    in_tokens = any(form in tokens for form in forms)  # in one token or across several
+    return replace(answer, **masked, top_logprobs=() if in_tokens else answer.top_logprobs)
 
 
 def _mask_forms(text: str, forms: list[str]) -> str:

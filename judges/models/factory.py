@@ -1,4 +1,4 @@
-"""From a judge's description to somebody who answers."""
+"""Build the model client for a judge specification, and find its API key."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ from studies.domain import JudgeSpec
 
 
 class EmbeddedModel:
-    """The embedded judge: a child process behind the same client, started when first asked."""
+    """Client of the embedded judge, whose child process is started on the first call."""
 
-    gate = "embedded"
-    ceiling = 1  # one slot: a second call in flight would only wait, and count as slow
+    ceiling = 1  # one slot: a second call in flight would wait and be measured as slow
 
     def __init__(self) -> None:
         self._server: EmbeddedServer | None = None
@@ -32,8 +31,11 @@ class EmbeddedModel:
         self._last_messages: list[dict[str, Any]] = []
 
     async def complete(self, call: JudgeCall) -> JudgeReply:
-        """A repeat is read afresh: continued from its own last token it would round differently,
-        and what flips without any swap must be the judge's doing, not the cache's."""
+        """Call the model; a prompt sent twice in a row is processed without the cached prefix.
+
+        Continued from the cache it would round differently, and the noise floor (changes when asked
+        twice in the same order) must not depend on the cache.
+        """
         endpoint = await self._start_endpoint()
         repeat = call.messages == self._last_messages
         self._last_messages = call.messages
@@ -47,7 +49,7 @@ class EmbeddedModel:
             self._endpoint = None
 
     async def _start_endpoint(self) -> EndpointModel:
-        """The client of a live child; a dead child is started again."""
+        """The client of the running child process; a dead one is started again."""
         async with self._start_lock:
             if self._endpoint is None or self._server is None or not self._server.alive():
                 await self.close()
@@ -58,15 +60,15 @@ class EmbeddedModel:
             return self._endpoint
 
 
-LONGEST_VALUE: Final = 8192
-"""Characters of a variable that is sent as a key: tokens of some clouds have a few thousand."""
+MAX_KEY_LENGTH: Final = 8192
+"""Maximum characters of a key from a variable; tokens of some clouds have a few thousand."""
 
 
 def find_api_key(
     judge: JudgeSpec, typed: Mapping[str, str | SecretKey], consents: Consents
 ) -> SecretKey:
-    """A key typed on the page, for a limited time; else the variable the study names, if the user
-    allowed it for the judge's endpoint; empty if the judge names none."""
+    """The key typed on the page, which expires; else the value of the judge's environment variable,
+    if the user allowed it for the endpoint; empty if the judge has no variable."""
     if judge.name in typed:
         value = typed[judge.name]
         return make_typed_key(value.use() if isinstance(value, SecretKey) else value)
@@ -78,10 +80,10 @@ def find_api_key(
             f"judge {judge.name!r}: the environment variable {judge.api_key_env} is not set; "
             f"run: export {judge.api_key_env}=…"
         )
-    if len(key) > LONGEST_VALUE:
+    if len(key) > MAX_KEY_LENGTH:
         raise PlanError(
             f"judge {judge.name!r}: the environment variable {judge.api_key_env} has "
-            f"{len(key):,} characters; a key has at most {LONGEST_VALUE:,}"
+            f"{len(key):,} characters; a key has at most {MAX_KEY_LENGTH:,}"
         )
     consents.check(judge)
     return SecretKey(key)
@@ -93,7 +95,7 @@ def build_model(
     families: Mapping[str, str],
     rules: EndpointRules | None = None,
 ) -> JudgeModel:
-    """`rules`: which endpoints may be asked; None: as this process has them."""
+    """Build a judge's client. `rules`: the endpoints that may be called; None: this process's."""
     if judge.kind == "embedded":
         return EmbeddedModel()
     if judge.kind == "simulated":

@@ -1,4 +1,4 @@
-"""What a failed call means: wait and try again, settle the ask, or stop the judge."""
+"""Classification of failed calls: retry, store as the outcome of the ask, or stop the judge."""
 
 from __future__ import annotations
 
@@ -21,38 +21,40 @@ from studies.domain import Status
 
 MAX_RETRY_AFTER: Final = 120.0
 CONNECT_TIMEOUT: Final = 10.0
-"""Seconds in which a connection must be made; a read may take as long as the deadline allows."""
+"""Seconds to make a connection; reading the reply is limited by the deadline only."""
 MAX_DETAIL_LENGTH: Final = 500
 
 FailureAction = Literal["retry", "settle", "stop", "without"]
-"""`without`: try once more without the parameter the endpoint does not take."""
+"""`without`: retry without the parameter that the endpoint refused."""
 
 
 class BadReply(Exception):
-    """A 200 whose body is no chat completion; it may have been billed."""
+    """A 200 response whose body is no chat completion; it may have been billed."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallFailure:
+    """A failed call: what to do, the status to store, and the effect on rate limit and cost."""
+
     action: FailureAction
     status: Status
     reason: str
-    """Few words, the same for the same kind of fault: counted and shown."""
+    """A short name of the kind of failure, by which failures are counted."""
     detail: str
     congestion: bool = False
     rate_limited: bool = False
-    """The endpoint counts calls, and counted too many."""
+    """The endpoint refused the call by its rate limit."""
     maybe_billed: bool = False
-    """The work may have been done although its result did not arrive."""
+    """The provider may have billed the call although no reply arrived."""
     wait: float | None = None
-    """Seconds the endpoint asked us to stay away."""
+    """Seconds that the endpoint demands before the next call."""
     parameter: str = ""
 
 
 def classify_error(error: BaseException, endpoint: str, secret: str = "") -> CallFailure:
-    """Sorts an exception of the client by what the engine should do about it.
+    """Classify an exception of the client by what the engine has to do.
 
-    `secret` is the API key in use: whatever a provider echoes, it is not in what we keep.
+    `secret` is the API key in use; it is masked in the detail, because providers may echo it.
     """
     fault = _classify(error, endpoint)
     return replace(fault, detail=redact_message(fault.detail, secret)[:MAX_DETAIL_LENGTH])
@@ -72,16 +74,17 @@ def _classify(error: BaseException, endpoint: str) -> CallFailure:
     if isinstance(error, (httpx2.TransportError, TimeoutError)):
         return _classify_connection(error, endpoint)
     if isinstance(error, aiohttp.ClientResponseError):
-        kind = error.message.partition(":")[0].strip()[:60]  # what follows is what came instead
-        detail = f"{endpoint} does not answer in HTTP: {kind}"
+        kind = error.message.partition(":")[0].strip()[:60]  # the rest quotes the response
+        detail = f"{endpoint} does not send valid HTTP: {kind}"
         return CallFailure("retry", "error", "bad reply", detail, maybe_billed=True)
     return CallFailure("retry", "error", type(error).__name__, str(error), maybe_billed=True)
 
 
 def _classify_connection(error: BaseException, endpoint: str) -> CallFailure:
-    """By what lies beneath: the client calls a refused connection and a reset one timeouts.
+    """Classify a connection error by its causes: the client reports refused and reset connections
+    as timeouts.
 
-    A connection that was never made cost nothing; an answer that did not come may have.
+    Without a connection nothing was billed; a call whose reply was lost may have been.
     """
     causes = list(_error_chain(error))
     if any(isinstance(cause, aiohttp.ConnectionTimeoutError) for cause in causes):
@@ -99,12 +102,12 @@ def _classify_connection(error: BaseException, endpoint: str) -> CallFailure:
 
 
 def _find_bad_reply(error: BaseException) -> BadReply | None:
-    """A reply that grew too large is refused inside the client, which wraps what we raise."""
+    """Find the BadReply in a chain of errors: the client wraps errors raised while reading."""
     return next((cause for cause in _error_chain(error) if isinstance(cause, BadReply)), None)
 
 
 def _find_refusal(error: BaseException) -> EndpointRefused | None:
-    """An address that must not be asked is found out inside the client too."""
+    """Find the EndpointRefused in a chain of errors: addresses are checked inside the client."""
     return next(
         (cause for cause in _error_chain(error) if isinstance(cause, EndpointRefused)), None
     )
@@ -128,7 +131,7 @@ def _classify_status(error: openai.APIStatusError, endpoint: str) -> CallFailure
             "stop", "error", "forbidden", f"{endpoint} forbids this (403): {message}"
         )
     if code == 404:
-        detail = f"{endpoint} knows no such model or path (404): {message}"
+        detail = f"{endpoint} has no such model or path (404): {message}"
         return CallFailure("stop", "error", "not found", detail)
     if code == 402 or (code == 429 and _NO_QUOTA.search(f"{_error_codes(error)} {message}")):
         return CallFailure(
@@ -170,35 +173,40 @@ _DROPPABLE: Final = re.compile(rf"\b(?:{'|'.join(DROPPABLE_PARAMETERS)})\b")
 
 
 def _classify_bad_request(error: openai.APIStatusError, message: str) -> CallFailure:
-    """A 400 belongs to its ask, unless it repeats without any success."""
-    told = f"{_error_codes(error)} {message}"
-    if _CONTEXT_OVERFLOW.search(told) or error.status_code == 413:
+    """Classify a 400, 413 or 422, which ends its own ask only.
+
+    Identical ones without any success stop the judge, see judges/engine/attempt.py.
+    """
+    text = f"{_error_codes(error)} {message}"
+    if _CONTEXT_OVERFLOW.search(text) or error.status_code == 413:
         return CallFailure("settle", "too_long", "too long", message)
-    if _CONTENT_FILTER.search(told):
+    if _CONTENT_FILTER.search(text):
         return CallFailure("settle", "filtered", "filtered", message)
-    if _LOGPROBS_ERROR.search(told):
-        hint = "this judge tells no label probabilities; use read: text"
+    if _LOGPROBS_ERROR.search(text):
+        hint = "this judge returns no label probabilities; set read: text"
         return CallFailure("settle", "unsupported", "no logprobs", f"{message} ({hint})")
-    if _UNKNOWN_PARAMETER.search(told) and (name := _find_parameter(error, message)):
+    if _UNKNOWN_PARAMETER.search(text) and (name := _find_parameter(error, message)):
         return CallFailure("without", "unsupported", f"no {name}", message, parameter=name)
-    if _IMAGE_ERROR.search(told):
-        hint = "this judge takes no images; use judge_sees: context"
+    if _IMAGE_ERROR.search(text):
+        hint = "this judge accepts no images; set judge_sees: context"
         return CallFailure("settle", "unsupported", "no images", f"{message} ({hint})")
     return CallFailure("settle", "error", "bad request", message)
 
 
 def _find_parameter(error: openai.APIStatusError, message: str) -> str:
     named = str(_error_body(error).get("param") or "")
-    told = f"{named} {message}"
-    found = set(_DROPPABLE.findall(told))
+    found = set(_DROPPABLE.findall(f"{named} {message}"))
     return next((name for name in DROPPABLE_PARAMETERS if name in found), "")
 
 
 def parse_retry_after(
     headers: Mapping[str, str], wall: Callable[[], float] = time.time
 ) -> float | None:
-    """Milliseconds, seconds or an HTTP date; a date is read against the server's own clock, so
-    that ours may be an hour off."""
+    """Seconds to wait, from milliseconds, seconds or an HTTP date.
+
+    A date is compared with the server's own Date header, so that a wrong local clock does not
+    matter.
+    """
     if (ms := _parse_float(headers.get("retry-after-ms"))) is not None:
         return _clamp_wait(ms / 1000)
     value = headers.get("retry-after")
@@ -231,7 +239,7 @@ def _clamp_wait(seconds: float) -> float:
 
 
 def redact_message(text: str, secret: str = "") -> str:
-    """Some providers echo the key in their messages, or a part of it."""
+    """Mask API keys in a message: some providers echo the key or a part of it."""
     if len(secret) >= MIN_KEY_LENGTH:
         text = text.replace(secret, KEY_MASK)
     return redact_keys(text)
@@ -254,5 +262,5 @@ def _error_message(error: openai.APIStatusError) -> str:
 
 
 def replace_surrogates(text: str) -> str:
-    """JSON may hold half of a surrogate pair, which is no text: no file and no store takes it."""
+    """Replace lone surrogates, which JSON may contain and which cannot be encoded as UTF-8."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()

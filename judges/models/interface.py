@@ -1,4 +1,4 @@
-"""What every kind of judge takes and gives back."""
+"""The call, the reply and the client interface that all kinds of judges share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from studies.domain import NO_USAGE, JudgeSpec, Usage
 
 @dataclass(frozen=True, slots=True)
 class JudgeCall:
-    """One request as it goes out; `scene` is what it was rendered from."""
+    """One request to a judge; `inputs` are the values its messages were rendered from."""
 
     key: str
     judge: JudgeSpec
@@ -26,7 +26,7 @@ class JudgeCall:
 
 @dataclass(frozen=True, slots=True)
 class JudgeReply:
-    """A reply as it came."""
+    """One reply of a judge, not yet parsed for a verdict."""
 
     text: str
     reasoning: str = ""
@@ -35,11 +35,11 @@ class JudgeReply:
     usage: Usage = NO_USAGE
     model: str = ""
     top_logprobs: tuple[tuple[str, float], ...] = ()
-    """What it might have said at its last token, as it was told."""
+    """The likeliest tokens at the last position with their log-probabilities, as received."""
 
     @property
     def token_probabilities(self) -> Mapping[str, float]:
-        """Two tokens may be written alike: their probabilities add up."""
+        """Probabilities by token text; those of tokens with the same text are added."""
         found: dict[str, float] = {}
         for token, logprob in self.top_logprobs:
             found[token] = found.get(token, 0.0) + math.exp(min(0.0, logprob))
@@ -47,7 +47,7 @@ class JudgeReply:
 
 
 def dump_logprobs(top: tuple[tuple[str, float], ...]) -> str:
-    """As a judgement keeps it; the digits survive."""
+    """JSON text of log-probabilities, as a judgement stores them, without loss of digits."""
     return json.dumps(top, separators=(",", ":")) if top else ""
 
 
@@ -56,16 +56,11 @@ def parse_logprobs(text: str) -> tuple[tuple[str, float], ...]:
 
 
 class JudgeModel(Protocol):
-    """Somebody who answers."""
-
-    @property
-    def gate(self) -> str:
-        """Calls with one gate share a cool-down and a number in flight: (endpoint, key)."""
-        ...
+    """The client of one judge."""
 
     @property
     def ceiling(self) -> int:
-        """The most calls in flight that make sense for it."""
+        """The most calls in flight that are useful."""
         ...
 
     async def complete(self, call: JudgeCall) -> JudgeReply: ...

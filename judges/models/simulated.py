@@ -1,13 +1,14 @@
-"""Judges whose truth is known: they teach, and they test the metrics that must recover them.
+"""Simulated judges with known biases, for teaching and for tests that metrics recover the biases.
 
 With probability `first_bias` the first slot (or a draw from `slot_weights`); else with
 `self_preference` the answer of its own family, with |`length_preference`| the longer (negative:
 the shorter) answer, with `tie_rate` a tie; else the truly better answer with probability
 `accuracy`; truly equal: uniform. With `unreadable_rate` the reply names no answer at all.
 
-Five levels: a win is "much better" with probability `much_rate`; without it, where the truth says
-so. Prompts that grade options first contradict their grades with `contradiction_rate`. Formats that
-score know no pick: judges/models/simulated_scores.py.
+In formats with five levels a win is "much better" with probability `much_rate`; without that
+setting, where the true preference is "much better". In prompts that grade the options first, the
+verdict contradicts the grades with probability `contradiction_rate`. Formats that score the answers
+are simulated in judges/models/simulated_scores.py.
 """
 
 from __future__ import annotations
@@ -31,9 +32,8 @@ from studies.frames.truth import best_answer, better_answer
 
 
 class SimulatedModel:
-    """Writes a reply in the prompt's own format, so that the parser reads it like any other."""
+    """Client that writes replies in the prompt's format, which are parsed like any others."""
 
-    gate = "simulated"
     ceiling = 64
 
     def __init__(self, families: Mapping[str, str] | None = None) -> None:
@@ -59,57 +59,57 @@ class SimulatedModel:
     def _pick(
         self, call: JudgeCall, settings: Mapping[str, Any], rng: random.Random
     ) -> int | Literal["tie"]:
-        scene, slots = call.inputs, range(len(call.inputs.shown))
+        inputs, slots = call.inputs, range(len(call.inputs.shown))
         if rng.random() < float_setting(settings, "first_bias"):
             return _pick_by_slot(len(slots), settings.get("slot_weights"), rng)
         own = [
-            s for s in slots if call.judge.family and self._family(scene, s) == call.judge.family
+            s for s in slots if call.judge.family and self._family(inputs, s) == call.judge.family
         ]
         if len(own) == 1 and rng.random() < float_setting(settings, "self_preference"):
             return own[0]
-        taste = float_setting(settings, "length_preference")
+        preference = float_setting(settings, "length_preference")
         if (
-            rng.random() < abs(taste)
-            and (pick := _pick_by_length(scene, longer=taste > 0)) is not None
+            rng.random() < abs(preference)
+            and (pick := _pick_by_length(inputs, longer=preference > 0)) is not None
         ):
             return pick
         if rng.random() < float_setting(settings, "tie_rate"):
             return "tie"
-        return _pick_by_quality(scene, settings, rng)
+        return _pick_by_quality(inputs, settings, rng)
 
-    def _family(self, scene: PromptInputs, slot: int) -> str:
-        return self._families.get(scene.shown[slot], "")
+    def _family(self, inputs: PromptInputs, slot: int) -> str:
+        return self._families.get(inputs.shown[slot], "")
 
 
 def _pick_by_slot(slots: int, weights: Sequence[float] | None, rng: random.Random) -> int:
-    """The first slot, or a draw; a slot without a weight is never drawn."""
+    """The first slot, or one drawn by the weights; a slot without a weight is never drawn."""
     if not weights:
         return 0
     return rng.choices(range(slots), [*weights, *[0.0] * slots][:slots])[0]
 
 
-def _pick_by_length(scene: PromptInputs, *, longer: bool) -> int | None:
-    """None if several are as long: length then says nothing, least of all the first slot."""
-    lengths = [len(text) for text in scene.answers]
+def _pick_by_length(inputs: PromptInputs, *, longer: bool) -> int | None:
+    """The longest (or shortest) answer; None if several have that length."""
+    lengths = [len(text) for text in inputs.answers]
     wanted = max(lengths) if longer else min(lengths)
     return lengths.index(wanted) if lengths.count(wanted) == 1 else None
 
 
-def _pick_by_quality(scene: PromptInputs, settings: Mapping[str, Any], rng: random.Random) -> int:
-    slots = range(len(scene.shown))
-    truth = best_answer(scene.item.human, scene.shown)
+def _pick_by_quality(inputs: PromptInputs, settings: Mapping[str, Any], rng: random.Random) -> int:
+    slots = range(len(inputs.shown))
+    truth = best_answer(inputs.item.human, inputs.shown)
     if truth is None:
-        truth = _strongest_contestant(scene.shown, str(settings.get("seed", 0)))
+        truth = _strongest_model(inputs.shown, str(settings.get("seed", 0)))
     if truth == "tie":
         return rng.choice(slots)
-    right = scene.shown.index(truth)
+    right = inputs.shown.index(truth)
     if rng.random() < float_setting(settings, "accuracy", 1.0):
         return right
     return rng.choice([slot for slot in slots if slot != right])
 
 
-def _strongest_contestant(shown: Sequence[str], seed: str) -> str:
-    """Where nobody knows the truth, each contestant has a seeded strength."""
+def _strongest_model(shown: Sequence[str], seed: str) -> str:
+    """The strongest model shown by a seeded strength, for items without a known better answer."""
     return max(shown, key=lambda name: random.Random(f"strength\x1f{seed}\x1f{name}").random())
 
 
@@ -121,9 +121,12 @@ def _write_reply(
     if call.judge.read == "probabilities":
         text = f"{format.prefill_for(len(labels)) or ''} {label}"
         return JudgeReply(
-            text, finish="length", usage=usage, model="simulated",
+            text,
+            finish="length",
+            usage=usage,
+            model="simulated",
             top_logprobs=_draw_logprobs(label or "", labels, rng),
-        )  # fmt: skip
+        )
     margin = 0 if pick == "tie" else _draw_margin(call, pick, rng)
     text = verdict_sentence(format.name, label or "", labels, margin)
     if pick != "tie" and call.prompt.asks_for_grades:
@@ -132,7 +135,7 @@ def _write_reply(
 
 
 def _draw_margin(call: JudgeCall, pick: int, rng: random.Random) -> int:
-    """How much better the picked answer is called."""
+    """Draw the margin of the picked answer: 1 for better, 2 for much better."""
     if call.prompt.verdict not in _FIVE_LEVEL_FORMATS:
         return 1
     settings, shown = call.judge.simulation, call.inputs.shown
@@ -150,20 +153,22 @@ def _draw_margin(call: JudgeCall, pick: int, rng: random.Random) -> int:
 def _draw_logprobs(
     label: str, labels: Sequence[str], rng: random.Random
 ) -> tuple[tuple[str, float], ...]:
-    sure = 0.5 + rng.random() / 2
+    probability = 0.5 + rng.random() / 2
     others = [name for name in labels if name != label]
-    rest = math.log((1 - sure) / max(1, len(others)))
-    return (*((name, rest) for name in others), (label, math.log(sure)))
+    rest = math.log((1 - probability) / max(1, len(others)))
+    return (*((name, rest) for name in others), (label, math.log(probability)))
 
 
 def verdict_sentence(format: str, label: str, labels: Sequence[str], margin: int = 1) -> str:
-    """A verdict in the words of its format."""
+    """The text of a verdict in its format."""
     if format in _FIVE_LEVEL_FORMATS:
         other = next(name for name in sorted(labels) if name != label)
         level = f"{label}{'>' * margin}{other}" if margin else "A=B"
         return f"Final Verdict is: [[{level}]]"
     if format not in _VERDICT_SENTENCES:
-        raise PromptError(f"a simulated judge cannot answer in the format {format!r}")
+        raise PromptError(
+            f"a simulated judge cannot write the verdict format {format!r}; choose another prompt"
+        )
     return _VERDICT_SENTENCES[format].format(label)
 
 
@@ -177,4 +182,4 @@ _VERDICT_SENTENCES: Final = {
 }
 _FIVE_LEVEL_FORMATS: Final = ("five-level", "arena-hard")
 SIMULATED_FORMATS: Final = (*_FIVE_LEVEL_FORMATS, *_VERDICT_SENTENCES, *SCORING_FORMATS)
-"""The verdict formats a simulated judge can answer in."""
+"""The verdict formats that a simulated judge can write."""

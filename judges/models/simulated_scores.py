@@ -1,9 +1,9 @@
-"""How a simulated judge scores: points with a known mean, spread, noise and taste for a place.
+"""Scores of simulated judges: known mean, spread, noise and position effect.
 
 An answer's quality is +1 if it is truly better than every other answer to its item, -1 if worse
 than all. Its points, on a scale of 0-10, are `score_mean` + `score_spread` x quality +
 `first_points` if it is shown first of several + noise with the standard deviation `score_noise`,
-cut at the ends of the scale. So a model's mean score is known, and so is what its place adds.
+clipped to the scale. So a model's mean score and the effect of its position are known.
 """
 
 from __future__ import annotations
@@ -26,29 +26,31 @@ def float_setting(settings: Mapping[str, Any], name: str, default: float = 0.0) 
 
 
 def write_scores(call: JudgeCall, settings: Mapping[str, Any], rng: random.Random) -> str:
-    """The points of every answer shown, in the words of the format."""
-    scene = call.inputs
+    """The text of the points of every answer shown, in the prompt's format."""
     by_label = {
-        label: _draw_points(call, slot, settings, rng) for slot, label in enumerate(scene.labels)
+        label: _draw_points(call, slot, settings, rng)
+        for slot, label in enumerate(call.inputs.labels)
     }
     return _SCORE_WRITERS[call.prompt.verdict]([by_label[label] for label in sorted(by_label)])
 
 
 def write_grades(call: JudgeCall, pick: int, rng: random.Random) -> str:
-    """Grades 0-5 of all options, of which the picked one has the highest, or (a contradiction,
-    with `contradiction_rate`) another one does."""
+    """The text of grades 0-5 of all options.
+
+    The picked option has the highest grade; with probability `contradiction_rate` another one has.
+    """
     slots = range(len(call.inputs.shown))
     grades = {slot: rng.randint(0, 4) for slot in slots} | {pick: 5}
     if len(slots) > 1 and rng.random() < float_setting(call.judge.simulation, "contradiction_rate"):
-        favourite = rng.choice([slot for slot in slots if slot != pick])
-        grades |= {favourite: 5, pick: 3}
+        best = rng.choice([slot for slot in slots if slot != pick])
+        grades |= {best: 5, pick: 3}
     lines = [f"Option {call.inputs.labels[slot]}: {grades[slot]}" for slot in slots]
     return "\n".join(["Grading:", *lines])
 
 
 def answer_quality(item: Item, name: str, seed: str = "0") -> float:
-    """-1 to 1: how an answer does against the others of its item. Where nobody knows, each
-    contestant has a seeded quality of its own."""
+    """Mean result (-1 to 1) of an answer against the others of its item, by the known preferences;
+    without any, a seeded quality of its model."""
     others = [other for other in item.responses if other != name]
     winners = [better_answer(item.human, name, other) for other in others]
     known = [0.0 if w == "tie" else 1.0 if w == name else -1.0 for w in winners if w is not None]
@@ -60,13 +62,13 @@ def answer_quality(item: Item, name: str, seed: str = "0") -> float:
 def _draw_points(
     call: JudgeCall, slot: int, settings: Mapping[str, Any], rng: random.Random
 ) -> float:
-    scene = call.inputs
-    good = answer_quality(scene.item, scene.shown[slot], str(settings.get("seed", 0)))
+    inputs = call.inputs
+    quality = answer_quality(inputs.item, inputs.shown[slot], str(settings.get("seed", 0)))
     points = (
         float_setting(settings, "score_mean", DEFAULT_MEAN)
-        + float_setting(settings, "score_spread", DEFAULT_SPREAD) * good
+        + float_setting(settings, "score_spread", DEFAULT_SPREAD) * quality
     )
-    if slot == 0 and len(scene.shown) > 1:
+    if slot == 0 and len(inputs.shown) > 1:
         points += float_setting(settings, "first_points")
     points += rng.gauss(0.0, float_setting(settings, "score_noise", DEFAULT_NOISE))
     return min(10.0, max(0.0, points))
@@ -103,4 +105,4 @@ _SCORE_WRITERS: Final[Mapping[str, Callable[[list[float]], str]]] = {
     "grade-letter": _write_grade,
 }
 SCORING_FORMATS: Final = tuple(_SCORE_WRITERS)
-"""The verdict formats that score."""
+"""The verdict formats that score answers."""

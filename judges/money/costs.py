@@ -1,4 +1,4 @@
-"""What calls cost: the price of a usage, and a budget that is reserved before each call."""
+"""Prices of calls, and the ledger that reserves a call's maximum cost within the budget."""
 
 from __future__ import annotations
 
@@ -20,73 +20,80 @@ from studies.domain import JudgeSpec, Price, Usage
 PRICES_FILE: Final = Path(__file__).parents[1] / "prices.yaml"
 MILLION: Final = 1_000_000
 WORST_TOKENS_PER_BYTE: Final = 0.5
-"""English takes a quarter, other scripts up to a half; calibrated upwards as replies come in."""
+"""Tokens per byte at first: about 0.25 in English, up to 0.5 in other scripts; raised as token
+counts come in."""
 WORST_TOKENS_PER_MESSAGE: Final = 16
 WORST_TOKENS_PER_IMAGE: Final = 2000
 CAP_PARAMETERS: Final = ("max_completion_tokens", "max_tokens")
+"""The two names of the limit on a reply's tokens."""
 
 
 def price_of(judge: JudgeSpec) -> Price | None:
-    """The study's price, else the dated list's; ours cost nothing; None is unknown, never 0."""
+    """The study's price of a judge, else the listed one; 0 for embedded and simulated judges; None
+    if unknown."""
     if judge.kind != "endpoint":
         return Price(0.0, 0.0)
     return judge.price or listed_prices().get(judge.model)
 
 
 def check_budget(budget: float | None, judges: Iterable[JudgeSpec]) -> None:
-    """Before anything is asked, however it is: what has no price keeps no budget."""
+    """Raise PlanError if a budget is set and the price of a judge is unknown."""
     for judge in judges:
         if budget is not None and price_of(judge) is None:
             raise PlanError(
                 f"judge {judge.name!r}: its price is not known, so a budget of ${budget:g} cannot "
-                "be kept; give it a price, or leave out budget_usd"
+                "stop it; set its price, or remove budget_usd"
             )
 
 
 @lru_cache(maxsize=4)
 def listed_prices(path: Path = PRICES_FILE) -> dict[str, Price]:
-    """Dollars per million tokens by model, as data with a date and a source."""
+    """Listed prices by model, in dollars per million tokens; the file states date and source."""
     values = yaml.safe_load(path.read_text(encoding="utf-8"))
     return {model: Price(**price) for model, price in (values.get("models") or {}).items()}
 
 
 def cost_of(usage: Usage, price: Price | None) -> float | None:
-    """Cached and cache-writing tokens have prices of their own where the provider says so."""
+    """Dollars of a call, with separate prices for cached and cache-writing tokens if the provider
+    has them; None if price or token counts are unknown."""
     if price is None or usage.prompt is None or (usage.completion is None and price.output):
         return None
     read = price.input if price.cache_read is None else price.cache_read
     write = price.input if price.cache_write is None else price.cache_write
     plain = usage.prompt - usage.cached - usage.cache_write
-    if plain < 0:  # some endpoints do not count them among the prompt's
+    if plain < 0:  # some endpoints do not count cached tokens as prompt tokens
         plain = usage.prompt
     dollars = plain * price.input + usage.cached * read + usage.cache_write * write
     return (dollars + (usage.completion or 0) * price.output) / MILLION
 
 
 def reply_token_cap(call: JudgeCall) -> int:
-    """The most tokens a reply may have, under either of its names."""
-    named = (call.parameters.get(name) for name in CAP_PARAMETERS)
-    return int(next((cap for cap in named if cap is not None), call.judge.max_tokens))
+    """The maximum number of tokens of a reply."""
+    caps = (call.parameters.get(name) for name in CAP_PARAMETERS)
+    return int(next((cap for cap in caps if cap is not None), call.judge.max_tokens))
 
 
 @dataclass(slots=True)
 class Ledger:
-    """Dollars spent and reserved by one run; a call is made only if its worst case fits."""
+    """Dollars spent and reserved by one run; a call is made only if its maximum cost fits the
+    budget."""
 
     budget: float | None = None
     spent_by_others: float = 0.0
-    """Dollars that other runs of the study have spent of the budget."""
+    """Dollars of the budget spent by other runs of the study."""
     unknown_by_others: int = 0
-    """Calls of other runs that may have been billed: nobody told, or their process died."""
+    """Calls of other runs that may have been billed: without token counts, or lost with their
+    process."""
     max_cost_by_others: float = 0.0
-    """What the dearest of their calls has cost."""
+    """The highest cost of one of their calls."""
     in_flight_by_others: int = 0
-    """Calls that another run has in flight now."""
+    """Calls of other runs in flight now."""
     spent: dict[str, float] = field(default_factory=dict)
     unpriced: Counter[str] = field(default_factory=Counter)
-    """Calls whose price is not known: shown as unknown, never as 0."""
+    """Calls by judge at an unknown price: shown as unknown, never as 0."""
     unknown_usage: Counter[str] = field(default_factory=Counter)
-    """Calls that may have been billed without telling their usage; the budget takes the worst."""
+    """Calls by judge that may have been billed but returned no token counts; the budget counts them
+    at their maximum cost."""
     _maybe_spent: float = 0.0
     _reserved: float = 0.0
     _max_worst_case: float = 0.0
@@ -100,12 +107,12 @@ class Ledger:
 
     @property
     def has_no_open_calls(self) -> bool:
-        """No call in flight that costs anything: nothing more will be given back."""
+        """Whether no billed call is in flight, so that no reservation will be released."""
         return self._open_calls == 0
 
     @property
     def remaining(self) -> float:
-        """Dollars of the budget that nobody has spent, reserved or may have spent."""
+        """Dollars of the budget that no run has spent, possibly spent, or reserved."""
         if self.budget is None:
             return math.inf
         worst = self._max_worst_case
@@ -117,7 +124,7 @@ class Ledger:
         return self.budget - others - self.total - self._maybe_spent - self._reserved
 
     def reserve(self, call: JudgeCall, price: Price | None) -> float | None:
-        """Dollars set aside for the worst case of a call, or None if they are not there."""
+        """Reserve the maximum cost of a call and return it; None if the budget is too small."""
         worst = self._worst_case_of(call, price)
         self._max_worst_case = max(self._max_worst_case, worst)
         if worst and worst > self.remaining + 1e-12:
@@ -135,7 +142,7 @@ class Ledger:
         *,
         maybe_billed: bool = True,
     ) -> float | None:
-        """Gives the reservation back and books what the call cost; an unknown cost is counted."""
+        """Release a reservation and book the cost of the call; count calls of unknown cost."""
         self._open_calls -= reserved > 0
         self._reserved = max(0.0, self._reserved - reserved) if self._open_calls else 0.0
         cost = cost_of(usage, price)
@@ -148,7 +155,7 @@ class Ledger:
         return cost
 
     async def wait_for_change(self) -> None:
-        """Returns when a reservation was given back, or the run was stopped or paused."""
+        """Wait until a reservation is released, or the run is stopped or paused."""
         future = asyncio.get_running_loop().create_future()
         self._waiters.append(future)
         await future
@@ -160,29 +167,29 @@ class Ledger:
                 future.set_result(None)
 
     def calibrate(self, call: JudgeCall, usage: Usage) -> None:
-        """Learns how many tokens a byte may make with these models."""
+        """Raise the estimate of tokens per byte to a call's token count, plus 10 %."""
         size, images = _measure_content(call)
         if usage.prompt and size and not images:
-            told = usage.prompt - WORST_TOKENS_PER_MESSAGE * len(call.messages)
-            self._tokens_per_byte = max(self._tokens_per_byte, 1.1 * told / size)
+            tokens = usage.prompt - WORST_TOKENS_PER_MESSAGE * len(call.messages)
+            self._tokens_per_byte = max(self._tokens_per_byte, 1.1 * tokens / size)
 
     def _worst_case_of(self, call: JudgeCall, price: Price | None) -> float:
         return worst_case_cost(call, price, self._tokens_per_byte)
 
 
 def worst_case_cost(call: JudgeCall, price: Price | None, tokens_per_byte: float) -> float:
-    """Every token new to the provider's cache, the reply as long as it may get."""
+    """Maximum cost of a call: no prompt token cached, and the longest reply allowed."""
     if price is None or not (price.input or price.output):
         return 0.0
     size, images = _measure_content(call)
     sent = size * tokens_per_byte + images * WORST_TOKENS_PER_IMAGE
     sent += WORST_TOKENS_PER_MESSAGE * len(call.messages)
-    dearest = max(price.input, price.cache_write or 0.0)
-    return (sent * dearest + reply_token_cap(call) * price.output) / MILLION
+    input_price = max(price.input, price.cache_write or 0.0)
+    return (sent * input_price + reply_token_cap(call) * price.output) / MILLION
 
 
 def _measure_content(call: JudgeCall) -> tuple[int, int]:
-    """Bytes of text and number of images; an image's base64 is no text."""
+    """Bytes of text and number of images; the base64 of an image is not text."""
     size = images = 0
     for message in call.messages:
         content = message["content"]

@@ -1,8 +1,8 @@
-"""The house's key, where its owner lends it to strangers: few models, and a cap that holds.
+"""This Space's key: an API key that visitors may use for some models, within spending caps.
 
-The worst case of every call is reserved in the store before it is sent, by one statement after the
-other in one writer, so that no number of sessions can pass a cap together. What a call really cost
-takes the place of its reservation; where nobody told, or the process died, the worst case stands.
+The maximum cost of every call is reserved in the store before it is sent, in one transaction after
+the other, so that simultaneous sessions cannot exceed a cap together. The actual cost then replaces
+the reservation; without token counts, or if the process died, the maximum cost remains.
 """
 
 from __future__ import annotations
@@ -23,45 +23,49 @@ from studies.domain import JudgeSpec, Price
 from studies.store.writer import WriteFunction
 
 MAX_TOKENS_PER_BYTE: Final = 1.0
-"""No tokenizer that works on bytes makes more tokens than there are bytes; a stranger may try."""
+"""Upper bound for every byte-level tokenizer: visitors may send text that tokenizes badly."""
 _ENV_PREFIX: Final = "EVENHAND_HOUSE_"
 
 CommitWork = Callable[[WriteFunction], Awaitable[Any]]
-"""Commits some work and gives its result."""
+"""Runs a write in a transaction and returns its result."""
+
+VARIABLE_REFUSED: Final = "api_key_env names a variable of this machine; type your key instead"
 
 
 @dataclass(frozen=True, slots=True)
 class HostKey:
-    """What the owner lends: a key at one endpoint, some models, dollars."""
+    """The key's environment variable and endpoint, the models allowed, and the spending caps."""
 
     key_env: str
-    """The variable that holds the key; never the key."""
+    """Name of the environment variable that holds the key; the key itself is not stored here."""
     endpoint: str
     prices: Mapping[str, Price]
-    """By model: those that may be asked, at the owner's prices, not at those of a study file."""
+    """Prices of the models allowed; the price in a study file is ignored."""
     run_usd: float
+    """Cap for one run."""
     visitor_usd: float
-    """Of one visitor, in a day."""
+    """Cap for one visitor per day (UTC)."""
     day_usd: float
-    """Of all together, in a day (UTC)."""
+    """Cap for all visitors together per day (UTC)."""
 
     def refusal_reason(self, judge: JudgeSpec, *, sees: bool = False) -> str:
-        """Why this key does not answer for a judge; empty if it does."""
+        """Why a judge cannot use this key; empty if it can. `sees`: the judge is sent images."""
         if judge.api_key_env != self.key_env:
-            return "api_key_env names a variable of this machine; type your key instead"
+            return VARIABLE_REFUSED
         if judge.endpoint.rstrip("/") != self.endpoint.rstrip("/"):
-            return f"the house's key is for {self.endpoint} alone"
+            return f"this Space's key can be used at {self.endpoint} only; type your own key"
         if judge.model not in self.prices:
-            return f"the house's key is for {', '.join(self.prices)}; type your own for others"
+            models = ", ".join(self.prices)
+            return f"this Space's key can be used for {models} only; type your own key for others"
         if judge.extra_body:
-            return "extra_body may change what a call costs: not with the house's key"
+            return "this Space's key cannot be used with extra_body, which may change a call's cost"
         if sees:
-            return "what an image costs is not known beforehand: no images with the house's key"
+            return "this Space's key cannot be used with images: their cost is not known beforehand"
         return ""
 
 
 def load_host_key() -> HostKey | None:
-    """As the environment says; None, and that is the default: no key is lent."""
+    """Read this Space's key and its caps from the environment; None (the default) without one."""
     key_env = os.environ.get(f"{_ENV_PREFIX}KEY_ENV", "").strip()
     if not key_env:
         return None
@@ -70,13 +74,14 @@ def load_host_key() -> HostKey | None:
     models = [m.strip() for m in os.environ.get(f"{_ENV_PREFIX}MODELS", "").split(",") if m.strip()]
     if not models:
         raise PlanError(
-            f"{_ENV_PREFIX}MODELS is empty: name the models that visitors may ask, by commas"
+            f"{_ENV_PREFIX}MODELS is empty: list the models that visitors may use, "
+            "separated by commas"
         )
     known = listed_prices()
     if unknown := [model for model in models if model not in known]:
         raise PlanError(
-            f"{_ENV_PREFIX}MODELS: no price is known for {', '.join(unknown)}, so no cap could be kept; "
-            "add it to judges/prices.yaml"
+            f"{_ENV_PREFIX}MODELS: no price is known for {', '.join(unknown)}, so the caps cannot "
+            "hold; add it to judges/prices.yaml"
         )
     return HostKey(
         key_env=key_env,
@@ -89,18 +94,20 @@ def load_host_key() -> HostKey | None:
 
 
 def _read_dollars(name: str, default: float) -> float:
-    said = os.environ.get(_ENV_PREFIX + name, "").strip()
+    text = os.environ.get(_ENV_PREFIX + name, "").strip()
     try:
-        value = float(said) if said else default
+        value = float(text) if text else default
     except ValueError:
         value = -1.0
     if not 0 <= value < 1e6:
-        raise PlanError(f"{_ENV_PREFIX}{name}: {said!r} is no amount of dollars")
+        raise PlanError(
+            f"{_ENV_PREFIX}{name}: {text!r} is no amount of dollars; set a number from 0 to 1e6"
+        )
     return value
 
 
 def off_switch_file(store: Path) -> Path:
-    """A file beside the store: while it is there, no call is made with the house's key."""
+    """The file beside the store whose presence disables this Space's key."""
     return store.with_name(store.name + "-house-off")
 
 
@@ -111,55 +118,54 @@ def is_host_key_off(store: Path) -> bool:
 
 
 class RunAllowance:
-    """What one run may still spend of the house's money."""
+    """Reserves and books the calls of one run that this Space's key pays."""
 
     def __init__(
         self,
         store: Path,
-        lent: HostKey,
+        host_key: HostKey,
         visitor: str,
         run: str,
         model: str,
         write: CommitWork,
         wall: Callable[[], float] = time.time,
     ) -> None:
-        """`write`: the run's own, for a full disk must pause the run here too: what comes back
-        after it is paid for."""
-        self.price = lent.prices[model]
-        self._store, self._host_key, self._visitor, self._run = store, lent, visitor, run
+        """`write`: that of the run's journal, so that a full disk pauses the run here too."""
+        self.price = host_key.prices[model]
+        self._store, self._host_key, self._visitor, self._run = store, host_key, visitor, run
         self._write, self._wall_clock = write, wall
         self._open_calls = 0
         self._settled_event = asyncio.Event()
 
     @property
     def has_no_open_calls(self) -> bool:
-        """No call of this run is in flight: nothing more will be given back."""
+        """Whether no call of this run is in flight, so that no reservation will be released."""
         return self._open_calls == 0
 
     async def wait_for_settlement(self) -> None:
-        """Returns when a call of this run was settled: it may have cost less than was set aside."""
+        """Wait until a call of this run is settled; it may have cost less than was reserved."""
         if not self.has_no_open_calls:
             self._settled_event.clear()
             await self._settled_event.wait()
 
     async def reserve(self, call: JudgeCall) -> int | str:
-        """The reservation's number, or why there is none."""
+        """Reserve the maximum cost of a call; return the reservation's id, or why it is refused."""
         if is_host_key_off(self._store):
-            return "the owner of this page has switched the house's key off; type a key of your own"
+            return "this Space's key was switched off by its owner; type your own key to go on"
         worst = worst_case_cost(call, self.price, MAX_TOKENS_PER_BYTE)
         reserved: int | str = await self._write(lambda c: self._reserve(c, worst))
         self._open_calls += isinstance(reserved, int)
         return reserved
 
     async def release(self, number: int) -> None:
-        """No call was made, or none that is billed."""
+        """Delete the reservation of a call that was not made or is not billed."""
         try:
             await self._write(lambda c: c.execute("DELETE FROM allowance WHERE id=?", (number,)))
         finally:
             self._close_call()
 
     async def settle(self, number: int, cost: float | None) -> None:
-        """What it cost; None: nobody told, the worst case stands."""
+        """Replace a reservation by the cost of the call; None keeps the maximum cost."""
         try:
             if cost is not None:
                 await self._write(
@@ -174,22 +180,22 @@ class RunAllowance:
 
     def _reserve(self, connection: sqlite3.Connection, worst: float) -> int | str:
         day = time.strftime("%Y-%m-%d", time.gmtime(self._wall_clock()))
-        lent = self._host_key
+        key = self._host_key
         caps = (
-            ("run=?", (self._run,), lent.run_usd, "this run"),
-            ("day=? AND visitor=?", (day, self._visitor), lent.visitor_usd, "you today"),
-            ("day=?", (day,), lent.day_usd, "everybody today"),
+            ("run=?", (self._run,), key.run_usd, "this run"),
+            ("day=? AND visitor=?", (day, self._visitor), key.visitor_usd, "you today"),
+            ("day=?", (day,), key.day_usd, "all visitors today"),
         )
-        for where, values, cap, whose in caps:
-            (gone,) = connection.execute(
+        for where, values, cap, scope in caps:
+            (spent,) = connection.execute(
                 "SELECT COALESCE(sum(COALESCE(spent, reserved)), 0.0) FROM allowance "
                 f"WHERE {where}",
                 values,
             ).fetchone()
-            if gone + worst > cap + 1e-12:
+            if spent + worst > cap + 1e-12:
                 return (
-                    f"the house pays ${cap:.2f} for {whose}, ${gone:.4f} of it is gone, and one "
-                    "more call might exceed it; type a key of your own to go on"
+                    f"this Space's key pays ${cap:.2f} for {scope}, ${spent:.4f} of it is spent, "
+                    "and one more call might exceed it. Type your own key to go on"
                 )
         cursor = connection.execute(
             "INSERT INTO allowance(day, visitor, run, reserved) VALUES (?,?,?,?)",
@@ -200,7 +206,7 @@ class RunAllowance:
 
 @dataclass(slots=True)
 class CallReservation:
-    """What the house has set aside for one call, if it pays for it at all."""
+    """The reservation of one call, if this Space's key pays for it."""
 
     _number: int | None = None
 
@@ -208,33 +214,39 @@ class CallReservation:
     def is_reserved(self) -> bool:
         return self._number is not None
 
-    async def reserve_from(self, purse: RunAllowance | None, call: JudgeCall) -> str:
-        """Why the judge cannot go on; empty if it may, or may after a call in flight is settled:
-        that may cost less than its worst case."""
-        if purse is None:
+    async def reserve_from(self, allowance: RunAllowance | None, call: JudgeCall) -> str:
+        """Reserve a call; return why the judge must stop, empty if it can go on.
+
+        A refusal is no reason to stop while another call is in flight: that call may cost less than
+        its reservation.
+        """
+        if allowance is None:
             return ""
-        alone = purse.has_no_open_calls
-        reserved = await purse.reserve(call)
+        alone = allowance.has_no_open_calls
+        reserved = await allowance.reserve(call)
         if isinstance(reserved, int):
             self._number = reserved
             return ""
-        return reserved if alone and purse.has_no_open_calls else ""
+        return reserved if alone and allowance.has_no_open_calls else ""
 
-    async def release_unused(self, purse: RunAllowance | None) -> None:
-        """No call was made; where nothing could be set aside, waits for one in flight."""
-        if purse is None:
+    async def release_unused(self, allowance: RunAllowance | None) -> None:
+        """Release the reservation of a call that was not made; without one, wait until a call in
+        flight is settled."""
+        if allowance is None:
             return
         if self._number is None:
-            await purse.wait_for_settlement()
+            await allowance.wait_for_settlement()
         else:
-            await purse.release(self._number)
+            await allowance.release(self._number)
         self._number = None
 
-    async def settle(self, purse: RunAllowance | None, cost: float | None, *, billed: bool) -> None:
-        if purse is None or self._number is None:
+    async def settle(
+        self, allowance: RunAllowance | None, cost: float | None, *, billed: bool
+    ) -> None:
+        if allowance is None or self._number is None:
             return
         if billed:
-            await purse.settle(self._number, cost)
+            await allowance.settle(self._number, cost)
         else:
-            await purse.release(self._number)
+            await allowance.release(self._number)
         self._number = None

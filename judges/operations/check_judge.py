@@ -1,4 +1,4 @@
-"""Test a judge: one ask, its raw reply, the reading of it, how long it took. Nothing is stored."""
+"""Test a judge with one call: raw reply, parsed outcome and duration; nothing is stored."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from studies.domain import JudgeSpec
 
 @dataclass(frozen=True, slots=True)
 class JudgeCheck:
+    """The result of a judge's test call."""
+
     judge: str
     reply: str
     read: ReplyOutcome
@@ -32,7 +34,7 @@ def check_judge(
     keys: Mapping[str, str] | None = None,
     consents: Consents = NO_CONSENTS,
 ) -> JudgeCheck:
-    """Asks the first ask of the plan that is this judge's."""
+    """Make the judge's first call of the plan."""
     return asyncio.run(_check_judge(plan, judge, keys or {}, consents))
 
 
@@ -41,7 +43,7 @@ async def _check_judge(
 ) -> JudgeCheck:
     call = next(planned.call for planned in asks_of(plan) if planned.ask.judge == judge.name)
     key = find_api_key(judge, keys, consents) if judge.kind == "endpoint" else SecretKey("")
-    began = time.monotonic()
+    started = time.monotonic()
     model: JudgeModel | None = None
     try:
         model = build_model(judge, key, plan.study.families)
@@ -50,11 +52,11 @@ async def _check_judge(
     except Exception as error:
         fault = classify_error(error, judge.endpoint or judge.name)
         read = ReplyOutcome(fault.status, None, fault.reason, fault.detail)
-        return JudgeCheck(judge.name, "", read, time.monotonic() - began, "")
+        return JudgeCheck(judge.name, "", read, time.monotonic() - started, "")
     finally:
         key.discard()
         if model is not None:
             await model.close()
-    seconds = time.monotonic() - began
+    seconds = time.monotonic() - started
     read = read_outcome(call, answer, plan.study.reading)
     return JudgeCheck(judge.name, answer.text, read, seconds, answer.model)

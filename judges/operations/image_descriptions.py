@@ -1,7 +1,7 @@
-"""Descriptions of images by a judge that sees, for judges that do not: they fill `context`.
+"""Image descriptions by a judge with vision, written to `context` for judges without.
 
-A describe run is a run like any other: leases, retries, budget and ledger are the engine's, and
-what is in its store is not asked again. Its result is a new items file, never the old one changed.
+The engine makes the calls as in any run, with leases, retries, budget and ledger, and stored
+replies are reused. The result is a new items file; the original is not changed.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from studies.spec.study import Study
 from studies.store.store import Store
 
 ASPECTS_PROMPT: Final = "creation-aspects"
-"""The prompt that says, from the question alone, what a description is to attend to."""
+"""The prompt that derives, from the question alone, the aspects that a description should cover."""
 
 DESCRIBED_BY_KEY: Final = "context_by"
-"""In an item's meta: who described it, with which prompt. Only a file that has it is replaced."""
+"""Key in an item's meta for the describing judge and prompt. Only a file with it is overwritten."""
 
 _OPENED: Final = "<think>"
 _CLOSED: Final = "</think>"
@@ -39,14 +39,14 @@ _CLOSED: Final = "</think>"
 
 @dataclass(frozen=True, slots=True)
 class DescribeResult:
-    """What a describe run wrote."""
+    """The output file and the counts of a describe run."""
 
     out: Path | None
     """The new items file; None if nothing was described."""
     described: int
     without_images: int
     failed: Mapping[str, str]
-    """By item, why it has no new description; it keeps what it had."""
+    """Reasons by item without a new description; its old one is kept."""
     dollars: float
     reason: str = ""
     """Why the run ended early, if it did."""
@@ -65,49 +65,54 @@ def write_descriptions(
     settings: RunSettings | None = None,
     watch: Callable[[Run], object] = Run.wait,
 ) -> DescribeResult:
-    """Describes the images of a study's slice and writes its items with the new `context`.
+    """Describe the images of a study's sample and write its items with the new `context`.
 
-    Returns when all is done; `watch` is called with each run as it starts (one, or two where the
-    prompt wants aspects) and returns when it has ended. `aspects_judge` may be a judge that reads
-    only; without it `judge` names the aspects too.
+    `watch` is called with each run as it starts (one, or two if the prompt needs aspects) and
+    returns when the run has ended. `aspects_judge` needs no vision; without it `judge` lists the
+    aspects too.
     """
     _check_output_file(out, study)
     items = load_items(study.data, study.folder)
-    asked = load_prompt(prompt, study.folder)
-    _check_describable(study, judge, asked, items)
+    describe_prompt = load_prompt(prompt, study.folder)
+    _check_describable(study, judge, describe_prompt, items)
     own = engine is None
     engine = engine or Engine()
     try:
-        doing = _DescribeRuns(study, items, engine, store, keys or {}, settings, watch)
+        runs = _DescribeRuns(study, items, engine, store, keys or {}, settings, watch)
         aspects: dict[str, str] = {}
-        if "aspects" in asked.variables:
-            named = _find_judge(study, aspects_judge or judge)
-            aspects = doing.collect_replies(named, load_prompt(ASPECTS_PROMPT, study.folder))
-        done = doing.collect_replies(_find_judge(study, judge), asked, aspects)
+        if "aspects" in describe_prompt.variables:
+            reader = _find_judge(study, aspects_judge or judge)
+            aspects = runs.collect_replies(reader, load_prompt(ASPECTS_PROMPT, study.folder))
+        texts = runs.collect_replies(_find_judge(study, judge), describe_prompt, aspects)
     finally:
         if own:
             engine.close()
-    stamp = f"{judge}, {asked.name} version {asked.version} ({asked.sha[:8]})"
+    version = f"version {describe_prompt.version} ({describe_prompt.sha[:8]})"
+    stamp = f"{judge}, {describe_prompt.name} {version}"
     folder = image_folder(study.data, study.folder)
-    if done:
-        _write_rows(out, [_described_row(item, done, stamp, folder, out.parent) for item in items])
+    if texts:
+        _write_rows(out, [_described_row(item, texts, stamp, folder, out.parent) for item in items])
     return DescribeResult(
-        out if done else None,
-        described=len(done),
+        out if texts else None,
+        described=len(texts),
         without_images=sum(not item.images for item in items),
-        failed=doing.failed(done),
-        dollars=doing.spent,
-        reason=doing.reason,
+        failed=runs.failed(texts),
+        dollars=runs.spent,
+        reason=runs.reason,
     )
 
 
 def build_describe_plan(
-    study: Study, judge: JudgeSpec, prompt: Prompt, items: list[Item],
-    aspects: Mapping[str, str] | None = None, spent: float = 0.0,
-) -> Plan:  # fmt: skip
-    """The asks of one describe prompt, for a forecast or a run; only items with images have any."""
+    study: Study,
+    judge: JudgeSpec,
+    prompt: Prompt,
+    items: list[Item],
+    aspects: Mapping[str, str] | None = None,
+    spent: float = 0.0,
+) -> Plan:
+    """Build the plan of one describe prompt, with the items that have images."""
     budget = None if study.budget_usd is None else max(0.0, study.budget_usd - spent)
-    asking = Study(
+    describe_study = Study(
         name=f"{study.name}: {prompt.name}",
         data=study.data,
         judges=(judge,),
@@ -117,30 +122,36 @@ def build_describe_plan(
         budget_usd=budget,
         folder=study.folder,
     )
-    seen = tuple(replace(item, human=(), checks=()) for item in items if item.images)
+    described = tuple(replace(item, human=(), checks=()) for item in items if item.images)
     if "aspects" in prompt.variables:
-        seen = tuple(item for item in seen if (aspects or {}).get(item.id))
+        described = tuple(item for item in described if (aspects or {}).get(item.id))
     folder = image_folder(study.data, study.folder)
-    return Plan(asking, seen, (prompt,), folder, dict(aspects or {}))
+    return Plan(describe_study, described, (prompt,), folder, dict(aspects or {}))
 
 
 class _DescribeRuns:
-    """The runs of one describing, one after another."""
+    """The runs of one description task, one after another, with their cost and failures."""
 
     def __init__(
-        self, study: Study, items: list[Item], engine: Engine, store: Store,
-        keys: Mapping[str, str], settings: RunSettings | None, watch: Callable[[Run], object],
-    ) -> None:  # fmt: skip
+        self,
+        study: Study,
+        items: list[Item],
+        engine: Engine,
+        store: Store,
+        keys: Mapping[str, str],
+        settings: RunSettings | None,
+        watch: Callable[[Run], object],
+    ) -> None:
         self._study, self._items, self._engine, self._store = study, items, engine, store
         self._keys, self._settings, self._watch = keys, settings, watch
-        self._why: dict[str, str] = {}
+        self._failures: dict[str, str] = {}
         self.spent = 0.0
         self.reason = ""
 
     def collect_replies(
         self, judge: JudgeSpec, prompt: Prompt, aspects: Mapping[str, str] | None = None
     ) -> dict[str, str]:
-        """What the judge said about each item; what it did not is in `failed`."""
+        """Run one prompt and return the replies by item; store the reasons of failures."""
         plan = build_describe_plan(self._study, judge, prompt, self._items, aspects, self.spent)
         if not plan.items:
             return {}
@@ -160,20 +171,21 @@ class _DescribeRuns:
             if judgement.status == "ok" and text:
                 found[judgement.ask.item] = text
             else:
-                told = judgement.detail or "its reply is empty"
-                self._why[judgement.ask.item] = f"{prompt.name}: {judgement.status}: {told}"
+                detail = judgement.detail or "its reply is empty"
+                self._failures[judgement.ask.item] = f"{prompt.name}: {judgement.status}: {detail}"
         return found
 
-    def failed(self, done: Mapping[str, str]) -> dict[str, str]:
-        left = [item.id for item in self._items if item.images and item.id not in done]
-        return {item: self._why.get(item, "not asked yet") for item in left}
+    def failed(self, texts: Mapping[str, str]) -> dict[str, str]:
+        """Reasons by item with images but without a description."""
+        missing = [item.id for item in self._items if item.images and item.id not in texts]
+        return {item: self._failures.get(item, "not called yet") for item in missing}
 
 
 def without_thoughts(reply: str) -> str:
-    """A reply without its closed <think> blocks and the white space around them.
+    """Remove the closed <think> blocks of a reply and the white space around them.
 
-    By `find`, in one pass: a regular expression with white space on both sides takes time that
-    grows with the square of a run of spaces.
+    `str.find` takes linear time; a regular expression with white space on both sides takes time
+    quadratic in the number of consecutive spaces.
     """
     parts, end = [], 0
     while (start := reply.find(_OPENED, end)) >= 0 and (close := reply.find(_CLOSED, start)) >= 0:
@@ -184,14 +196,18 @@ def without_thoughts(reply: str) -> str:
 
 def _check_describable(study: Study, judge: str, prompt: Prompt, items: list[Item]) -> None:
     if prompt.protocol != "describe" or prompt.name == ASPECTS_PROMPT:
-        raise PlanError(f"prompt {prompt.name!r} does not describe images; take creation-describe")
+        raise PlanError(f"prompt {prompt.name!r} does not describe images; use creation-describe")
     spec = _find_judge(study, judge)
     if not spec.vision:
-        raise PlanError(f"judge {judge!r} cannot see: give it vision: true if its model can")
+        raise PlanError(
+            f"judge {judge!r} has no vision; set vision: true if its model accepts images"
+        )
     if spec.kind != "endpoint":
-        raise PlanError(f"judge {judge!r} is {spec.kind}; only an endpoint can describe images")
+        raise PlanError(
+            f"judge {judge!r} is {spec.kind}; choose an endpoint judge to describe images"
+        )
     if not any(item.images for item in items):
-        raise PlanError("no item of this slice has an image to describe")
+        raise PlanError("no item of this sample has an image to describe")
 
 
 def _find_judge(study: Study, name: str) -> JudgeSpec:
@@ -203,9 +219,9 @@ def _find_judge(study: Study, name: str) -> JudgeSpec:
 
 
 def _check_output_file(out: Path, study: Study) -> None:
-    """A new file, or one that an earlier describing wrote: never the original."""
+    """Raise PlanError if the output is the original, or a file that 'describe' did not write."""
     if out.resolve() == source_path(study.data, study.folder).resolve():
-        raise PlanError(f"{out} is the original; descriptions go into a new file")
+        raise PlanError(f"{out} is the original; name a new file for the descriptions")
     if out.exists() and not _is_describe_output(out):
         raise PlanError(f"{out} exists and was not written by 'describe'; name another file")
 
@@ -229,7 +245,7 @@ def _described_row(
 
 
 def _relocate_image(image: str, folder: Path, beside: Path) -> str:
-    """An image as the new file can name it: beside it or below, else inside it as a data URL."""
+    """The image's path relative to the new file's folder, or its data URL if it lies elsewhere."""
     if image.startswith(("https://", "data:")):
         return image
     path = (folder / image).resolve()
@@ -239,7 +255,7 @@ def _relocate_image(image: str, folder: Path, beside: Path) -> str:
 
 
 def _write_rows(out: Path, lines: list[dict[str, Any]]) -> None:
-    """Whole or not at all."""
+    """Write the file under another name and rename it, so that it is complete or absent."""
     out.parent.mkdir(parents=True, exist_ok=True)
     partial = out.with_name(f".{out.name}.{os.getpid()}")
     text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)

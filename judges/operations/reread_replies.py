@@ -1,4 +1,4 @@
-"""Reading stored replies again with today's parser: no call, no cent."""
+"""Parse stored replies again with the current parser, without any call."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from studies.store.rows import put_judgement
 from studies.store.store import Store
 
 REREADABLE_STATUSES: Final = frozenset({"ok", "extracted", "unreadable", "truncated"})
-"""Statuses that came from reading; the others never had anything to read."""
+"""Statuses that come from parsing a reply; the others have no reply to parse."""
 WRITE_BATCH_SIZE: Final = 500
 WITHOUT_PREFIX: Final = "asked without "
-"""How a judgement tells which parameters its endpoint refused: true whatever is read in it."""
+"""Prefix of the part of a detail that lists refused parameters; it is kept by a new parse."""
 
 
 @dataclass(slots=True)
 class RereadResult:
-    """What another reading changed."""
+    """Counts of replies parsed again and of judgements that changed."""
 
     read: int = 0
     changed: Counter[str] = field(default_factory=Counter)
-    """By "unreadable -> ok", or "ok, another verdict"."""
+    """Changed judgements by kind: "unreadable -> ok", or "ok, another verdict"."""
     unchanged_count: int = 0
-    """Label probabilities of a store that did not keep what they were read from: left alone."""
+    """Judgements by label probabilities whose store lacks the log-probabilities: not parsed."""
 
 
 class StoredRequest(NamedTuple):
-    """What stands behind a key, as it was when it was asked."""
+    """The prompt and the reading method of a stored request."""
 
     prompt: Prompt
     by_probabilities: bool
@@ -53,45 +53,49 @@ RequestLookup = Callable[[str], StoredRequest | None]
 
 
 def reread(store: Store, study: str, rule: str | None = None) -> RereadResult:
-    """Parses the replies of a study again and keeps what now reads differently."""
+    """Parse the replies of a study again and store the judgements that change."""
     rule = rule or store.study(study).reading
-    asked_with = _make_request_lookup(store)
-    done = RereadResult()
+    find_request = _make_request_lookup(store)
+    result = RereadResult()
     changed: list[tuple[Judgement, Judgement]] = []
     for judgement in store.judgements(study):
         if judgement.status not in REREADABLE_STATUSES:
             continue
-        asked = asked_with(judgement.ask.key)
-        if asked is None:  # recorded elsewhere: its words are not ours to read
+        request = find_request(judgement.ask.key)
+        if request is None:  # imported verdicts have no request
             continue
-        if asked.by_probabilities and not judgement.top_logprobs:
-            done.unchanged_count += 1
+        if request.by_probabilities and not judgement.top_logprobs:
+            result.unchanged_count += 1
             continue
-        done.read += 1
-        now = _read_again(store, judgement, asked, rule, asked_with)
-        if (told := _difference(judgement, now)) is not None:
-            done.changed[told] += 1
+        result.read += 1
+        now = _read_again(store, judgement, request, rule, find_request)
+        if (difference := _difference(judgement, now)) is not None:
+            result.changed[difference] += 1
             changed.append((judgement, now))
     for start in range(0, len(changed), WRITE_BATCH_SIZE):
         _store_changes(store, changed[start : start + WRITE_BATCH_SIZE])
-    return done
+    return result
 
 
 def _read_again(
-    store: Store, judgement: Judgement, asked: StoredRequest, rule: str, asked_with: RequestLookup
+    store: Store,
+    judgement: Judgement,
+    request: StoredRequest,
+    rule: str,
+    find_request: RequestLookup,
 ) -> Judgement:
-    now = _apply_outcome(judgement, asked.read(judgement, rule))
+    now = _apply_outcome(judgement, request.read(judgement, rule))
     if now.status != "unreadable" or judgement.status != "extracted":
         return now
     extraction = store.extraction_of(judgement.ask.key)
-    if extraction is None or (reader := asked_with(extraction[0])) is None:
+    if extraction is None or (reader := find_request(extraction[0])) is None:
         return now
     _, reply, finish, top = extraction
     if reader.by_probabilities and not top:
-        return judgement  # what the extraction was read from was not kept
-    words = replace(judgement, reply=reply, finish=finish, top_logprobs=top)
-    again = reader.read(words, "default")
-    return replace(judgement, verdict=again.verdict) if again.status == "ok" else now
+        return judgement  # the store lacks the extraction's log-probabilities
+    extracted = replace(judgement, reply=reply, finish=finish, top_logprobs=top)
+    outcome = reader.read(extracted, "default")
+    return replace(judgement, verdict=outcome.verdict) if outcome.status == "ok" else now
 
 
 def _apply_outcome(judgement: Judgement, read: ReplyOutcome) -> Judgement:
@@ -111,15 +115,15 @@ def _difference(before: Judgement, now: Judgement) -> str | None:
 
 
 def _store_changes(store: Store, changed: list[tuple[Judgement, Judgement]]) -> None:
-    """A reply that came meanwhile, by a run that is on, is newer than what was read again."""
+    """Store changed judgements, except where a live run has stored a newer reply meanwhile."""
 
     def work(connection: sqlite3.Connection) -> None:
         for before, now in changed:
-            there = connection.execute(
+            stored = connection.execute(
                 "SELECT status, time, reply FROM judgements JOIN replies USING(key) WHERE key=?",
                 (now.ask.key,),
             ).fetchone()
-            if there == (before.status, before.time, before.reply):
+            if stored == (before.status, before.time, before.reply):
                 put_judgement(connection, now)
 
     store.writer.run(work)
@@ -128,7 +132,7 @@ def _store_changes(store: Store, changed: list[tuple[Judgement, Judgement]]) -> 
 def _make_request_lookup(store: Store) -> RequestLookup:
     prompts: dict[str, Prompt | None] = {}
 
-    def asked_with(key: str) -> StoredRequest | None:
+    def find_request(key: str) -> StoredRequest | None:
         request = store.request(key)
         if request is None:
             return None
@@ -140,4 +144,4 @@ def _make_request_lookup(store: Store) -> RequestLookup:
             return None
         return StoredRequest(prompt, bool(json.loads(request.parameters).get("logprobs")))
 
-    return asked_with
+    return find_request

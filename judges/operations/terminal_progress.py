@@ -1,4 +1,4 @@
-"""A run in words, for terminals: a bar where there is one, plain lines elsewhere."""
+"""Progress and summary of a run in a terminal: a bar if it is interactive, else plain lines."""
 
 from __future__ import annotations
 
@@ -15,39 +15,40 @@ BAR_WIDTH: Final = 30
 PRINT_SECONDS: Final = 5.0
 RETRY_SECONDS: Final = 2.0
 GIVE_UP_SECONDS: Final = 60.0
-"""Seconds for which a run that the store has paused is tried again: nobody may be watching."""
+"""Seconds during which a run paused by a failed write is resumed automatically, before it is
+stopped."""
 
 
 def follow_run(run: Run, out: TextIO = sys.stderr) -> RunSnapshot:
-    """Shows a run until it ends; Ctrl-C stops it cleanly and keeps what is in flight."""
+    """Print a run's progress until it ends; Ctrl-C stops it and keeps the replies in flight."""
     interactive = out.isatty()
-    told = time.monotonic()
-    nurse = _PauseRetrier(run, out)
+    printed_at = time.monotonic()
+    retrier = _PauseRetrier(run, out)
     stopping = False
     while not run.finished.is_set():
         try:
             run.wait(0.1 if interactive else 0.2)
             snapshot = run.snapshot()
-            nurse.retry_if_paused(snapshot)
+            retrier.retry_if_paused(snapshot)
             if interactive:
                 out.write(f"\r\033[K{progress_bar(snapshot)}")
                 out.flush()
-            elif time.monotonic() - told >= PRINT_SECONDS:
-                told = time.monotonic()
+            elif time.monotonic() - printed_at >= PRINT_SECONDS:
+                printed_at = time.monotonic()
                 print(progress_line(snapshot), file=out, flush=True)
         except KeyboardInterrupt:
             if stopping:
                 raise
             stopping = True
             run.stop()
-            print("\nstopping: answers in flight are kept; Ctrl-C again drops them", file=out)
+            print("\nstopping: replies in flight are kept; Ctrl-C again drops them", file=out)
     if interactive:
         out.write("\r\033[K")
     return run.snapshot()
 
 
 class _PauseRetrier:
-    """A run that cannot write its store pauses itself; without a page somebody must resume it."""
+    """Resumes a run that a failed write has paused, because a terminal has no resume button."""
 
     def __init__(self, run: Run, out: TextIO) -> None:
         self._run, self._out = run, out
@@ -93,13 +94,13 @@ def progress_line(snapshot: RunSnapshot) -> str:
 def run_summary(
     snapshot: RunSnapshot, tokens: tuple[int, int], ledger: Sequence[AttemptTotals] = ()
 ) -> str:
-    """The closing lines: planned, done, by status, tokens, dollars, seconds."""
+    """Summary of an ended run: asks planned, done and by status, tokens, dollars, seconds."""
     by_status = [f"{s} {n:,}" for s in STATUSES if (n := snapshot.counts.get(s, 0))]
     seconds = (snapshot.ended or time.time()) - snapshot.started
     rows = [
         f"{snapshot.study}: {snapshot.state}{': ' + snapshot.reason if snapshot.reason else ''}",
         f"  planned {snapshot.counts.get('planned', 0):,}, done {snapshot.done:,}",
-        f"  {', '.join(by_status) or 'nothing asked yet'}",
+        f"  {', '.join(by_status) or 'no call made yet'}",
         f"  tokens {tokens[0]:,} in, {tokens[1]:,} out; {_format_spending(snapshot)} this run; "
         f"{seconds:.1f} s",
     ]
@@ -120,20 +121,20 @@ def _format_spending(snapshot: RunSnapshot) -> str:
     if snapshot.unpriced:
         dollars += f" and {snapshot.unpriced:,} calls at an unknown price"
     if snapshot.unknown_usage:
-        dollars += f" and {snapshot.unknown_usage:,} calls that did not tell what they used"
+        dollars += f" and {snapshot.unknown_usage:,} calls without token counts"
     return dollars
 
 
 def _judge_lines(ledger: Sequence[AttemptTotals]) -> list[str]:
-    """The ledger of the whole study, judge by judge: every attempt, by how it ended."""
+    """All attempts of the study, one line per judge: counts by outcome, and dollars."""
     lines = []
-    for judge in dict.fromkeys(account.judge for account in ledger):
-        mine = [account for account in ledger if account.judge == judge]
-        ways = ", ".join(f"{account.outcome} {account.calls:,}" for account in mine)
-        cost = sum(account.cost for account in mine)
-        unknown = sum(account.unknown for account in mine)
-        known = f"${cost:.4f}" + (f", {unknown:,} calls at an unknown cost" if unknown else "")
-        lines.append(f"  {judge}, all attempts so far: {ways}; {known}")
+    for judge in dict.fromkeys(totals.judge for totals in ledger):
+        rows = [totals for totals in ledger if totals.judge == judge]
+        outcomes = ", ".join(f"{totals.outcome} {totals.calls:,}" for totals in rows)
+        unknown = sum(totals.unknown for totals in rows)
+        dollars = f"${sum(totals.cost for totals in rows):.4f}"
+        dollars += f", {unknown:,} calls at an unknown cost" if unknown else ""
+        lines.append(f"  {judge}, all attempts so far: {outcomes}; {dollars}")
     return lines
 
 

@@ -1,7 +1,7 @@
-"""Which items a prompt can be asked on: one that scores by criteria needs criteria.
+"""Eligibility of items for prompts: a prompt that scores by criteria needs an item with criteria.
 
-An item that lacks what a prompt gives the judge is skipped by that prompt, and counted: it has not
-failed, it was never asked.
+Items without the fields that a prompt needs are skipped by that prompt and counted as skipped, not
+as failed.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _REQUIRED_FIELDS: Final[Mapping[str, tuple[str, Callable[[Item], str]]]] = {
     "criteria_factuality": ("factuality criteria", lambda i: i.criteria.get("factuality", "")),
     "ground_truth": ("ground truth", lambda item: item.ground_truth),
     "reference": ("reference", lambda item: item.reference),
-}  # fmt: skip
-"""Variables that a judge cannot do without, in words, and where an item has them."""
+}
+"""Prompt variables that an item must fill: their names in messages, and their values in an item."""
 
 
 @dataclass(frozen=True, slots=True)
 class SkippedItems:
-    """Items that a prompt of a study is not asked on, and why."""
+    """Number of items that a prompt skips for one reason."""
 
     prompt: str
     items: int
@@ -32,16 +32,16 @@ class SkippedItems:
 
 
 def why_skipped(prompt: Prompt, item: Item, prompts: Sequence[Prompt]) -> str:
-    """Why a prompt is not asked on an item; empty if it is.
+    """Why a prompt skips an item; empty if it does not.
 
-    Of two prompts of one protocol, one with and one without the ground truth, each item is asked
-    with one: Creation-MMBench scores with the ground truth where there is one.
+    Of two prompts of one protocol, one with and one without the ground truth, each item uses one:
+    Creation-MMBench scores with the ground truth where there is one.
     """
     if prompt.protocol == "describe":
         return "" if item.images or "images" not in prompt.variables else "no images"
-    for variable, (words, value) in _REQUIRED_FIELDS.items():
+    for variable, (name, value) in _REQUIRED_FIELDS.items():
         if variable in prompt.variables and not value(item).strip():
-            return f"no {words}"
+            return f"no {name}"
     if item.ground_truth.strip() and "ground_truth" not in prompt.variables:
         for other in prompts:
             if other.protocol == prompt.protocol and "ground_truth" in other.variables:
@@ -50,7 +50,7 @@ def why_skipped(prompt: Prompt, item: Item, prompts: Sequence[Prompt]) -> str:
 
 
 def count_skipped(prompts: Sequence[Prompt], items: Sequence[Item]) -> tuple[SkippedItems, ...]:
-    """What a plan leaves out, by prompt and reason: said before a cent is spent."""
+    """Items that a plan skips, by prompt and reason, to be shown before the run."""
     found: dict[tuple[str, str], int] = {}
     for prompt in prompts:
         for item in items:

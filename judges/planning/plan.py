@@ -1,4 +1,4 @@
-"""From a study to its asks: comparisons x prompts x judges, rendered, keyed, estimated."""
+"""The plan of a study: its asks (comparisons x prompts x judges), their keys, and a forecast."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ from studies.store.store import PlanChange, Store
 
 CHARACTERS_PER_TOKEN: Final = 4.2
 REPLY_TOKENS: Final = 250
-"""A guess for replies in words, replaced by the mean of what came back once some have."""
+"""Tokens of a reply in the forecast."""
 
 IMAGE_TOKENS: Final = 765
-"""What a provider counts for a picture of about a megapixel; its bytes are no text."""
+"""Tokens that a provider counts for an image of about a megapixel."""
 PLAN_VERSION: Final = 2
-"""Raise it when draws or rendering change: plans of older versions are then made again."""
+"""Increase it when sampling or rendering changes: plans of older versions are then made again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A study with everything it needs to be asked."""
+    """A study with the items, prompts and images that its asks are rendered from."""
 
     study: Study
     items: tuple[Item, ...]
@@ -54,17 +54,17 @@ class Plan:
     images: Path
     """The folder that image paths are relative to."""
     aspects: Mapping[str, str] = field(default_factory=dict)
-    """By item, what a query-specific description is to attend to; only describe plans have any."""
+    """Aspects for the description of an image, by item; only in plans that describe images."""
     recorded: tuple[Judgement, ...] = ()
-    """Verdicts that come with the data: kept beside those that are asked for."""
+    """Verdicts contained in the data, stored in addition to those of the asks."""
     ignored_verdicts: int = 0
-    """Verdicts that the data holds and the study leaves where they are: a folder of shards is
-    only ever opened whole, as a study of its own."""
+    """Number of verdicts in the data that the study does not use: a folder of shards can be opened
+    only as a study of its own."""
     salt: str = ""
-    """Where strangers share a store, whose asks these are (Store.salt): what one of them paid an
-    endpoint for is no answer for another. Empty, the same ask is the same everywhere."""
+    """The owner's salt (Store.salt) in keys of endpoint judges, where visitors share a store: the
+    replies that one visitor paid for are not reused for another. Empty: keys are alike for all."""
     stored_sha: str = ""
-    """The sha under which it was read from a store; empty for one that was just made."""
+    """Hash of the stored plan that this one was read from; empty for a new plan."""
 
     def judge(self, name: str) -> JudgeSpec:
         return next(judge for judge in self.study.judges if judge.name == name)
@@ -75,7 +75,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class PlannedAsk:
-    """An ask with what it is made of."""
+    """An ask with its request record and its rendered call."""
 
     ask: Ask
     request: RequestRecord
@@ -83,7 +83,7 @@ class PlannedAsk:
 
 
 def make_plan(study: Study) -> Plan:
-    """Loads data and prompts, and refuses early what cannot be asked."""
+    """Load data and prompts and check the plan; raises PlanError for a study that cannot run."""
     loaded = load_source(study.data, study.folder).select_slice(study.data)
     study = replace(study, data=loaded.pin_revision(study.data))
     items = tuple(loaded.items)
@@ -92,30 +92,31 @@ def make_plan(study: Study) -> Plan:
         prompts = tuple(p for p in prompts if p.protocol == study.protocol)
     check_plan(study, items, prompts)
     images = image_folder(study.data, study.folder)
-    left = loaded.shards.rows if loaded.shards is not None else 0
+    ignored = loaded.shards.rows if loaded.shards is not None else 0
     return Plan(
-        study, items, prompts, images, recorded=tuple(loaded.judgements), ignored_verdicts=left
+        study, items, prompts, images, recorded=tuple(loaded.judgements), ignored_verdicts=ignored
     )
 
 
 def asks_of(plan: Plan) -> Iterator[PlannedAsk]:
-    """Every ask in plan order: item by item in a seeded shuffle, each for all judges and prompts,
-    so that what has come so far is a fair sample and a rating of all judges mixes them."""
+    """All asks in plan order: items in a seeded random order, each for all judges and prompts.
+
+    So the judgements of an unfinished run are a random sample of the items, with all judges and
+    prompts mixed.
+    """
     items = list(plan.items)
     random.Random(f"plan:{plan.study.data.seed}").shuffle(items)
     kinds = dict.fromkeys(showings_for(prompt) for prompt in plan.prompts)
-    showings = {
-        kind: _group_by_item(kind(plan.study, items)) for kind in kinds
-    }  # alike for every judge
+    showings = {kind: _group_by_item(kind(plan.study, items)) for kind in kinds}
     identities = {j.name: identity_of(j, plan.study.families) for j in plan.study.judges}
-    suited = {
+    prompts_for = {
         item.id: [p for p in plan.prompts if not why_skipped(p, item, plan.prompts)]
         for item in items
     }
     parameters: dict[tuple[str, str, int], dict[str, Any]] = {}
     for item in items:
         for judge in plan.study.judges:
-            for prompt in suited[item.id]:
+            for prompt in prompts_for[item.id]:
                 for showing in showings[showings_for(prompt)].get(item.id, ()):
                     at = (judge.name, prompt.name, len(showing.shown))
                     if at not in parameters:
@@ -132,23 +133,23 @@ def _group_by_item(showings: Iterator[Presentation]) -> dict[str, list[Presentat
 
 
 def render_call(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> JudgeCall:
-    """The request of a stored ask, rendered again from its item and prompt."""
+    """Render the request of a stored ask again from its item and prompt."""
     judge, prompt = plan.judge(ask.judge), plan.prompt(ask.prompt)
-    scene = _build_inputs(plan, judge, items[ask.item], ask.shown, ask.labels,
-                   items.get(ask.unrelated_item or ""))  # fmt: skip
+    unrelated = items.get(ask.unrelated_item or "")
+    inputs = _build_inputs(plan, judge, items[ask.item], ask.shown, ask.labels, unrelated)
     return _render_inputs(
-        ask.key, judge, prompt, scene, parameters_of(judge, prompt, len(ask.shown))
+        ask.key, judge, prompt, inputs, parameters_of(judge, prompt, len(ask.shown))
     )
 
 
 def plan_includes(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> bool:
-    """Whether an ask that a store holds now is one that this plan would send, byte for byte.
+    """Whether this plan would send the same request for a stored ask, byte for byte.
 
-    A study may be saved anew while its plan is being asked. An ask of the new plan, rendered from
-    the old one, would keep the answer to other words under its key.
+    A study may be saved with another plan during a run. An ask of the new plan, rendered from the
+    old one, would store the reply to another request under its key.
     """
-    known = {judge.name for judge in plan.study.judges}
-    if ask.item not in items or ask.judge not in known:
+    judges = {judge.name for judge in plan.study.judges}
+    if ask.item not in items or ask.judge not in judges:
         return False
     if ask.prompt not in {prompt.name for prompt in plan.prompts}:
         return False
@@ -159,7 +160,7 @@ def plan_includes(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> bool:
 
 
 def save_plan(plan: Plan, store: Store) -> PlanChange:
-    """Writes the study with its plan; a plan that is already there as it stands is left alone."""
+    """Save a study with its plan, unless the same plan is stored already."""
     sha = plan_sha(plan)
     if store.plan_sha(plan.study.name) == sha:
         planned = store.counts(plan.study.name)["planned"]
@@ -173,19 +174,19 @@ def save_plan(plan: Plan, store: Store) -> PlanChange:
 
 
 def assign_owner(plan: Plan, store: Store) -> Plan:
-    """The plan as whoever asks keeps it: its name (Store.own_name), its asks their own."""
+    """The plan under the current owner's study name (Store.name_for_owner) and with their salt."""
     name = store.name_for_owner(plan.study.name)
     return replace(plan, study=replace(plan.study, name=name), salt=store.salt)
 
 
 def plan_sha(plan: Plan) -> str:
-    """Changes with the study, its data, its prompts or the weights of the embedded judge."""
+    """Hash of the study, its data, its prompts and the identities of its judges."""
     parts = [
         str(PLAN_VERSION),
-        dump_study(replace(plan.study, preset="")),  # what a preset says may change with a release
+        dump_study(replace(plan.study, preset="")),  # presets may change with a release
         *(repr(item) for item in plan.items),
         *(prompt.sha for prompt in plan.prompts),
-        *(repr(prompt.format) for prompt in plan.prompts),  # its closing words are sent too
+        *(repr(prompt.format) for prompt in plan.prompts),  # its closing instruction is sent too
         *(identity_of(judge) for judge in plan.study.judges),
         *(repr((j.ask, j.status, j.verdict)) for j in plan.recorded),
         *([canonical_json(dict(plan.aspects))] if plan.aspects else []),
@@ -195,19 +196,20 @@ def plan_sha(plan: Plan) -> str:
 
 
 def identity_of(judge: JudgeSpec, families: Mapping[str, str] | None = None) -> str:
-    """Who answers, as it goes into keys: never a port of ours, never a path."""
+    """Identity of a judge in keys: its endpoint, the hash of embedded weights, or the settings of a
+    simulation; it contains no local port or path."""
     if judge.kind == "embedded":
         return f"embedded:{sha256_of(find_weights())}"
     if judge.kind == "simulated":
         settings = dict(judge.simulation)
-        if settings.get("self_preference"):  # then it depends on who is family, too
+        if settings.get("self_preference"):  # its verdicts then depend on the families
             settings |= {"family": judge.family, "families": dict(families or {})}
         return f"simulated:{canonical_json(settings)}"
     return judge.endpoint
 
 
 def parameters_of(judge: JudgeSpec, prompt: Prompt, n_options: int) -> dict[str, Any]:
-    """What is sent beside model and messages."""
+    """Request parameters besides model and messages."""
     values: dict[str, Any] = {}
     if judge.kind != "simulated":
         values["max_tokens"] = judge.max_tokens
@@ -223,29 +225,29 @@ def parameters_of(judge: JudgeSpec, prompt: Prompt, n_options: int) -> dict[str,
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What a plan will take, said before a cent is spent."""
+    """Expected calls, tokens, dollars and seconds of a plan."""
 
     asks: int
     noise: int
     prompt_tokens: int
     completion_tokens: int
     dollars: float | None
-    """None: a judge's price is not known."""
+    """None: the price of a judge is unknown."""
     seconds: float | None
 
 
 def make_forecast(
     plan: Plan, pending: set[str] | None = None, store: Store | None = None
 ) -> Forecast:
-    """Counts tokens from the rendered prompts; `pending` leaves out what is already answered.
+    """Forecast a plan from its rendered prompts; with `pending` only for the asks with these keys.
 
-    A store that holds judgements of the same endpoint says how fast it has been.
+    If the store has judgements of the same endpoint, its measured speed is used.
     """
     asks = noise = sent = received = 0
     dollars: float | None = 0.0
     seconds = {judge.name: 0.0 for judge in plan.study.judges}
     prices = {judge.name: price_of(judge) for judge in plan.study.judges}
-    paces = {
+    rates = {
         judge.name: store.endpoint_rate(identity_of(judge, plan.study.families)) if store else None
         for judge in plan.study.judges
     }
@@ -258,14 +260,15 @@ def make_forecast(
         sent, received = sent + tokens_in, received + tokens_out
         dollars = _add_cost(dollars, prices[judge.name], tokens_in, tokens_out)
         seconds[judge.name] += _estimate_seconds(
-            judge, tokens_in, plan.study.concurrency, paces[judge.name]
+            judge, tokens_in, plan.study.concurrency, rates[judge.name]
         )
-    slowest = max(seconds.values(), default=0.0)  # judges are asked side by side
+    slowest = max(seconds.values(), default=0.0)  # judges are called in parallel
     return Forecast(asks, noise, sent, received, dollars, slowest)
 
 
 def estimate_tokens(call: JudgeCall) -> tuple[int, int]:
-    """A tokenizer-free estimate: characters / 4.2 in, a usual reply out."""
+    """Tokens in and out, estimated without a tokenizer: characters / 4.2 in, and 250, or the cap if
+    that is lower, out."""
     texts, images = 0, 0
     for message in call.messages:
         content = message["content"]
@@ -283,15 +286,18 @@ def _add_cost(dollars: float | None, price: Price | None, sent: int, received: i
 
 
 def _estimate_seconds(
-    judge: JudgeSpec, tokens: int, concurrency: int, pace: tuple[float, float] | None
+    judge: JudgeSpec, tokens: int, concurrency: int, rate: tuple[float, float] | None
 ) -> float:
-    """At the pace it has shown; before that a guess: 85 prompt tokens/s for the embedded judge (two
-    cores of a small server; a desktop has four times that), 3 s a call elsewhere."""
+    """Seconds of one call at the measured rate (tokens/s, calls/s).
+
+    Without a measurement: 85 prompt tokens/s for the embedded judge (two cores of a small server; a
+    desktop reaches four times that), 3 s a call for endpoints.
+    """
     if judge.kind == "simulated":
         return 0.0005
     if judge.kind == "embedded":
-        return tokens / (pace[0] if pace else 85.0)
-    return (1 / pace[1] if pace else 3.0) / concurrency
+        return tokens / (rate[0] if rate else 85.0)
+    return (1 / rate[1] if rate else 3.0) / concurrency
 
 
 def _plan_ask(
@@ -304,8 +310,8 @@ def _plan_ask(
 ) -> PlannedAsk:
     labels = slot_labels(prompt, len(showing.shown), showing.crossed)
     other = showing.unrelated_item
-    scene = _build_inputs(plan, judge, showing.item, showing.shown, labels, other)
-    call = _render_inputs("", judge, prompt, scene, parameters)
+    inputs = _build_inputs(plan, judge, showing.item, showing.shown, labels, other)
+    call = _render_inputs("", judge, prompt, inputs, parameters)
     salt = plan.salt if judge.kind == "endpoint" else ""
     key = key_of(identity, call, showing.repeat, salt=salt)
     ask = Ask(
@@ -321,13 +327,15 @@ def _plan_ask(
         orders=showing.orders,
     )
     request = RequestRecord(key, identity, judge.model, prompt.sha, canonical_json(parameters))
-    return PlannedAsk(ask, request, JudgeCall(key, judge, prompt, scene, call.messages, parameters))
+    return PlannedAsk(
+        ask, request, JudgeCall(key, judge, prompt, inputs, call.messages, parameters)
+    )
 
 
 def key_of(
     identity: str, call: JudgeCall, repeat: int, *, reads: str | None = None, salt: str = ""
 ) -> str:
-    """Same ask, same bytes, same key, on every machine and after every restart."""
+    """Key of an ask: a hash of its request, the same on every machine and after every restart."""
     request = {
         "endpoint": identity,
         "model": call.judge.model,
@@ -353,7 +361,7 @@ def _build_inputs(
     labels: tuple[str, ...],
     other: Item | None,
 ) -> PromptInputs:
-    shown = tuple(name for name in shown if name)  # a description is of nobody's answer
+    shown = tuple(name for name in shown if name)  # a describe prompt shows no answer
     answers = tuple(
         unrelated_answer(item, other) if name == UNRELATED and other else item.answer(name)
         for name in shown
@@ -364,17 +372,17 @@ def _build_inputs(
 
 
 def _render_inputs(
-    key: str, judge: JudgeSpec, prompt: Prompt, scene: PromptInputs, parameters: dict[str, Any]
+    key: str, judge: JudgeSpec, prompt: Prompt, inputs: PromptInputs, parameters: dict[str, Any]
 ) -> JudgeCall:
     prefilled = judge.read == "probabilities"
     return JudgeCall(
-        key, judge, prompt, scene, render_prompt(prompt, scene, prefilled=prefilled), parameters
+        key, judge, prompt, inputs, render_prompt(prompt, inputs, prefilled=prefilled), parameters
     )
 
 
 def load_stored_plan(store: Store, name: str) -> Plan:
-    """A study as it was saved: its items and prompts from the store, so no file is needed."""
-    while True:  # somebody may save it between two of these looks
+    """Load a saved study with its items and prompts from the store; no file is needed."""
+    while True:  # the study may be saved again between two queries
         sha = store.plan_sha(name)
         plan = replace(_read_plan(store, name), stored_sha=sha)
         if store.plan_sha(name) == sha:

@@ -1,4 +1,4 @@
-"""What cannot be asked as it stands: refused before money is spent."""
+"""Checks of a study before its plan is made: errors are raised before any call is paid."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ShowingsBuilder = Callable[[Study, Sequence[Item]], Iterator[Presentation]]
 
 
 def showings_for(prompt: Prompt) -> ShowingsBuilder:
-    """How a prompt shows answers: two, all, one, or (to describe images) none."""
+    """The function that lists a prompt's presentations: two answers, all, one, or none."""
     if prompt.protocol in _PAIR_PROTOCOLS:
         return pair_presentations
     if prompt.protocol == "describe":
@@ -40,11 +40,14 @@ def _describe_showings(_: Study, items: Sequence[Item]) -> Iterator[Presentation
 
 
 def check_plan(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -> None:
-    """Raises PlanError with what to change."""
+    """Raise PlanError, with what to change, for a study that cannot run."""
     if not study.judges:
         raise PlanError("the study names no judge; add one under 'judges'")
     if not prompts and study.prompts:
-        raise PlanError(f"protocol: {study.protocol} leaves none of the study's prompts")
+        raise PlanError(
+            f"protocol: {study.protocol} leaves none of the study's prompts; add one of this "
+            "protocol, or remove 'protocol'"
+        )
     if not prompts:
         raise PlanError("the study names no prompt; add one under 'prompts'")
     names = [prompt.name for prompt in prompts]
@@ -61,7 +64,8 @@ def check_plan(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -
 def _check_prompt(study: Study, prompt: Prompt) -> None:
     if prompt.protocol in ("describe", "extraction"):
         raise PlanError(
-            f"prompt {prompt.name!r} has the protocol {prompt.protocol}: it judges nothing"
+            f"prompt {prompt.name!r} has the protocol {prompt.protocol} and gives no verdict; "
+            "choose another prompt"
         )
     if (
         study.labels == "crossed"
@@ -70,47 +74,53 @@ def _check_prompt(study: Study, prompt: Prompt) -> None:
     ):
         raise PlanError(
             "labels: crossed needs $first, $second, $label_first and $label_second; prompt "
-            f"{prompt.name!r} does not use them all"
+            f"{prompt.name!r} does not use all of them; use labels: plain or another prompt"
         )
     if "reference" in prompt.variables and is_reference_judged(study):
         raise PlanError(
-            f"prompt {prompt.name!r} gives the judge the reference, but @reference plays: it "
-            "would be compared with itself"
+            f"prompt {prompt.name!r} shows the judge the reference, but @reference is one of the "
+            "compared models; remove it, or choose a prompt without $reference"
         )
 
 
 def _check_not_empty(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -> None:
-    """A prompt that suits no item is skipped as long as another one asks; one that suits some and
-    still finds no answers to show is a mistake of the slice."""
-    suiting = {p.name: [i for i in items if not why_skipped(p, i, prompts)] for p in prompts}
+    """Raise PlanError if a prompt has eligible items but no answers to show, or if no prompt has an
+    eligible item. A prompt without eligible items is skipped while another has some."""
+    eligible = {p.name: [i for i in items if not why_skipped(p, i, prompts)] for p in prompts}
     for prompt in prompts:
         shows = showings_for(prompt)
-        if suiting[prompt.name] and next(shows(study, items), None) is None:
+        if eligible[prompt.name] and next(shows(study, items), None) is None:
             wanted = "one of" if shows is single_presentations else "two of"
             raise PlanError(
-                f"nothing to ask with prompt {prompt.name!r}: no item of this slice has answers "
-                f"by {wanted} the contestants"
+                f"nothing to ask with prompt {prompt.name!r}: no item of this sample has answers "
+                f"by {wanted} the models; change the sample or 'contestants'"
             )
-    if not any(suiting.values()):
+    if not any(eligible.values()):
         prompt = prompts[0]
-        why = why_skipped(prompt, items[0], prompts)
-        raise PlanError(f"nothing to ask with prompt {prompt.name!r}: {why} in any item")
+        reason = why_skipped(prompt, items[0], prompts)
+        raise PlanError(f"nothing to ask with prompt {prompt.name!r}: {reason} in any item")
 
 
 def _check_images(study: Study, prompts: Sequence[Prompt]) -> None:
-    """Who is to see must be able to, and must be shown something. What a preset says about seeing
-    holds for judges that can: a local judge reads the description and is no mistake."""
+    """Raise PlanError if judges are to see images but no judge has vision, or no prompt shows them.
+
+    `judge_sees: images` from a preset applies to judges with vision only: a local judge reads the
+    description instead.
+    """
     if study.judge_sees != "images":
         return
     by_preset = study.preset and "judge_sees" not in {d.key for d in preset_differences(study)}
     local = all(judge.kind != "endpoint" for judge in study.judges)
     if not any(judge.vision for judge in study.judges) and not (by_preset and local):
         raise PlanError(
-            "judge_sees: images, but no judge has vision: true; give it to one that sees, or say "
-            "judge_sees: context"
+            "judge_sees: images, but no judge has vision: true; set it for a judge that accepts "
+            "images, or set judge_sees: context"
         )
     if not any(prompt.shows_images for prompt in prompts) and not by_preset:
-        raise PlanError("judge_sees: images, but no prompt of the study shows $images")
+        raise PlanError(
+            "judge_sees: images, but no prompt of the study shows $images; add one, or set "
+            "judge_sees: context"
+        )
 
 
 def _check_reading(judge: JudgeSpec, prompt: Prompt) -> None:
@@ -119,15 +129,18 @@ def _check_reading(judge: JudgeSpec, prompt: Prompt) -> None:
             return
         raise PlanError(
             f"judge {judge.name!r} reads label probabilities, but the verdict format "
-            f"{prompt.verdict!r} of prompt {prompt.name!r} has no single-token labels"
+            f"{prompt.verdict!r} of prompt {prompt.name!r} has no single-token labels; set "
+            "read: text or choose another prompt"
         )
     if judge.kind == "simulated" and prompt.verdict not in SIMULATED_FORMATS:
         raise PlanError(
-            f"judge {judge.name!r} is simulated and cannot answer in the verdict format "
-            f"{prompt.verdict!r} of prompt {prompt.name!r}; it knows {', '.join(SIMULATED_FORMATS)}"
+            f"judge {judge.name!r} is simulated and cannot write the verdict format "
+            f"{prompt.verdict!r} of prompt {prompt.name!r}; it can write "
+            f"{', '.join(SIMULATED_FORMATS)}"
         )
     picks = prompt.verdict not in SCORING_FORMATS
     if judge.simulation.get("tie_rate") and picks and not prompt.format.ties:
         raise PlanError(
-            f"judge {judge.name!r} has a tie_rate, but prompt {prompt.name!r} offers no tie"
+            f"judge {judge.name!r} has a tie_rate, but prompt {prompt.name!r} offers no tie; "
+            "remove tie_rate or choose another prompt"
         )

@@ -369,7 +369,7 @@ def test_past_runs_of_this_study_and_of_all_can_be_opened(store, tmp_path, engin
     assert "no verdict here" in opened
     assert html.escape('{"key": "') in opened
     elsewhere = words(show_run(store, failed.id, "small"))
-    assert "knows no such model" in elsewhere
+    assert "has no such model" in elsewhere
     assert "Go to this study" in elsewhere
     assert "No such run." in words(show_run(store, "nobody", "small"))
 

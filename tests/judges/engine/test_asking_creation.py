@@ -1,4 +1,4 @@
-"""Creation-MMBench, MT-Bench and Arena-Hard end to end, and what their simulations imply."""
+"""Creation-MMBench, MT-Bench and Arena-Hard end to end, with the numbers that simulations imply."""
 
 from __future__ import annotations
 

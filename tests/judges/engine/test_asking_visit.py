@@ -1,4 +1,4 @@
-"""VisIT-Bench end to end: what is sent, who meets whom, and what its rules make of the replies."""
+"""VisIT-Bench end to end: requests, pairings, and its rules for verdicts."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_a_new_contestant_meets_one_drawn_opponent_an_item_and_the_reference_n_t
 def test_a_judge_is_not_given_the_reference_that_it_judges(tmp_path: Path) -> None:
     for more in ({"contestants": ["x", "@reference"]},
                  {"pairing": "new", "new": "x", "baseline": "@reference"}):  # fmt: skip
-        with pytest.raises(PlanError, match="gives the judge the reference, but @reference plays"):
+        with pytest.raises(PlanError, match="shows the judge the reference, but @reference is"):
             planned(
                 tmp_path, [item("a")], "visit-bench", prompts=["visit-reference-backed"], **more
             )

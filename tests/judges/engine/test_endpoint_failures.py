@@ -1,4 +1,4 @@
-"""Kills, full disks, read-only files, other programs: nothing that was paid for is lost."""
+"""Killed processes, full disks, read-only files, several processes: no paid reply is lost."""
 
 import contextlib
 import io

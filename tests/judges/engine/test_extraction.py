@@ -1,4 +1,4 @@
-"""The extraction judge, reading stored replies again, and asking again what failed."""
+"""The extraction judge, parsing stored replies again, and retrying failed asks."""
 
 from collections.abc import Iterator
 from dataclasses import replace

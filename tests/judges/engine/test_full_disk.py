@@ -1,6 +1,6 @@
-"""Disks that are really full: a limit on file sizes, and a file system of a few megabytes.
+"""Full disks: a limit on file sizes, and a file system of a few megabytes.
 
-The child is `python -m judges run` as a person starts it; the trouble comes from the kernel.
+The child is `python -m judges run` as a user starts it; the errors come from the kernel.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""Paused runs on a shared page: they hold no place, and none of them stays for ever."""
+"""Paused runs on a public page: they do not count as active, and are stopped after a while."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from judges.engine.engine import MOST_GATES
+from judges.engine.engine import MAX_UNUSED_LIMITERS
 from judges.engine.public_engine import PublicEngine, RunLimits
 from judges.engine.rate_limit import EndpointLimiter
 from judges.engine.run import Run
@@ -72,7 +72,7 @@ def test_a_place_is_given_back_only_when_the_calls_in_flight_are_back(
         run = started(engine, guarded, tmp_path, first, "one", server.base_url)
         until(lambda: run.snapshot().in_flight == 2)
         run.pause()
-        with pytest.raises(PlanError, match="1 runs are on"):
+        with pytest.raises(PlanError, match="1 runs are active"):
             started(engine, guarded, tmp_path, second, "two", server.base_url)
         until(lambda: run.idle)
         with as_visitor(second):
@@ -91,7 +91,7 @@ def test_resuming_is_refused_while_all_places_are_taken_and_nothing_is_lost(
         others = [
             started(engine, guarded, tmp_path, people[n], f"{n}", server.base_url) for n in (1, 2)
         ]
-        with pytest.raises(PlanError, match=r"2 runs are on.*stays paused with its answers"):
+        with pytest.raises(PlanError, match=r"2 runs are active.*stays paused"):
             run.resume()
         assert (run.state, run.snapshot().done) == ("paused", done)
         others[0].stop()
@@ -164,8 +164,8 @@ def test_a_visitor_has_one_run_also_while_it_is_paused(
 
 def test_gates_of_typed_keys_do_not_add_up(guarded: VisitorStore) -> None:
     with shared(guarded, None) as engine:
-        for number in range(MOST_GATES + 50):
+        for number in range(MAX_UNUSED_LIMITERS + 50):
             engine._limiters[("https://api.example.com/v1", str(number))] = EndpointLimiter(1)
-        engine._drop_gates()
-        assert len(engine._limiters) == MOST_GATES
+        engine._drop_unused_limiters()
+        assert len(engine._limiters) == MAX_UNUSED_LIMITERS
         assert ("https://api.example.com/v1", "0") not in engine._limiters

@@ -1,4 +1,4 @@
-"""How many calls, how fast, and when none: the gate by itself, and against a rate limiter."""
+"""The rate limiter alone and against a rate-limited server: calls in flight, rate, cool-downs."""
 
 import asyncio
 import itertools

@@ -1,4 +1,4 @@
-"""Runs are steered from any thread, and a look at one costs nothing."""
+"""Runs: control from any thread, and snapshots that do not read the store."""
 
 import os
 import threading

@@ -1,4 +1,4 @@
-"""A study that somebody saves anew, or removes, while a run of it is on."""
+"""A study that is saved again or deleted during its run."""
 
 import time
 

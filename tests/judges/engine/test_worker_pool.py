@@ -1,4 +1,4 @@
-"""Whatever goes wrong beside it, an answer that was paid for is stored."""
+"""Paid replies are stored when another worker or the store fails."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Bodies as endpoints really send them: what is odd about a reply costs it that part alone."""
+"""Chat completions with malformed parts: only the malformed part is lost."""
 
 import json
 import math

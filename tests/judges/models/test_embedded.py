@@ -1,4 +1,4 @@
-"""The embedded judge with the real model: what it answers, how it ends, what it says if it cannot.
+"""The embedded judge with the real model: its answers, its shutdown, and its error messages.
 
 Skipped, with a line that says so, only where the wheel or the weights are absent.
 """
@@ -172,8 +172,8 @@ def test_a_grammar_forces_the_answer(server: EmbeddedServer) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL on Windows")
 def test_a_killed_parent_takes_the_child_with_it() -> None:
     script = (
-        "import time; from judges.models.embedded import shared; "
-        "print(shared().base_url, flush=True); time.sleep(60)"
+        "import time; from judges.models.embedded import shared_server; "
+        "print(shared_server().base_url, flush=True); time.sleep(60)"
     )
     with subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, stdout=-1) as parent:
         assert parent.stdout is not None
@@ -207,7 +207,7 @@ def test_a_file_that_is_no_model_is_named_and_the_remedy_given(tmp_path: Path) -
     with pytest.raises(EmbeddedUnavailable) as raised:
         EmbeddedServer.start(bad)
     assert str(raised.value) == (
-        "The embedded judge cannot load broken.gguf: not a GGUF model, or cut short. "
+        "The embedded judge cannot load broken.gguf: not a GGUF model, or incomplete. "
         "Delete it and run `python -m judges.models.weights prepare`, or set EVENHAND_GGUF."
     )
 

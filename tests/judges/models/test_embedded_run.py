@@ -1,4 +1,4 @@
-"""The embedded judge in a run: a child that dies is started again, one that cannot is a reason."""
+"""The embedded judge in a run: a dead child is restarted; a child that cannot start is reported."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Every planned ask ends in a typed outcome, whatever the endpoint does."""
+"""Every planned ask ends in a typed outcome for every kind of endpoint failure."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Judges whose truth is known: the model of DESIGN.md 4.3, and metrics that recover it."""
+"""Simulated judges (DESIGN.md 4.3) and the metrics that recover their parameters."""
 
 from __future__ import annotations
 

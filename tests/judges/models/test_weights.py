@@ -1,4 +1,4 @@
-"""Which weights are loaded, what they are called, and that preparing them repeats byte for byte."""
+"""Choice and names of the weights, and a preparation that is the same byte for byte."""
 
 from __future__ import annotations
 

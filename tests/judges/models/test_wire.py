@@ -1,4 +1,4 @@
-"""Servers that speak no proper HTTP, or never come to an end: no run hangs, none is told on."""
+"""Servers with broken HTTP or endless replies: no run hangs, and no message quotes them."""
 
 import socket
 import threading

@@ -1,4 +1,4 @@
-"""The ledger is the provider's bill; a budget is reserved before each call."""
+"""The ledger equals the provider's bill, and the budget is reserved before each call."""
 
 from pathlib import Path
 

@@ -1,5 +1,7 @@
-"""The house's key among strangers: no number of sessions, no crash and no study file passes its
-caps. The judge server's own bill is the witness."""
+"""Caps of this Space's key hold against many sessions, crashes and study files.
+
+The spending is checked against the bill of the judge server.
+"""
 
 from __future__ import annotations
 
@@ -107,8 +109,8 @@ def test_fifty_sessions_at_once_do_not_pass_the_cap_by_one_call(
         calls = server.bill.totals.calls
     assert cap / 4 < told <= cap
     assert 0 < calls < 200
-    refused = [run for run in runs if "everybody today" in run.reason]
-    assert refused, "somebody has to be told that the money is gone"
+    refused = [run for run in runs if "all visitors today" in run.reason]
+    assert refused, "no run was stopped by the cap of the day"
     assert all(run.state in ("done", "failed") for run in runs)
     booked = guarded.unrestricted.read(
         "SELECT sum(COALESCE(spent, reserved)) FROM allowance"
@@ -159,7 +161,7 @@ def test_what_is_gone_is_gone_after_a_restart_and_there_again_tomorrow(
             run = start(engine, again, "one")
             assert run.wait(30)
             assert server.bill.totals.calls == spent
-            assert "the house pays $0.02" in run.reason
+            assert "this Space's key pays $0.02" in run.reason
             tomorrow = start(engine, again, "one", wall=lambda: first.started + DAY)
             assert tomorrow.wait(30)
         assert server.bill.totals.calls > spent
@@ -182,7 +184,7 @@ def test_a_call_whose_price_was_never_told_counts_as_its_worst_case(
             run = start(engine, guarded, "one")
             assert run.wait(30)
         assert server.bill.totals.calls == 0
-        assert "$0.9999 of it is gone" in run.reason
+        assert "$0.9999 of it is spent" in run.reason
 
 
 @pytest.mark.parametrize(("cap", "whose"), [("run_usd", "this run"), ("visitor_usd", "you today")])
@@ -221,7 +223,7 @@ def test_the_switch_stops_the_next_call(guarded: VisitorStore, tmp_path: Path) -
             at_most = server.bill.totals.calls + 4  # what was reserved before is still sent
             assert run.wait(30)
             assert server.bill.totals.calls <= at_most
-            assert "switched the house's key off" in run.reason
+            assert "key was switched off" in run.reason
             off_switch_file(guarded.path).unlink()
             run = start(engine, guarded, "one")
             assert run.wait(30)
@@ -229,11 +231,11 @@ def test_the_switch_stops_the_next_call(guarded: VisitorStore, tmp_path: Path) -
 
 
 REFUSED = {
-    "another model": ({"model": "dear"}, "is for judge"),
+    "another model": ({"model": "dear"}, "can be used for judge only"),
     "a price of its own is not believed": ({"price": {"input": 0, "output": 0}}, ""),
-    "extra_body": ({"extra_body": {"n": 100}}, "may change what a call costs"),
+    "extra_body": ({"extra_body": {"n": 100}}, "may change a call's cost"),
     "another variable": ({"api_key_env": "PATH"}, "type your key instead"),
-    "another endpoint": ({"base_url": "http://127.0.0.1:9/v1"}, "alone"),
+    "another endpoint": ({"base_url": "http://127.0.0.1:9/v1"}, "can be used at"),
 }
 
 
@@ -356,11 +358,11 @@ def test_one_run_a_visitor_and_so_many_in_all(guarded: VisitorStore, tmp_path: P
             with as_visitor(people[0]):
                 run = start(engine, guarded, "0")
                 study(guarded, tmp_path, "0, too", server.base_url)
-                with pytest.raises(PlanError, match="your run of '0' is on"):
+                with pytest.raises(PlanError, match="your run of '0' is running"):
                     start(engine, guarded, "0, too")
             with as_visitor(people[1]):
                 start(engine, guarded, "1")
-            with as_visitor(people[2]), pytest.raises(PlanError, match="2 runs are on"):
+            with as_visitor(people[2]), pytest.raises(PlanError, match="2 runs are active"):
                 start(engine, guarded, "2")
             run.stop()
             assert run.wait(10)
@@ -374,7 +376,7 @@ def test_a_study_that_is_too_large_is_not_begun(guarded: VisitorStore, tmp_path:
     with as_visitor(who):
         study(guarded, tmp_path, "one", "http://127.0.0.1:9/v1", items=41)
         limits = replace(LIMITS, asks=40)
-        with shared(guarded, None, limits) as engine, pytest.raises(PlanError, match="41 asks"):
+        with shared(guarded, None, limits) as engine, pytest.raises(PlanError, match="41 calls"):
             start(engine, guarded, "one")
 
 

@@ -1,4 +1,4 @@
-"""Describe runs: images to words by a judge that sees, through the engine, into a new file."""
+"""Describe runs: image descriptions by a judge with vision, written to a new file."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def test_the_forecast_of_a_describing_counts_pictures(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("judge", "prompt", "out", "told"),
     [
-        ("reader", "creation-describe", "new.jsonl", "'reader' cannot see: give it vision: true"),
+        ("reader", "creation-describe", "new.jsonl", "'reader' has no vision; set vision: true"),
         ("nobody", "creation-describe", "new.jsonl", "no judge named 'nobody' in this study"),
         ("eye", "brief-letters", "new.jsonl", "'brief-letters' does not describe images"),
         ("eye", ASPECTS_PROMPT, "new.jsonl", "does not describe images"),

@@ -1,4 +1,4 @@
-"""Label probabilities are kept as they came, and can be read again without paying again."""
+"""Label probabilities are stored as received and can be parsed again without a call."""
 
 import json
 import math

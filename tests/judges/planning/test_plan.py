@@ -1,4 +1,4 @@
-"""Asks and their keys: same ask, same bytes, same key, and a forecast before a cent is spent."""
+"""Plans: asks, their keys (equal requests have equal keys), forecasts, and refused studies."""
 
 from __future__ import annotations
 
@@ -328,13 +328,13 @@ def made_from(folder: Path, **values: Any) -> Plan:
         ({"judges": []}, "names no judge"),
         ({"prompts": []}, "names no prompt"),
         ({"protocol": "single"}, "protocol: single leaves none of the study's prompts"),
-        ({"prompts": ["visit-extraction"]}, "has the protocol extraction: it judges nothing"),
+        ({"prompts": ["visit-extraction"]}, "has the protocol extraction and gives no verdict"),
         ({"prompts": ["brief-letters", "own.yaml"]}, "two prompts are named 'brief-letters'"),
         ({"contestants": ["x"]}, "nothing to ask with prompt 'brief-letters'"),
         ({"prompts": ["visit-reference-backed"], "contestants": ["x", "@reference"]},
-         "gives the judge the reference, but @reference plays"),
+         "shows the judge the reference, but @reference is"),
         ({"prompts": ["visit-reference-backed"], "pairing": "baseline", "baseline": "@reference"},
-         "gives the judge the reference, but @reference plays"),
+         "shows the judge the reference, but @reference is"),
         ({"prompts": ["ab.yaml"], "labels": "crossed"}, "labels: crossed needs $first"),
         ({"prompts": ["arena-hard"], "judges": [{**JUDGE, "read": "probabilities"}]},
          "no single-token labels"),

@@ -356,7 +356,7 @@ def test_a_reply_that_unpacks_to_more_than_any_verdict_is_not_read_to_its_end(
     with pytest.raises(Exception) as told:
         ask(f"https://{NAME}:{judge.port}/v1", at(judge))
     assert isinstance(told.value, BadReply)
-    assert "exceeds 8 MB" in str(told.value) or "packed as" in str(told.value)
+    assert "exceeds 8 MB" in str(told.value) or "compressed as" in str(told.value)
 
 
 # ---- one mechanism for all who ask ---------------------------------------------------------
