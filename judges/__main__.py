@@ -1,4 +1,4 @@
-"""python -m judges {run,plan,check,reread,retry,describe,import-prompts,…-batch}: in a terminal."""
+"""Command line of judges: plan, run and check a study, reread or retry replies, batches."""
 
 from __future__ import annotations
 
@@ -38,9 +38,8 @@ from studies.terminal import run_command
 
 def main(arguments: list[str] | None = None) -> int:
     options = _build_parser().parse_args(arguments)
-    restore = (
-        redaction.install_redaction()
-    )  # a library's warning, a traceback of ours: no key is in it
+    # Masks keys in all output, including warnings of libraries and tracebacks.
+    restore = redaction.install_redaction()
     try:
         with _sigterm_as_interrupt():
             return run_command(
@@ -52,7 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 @contextlib.contextmanager
 def _sigterm_as_interrupt() -> Iterator[None]:
-    """A scheduler ends a job with SIGTERM and gives it a while: as Ctrl-C, it stops cleanly."""
+    """Treat SIGTERM like Ctrl-C, so that a job ended by a scheduler stops cleanly."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -66,18 +65,18 @@ def _sigterm_as_interrupt() -> Iterator[None]:
 def _build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m judges", description=__doc__)
     commands = parser.add_subparsers(required=True)
-    for name, command, told in (
-        ("run", run_study, "ask what is missing, or resume"),
-        ("plan", print_plan, "count asks, tokens, dollars; ask nothing"),
-        ("check", check_judges, "ask each judge once and show reply, reading and latency"),
+    for name, command, summary in (
+        ("run", run_study, "make the missing calls of a study; also resumes a run"),
+        ("plan", print_plan, "count calls, tokens and dollars, without any call"),
+        ("check", check_judges, "call each judge once; show reply, verdict and latency"),
         ("reread", reread_study, "parse the stored replies again, without any call"),
         (
             "retry",
             retry_failed,
-            "ask again what failed: error, empty, truncated, too_long, unsupported",
+            "repeat failed calls: error, empty, truncated, too_long, unsupported",
         ),
     ):
-        sub = commands.add_parser(name, help=told, description=told)
+        sub = commands.add_parser(name, help=summary, description=summary)
         stored = name in ("reread", "retry")
         sub.add_argument(
             "study", type=Path, nargs="?" if stored else None, help="a study file (YAML)"
@@ -90,10 +89,10 @@ def _build_parser() -> argparse.ArgumentParser:
             add_cluster_options(sub)
         if name in ("run", "check", "retry"):
             add_allow_option(sub)
-    told = "write the prompts of MT-Bench's judge_prompts.jsonl into a folder of prompt files"
-    sub = commands.add_parser("import-prompts", help=told, description=told)
+    summary = "write the prompts of MT-Bench's judge_prompts.jsonl into a folder of prompt files"
+    sub = commands.add_parser("import-prompts", help=summary, description=summary)
     sub.add_argument("file", type=Path, help="judge_prompts.jsonl")
-    sub.add_argument("folder", type=Path, help="where the .yaml files go; none is overwritten")
+    sub.add_argument("folder", type=Path, help="folder for the .yaml files; no file is overwritten")
     sub.set_defaults(command=import_prompts)
     _add_describe_command(commands)
     add_batch_commands(commands)
@@ -102,23 +101,31 @@ def _build_parser() -> argparse.ArgumentParser:
 
 
 def _add_describe_command(commands: Any) -> None:
-    told = "let a judge that sees describe the images, and write the items with their descriptions"
-    sub = commands.add_parser("describe", help=told, description=told)
+    summary = "describe the images with a judge, and write the items with their descriptions"
+    sub = commands.add_parser("describe", help=summary, description=summary)
     sub.add_argument("study", type=Path, help="a study file (YAML)")
     sub.add_argument("--judge", required=True, help="a judge of the study with vision: true")
-    sub.add_argument("--prompt", default="creation-describe", help="a prompt of the kind describe")
-    sub.add_argument("--aspects-judge", default="", help="who names aspects; default: the judge")
+    sub.add_argument(
+        "--prompt", default="creation-describe", help="a prompt with protocol: describe"
+    )
+    sub.add_argument(
+        "--aspects-judge", default="", help="judge that lists the aspects; default: --judge"
+    )
     sub.add_argument("--out", type=Path, required=True, help="the new items file (.jsonl)")
-    sub.add_argument("--store", type=Path, default=None,
-                     help="where replies are kept, so that nothing is asked twice; "
-                     "default: beside the new file")  # fmt: skip
-    sub.add_argument("--retry", action="store_true", help="ask again what failed before")
+    sub.add_argument(
+        "--store",
+        type=Path,
+        default=None,
+        help="the SQLite file for replies, so that no call is repeated; default: beside the new "
+        "file",
+    )
+    sub.add_argument("--retry", action="store_true", help="repeat calls that failed before")
     add_allow_option(sub)
     sub.set_defaults(command=describe_images)
 
 
 def run_study(options: argparse.Namespace) -> int:
-    """0 only if no ask is pending or ended in `error`."""
+    """Run a study; return 0 only if no call is pending or ended in `error`."""
     cluster = parse_cluster_options(options)
     made = _load_plan(options.study)
     store = Store(options.store)
@@ -130,7 +137,7 @@ def run_study(options: argparse.Namespace) -> int:
 
 
 def retry_failed(options: argparse.Namespace) -> int:
-    """Asks again what failed; an earlier reply is replaced only by another reply."""
+    """Repeat failed calls; only a new reply replaces an earlier one."""
     if options.study is not None:
         made, store = _load_plan(options.study), Store(options.store)
         confirm(made.study, store, options)
@@ -156,20 +163,18 @@ def _run_to_end(made: Plan, store: Store, settings: RunSettings) -> int:
 
 
 def reread_study(options: argparse.Namespace) -> int:
-    """With a study file its reading rule holds; with a name the stored study's."""
+    """Parse the stored replies again; a given study file replaces the stored reading rule."""
     given = load_study(options.study) if options.study is not None else None
     name = given.name if given else _study_name(options)
     store = open_existing_store(options.store)
     study = given or store.study(name)
     done = reread(store, study.name, study.reading)
     changed = sum(done.changed.values())
-    print(f"{study.name}: {done.read:,} replies read again, {changed:,} changed")
+    print(f"{study.name}: {done.read:,} replies parsed again, {changed:,} changed")
     for what, count in done.changed.most_common():
         print(f"  {what} {count:,}")
     if done.unchanged_count:
-        print(
-            f"  {done.unchanged_count:,} left as they are: their log-probabilities were not kept then"
-        )
+        print(f"  {done.unchanged_count:,} unchanged: their log-probabilities are not stored")
     store.close()
     return 0
 
@@ -183,9 +188,11 @@ def _study_name(options: argparse.Namespace) -> str:
 def print_plan(options: argparse.Namespace) -> int:
     made = _load_plan(options.study)
     whole = make_forecast(made, store=Store(options.store))
-    print(f"{made.study.name}: {len(made.items)} items, {len(made.study.judges)} judges, "
-          f"{len(made.prompts)} prompts")  # fmt: skip
-    print(f"  asks     {whole.asks:,}, of which noise floor {whole.noise:,}")
+    print(
+        f"{made.study.name}: {len(made.items)} items, {len(made.study.judges)} judges, "
+        f"{len(made.prompts)} prompts"
+    )
+    print(f"  calls    {whole.asks:,}, of which {whole.noise:,} for the noise floor")
     print(f"  tokens   about {whole.prompt_tokens:,} in, {whole.completion_tokens:,} out")
     for left in count_skipped(made.prompts, made.items):
         print(f"  skipped  {left.items:,} items with {left.prompt}: {left.why}")
@@ -205,13 +212,13 @@ def check_judges(options: argparse.Namespace) -> int:
         read = result.read
         print(f"{result.judge} ({result.model or 'no reply'}), {result.seconds:.2f} s")
         print(f"  reply    {result.reply!r}")
-        said = read.detail if read.verdict is None else _describe_verdict(read.verdict)
-        print(f"  reading  {read.status}, rule {read.rule}: {said}")
+        verdict = read.detail if read.verdict is None else _describe_verdict(read.verdict)
+        print(f"  reading  {read.status}, rule {read.rule}: {verdict}")
     return 0 if all(result.read.status == "ok" for result in results) else 1
 
 
 def _describe_verdict(verdict: Verdict) -> str:
-    """ "picks slot 2", "a tie", "scores 7, 4": what a person at a terminal wants to know."""
+    """Describe a verdict in words, such as "picks slot 2", "a tie" or "scores 7, 4"."""
     parts = []
     if verdict.pick is not None:
         much = " by far" if verdict.margin == 2 else ""
@@ -225,7 +232,7 @@ def _describe_verdict(verdict: Verdict) -> str:
 
 
 def import_prompts(options: argparse.Namespace) -> int:
-    """1 if no line of the file became a prompt."""
+    """Import prompts; return 1 if no line of the file could be imported."""
     found = import_judge_prompts(options.file)
     for prompt in found.prompts:
         saved = save_prompt(prompt.yaml, options.folder)
@@ -237,7 +244,7 @@ def import_prompts(options: argparse.Namespace) -> int:
 
 
 def describe_images(options: argparse.Namespace) -> int:
-    """0 only if every image of the slice has a description."""
+    """Describe the images of a study; return 0 only if no description failed."""
     study = load_study(options.study)
     store = Store(options.store or options.out.with_name(f"{options.out.name}.db"))
     confirm(study, store, options)
@@ -253,8 +260,10 @@ def describe_images(options: argparse.Namespace) -> int:
         watch=follow_run,
     )
     store.close()
-    print(f"{done.described:,} items described, {done.without_images:,} have no images, "
-          f"{len(done.failed):,} failed; ${done.dollars:.4f} spent")  # fmt: skip
+    print(
+        f"{done.described:,} items described, {done.without_images:,} have no images, "
+        f"{len(done.failed):,} failed; ${done.dollars:.4f} spent"
+    )
     for item, why in done.failed.items():
         print(f"  {item}: {why}", file=sys.stderr)
     print(f"written: {done.out}" if done.out else f"nothing written: {done.reason}")
@@ -262,12 +271,12 @@ def describe_images(options: argparse.Namespace) -> int:
 
 
 def _load_plan(file: Path) -> Plan:
-    """The plan of a study file; what its data holds and the plan does not take is said."""
+    """Plan a study file; print a note if its data contains verdicts that the study does not use."""
     made = make_plan(load_study(file))
     if made.ignored_verdicts:
         print(
-            f"note: the {made.ignored_verdicts:,} verdicts in {made.study.data.source} are no part of "
-            f"{made.study.name}, whose own judges are asked about the same items; "
+            f"note: the {made.ignored_verdicts:,} verdicts in {made.study.data.source} are not "
+            f"part of {made.study.name}, which calls its own judges on the same items; "
             "python -m studies import opens the folder as a study",
             file=sys.stderr,
         )
@@ -277,14 +286,14 @@ def _load_plan(file: Path) -> Plan:
 def _print_plan_change(changed: PlanChange) -> None:
     if changed.dropped:
         print(
-            f"the study changed: {changed.kept:,} asks are still asked for, {changed.dropped:,} no "
-            f"longer (their judgements stay in the store), {changed.added:,} are new",
+            f"the study changed: {changed.kept:,} calls unchanged, {changed.dropped:,} no longer "
+            f"planned (their judgements stay in the store), {changed.added:,} new",
             file=sys.stderr,
         )
 
 
 def _format_dollars(value: float | None) -> str:
-    return "unknown: give the judge a price" if value is None else f"about ${value:.2f}"
+    return "unknown: set a price for each judge" if value is None else f"about ${value:.2f}"
 
 
 if __name__ == "__main__":

@@ -1,14 +1,14 @@
-"""What can go wrong with asking.
+"""Errors raised while planning a study or calling judges.
 
 EvenhandError (studies.errors)
-├── PromptError     a prompt file: unknown name, variable
-│   └── UnknownFormat   a verdict format nobody knows
-├── PlanError       a study that cannot be asked as it stands; raised before money is spent
-│   ├── EndpointRefused a base URL that must not be asked from here
+├── PromptError         a prompt file that cannot be used, such as an unknown name or variable
+│   └── UnknownFormat   a verdict format that does not exist
+├── PlanError           a study that cannot be run as it is; raised before money is spent
+│   ├── EndpointRefused a base URL that must not be called from here
 │   ├── KeyRefused      a typed key that is malformed, or was typed for another host
 │   └── ConsentNeeded   a variable the user has not yet allowed for an endpoint
-├── KeyExpired      a key that was typed, and forgotten after a while without use
-└── JudgeStopped    a judge that cannot go on: wrong key, no such model, no quota
+├── KeyExpired          a typed key that was deleted after a period without use
+└── JudgeStopped        a judge that cannot continue: wrong key, no such model, no quota
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ def refused(command: str, capsys: pytest.CaptureFixture[str]) -> str:
         ("judges describe gone.yaml --judge sim --out d.jsonl", "cannot read the study file gone"),
         ("judges export-batch endpoint.yaml empty", "empty: File exists; name a folder, not"),
         ("judges export-batch endpoint.yaml empty/b", "empty/b: Not a directory; name a place"),
-        ("judges submit-batch endpoint.yaml folder", "no batch.json in folder: export-batch comes"),
+        ("judges submit-batch endpoint.yaml folder", "no batch.json in folder: run export-batch"),
         ("judges import-batch endpoint.yaml gone", "cannot read gone: No such file"),
         ("judges import-prompts gone folder", "cannot read gone: No such file"),
         ("judges import-prompts empty folder", "empty: no prompts in it; expected one JSON object"),
@@ -184,10 +184,10 @@ def test_a_batch_that_cannot_reach_its_endpoint(
     assert judges(["export-batch", "endpoint.yaml", "files", "--store", "s.db"]) == 0
     capsys.readouterr()
     said = refused("judges submit-batch endpoint.yaml files --store s.db", capsys)
-    assert "sim, connection" in said and "the same command goes on from there" in said
+    assert "sim, connection" in said and "the same command again" in said
     with pytest.raises(SystemExit):
         judges(["import-batch", "endpoint.yaml", "empty", "--price-factor", "-1"])
-    assert "-1 is no share of a price" in capsys.readouterr().err
+    assert "-1: expected a share of the price" in capsys.readouterr().err
 
 
 def test_the_verdicts_of_a_folder_of_shards_are_said_to_stay_there(
@@ -202,7 +202,7 @@ def test_the_verdicts_of_a_folder_of_shards_are_said_to_stay_there(
     for command in ("plan", "run"):
         assert judges([command, "live.yaml", "--store", "s.db"]) == 0
         (line,) = [said for said in capsys.readouterr().err.splitlines() if "note" in said]
-        assert "the 2 verdicts in shards are no part of mine" in line
+        assert "the 2 verdicts in shards are not part of mine" in line
         assert "python -m studies import opens the folder as a study" in line
     assert judges(["plan", "good.yaml", "--store", "s.db"]) == 0
     assert capsys.readouterr().err == ""
@@ -233,8 +233,8 @@ def test_a_fault_of_ours_is_not_dressed_up() -> None:
 
 
 def test_a_reader_that_has_enough_is_no_error() -> None:
-    """More than a pipe takes, and nobody reads on."""
-    work = "from studies.terminal import ended; exit(ended(lambda: print('{' * 10**6) or 0))"
+    """The reader closes the pipe before all output is written."""
+    work = "from studies.terminal import run_command as run; exit(run(lambda: print('{' * 10**6) or 0))"
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", f'{sys.executable} -c "{work}" | head -c 1'],
         cwd=ROOT, capture_output=True, text=True, timeout=60, check=False,

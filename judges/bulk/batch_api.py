@@ -1,8 +1,8 @@
-"""Batches at a provider: upload, create, poll, download; resumable by the ids kept in the folder.
+"""Client of a provider's Batch API: upload files, create batches, poll, download the results.
 
-`batches.json` beside the files says how far each one is. It is written after every step, so that a
-crash between two steps repeats at most the step it was in, and a batch is never created twice for
-a file whose creation was noted. A creation that was not noted is found again by its metadata.
+`batches.json` in the folder records the progress of each file. It is written after every step, so
+a crash repeats at most one step, and no second batch is created for a file with a recorded batch. A
+batch that was created but not recorded is found again by its metadata.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FINAL_STATUSES: Final = frozenset({"completed", "failed", "expired", "cancelled"
 
 @dataclass(slots=True)
 class SubmittedBatch:
-    """How far one file is."""
+    """Progress of one batch file."""
 
     sha: str
     file_id: str = ""
@@ -35,7 +35,7 @@ class SubmittedBatch:
     status: str = ""
     counts: dict[str, int] = field(default_factory=dict)
     files: list[str] = field(default_factory=list)
-    """Output and error files that were fetched, by name in the folder."""
+    """Names of the downloaded output and error files in the folder."""
 
     @property
     def is_final(self) -> bool:
@@ -51,42 +51,46 @@ def read_submitted_batches(folder: Path) -> dict[str, SubmittedBatch]:
             name: SubmittedBatch(**values) for name, values in json.loads(path.read_text()).items()
         }
     except (ValueError, TypeError, AttributeError):
-        raise PlanError(f"{path} is not what submit-batch wrote; move it away") from None
+        raise PlanError(
+            f"{path} was not written by submit-batch, or is damaged; move it away"
+        ) from None
 
 
 def submit_batches(
     client: openai.OpenAI, folder: Path, judge_files: list[Path]
 ) -> dict[str, SubmittedBatch]:
-    """Uploads what is not uploaded, creates what is not created."""
-    notes = read_submitted_batches(folder)
-    made = None
+    """Upload each file and create its batch, unless that was done before."""
+    batches = read_submitted_batches(folder)
+    created = None
     for path in judge_files:
         sha = hashlib.sha256(path.read_bytes()).hexdigest()
-        note = notes.setdefault(path.name, SubmittedBatch(sha))
-        if note.sha != sha:
+        submitted = batches.setdefault(path.name, SubmittedBatch(sha))
+        if submitted.sha != sha:
             raise PlanError(f"{path.name} changed after it was submitted; export to a new folder")
-        if not note.file_id:
-            note.file_id = client.files.create(file=path, purpose="batch").id
-            _write_submitted_batches(folder, notes)
-        if not note.batch_id:
-            made = made if made is not None else _find_created_batches(client)
-            note.batch_id = made.get(sha) or _create_batch(client, note)
-            _write_submitted_batches(folder, notes)
-    return notes
+        if not submitted.file_id:
+            submitted.file_id = client.files.create(file=path, purpose="batch").id
+            _write_submitted_batches(folder, batches)
+        if not submitted.batch_id:
+            created = created if created is not None else _find_created_batches(client)
+            submitted.batch_id = created.get(sha) or _create_batch(client, submitted)
+            _write_submitted_batches(folder, batches)
+    return batches
 
 
-def _create_batch(client: openai.OpenAI, note: SubmittedBatch) -> str:
-    """Never sent twice by the client itself: an answer that was lost may have made a batch, which
-    the next submit finds."""
-    batch = client.with_options(max_retries=0).batches.create(
-        input_file_id=note.file_id, endpoint=COMPLETIONS_PATH, completion_window=COMPLETION_WINDOW,
-        metadata={"evenhand": note.sha},
-    )  # fmt: skip
-    return batch.id
+def _create_batch(client: openai.OpenAI, submitted: SubmittedBatch) -> str:
+    """Create a batch without retries: after a lost response the batch may exist, and the next
+    submission finds it."""
+    created = client.with_options(max_retries=0).batches.create(
+        input_file_id=submitted.file_id,
+        endpoint=COMPLETIONS_PATH,
+        completion_window=COMPLETION_WINDOW,
+        metadata={"evenhand": submitted.sha},
+    )
+    return created.id
 
 
 def _find_created_batches(client: openai.OpenAI) -> dict[str, str]:
-    """Batches of ours by the sha of their file: a crash may have come before the note."""
+    """Return the ids of this program's batches at the provider, by the sha of their files."""
     found = {}
     for batch in client.batches.list(limit=100):
         sha = (batch.metadata or {}).get("evenhand")
@@ -102,53 +106,53 @@ def collect_batches(
     *,
     wait: float = 0.0,
     every: float = 30.0,
-    told: Callable[[dict[str, SubmittedBatch]], None] = lambda notes: None,
+    on_progress: Callable[[dict[str, SubmittedBatch]], None] = lambda batches: None,
 ) -> list[Path]:
-    """Fetches what is finished of some files; with `wait`, looks until all is over or time is up.
+    """Download the results of finished batches; with `wait` seconds, poll until all are final.
 
-    Returns every output and error file of theirs that lies in the folder now.
+    Returns every output and error file of these batches in the folder.
     """
-    notes = read_submitted_batches(folder)
-    if not notes:
-        raise PlanError(f"no {BATCHES_FILE} in {folder}: submit-batch comes first")
+    batches = read_submitted_batches(folder)
+    if not batches:
+        raise PlanError(f"no {BATCHES_FILE} in {folder}: run submit-batch first")
     end = time.monotonic() + wait
-    mine = {name: note for name, note in notes.items() if name in names}
+    selected = {name: submitted for name, submitted in batches.items() if name in names}
     while True:
-        for name, note in mine.items():
-            _download_if_final(client, folder, name, note)
-            _write_submitted_batches(folder, notes)
-        told(mine)
-        if all(note.is_final for note in mine.values()) or time.monotonic() >= end:
+        for name, submitted in selected.items():
+            _download_if_final(client, folder, name, submitted)
+            _write_submitted_batches(folder, batches)
+        on_progress(selected)
+        if all(one.is_final for one in selected.values()) or time.monotonic() >= end:
             break
         time.sleep(min(every, max(0.0, end - time.monotonic())))
-    return [folder / file for note in mine.values() for file in note.files]
+    return [folder / file for submitted in selected.values() for file in submitted.files]
 
 
 def _download_if_final(
-    client: openai.OpenAI, folder: Path, name: str, note: SubmittedBatch
+    client: openai.OpenAI, folder: Path, name: str, submitted: SubmittedBatch
 ) -> None:
-    if not note.batch_id:
+    if not submitted.batch_id:
         return
     batch: Any = None
-    if not note.is_final:
-        batch = client.batches.retrieve(note.batch_id)
-        note.status = batch.status
+    if not submitted.is_final:
+        batch = client.batches.retrieve(submitted.batch_id)
+        submitted.status = batch.status
         counts = batch.request_counts
-        note.counts = counts.model_dump() if counts else {}
-    if not note.is_final or note.files:
+        submitted.counts = counts.model_dump() if counts else {}
+    if not submitted.is_final or submitted.files:
         return
-    batch = batch or client.batches.retrieve(note.batch_id)
+    batch = batch or client.batches.retrieve(submitted.batch_id)
     stem = Path(name).stem
     for kind, file_id in (("output", batch.output_file_id), ("error", batch.error_file_id)):
         if file_id:
             path = folder / f"{stem}.{kind}.jsonl"
-            half = path.with_name(path.name + ".part")
-            half.write_bytes(client.files.content(file_id).read())
-            half.replace(path)
-            note.files.append(path.name)
+            partial = path.with_name(path.name + ".part")
+            partial.write_bytes(client.files.content(file_id).read())
+            partial.replace(path)
+            submitted.files.append(path.name)
 
 
-def _write_submitted_batches(folder: Path, notes: dict[str, SubmittedBatch]) -> None:
-    half = folder / f"{BATCHES_FILE}.part"
-    half.write_text(json.dumps({name: asdict(note) for name, note in notes.items()}, indent=1))
-    half.replace(folder / BATCHES_FILE)
+def _write_submitted_batches(folder: Path, batches: dict[str, SubmittedBatch]) -> None:
+    partial = folder / f"{BATCHES_FILE}.part"
+    partial.write_text(json.dumps({name: asdict(one) for name, one in batches.items()}, indent=1))
+    partial.replace(folder / BATCHES_FILE)

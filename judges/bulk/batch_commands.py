@@ -1,4 +1,4 @@
-"""python -m judges {export,import,submit,collect}-batch: the same study, through batches."""
+"""Commands `python -m judges {export,submit,collect,import}-batch`: run a study as batches."""
 
 from __future__ import annotations
 
@@ -41,23 +41,29 @@ NEEDED: Final = frozenset(
 
 
 def add_batch_commands(commands: Any) -> None:
-    for name, command, told in (
-        ("export-batch", export_files, "write what is pending as OpenAI Batch files"),
+    for name, command, summary in (
+        ("export-batch", export_files, "write the pending calls as OpenAI Batch files"),
         ("submit-batch", submit_files, "upload the files of a folder and create their batches"),
-        ("collect-batch", collect_files, "fetch what is finished, and store it"),
+        ("collect-batch", collect_files, "download the results of finished batches and store them"),
         ("import-batch", import_files, "store the output and error files of a batch"),
     ):
-        sub = commands.add_parser(name, help=told, description=told)
+        sub = commands.add_parser(name, help=summary, description=summary)
         sub.add_argument("study", type=Path, help="a study file (YAML)")
         if name == "import-batch":
             sub.add_argument("files", type=Path, nargs="+", help="output and error files")
         else:
-            sub.add_argument("folder", type=Path, help="where the batch files are")
+            sub.add_argument("folder", type=Path, help="folder of the batch files")
         if name in ("collect-batch", "import-batch"):
-            sub.add_argument("--price-factor", type=_parse_price_factor, default=BATCH_PRICE_FACTOR,
-                             help="what a batch costs of the price of live calls")  # fmt: skip
+            sub.add_argument(
+                "--price-factor",
+                type=_parse_price_factor,
+                default=BATCH_PRICE_FACTOR,
+                help="price of batch calls as a share of the price of live calls; 0.5 is half",
+            )
         if name == "collect-batch":
-            sub.add_argument("--wait", type=float, default=0.0, help="minutes to go on looking")
+            sub.add_argument(
+                "--wait", type=float, default=0.0, help="minutes to wait for the batches to finish"
+            )
         if name in ("submit-batch", "collect-batch"):
             add_allow_option(sub)
         sub.add_argument("--store", type=Path, default=None, help="the SQLite file to use")
@@ -67,7 +73,9 @@ def add_batch_commands(commands: Any) -> None:
 def _parse_price_factor(text: str) -> float:
     value = float(text)
     if not math.isfinite(value) or value < 0:
-        raise argparse.ArgumentTypeError(f"{text} is no share of a price: 0.5 is half of it")
+        raise argparse.ArgumentTypeError(
+            f"{text}: expected a share of the price, 0 or more; 0.5 is half"
+        )
     return value
 
 
@@ -75,9 +83,9 @@ def export_files(options: argparse.Namespace) -> int:
     plan, store = _open_plan_and_store(options)
     files = export_batch(plan, store, options.folder)
     for file in files:
-        print(f"{file.path}: {file.lines:,} asks of {file.judge}, {file.bytes / 1e6:.1f} MB")
+        print(f"{file.path}: {file.lines:,} calls of {file.judge}, {file.bytes / 1e6:.1f} MB")
     if not files:
-        print("nothing is pending for an endpoint")
+        print("no pending calls for an endpoint judge")
     store.close()
     return 0
 
@@ -94,23 +102,27 @@ def submit_files(options: argparse.Namespace) -> int:
 
 
 def _check_budget(plan: Plan, store: Store) -> None:
-    """A batch cannot be stopped at a dollar, so what it will cost by the forecast is measured
-    before it is sent."""
+    """Raise PlanError if the forecast cost of the pending calls exceeds what is left of the budget.
+
+    A submitted batch cannot be stopped when the budget is reached.
+    """
     study = plan.study
     endpoints = tuple(judge for judge in study.judges if judge.kind == "endpoint")
     check_budget(study.budget_usd, endpoints)
     if study.budget_usd is None:
         return
     pending = {
-        ask.key for judge in endpoints
+        ask.key
+        for judge in endpoints
         for _, ask in store.pending_asks(study.name, judge.name, -1, 10**9)
-    }  # fmt: skip
-    about = BATCH_PRICE_FACTOR * (make_forecast(plan, pending).dollars or 0.0)
+    }
+    forecast = BATCH_PRICE_FACTOR * (make_forecast(plan, pending).dollars or 0.0)
     left = study.budget_usd - study_spending(store, study.name)
-    if about > left:
+    if forecast > left:
         raise PlanError(
-            f"what is pending will cost about ${about:.4f} as batches, and ${max(0.0, left):.4f} "
-            f"of the budget of ${study.budget_usd:g} is left: raise budget_usd, or take fewer items"
+            f"the pending calls will cost about ${forecast:.4f} as batches, but only "
+            f"${max(0.0, left):.4f} of the budget of ${study.budget_usd:g} is left. Raise "
+            "budget_usd, or use fewer items"
         )
 
 
@@ -122,7 +134,7 @@ def collect_files(options: argparse.Namespace) -> int:
         names = {path.name for path in paths}
         with _judge_client(plan, judge, consents_in(store.folder)) as client:
             found += collect_batches(
-                client, options.folder, names, wait=60 * options.wait, told=_print_batches
+                client, options.folder, names, wait=60 * options.wait, on_progress=_print_batches
             )
     done = import_batch(plan, store, found, price_factor=options.price_factor)
     return _print_import_and_close(done, plan, store)
@@ -142,13 +154,13 @@ def _open_plan_and_store(options: argparse.Namespace) -> tuple[Plan, Store]:
 
 @contextlib.contextmanager
 def _judge_client(plan: Plan, name: str, consents: Consents) -> Iterator[openai.OpenAI]:
-    """A client of one judge's endpoint; what the endpoint refuses is said in a line."""
+    """Open a client of one judge's endpoint; raise its API errors as PlanError."""
     judge = next((judge for judge in plan.study.judges if judge.name == name), None)
     if judge is None:
-        raise PlanError(f"the files are for {name!r}, which is no judge of this study any more")
+        raise PlanError(f"the files are for the judge {name!r}, which this study no longer has")
     check_url(judge.endpoint)
-    held = find_api_key(judge, {}, consents)  # while it is held, nothing that is printed shows it
-    key = held.use() or "none"
+    secret = find_api_key(judge, {}, consents)  # masked in output as long as this object exists
+    key = secret.use() or "none"
     client = openai.OpenAI(
         base_url=judge.endpoint,
         api_key=key,
@@ -161,21 +173,21 @@ def _judge_client(plan: Plan, name: str, consents: Consents) -> Iterator[openai.
     except (openai.OpenAIError, httpx2.HTTPError) as error:
         fault = classify_error(error.__cause__ or error, judge.endpoint, key)
         raise PlanError(
-            f"{name}, {fault.reason}: {fault.detail}; what was done is noted "
-            "in the folder, the same command goes on from there"
+            f"{name}, {fault.reason}: {fault.detail}. The folder records what was done; run "
+            "the same command again to continue"
         ) from None
 
 
 def _header_filter(endpoint: str, key: str) -> Callable[[httpx2.Request], None]:
-    """Reduce a request to the headers it needs, where the endpoint is not OpenAI's.
+    """Make a request hook that removes unneeded headers, unless the endpoint is OpenAI's.
 
     The client adds OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS of the environment to
     every request, whatever its host.
     """
-    own = origin_of(endpoint) == OPENAI
+    is_openai = origin_of(endpoint) == OPENAI
 
     def reduce(request: httpx2.Request) -> None:
-        if own:
+        if is_openai:
             return
         for name in [name for name in request.headers if name.lower() not in NEEDED]:
             del request.headers[name]
@@ -184,23 +196,25 @@ def _header_filter(endpoint: str, key: str) -> Callable[[httpx2.Request], None]:
     return reduce
 
 
-def _print_batches(notes: dict[str, SubmittedBatch]) -> None:
-    for name, note in notes.items():
-        counts = ", ".join(f"{n:,} {what}" for what, n in note.counts.items())
-        print(f"{name}: {note.batch_id} {note.status} {counts}".rstrip())
+def _print_batches(batches: dict[str, SubmittedBatch]) -> None:
+    for name, submitted in batches.items():
+        counts = ", ".join(f"{n:,} {what}" for what, n in submitted.counts.items())
+        print(f"{name}: {submitted.batch_id} {submitted.status} {counts}".rstrip())
 
 
 def _print_import_and_close(done: BatchImport, plan: Plan, store: Store) -> int:
-    """0 only if nothing is left to ask."""
+    """Print a summary; return 0 only if no call is pending."""
     left = store.counts(plan.study.name).get("pending", 0)
     dollars = "unknown" if done.dollars is None else f"${done.dollars:.4f}"
-    told = ", ".join(f"{n:,} {status}" for status, n in done.by_status.items())
-    print(f"{done.stored:,} stored ({told or 'none'}), {done.already_answered:,} were there, "
-          f"{done.unknown:,} are of no ask of this study; {dollars}")  # fmt: skip
+    statuses = ", ".join(f"{n:,} {status}" for status, n in done.by_status.items())
+    print(
+        f"{done.stored:,} replies stored ({statuses or 'none'}), {done.already_answered:,} were "
+        f"stored before, {done.unknown:,} do not belong to this study; cost {dollars}"
+    )
     for why, n in done.pending.items():
-        print(f"  {n:,} stay pending: {why}")
+        print(f"  {n:,} still pending: {why}")
     for where in done.unreadable_lines[:10]:
-        print(f"  not a line of a batch: {where}", file=sys.stderr)
-    print(f"  {left:,} left to ask")
+        print(f"  not a line of a batch file: {where}", file=sys.stderr)
+    print(f"  {left:,} calls left")
     store.close()
     return 1 if left else 0

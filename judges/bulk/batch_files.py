@@ -1,8 +1,8 @@
-"""Asks as OpenAI Batch files and back: what is pending goes out, what comes back is stored once.
+"""OpenAI Batch files: export the pending calls, import and store the replies.
 
-Nothing of ours schedules a batch: the provider does, or `vllm run-batch` on one's own machines. A
-line carries the ask's key, so that lines may come back in any order, twice, or never: a key is
-stored once, and what is missing stays pending.
+The provider, or `vllm run-batch` on own machines, schedules the calls. Each line carries the key of
+its call, so that lines may come back in any order, twice, or not at all: each key is stored once,
+and a missing key stays pending.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from studies.store.store import Store
 COMPLETIONS_PATH: Final = "/v1/chat/completions"
 MAX_FILE_LINES: Final = 50_000
 MAX_FILE_BYTES: Final = 200 * 1000 * 1000
-"""The provider's limits on one file."""
+"""The provider's limits on one file: lines and bytes."""
 BATCH_PRICE_FACTOR: Final = 0.5
-"""What a batch costs of the price of live calls, where the provider says nothing else."""
+"""Default price of batch calls as a share of the price of live calls."""
 MAX_LINE_BYTES: Final = 16 * 1024 * 1024
 _PAGE_SIZE: Final = 500
 OWNER_PREFIX: Final = "batch"
 MANIFEST_FILE: Final = "batch.json"
-"""Which judge each file is for."""
+"""Name of the file that records the judge of each batch file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +62,12 @@ def export_batch(
     most_lines: int = MAX_FILE_LINES,
     most_bytes: int = MAX_FILE_BYTES,
 ) -> list[BatchFile]:
-    """Writes what endpoints still have to answer, one judge a file, none over an old one."""
+    """Write the pending calls of endpoint judges, one judge per file; overwrite no file."""
     judges = [judge for judge in plan.study.judges if judge.kind == "endpoint"]
     if not judges:
-        raise PlanError("no judge of this study is an endpoint: batch files are for those")
+        raise PlanError(
+            "no judge of this study is an endpoint; batch files are for endpoint judges only"
+        )
     folder.mkdir(parents=True, exist_ok=True)
     items = {item.id: item for item in plan.items}
     written: list[BatchFile] = []
@@ -78,11 +80,11 @@ def export_batch(
         for number, part in enumerate(_split_into_files(lines, most_lines, most_bytes), 1):
             path = folder / f"{name}-{number:04d}.jsonl"
             if path.exists():
-                raise PlanError(f"{path} is there already; name a new folder")
-            half = path.with_name(path.name + ".part")
-            with half.open("wb") as out:
+                raise PlanError(f"{path} already exists; name a new folder")
+            partial = path.with_name(path.name + ".part")
+            with partial.open("wb") as out:
                 out.writelines(part)
-            half.replace(path)
+            partial.replace(path)
             size = sum(len(line) for line in part)
             written.append(BatchFile(path, judge.name, len(part), size))
     files = {file.path.name: file.judge for file in written}
@@ -92,16 +94,16 @@ def export_batch(
 
 
 def batch_files_by_judge(folder: Path) -> dict[str, list[Path]]:
-    """The files of a folder by judge, as export_batch wrote them."""
+    """Return the batch files that export_batch wrote into a folder, by judge."""
     try:
         files = json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8"))["files"]
         found: dict[str, list[Path]] = {}
         for name, judge in files.items():
             found.setdefault(judge, []).append(folder / Path(name).name)
     except OSError:
-        raise PlanError(f"no {MANIFEST_FILE} in {folder}: export-batch comes first") from None
+        raise PlanError(f"no {MANIFEST_FILE} in {folder}: run export-batch first") from None
     except (ValueError, KeyError, AttributeError, TypeError):
-        raise PlanError(f"{folder / MANIFEST_FILE} is not what export-batch wrote") from None
+        raise PlanError(f"{folder / MANIFEST_FILE} was not written by export-batch") from None
     return found
 
 
@@ -126,8 +128,8 @@ def _split_into_files(
     for line in lines:
         if len(line) > most_bytes:
             raise PlanError(
-                f"an ask of {len(line) / 1e6:.0f} MB does not fit into a batch file of "
-                f"{most_bytes / 1e6:.0f} MB: send smaller images, or ask it live"
+                f"a call of {len(line) / 1e6:.0f} MB does not fit into a batch file of "
+                f"{most_bytes / 1e6:.0f} MB: use smaller images, or run the study live"
             )
         if part and (len(part) == most_lines or size + len(line) > most_bytes):
             yield part
@@ -138,31 +140,31 @@ def _split_into_files(
         yield part
 
 
-# ------------------------------------------------------------------------------------------ back
+# ---- import --------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
 class BatchImport:
-    """What became of the lines of some files."""
+    """Counts of an import: lines stored, already answered, unknown, pending, unreadable."""
 
     stored: int = 0
     by_status: Counter[str] = field(default_factory=Counter)
     already_answered: int = 0
-    """Lines for asks that were answered before, in another file or live."""
+    """Lines for calls that were answered before, by another file or live."""
     unknown: int = 0
-    """Lines whose key is no ask of this study."""
+    """Lines whose key belongs to no call of this study."""
     pending: Counter[str] = field(default_factory=Counter)
-    """Lines that say nothing final (expired, rate limit, a server's fault): still to be asked."""
+    """Lines without a final result (expired, rate limit, server error) by reason; still pending."""
     unreadable_lines: list[str] = field(default_factory=list)
-    """file:line of what could not be read."""
+    """`file:line` of each line that could not be read."""
     dollars: float | None = 0.0
-    """None as soon as one price is not known."""
+    """Total cost; None if the cost of any stored reply is unknown."""
 
 
 def import_batch(
     plan: Plan, store: Store, paths: Iterable[Path], *, price_factor: float = BATCH_PRICE_FACTOR
 ) -> BatchImport:
-    """Reads output and error files of a batch; whatever their order, a key is stored once."""
+    """Store the results in output and error files, in any order; each key is stored once."""
     reader = _BatchImporter(plan, store, price_factor)
     for path in paths:
         for where, text in _read_lines(path):
@@ -177,7 +179,7 @@ def import_batch(
 
 @dataclass(frozen=True, slots=True)
 class _BatchRun:
-    """What batches have answered, as one run of the study: a budget counts what its runs spent."""
+    """All batch results of a study as one run record, so that its budget includes their cost."""
 
     plan: Plan
     owner: str
@@ -192,7 +194,7 @@ class _BatchRun:
 
 
 def batch_owner(plan: Plan) -> str:
-    """Whose the attempts of a study's batches are."""
+    """Return the owner id under which a study's batch attempts are recorded."""
     return f"{OWNER_PREFIX}-{hashlib.sha256(plan.study.name.encode()).hexdigest()[:12]}"
 
 
@@ -263,7 +265,7 @@ class _BatchImporter:
         self.buffer[ask.key] = (judgement, answer.usage, cost)
 
     def _buffer_failure(self, ask: Ask, call: JudgeCall, error: Exception) -> None:
-        """What an endpoint refuses for good is an outcome; all else may still be answered."""
+        """Store a permanent refusal as an outcome; count any other failure as pending."""
         fault: CallFailure = classify_error(error, call.judge.endpoint)
         if fault.action == "settle" and not isinstance(error, BadReply):
             judgement = Judgement(
@@ -281,7 +283,7 @@ class _BatchImporter:
         for judgement, _, cost in stored:
             self.totals.by_status[judgement.status] += 1
             if judgement.usage.prompt is None and cost is None:
-                continue  # refused: nothing was used, nothing is owed
+                continue  # refused: no tokens were used, so there is no cost
             known = self.totals.dollars is not None and cost is not None
             self.totals.dollars = (self.totals.dollars or 0.0) + (cost or 0.0) if known else None
 
@@ -291,12 +293,14 @@ def _insert_new(
     ready: list[tuple[Judgement, Usage, float | None]],
     owner: str,
 ) -> list[tuple[Judgement, Usage, float | None]]:
-    """Insert or ignore: an ask that has an answer keeps it. An `error` is no answer."""
+    """Insert judgements with their attempts; skip keys with a stored judgement but `error`."""
     stored = []
     for judgement, usage, cost in ready:
         key = judgement.ask.key
-        there = connection.execute("SELECT status FROM judgements WHERE key=?", (key,)).fetchone()
-        if there is not None and there[0] != "error":
+        existing = connection.execute(
+            "SELECT status FROM judgements WHERE key=?", (key,)
+        ).fetchone()
+        if existing is not None and existing[0] != "error":
             continue
         put_judgement(connection, judgement)
         connection.execute(

@@ -1,7 +1,7 @@
-"""How long and how dear: 10 thousand, a million, 100 million asks, by each way of asking.
+"""Time and cost of 10 thousand, 1 million and 100 million calls, by each way to make them.
 
-`python -m judges.bulk.capacity` prints docs/capacity.md. Tokens are counted from our own prompts, prices
-are those of judges/prices.yaml; all else is an assumption that the page states.
+`python -m judges.bulk.capacity` prints docs/capacity.md. Tokens are counted from the built-in
+prompts and prices are those of judges/prices.yaml; the page lists all other assumptions.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ ITEM_TOKENS: Final = 560
 """Tokens of a question (60) and two answers (250 each)."""
 MEAN_LATENCY: Final = 3.0
 LATENCY_SIGMA: Final = 0.5
-"""Of a log-normal latency; its mean is LATENCY."""
+"""Sigma of the log-normal latency, whose mean is MEAN_LATENCY."""
 CPU_PER_CALL: Final = 0.00184
 """Seconds of one core, measured with 64 calls in flight against a loopback server."""
 LIVE_IN_FLIGHT: Final = 256
 RAY_WORKERS, RAY_IN_FLIGHT = 16, 64
 BATCH_QUEUE_TOKENS: Final = 80_000_000
-"""Prompt tokens that may wait in batches at once."""
+"""Prompt tokens that may be queued in batches at once."""
 BATCH_WINDOW_HOURS: Final = 24.0
 GPU_COUNT: Final = 32
 GPU_TOKENS_PER_SECOND: Final = 5_000.0
-"""Tokens in and out that one GPU handles a second."""
+"""Prompt and reply tokens per second and GPU."""
 GPU_DOLLARS_PER_HOUR: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class AccountLimits:
-    """What an account may send in a minute."""
+    """Rate limits of a provider account, per minute."""
 
     requests: float
     tokens: float
@@ -62,7 +62,7 @@ RAISED_ACCOUNT: Final = AccountLimits(10_000, 30_000_000)
 
 @dataclass(frozen=True, slots=True)
 class AskTokens:
-    """What one ask takes."""
+    """Tokens of one call."""
 
     description: str
     sent: int
@@ -78,24 +78,24 @@ class AskTokens:
 
 @dataclass(frozen=True, slots=True)
 class AskingMethod:
-    """One way of asking, for one load."""
+    """Rate and cost of one way to make the calls, for one kind of call."""
 
     name: str
     rate: float
-    """Asks a second once it runs."""
+    """Calls per second in steady state."""
     limiting_factor: str
-    """What holds it back."""
+    """The limit that determines the rate."""
     dollars: float
-    """Of one ask."""
+    """Cost of one call."""
     min_hours: float = 0.0
-    """Hours that even one ask may take."""
+    """Hours that a single call may take."""
 
     def hours(self, asks: int) -> float:
         return max(self.min_hours, asks / self.rate / 3600)
 
 
-def measure_ask_tokens(prompt: str, received: int, told: str) -> AskTokens:
-    """The prompt's own words, counted, and an ordinary question with two ordinary answers."""
+def measure_ask_tokens(prompt: str, received: int, description: str) -> AskTokens:
+    """Count the tokens of a prompt's own text, and add ITEM_TOKENS for question and answers."""
     judge = f"{{name: j, model: {PRICED_MODEL}, base_url: 'http://127.0.0.1:9/v1'}}"
     study = f"name: c\ndata: {{source: probe}}\njudges: [{judge}]\nprompts: [{prompt}]\n"
     calls = [planned.call for planned in asks_of(make_plan(parse_study(study)))]
@@ -104,13 +104,13 @@ def measure_ask_tokens(prompt: str, received: int, told: str) -> AskTokens:
         for call in calls
     ]
     own = mean(estimate_tokens(call)[0] for call in calls) - mean(shown) / CHARACTERS_PER_TOKEN
-    return AskTokens(told, round(own) + ITEM_TOKENS, received)
+    return AskTokens(description, round(own) + ITEM_TOKENS, received)
 
 
 def max_rate(
     load: AskTokens, in_flight: int, limits: AccountLimits, processes: int = 1
 ) -> tuple[float, str]:
-    """Asks a second, and what holds them back."""
+    """Return the calls per second and the limit that determines them."""
     return min(
         (in_flight / MEAN_LATENCY, f"{in_flight:,} calls in flight"),
         (limits.requests / 60, f"{limits.requests:,.0f} requests a minute"),
@@ -138,8 +138,10 @@ def asking_methods(load: AskTokens) -> list[AskingMethod]:
 def simulate_hours(
     load: AskTokens, asks: int, in_flight: int, limits: AccountLimits, seed: int = 7
 ) -> float:
-    """Hours until the last of so many replies is there: calls begin as the limits allow, never
-    more at once than may be in flight, and last as long as they are drawn to."""
+    """Simulate calls with random latencies; return the hours until the last reply.
+
+    A call starts when the rate limits allow it and fewer than `in_flight` calls are open.
+    """
     rng = random.Random(seed)
     mu = math.log(MEAN_LATENCY) - LATENCY_SIGMA**2 / 2
     gap = max(60 / limits.requests, 60 * load.tokens / limits.tokens, CPU_PER_CALL)
@@ -172,8 +174,8 @@ def _page_lines() -> Iterator[str]:
 
 
 def _table_lines(load: AskTokens) -> Iterator[str]:
-    told = f"{load.description[0].upper()}{load.description[1:]}"
-    yield f"## {told}: {load.sent:,} tokens in, {load.received:,} out"
+    title = f"{load.description[0].upper()}{load.description[1:]}"
+    yield f"## {title}: {load.sent:,} tokens in, {load.received:,} out"
     yield ""
     yield (
         "| way | asks/s | tokens/s | held back by | "
@@ -199,17 +201,18 @@ def _explanation_lines(load: AskTokens) -> Iterator[str]:
     yield ""
     yield (
         f"- **Simulated**, call by call with log-normal latencies: {n:,} asks take "
-        f"{_format_hours(drawn)} live and {_format_hours(wide)} by Ray against the raised limit; the "
-        f"arithmetic says {_format_hours(live.hours(n))} and {_format_hours(ray.hours(n))}. The difference "
-        "is the last replies, so it does not grow with the number of asks."
+        f"{_format_hours(drawn)} live and {_format_hours(wide)} by Ray against the raised limit; "
+        f"the arithmetic says {_format_hours(live.hours(n))} and {_format_hours(ray.hours(n))}. "
+        "The difference is the last replies, so it does not grow with the number of asks."
     )
     yield ("- **An account's limit is nobody's to outrun.** Ray against an endpoint is faster here "
            "only because its limit is higher; at the same limit one live process does as well, up "
            f"to about {1 / CPU_PER_CALL:,.0f} calls/s of one core.")  # fmt: skip
     yield (
-        f"- **Batch files** cost {BATCH_PRICE_FACTOR:g} of the live price. Their hours are the worst "
-        f"case: every queue takes its whole {BATCH_WINDOW_HOURS:.0f} h. {ASK_COUNTS[1]:,} asks are "
-        f"{math.ceil(ASK_COUNTS[1] / MAX_FILE_LINES)} files of {MAX_FILE_LINES:,} lines."
+        f"- **Batch files** cost {BATCH_PRICE_FACTOR:g} of the live price. Their hours are the "
+        f"worst case: every queue takes its whole {BATCH_WINDOW_HOURS:.0f} h. "
+        f"{ASK_COUNTS[1]:,} asks are {math.ceil(ASK_COUNTS[1] / MAX_FILE_LINES)} files of "
+        f"{MAX_FILE_LINES:,} lines."
     )
     ratio = live.dollars / weights.dollars
     yield (f"- **Own weights** cost GPUs, not tokens: ${1000 * weights.dollars:.2f} for a thousand "
@@ -244,13 +247,14 @@ def _assumption_lines(reasoned: AskTokens, letter: AskTokens) -> Iterator[str]:
         ),
         (
             "account",
-            f"{ORDINARY_ACCOUNT.requests:,.0f} requests, {ORDINARY_ACCOUNT.tokens:,.0f} tokens a minute; "
-            f"{BATCH_QUEUE_TOKENS:,} tokens queued in batches",
+            f"{ORDINARY_ACCOUNT.requests:,.0f} requests, {ORDINARY_ACCOUNT.tokens:,.0f} tokens a "
+            f"minute; {BATCH_QUEUE_TOKENS:,} tokens queued in batches",
             "tier 4 as OpenAI's cookbook lists it; yours is on your account's page",
         ),
         (
             "raised account",
-            f"{RAISED_ACCOUNT.requests:,.0f} requests, {RAISED_ACCOUNT.tokens:,.0f} tokens a minute",
+            f"{RAISED_ACCOUNT.requests:,.0f} requests, {RAISED_ACCOUNT.tokens:,.0f} tokens a "
+            "minute",
             "assumed: what the largest accounts are given",
         ),
         ("latency", f"{MEAN_LATENCY:g} s a call, log-normal with σ {LATENCY_SIGMA:g}", "assumed"),
@@ -268,9 +272,9 @@ def _assumption_lines(reasoned: AskTokens, letter: AskTokens) -> Iterator[str]:
             "GPUs",
             f"{GPU_COUNT} H100, {GPU_TOKENS_PER_SECOND:,.0f} tokens/s each (in and out), "
             f"${GPU_DOLLARS_PER_HOUR:.2f} an hour each",
-            "a 70B judge in FP8: NVIDIA's NIM benchmarks tell 920 tokens/s out with 5,000 in and 500 "
-            "out on two H100, which is 5,060 a GPU. vLLM, other lengths and prefix caching differ; "
-            "the price is assumed",
+            "a 70B judge in FP8: NVIDIA's NIM benchmarks tell 920 tokens/s out with 5,000 in and "
+            "500 out on two H100, which is 5,060 a GPU. vLLM, other lengths and prefix caching "
+            "differ; the price is assumed",
         ),
     ]
     for row in rows:

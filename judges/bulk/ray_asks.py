@@ -1,7 +1,8 @@
-"""Asks on their way to workers: Parquet files of rendered requests, small enough to be done again.
+"""Parquet files of rendered requests for Ray workers.
 
-A worker needs neither the store nor the items nor the images: a request is rendered here, as it is
-for a batch file, and goes out with the ask that its verdict is read by. No key is in it.
+Requests are rendered on the driver, as for a batch file, and stored together with the ask that is
+needed to read the verdict. So workers need no store, items or images. The files contain no key, and
+each is small enough to be repeated when a worker fails.
 """
 
 from __future__ import annotations
@@ -34,25 +35,25 @@ ASK_SCHEMA: Final = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class RayJob:
-    """What every worker is told: who is asked, how replies are read, where they go."""
+    """Settings of every worker: judges, prompts, reading rule and the folder for results."""
 
     judges: Mapping[str, JudgeSpec]
     prompts: Mapping[str, Prompt]
     reading: str
     owner: str
-    """Whose attempts these are, in the ledger."""
+    """Owner id under which the attempts are recorded."""
     shards: str
-    """A folder that all workers and the driver see."""
+    """Folder of result files that all workers and the driver can access."""
     in_flight: int
-    """Calls at once, for each judge in each worker."""
+    """Maximum concurrent calls, for each judge in each worker."""
     settings: RunSettings
     allowed: frozenset[Pair] = frozenset()
-    """Variables a worker may send, with their origins: the driver has checked the consents."""
+    """Variables a worker may send, with their origins; the driver has checked the consents."""
 
 
 @dataclass(frozen=True, slots=True)
 class AskRow:
-    """One row of a file of asks."""
+    """One row of a Parquet file of requests."""
 
     batch: str
     position: int
@@ -60,10 +61,10 @@ class AskRow:
     messages: list[dict[str, Any]]
 
 
-def write_asks(asked: Iterable[tuple[int, Ask, JudgeCall]], folder: Path, size: int) -> list[Path]:
-    """So many asks a file; the file's name is the name of the batch."""
+def write_asks(calls: Iterable[tuple[int, Ask, JudgeCall]], folder: Path, size: int) -> list[Path]:
+    """Write requests to files of `size` rows each; a file's stem is the name of its batch."""
     paths = []
-    for number, part in enumerate(_split_into_batches(asked, size)):
+    for number, part in enumerate(_split_into_batches(calls, size)):
         path = folder / f"{number:05d}.parquet"
         rows = [
             {
@@ -84,15 +85,17 @@ def parse_ask_row(row: Mapping[str, Any]) -> AskRow:
     return AskRow(row["batch"], row["position"], ask, json.loads(row["messages"]))
 
 
-def build_call(job: RayJob, asked: AskRow) -> JudgeCall:
-    """The request as it was rendered. A verdict is read by prompt and labels alone, so the scene
-    is left empty."""
-    ask = asked.ask
+def build_call(job: RayJob, row: AskRow) -> JudgeCall:
+    """Rebuild the call of a row, with the messages as rendered.
+
+    Reading a verdict needs prompt and labels only, so item and answers stay empty.
+    """
+    ask = row.ask
     judge, prompt = job.judges[ask.judge], job.prompts[ask.prompt]
     shown = tuple(name for name in ask.shown if name)
-    scene = PromptInputs(Item(ask.item, "", {}), shown, (), ask.labels)
+    inputs = PromptInputs(Item(ask.item, "", {}), shown, (), ask.labels)
     parameters = parameters_of(judge, prompt, len(ask.shown))
-    return JudgeCall(ask.key, judge, prompt, scene, asked.messages, parameters)
+    return JudgeCall(ask.key, judge, prompt, inputs, row.messages, parameters)
 
 
 def make_shard_folder(folder: Path) -> None:
@@ -100,14 +103,14 @@ def make_shard_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise PlanError(
-            f"the folder of shards {folder} cannot be made: {error.strerror}; name another with "
+            f"cannot create the shard folder {folder}: {error.strerror}; name another one with "
             "--shards"
         ) from None
 
 
 def _split_into_batches(
-    asked: Iterable[tuple[int, Ask, JudgeCall]], size: int
+    calls: Iterable[tuple[int, Ask, JudgeCall]], size: int
 ) -> Iterator[Sequence[tuple[int, Ask, JudgeCall]]]:
-    waiting = iter(asked)
-    while part := list(islice(waiting, size)):
+    remaining = iter(calls)
+    while part := list(islice(remaining, size)):
         yield part

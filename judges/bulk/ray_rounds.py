@@ -1,8 +1,8 @@
-"""What goes out next: pending asks, leased, within the budget, some hundred thousand at a time.
+"""Rounds of pending asks for a Ray run: leased, within the budget, MAX_ROUND_ASKS at most.
 
-A round bounds what lies on disk and what a budget can lose. With a budget, a round holds as many
-asks as fit into what is left of it in the worst case; when their true cost is known the next one
-is cut.
+Rounds limit the size of the files on disk and the spending beyond a budget. With a budget, a round
+contains as many asks as fit into the rest of it at their maximum cost. The next round is made when
+the actual cost of this one is known.
 """
 
 from __future__ import annotations
@@ -26,13 +26,12 @@ _PAGE_SIZE: Final = 500
 
 
 class AskRounds:
-    """The asks of some judges that nothing stored satisfies; what fails in this run is not asked
-    again by it."""
+    """Pending asks of the endpoint judges; an ask that failed in this run is not repeated."""
 
     def __init__(self, plan: Plan, store: Store, owner: str) -> None:
         self.plan, self.store, self.owner = plan, store, owner
         self.stopped_judges: dict[str, str] = {}
-        """Judges that cannot go on, and why."""
+        """Judges that cannot continue, with the reason."""
         self.first_seq = int(
             store.read("SELECT COALESCE(max(seq), 0) FROM judgements").fetchone()[0]
         )
@@ -44,7 +43,7 @@ class AskRounds:
         return [judge for judge in endpoints if judge.name not in self.stopped_judges]
 
     def lease_next(self, most: int = MAX_ROUND_ASKS) -> list[tuple[int, Ask, JudgeCall]]:
-        """Leased for us; nothing if all is asked, or all that is left is asked by others."""
+        """Lease the next asks for this run; empty if none is left that no other run has leased."""
         study = self.plan.study
         ledger = Ledger(study.budget_usd, study_spending(self.store, study.name))
         found: list[tuple[int, Ask, JudgeCall]] = []
@@ -56,8 +55,8 @@ class AskRounds:
             if len(found) == most or ledger.reserve(call, price_of(call.judge)) is None:
                 break
             found.append((position, ask, call))
-        ours = self._lease([ask.key for _, ask, _ in found])
-        return [row for row in found if row[1].key in ours]
+        leased = self._lease([ask.key for _, ask, _ in found])
+        return [row for row in found if row[1].key in leased]
 
     def release(self) -> None:
         owner = self.owner
@@ -71,8 +70,10 @@ class AskRounds:
             yield from page
 
     def _lease(self, keys: Collection[str]) -> set[str]:
-        """Those of some asks that nobody alive is making and nobody has answered meanwhile, all
-        looked at in one transaction: another run may be at the same study."""
+        """Lease those of some asks that are unanswered and not leased by another live run.
+
+        Checks and leases in one transaction, since another run may work on the same study.
+        """
 
         def work(connection: sqlite3.Connection) -> set[str]:
             owners = [row[0] for row in connection.execute("SELECT DISTINCT owner FROM leases")]
@@ -89,11 +90,11 @@ class AskRounds:
                 "judgements j WHERE j.key=w.key AND (j.status!='error' OR j.seq>?))"
             )
             values = (*alive, self.first_seq)
-            ours = {row[0] for row in connection.execute(f"SELECT key {free}", values)}
+            leased = {row[0] for row in connection.execute(f"SELECT key {free}", values)}
             connection.execute(
                 f"INSERT OR REPLACE INTO leases SELECT key, ? {free}", (self.owner, *values)
             )
-            return ours
+            return leased
 
         found: set[str] = self.store.writer.run(work)
         return found

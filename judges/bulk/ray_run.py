@@ -1,8 +1,8 @@
-"""python -m judges run STUDY.yaml --engine ray: the same plan on many machines.
+"""Runs on a Ray cluster: `python -m judges run STUDY.yaml --engine ray`.
 
-Ray schedules, restarts and retries; nothing of ours does. What workers write is keyed by the ask,
-so an ask that is made twice is stored once, and a run whose driver died goes on from the shards
-that lie there. The driver needs the store; workers need one folder that all of them see.
+Ray schedules the work and restarts failed workers. Results are keyed by the ask, so an ask that is
+made twice is stored once, and a run whose driver died continues from the shards it left. The
+driver needs the store; workers need one folder that all of them can access.
 """
 
 from __future__ import annotations
@@ -38,31 +38,31 @@ from studies.store.store import Store
 
 PROJECT_FOLDER: Final = Path(__file__).resolve().parents[2]
 OBJECT_STORE_BYTES: Final = 200 * 2**20
-"""Bytes of a local Ray's object store: what flows through it is names of shards."""
+"""Bytes of a local Ray's object store; results pass through it as names of shards only."""
 IMPORTED_MARK_FILE: Final = "imported"
 CALLS_PER_WORKER: Final = 64
-"""Calls in flight that one worker process handles with ease."""
+"""Concurrent calls per worker process, for choosing the number of workers."""
 
 
 @dataclass(frozen=True, slots=True)
 class RayCluster:
-    """Where a run is carried out."""
+    """Settings of the cluster that executes a run."""
 
     address: str = ""
-    """Of a running cluster; empty: a local Ray that ends with the run."""
+    """Address of a running cluster; empty: a local Ray that ends with the run."""
     workers: int = 0
-    """0: as many as the study's concurrency asks for."""
+    """Number of workers; 0: by the study's concurrency."""
     shards: Path | None = None
-    """A folder that all workers see; None: beside the store."""
+    """Result folder that all workers can access; None: beside the store."""
     weights: dict[str, str] = field(default_factory=dict)
-    """Judges that workers run themselves with vLLM, and where each finds the weights."""
+    """Judges that workers run with vLLM, and the path of their weights."""
     processor: ProcessorFactory | None = None
-    """Instead of Ray's vLLM processor, where there is no GPU."""
+    """Replacement for Ray's vLLM processor, for tests without a GPU."""
 
 
 @dataclass(slots=True)
 class RayRun:
-    """A run as the store keeps it."""
+    """The run's record in the store."""
 
     plan: Plan
     owner: str
@@ -80,9 +80,9 @@ def run_on_ray(
     *,
     settings: RunSettings | None = None,
     most: int = MAX_ROUND_ASKS,
-    told: Callable[[ShardImport], None] = lambda taken: None,
+    on_progress: Callable[[ShardImport], None] = lambda totals: None,
 ) -> tuple[ShardImport, dict[str, str]]:
-    """Asks what is pending; what came of it, and the judges that were stopped, with reasons."""
+    """Make all pending calls; return the imported results and the stopped judges with reasons."""
     ray = _import_ray()
     _check_cluster_plan(plan, cluster, consents_in(store.folder))
     root = cluster.shards or default_shard_folder(store, plan.study.name)
@@ -90,15 +90,15 @@ def run_on_ray(
     write_export(store, plan.study.name, "items", root / ITEMS_FILE)
     owner = LeaseOwner(store.owners)
     run = RayRun(plan, owner.id)
-    taken = _import_leftover_shards(store, plan, root, owner.id)
+    totals = _import_leftover_shards(store, plan, root, owner.id)
     rounds = AskRounds(plan, store, owner.id)
     try:
         record_run(store, run)
         with _ray_session(ray, cluster):
-            pilot = _RoundRunner(
-                ray, plan, store, cluster, rounds, settings or RunSettings(), taken, told
+            runner = _RoundRunner(
+                ray, plan, store, cluster, rounds, settings or RunSettings(), totals, on_progress
             )
-            pilot.run_rounds(root, most)
+            runner.run_rounds(root, most)
         left = store.counts(plan.study.name).get("pending", 0)
         run.state = "stopped" if left else "done"
         run.reason = "; ".join(rounds.stopped_judges.values())
@@ -107,11 +107,11 @@ def run_on_ray(
         raise
     finally:
         run.ended = time.time()
-        taken.add(_import_leftover_shards(store, plan, root, owner.id))
+        totals.add(_import_leftover_shards(store, plan, root, owner.id))
         rounds.release()
         record_run(store, run)
         owner.close()
-    return taken, rounds.stopped_judges
+    return totals, rounds.stopped_judges
 
 
 def default_shard_folder(store: Store, study: str) -> Path:
@@ -132,8 +132,8 @@ def _check_cluster_plan(plan: Plan, cluster: RayCluster, consents: Consents) -> 
     names = {judge.name for judge in plan.study.judges if judge.kind == "endpoint"}
     if not names:
         raise PlanError(
-            "no judge of this study is an endpoint: the embedded and the simulated ones run here, "
-            "without --engine ray"
+            "no judge of this study is an endpoint: run embedded and simulated judges without "
+            "--engine ray"
         )
     paid = [j for j in plan.study.judges if j.name in names and j.name not in cluster.weights]
     check_budget(plan.study.budget_usd, paid)
@@ -145,7 +145,10 @@ def _check_cluster_plan(plan: Plan, cluster: RayCluster, consents: Consents) -> 
 
 @contextlib.contextmanager
 def _ray_session(ray: Any, cluster: RayCluster) -> Iterator[None]:
-    """Workers import this very code: from the same folder here, sent along elsewhere."""
+    """Start Ray for the duration of a `with` block, with this code available to the workers.
+
+    A local Ray imports the code from this folder; to another cluster it is uploaded.
+    """
     os.environ.setdefault("RAY_DATA_DISABLE_PROGRESS_BARS", "1")
     quiet = {"logging_level": "ERROR", "log_to_driver": False}
     if cluster.address:
@@ -170,7 +173,7 @@ def _ray_session(ray: Any, cluster: RayCluster) -> Iterator[None]:
 
 @dataclass(slots=True)
 class _RoundRunner:
-    """Round after round until nothing is left that can be asked."""
+    """Execution of rounds until no pending ask is left."""
 
     ray: Any
     plan: Plan
@@ -181,32 +184,32 @@ class _RoundRunner:
     totals: ShardImport
     on_progress: Callable[[ShardImport], None]
     imported_shards: set[Path] = field(default_factory=set)
-    """Shards that are in the store."""
+    """Shards whose results are in the store."""
 
     def run_rounds(self, root: Path, most: int) -> None:
         number = 0
-        while asked := self.rounds.lease_next(most):
+        while calls := self.rounds.lease_next(most):
             before = self.totals.stored
             folder = root / f"{self.rounds.owner}-{number:04d}"
-            workers, in_flight = self._split_concurrency(len(asked))
+            workers, in_flight = self._split_concurrency(len(calls))
             job = self._build_job(folder, in_flight)
-            for kind, group in self._group_by_weights(asked).items():
+            for kind, group in self._group_by_weights(calls).items():
                 files = write_asks(
                     group, folder / f"asks-{kind}", _batch_size(in_flight, len(group))
                 )
                 data = self.ray.data.read_parquet([str(path) for path in files])
                 self._collect(self._build_stage(kind, data, job, workers), folder)
-            self._import_shards(find_shards(folder))  # what a worker wrote before it died
+            self._import_shards(find_shards(folder))  # includes those of workers that died
             _mark_imported(folder, self.store, self.plan)
             self.rounds.release()
             number += 1
             if self.totals.stored == before:
-                break  # nothing got through: the next round would fare no better
+                break  # no call succeeded, so the next round would fail too
 
-    def _group_by_weights(self, asked: list[Any]) -> dict[str, list[Any]]:
-        """Asks for endpoints, and those of each judge whose weights are here."""
+    def _group_by_weights(self, calls: list[Any]) -> dict[str, list[Any]]:
+        """Group calls: "" for endpoints, and one group for each judge run with vLLM."""
         found: dict[str, list[Any]] = {}
-        for row in asked:
+        for row in calls:
             judge = row[1].judge
             found.setdefault(judge if judge in self.cluster.weights else "", []).append(row)
         return found
@@ -225,7 +228,7 @@ class _RoundRunner:
         )
 
     def _split_concurrency(self, asks: int) -> tuple[int, int]:
-        """Workers, and calls in flight in each: together never more than the study allows."""
+        """Return the workers and the calls in flight of each, within the study's concurrency."""
         allowed = self.settings.concurrency or self.plan.study.concurrency
         wanted = self.cluster.workers or max(2, math.ceil(allowed / CALLS_PER_WORKER))
         workers = max(1, min(wanted, allowed, asks))
@@ -238,11 +241,11 @@ class _RoundRunner:
         return data.map_batches(
             EndpointWorker, fn_constructor_args=[job], batch_size=None, batch_format="pyarrow",
             compute=self.ray.data.ActorPoolStrategy(size=workers, max_tasks_in_flight_per_actor=2),
-            num_cpus=0.5,  # it waits for replies most of the time
+            num_cpus=0.5,  # most of its time is waiting for replies
         )  # fmt: skip
 
     def _collect(self, results: Any, folder: Path) -> None:
-        """Shards go into the store as they come, so that a page that watches it sees them."""
+        """Import shards as they arrive, so that the page shows the progress."""
         for table in results.iter_batches(batch_size=None, batch_format="pyarrow"):
             for row in table.to_pylist():
                 if row["stopped"]:
@@ -258,34 +261,34 @@ class _RoundRunner:
 
 
 def _batch_size(in_flight: int, asks: int) -> int:
-    """Asks in a batch: enough to keep a worker's calls in flight, few enough to lose."""
+    """Return the asks per batch: enough to keep a worker busy, few enough to be repeated."""
     return max(1, min(4096, max(32, 8 * in_flight), math.ceil(asks / 2)))
 
 
 def _import_leftover_shards(store: Store, plan: Plan, root: Path, mine: str) -> ShardImport:
-    """What an earlier run has left: its driver died before its last shards were in."""
-    taken = ShardImport()
+    """Import shards of earlier runs whose driver died before importing them."""
+    totals = ShardImport()
     stamp = _study_stamp(store, plan)
     for folder in sorted(path for path in root.iterdir() if path.is_dir()):
         owner = folder.name.rpartition("-")[0]
         if owner != mine and is_owner_alive(store.owners, owner):
-            continue  # another driver is at it
+            continue  # another driver is still using it
         with contextlib.suppress(OSError):
             if stamp in (folder / IMPORTED_MARK_FILE).read_text(encoding="utf-8").split():
                 continue
-        taken.add(import_shards(store, find_shards(folder)))
+        totals.add(import_shards(store, find_shards(folder)))
         _mark_imported(folder, store, plan)
-    return taken
+    return totals
 
 
 def _study_stamp(store: Store, plan: Plan) -> str:
-    """A study of one store: shards may have to go into another one, too."""
+    """Return a mark of this study in this store: shards may also be imported into another store."""
     row = store.read("SELECT created FROM studies WHERE name=?", (plan.study.name,)).fetchone()
     return repr(row[0])
 
 
 def _mark_imported(folder: Path, store: Store, plan: Plan) -> None:
-    """All shards of a round are in; its requests, the larger part, are not needed any more."""
+    """Record that all shards of a round are imported, and delete its request files."""
     for asks in folder.glob("asks-*"):
         shutil.rmtree(asks, ignore_errors=True)
     with (folder / IMPORTED_MARK_FILE).open("a", encoding="utf-8") as out:

@@ -1,9 +1,9 @@
-"""Judges whose weights the workers run themselves: Ray Data's vLLM processor, and our reading.
+"""Judges whose weights run on the workers, by Ray Data's vLLM processor.
 
-Built against Ray's documented columns and tested with a stand-in that keeps to them; not yet run on
-a GPU. The study names such a judge like any other, with the address at which `vllm serve` would
-offer it: keys are the same whether it is asked over HTTP, by batch file or here, and no path to
-weights is in any row.
+Written for the columns in Ray's documentation and tested with a stand-in that has them; not yet run
+on a GPU. The study specifies such a judge like any other, with the address at which `vllm serve`
+would offer it. So the keys of its asks are the same over HTTP, by batch file and here, and no
+path of weights is stored.
 """
 
 from __future__ import annotations
@@ -34,31 +34,32 @@ Row = dict[str, Any]
 ProcessorFactory = Callable[
     [str, Callable[[Row], Row], Callable[[Row], Row], int], Callable[[Any], Any]
 ]
-"""(weights, before, after, workers) -> what turns a dataset of asks into one of replies."""
+"""(weights, preprocess, postprocess, workers) -> function from a dataset of asks to one of
+replies."""
 
 ERROR_COLUMN: Final = "__inference_error__"
 _SAMPLING_NAMES: Final = ("temperature", "top_p", "seed")
 
 
 def check_weights(plan: Plan, name: str, path: str) -> None:
-    """Refused before a GPU is taken."""
+    """Raise PlanError for a --weights option that cannot work, before a GPU is reserved."""
     judge = next((j for j in plan.study.judges if j.name == name), None)
     if judge is None or judge.kind != "endpoint":
         known = ", ".join(j.name for j in plan.study.judges if j.kind == "endpoint")
         raise PlanError(f"--weights {name}=…: no endpoint judge of that name; known: {known}")
     if not path:
-        raise PlanError(f"--weights {name}=: name a folder or a Hub id")
+        raise PlanError(f"--weights {name}=: give a folder or a Hub id after '='")
     if judge.reasoning_effort is not None:
         raise PlanError(
-            f"judge {name!r}: reasoning_effort means nothing to vLLM's offline engine; put what "
-            "its chat template takes into extra_body, or ask the judge over HTTP"
+            f"judge {name!r}: vLLM's offline engine has no reasoning_effort. Put the option of the "
+            "model's chat template into extra_body, or call the judge over HTTP"
         )
 
 
 def build_vllm_stage(
     processor: ProcessorFactory | None, path: str, data: Any, job: RayJob, workers: int
 ) -> Any:
-    """A dataset of asks as one of reports, by way of the weights."""
+    """Build the stage from a dataset of asks to a dataset of shard reports, by vLLM."""
     made = (processor or vllm_processor)(path, make_preprocess(job), postprocess_row, workers)
     return made(data).map_batches(
         VllmReplyReader,
@@ -73,12 +74,12 @@ def build_vllm_stage(
 def vllm_processor(
     path: str, before: Callable[[Row], Row], after: Callable[[Row], Row], workers: int
 ) -> Callable[[Any], Any]:
-    """Ray's own. One failed row must not end the run: it is kept with its error."""
+    """Build Ray's vLLM processor; a failed row is returned with its error, not raised."""
     try:
         from ray.data.llm import build_processor, vLLMEngineProcessorConfig
     except ImportError as error:
         raise PlanError(
-            f"--weights needs vLLM on the workers and here: pip install 'ray[llm]' ({error})"
+            f"--weights needs vLLM here and on the workers: pip install 'ray[llm]' ({error})"
         ) from None
     config = vLLMEngineProcessorConfig(
         model_source=path,
@@ -92,18 +93,18 @@ def vllm_processor(
 
 
 def make_preprocess(job: RayJob) -> Callable[[Row], Row]:
-    """From a row of asks to what the processor takes."""
+    """Make the function from a row of asks to the processor's input."""
 
     def before(row: Row) -> Row:
-        asked = parse_ask_row(row)
-        call = build_call(job, asked)
-        return {"messages": asked.messages, "sampling_params": sampling_parameters(call)}
+        parsed = parse_ask_row(row)
+        call = build_call(job, parsed)
+        return {"messages": parsed.messages, "sampling_params": sampling_parameters(call)}
 
     return before
 
 
 def sampling_parameters(call: JudgeCall) -> Row:
-    """The parameters of the request by vLLM's names."""
+    """Return the parameters of the request under vLLM's names."""
     values = dict(call.parameters)
     found: Row = {"max_tokens": reply_token_cap(call)}
     found |= {name: values[name] for name in _SAMPLING_NAMES if name in values}
@@ -114,9 +115,9 @@ def sampling_parameters(call: JudgeCall) -> Row:
 
 
 def postprocess_row(row: Mapping[str, Any]) -> Row:
-    """From what the processor gives to a row that is the same for every reply.
+    """Convert the processor's output to a row with the same columns for every reply.
 
-    A row that failed comes back as it is, so only what both have is relied upon.
+    A failed row comes back with its input columns only, so all others are optional here.
     """
     return {
         **{name: row[name] for name in ("key", "batch", "position", "ask")},
@@ -130,7 +131,10 @@ def postprocess_row(row: Mapping[str, Any]) -> Row:
 
 
 def _last_token_logprobs(logprobs: Any) -> list[tuple[str, float]]:
-    """The last token's alternatives: {token id: {decoded_token, logprob, rank}}."""
+    """Return (token, log-probability) of the last token's alternatives, most probable first.
+
+    Ray gives them as {token id: {decoded_token, logprob, rank}}.
+    """
     if logprobs is None or len(logprobs) == 0 or not logprobs[-1]:
         return []
     last = logprobs[-1]
@@ -144,7 +148,7 @@ def _last_token_logprobs(logprobs: Any) -> list[tuple[str, float]]:
 
 
 class VllmReplyReader:
-    """A Ray worker that reads verdicts: the live engine's reading, no second parser."""
+    """A Ray worker that reads verdicts with the live engine's parser and writes shards."""
 
     def __init__(self, job: RayJob) -> None:
         self.job = job
@@ -152,50 +156,52 @@ class VllmReplyReader:
     def __call__(self, table: pa.Table) -> pa.Table:
         rows = [(row, parse_ask_row({**row, "messages": "[]"})) for row in table.to_pylist()]
         folder = Path(self.job.shards)
-        before = find_answered_keys(folder, [asked for _, asked in rows])
+        answered = find_answered_keys(folder, [parsed for _, parsed in rows])
         shards = ShardWriter(folder, rows[0][1].batch if rows else "none")
-        for row, asked in rows:
-            if asked.ask.key not in before:
-                shards.put(self._outcome(row, asked))
+        for row, parsed in rows:
+            if parsed.ask.key not in answered:
+                shards.put(self._outcome(row, parsed))
         shards.flush()
         return shards.report({})
 
-    def _outcome(self, row: Row, asked: AskRow) -> AskOutcome:
+    def _outcome(self, row: Row, parsed: AskRow) -> AskOutcome:
         call, now, seconds = (
-            build_call(self.job, asked),
+            build_call(self.job, parsed),
             time.time(),
             float(row.get("seconds") or 0),
         )
         if failed := row.get(ERROR_COLUMN):
-            judgement, usage = _failed_judgement(call, asked, str(failed)), Usage()
+            judgement, usage = _failed_judgement(call, parsed, str(failed)), Usage()
         else:
             answer = build_reply(row, call)
-            judgement = read_outcome(call, answer, self.job.reading).judgement(asked.ask, answer)
+            judgement = read_outcome(call, answer, self.job.reading).judgement(parsed.ask, answer)
             usage = answer.usage
         cost = cost_of(usage, price_of(call.judge))
         judgement = replace(judgement, time=now, seconds=seconds, cost=cost)
         attempt = CallAttempt(self.job.owner, now - seconds, now, judgement.status, usage, cost)
-        return AskOutcome(judgement, (attempt,), position=asked.position)
+        return AskOutcome(judgement, (attempt,), position=parsed.position)
 
 
 def build_reply(row: Mapping[str, Any], call: JudgeCall) -> JudgeReply:
-    """As an endpoint would have told it. The processor names no finish reason: a reply as long as
-    its cap ran into it."""
-    written = int(row["num_generated_tokens"])
+    """Build the reply as an endpoint would return it.
+
+    The processor gives no finish reason; a reply with as many tokens as its cap counts as cut off.
+    """
+    generated = int(row["num_generated_tokens"])
     return JudgeReply(
         text=replace_surrogates(row["generated_text"]),
-        finish="length" if written >= reply_token_cap(call) else "stop",
-        usage=Usage(int(row["num_input_tokens"]), written),
+        finish="length" if generated >= reply_token_cap(call) else "stop",
+        usage=Usage(int(row["num_input_tokens"]), generated),
         model=call.judge.model,
         top_logprobs=tuple((token, value) for token, value in json.loads(row["logprobs"])),
     )
 
 
-def _failed_judgement(call: JudgeCall, asked: AskRow, message: str) -> Judgement:
-    """What the engine refuses is sorted as an endpoint's 400 would be: too long, unsupported, …"""
+def _failed_judgement(call: JudgeCall, parsed: AskRow, message: str) -> Judgement:
+    """Classify an error of the engine like an endpoint's status 400: too long, unsupported, …"""
     content = json.dumps({"error": {"message": message}}).encode()
     sent = httpx2.Request("POST", call.judge.endpoint or "http://vllm")
     fault = classify_error(
         build_status_error(httpx2.Response(400, content=content, request=sent)), "vLLM"
     )
-    return Judgement(asked.ask, fault.status, rule=fault.reason, detail=fault.detail)
+    return Judgement(parsed.ask, fault.status, rule=fault.reason, detail=fault.detail)

@@ -1,9 +1,9 @@
-"""Inside a worker: the engine's own panel asks a batch, and what comes back goes into shards.
+"""Ray worker for endpoint judges: makes the calls of a batch and writes the outcomes to shards.
 
-Gate, deadline, retries, doubled caps and the reading of verdicts are the live engine's: a reply
-has the same outcome whoever asked for it. Ray's own HTTP processor retries by itself, raises at
-the first refusal and takes the API key into its configuration, so it is not used. A worker knows
-its key from its own environment.
+Rate limits, deadlines, retries, doubled token caps and the reading of verdicts are the live
+engine's, so that a reply has the same outcome in both engines. Ray's own HTTP processor is not
+used: it retries by itself, raises at the first refusal and has the API key in its configuration. A
+worker reads the key from its own environment.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from studies.files.shards import AskOutcome, CallAttempt, settled_keys, write_sh
 
 FLUSH_ROWS: Final = 500
 FLUSH_SECONDS: Final = 2.0
-"""A worker that dies takes at most so much with it, and what was in flight."""
+"""Limits of unwritten results, which are lost when a worker dies, as are its calls in flight."""
 REPORT_SCHEMA: Final = pa.schema(
     [
         ("shard", pa.string()), ("judge", pa.string()), ("asks", pa.int64()),
@@ -44,8 +44,10 @@ REPORT_SCHEMA: Final = pa.schema(
 
 
 class AttemptLog:
-    """What the journal is to a live run: it notes every attempt, for the shard. Nobody else asks
-    the same, for the driver holds the leases."""
+    """Attempts of a batch in memory, in place of the live engine's journal, for the shards.
+
+    Leases are not checked here: the driver holds them for the whole round.
+    """
 
     def __init__(self, owner: str) -> None:
         self.owner = owner
@@ -64,11 +66,11 @@ class AttemptLog:
 
     async def end(self, attempt: int, outcome: str, usage: Usage, cost: float | None) -> None:
         key, started = self._open_attempts.pop(attempt)
-        noted = CallAttempt(self.owner, started, time.time(), outcome, usage, cost)
-        self._attempts[key].append(noted)
+        attempted = CallAttempt(self.owner, started, time.time(), outcome, usage, cost)
+        self._attempts[key].append(attempted)
 
     async def release(self, key: str) -> None:
-        """The driver's leases cover the whole round."""
+        """Do nothing: the driver's leases cover the whole round."""
 
     def find_in_progress(self, keys: Collection[str]) -> set[str]:
         return set()
@@ -84,7 +86,7 @@ class AttemptLog:
 
 
 class ShardWriter:
-    """Where the outcomes of one batch go: a new file every few hundred rows or seconds."""
+    """Writer of the outcomes of one batch: a new file every FLUSH_ROWS rows or FLUSH_SECONDS."""
 
     def __init__(self, folder: Path, batch: str) -> None:
         self._folder, self._batch = folder, batch
@@ -107,7 +109,7 @@ class ShardWriter:
         self._rows, self._since = [], time.monotonic()
 
     def report(self, stopped: dict[str, str]) -> pa.Table:
-        """What was written, for the driver: names and counts, no texts."""
+        """Return names and counts of the written shards, for the driver; no texts."""
         rows: list[dict[str, Any]] = [
             {"shard": name, "judge": judge, "asks": n, "stopped": ""}
             for name, asks in self.written
@@ -121,13 +123,13 @@ class ShardWriter:
 
 
 def find_answered_keys(folder: Path, rows: Collection[AskRow]) -> set[str]:
-    """Keys that a worker which died over this very batch has left in its shards."""
+    """Return the keys in shards of these batches, left by a worker that died."""
     batches = sorted({row.batch for row in rows})
     return settled_keys([path for name in batches for path in folder.glob(f"{name}-*.parquet")])
 
 
 class EndpointWorker:
-    """A Ray worker that asks endpoints; its gates and connections live as long as it does."""
+    """A Ray worker for endpoint judges; keeps rate limiters and connections between batches."""
 
     def __init__(self, job: RayJob) -> None:
         self.job = job
@@ -140,25 +142,25 @@ class EndpointWorker:
 
     async def _ask(self, rows: list[AskRow]) -> pa.Table:
         folder = Path(self.job.shards)
-        before = find_answered_keys(folder, rows)
-        todo = {row.ask.key: row for row in rows if row.ask.key not in before}
+        answered = find_answered_keys(folder, rows)
+        todo = {row.ask.key: row for row in rows if row.ask.key not in answered}
         shards = ShardWriter(folder, rows[0].batch if rows else "none")
-        notebook = AttemptLog(self.job.owner)
+        log = AttemptLog(self.job.owner)
         stopped = {}
-        desk = RunState(self.job.settings, notebook, Ledger(), self._states, self.job.reading)
+        state = RunState(self.job.settings, log, Ledger(), self._states, self.job.reading)
         by_judge: dict[str, list[Ask]] = defaultdict(list)
         for row in todo.values():
             by_judge[row.ask.judge].append(row.ask)
-        seats = [
-            self._build_queue(name, asks, todo, notebook, shards) for name, asks in by_judge.items()
+        queues = [
+            self._build_queue(name, asks, todo, log, shards) for name, asks in by_judge.items()
         ]
-        desk.apply_controls()
-        await WorkerPool(desk, seats).run()
+        state.apply_controls()
+        await WorkerPool(state, queues).run()
         for name in by_judge:
             if reason := self._states[name].stop_reason:
                 stopped[name] = reason
-        for key in notebook.given_up_keys:
-            shards.put(self._unsettled_outcome(todo[key], notebook))
+        for key in log.given_up_keys:
+            shards.put(self._unsettled_outcome(todo[key], log))
         shards.flush()
         return shards.report(stopped)
 
@@ -167,7 +169,7 @@ class EndpointWorker:
         name: str,
         asks: list[Ask],
         todo: dict[str, AskRow],
-        notebook: AttemptLog,
+        log: AttemptLog,
         shards: ShardWriter,
     ) -> JudgeQueue:
         waiting = iter(asks)
@@ -176,10 +178,8 @@ class EndpointWorker:
             assert attempts.attempt is not None
             key = judgement.ask.key
             status = judgement.status
-            await notebook.end(attempts.attempt, status, attempts.usage, attempts.cost)
-            shards.put(
-                AskOutcome(judgement, notebook.pop_attempts(key), position=todo[key].position)
-            )
+            await log.end(attempts.attempt, status, attempts.usage, attempts.cost)
+            shards.put(AskOutcome(judgement, log.pop_attempts(key), position=todo[key].position))
 
         return JudgeQueue(
             self._judge_state(self.job.judges[name]),
@@ -189,28 +189,28 @@ class EndpointWorker:
         )
 
     def _judge_state(self, judge: JudgeSpec) -> JudgeState:
-        """Made inside the loop: clients belong to it. Without a key nothing is asked."""
+        """Return the judge's state, creating it in the event loop; without a key it is stopped."""
         if judge.name not in self._states:
             try:
                 key = find_api_key(judge, {}, Consents(self.job.allowed))
                 model, why = build_model(judge, key, {}), ""
             except EvenhandError as error:
                 model, why = _KeylessModel(), f"on a worker: {error}"
-            gate = EndpointLimiter(self.job.in_flight)
-            state = JudgeState(judge.name, model, price_of(judge), gate, self.job.in_flight)
+            limiter = EndpointLimiter(self.job.in_flight)
+            state = JudgeState(judge.name, model, price_of(judge), limiter, self.job.in_flight)
             state.stop_reason = why
             self._states[judge.name] = state
         return self._states[judge.name]
 
-    def _unsettled_outcome(self, row: AskRow, notebook: AttemptLog) -> AskOutcome:
+    def _unsettled_outcome(self, row: AskRow, log: AttemptLog) -> AskOutcome:
         reason = self._states[row.ask.judge].stop_reason
         judgement = Judgement(row.ask, "error", rule="stopped", detail=reason, time=time.time())
-        attempts = notebook.pop_attempts(row.ask.key)
+        attempts = log.pop_attempts(row.ask.key)
         return AskOutcome(judgement, attempts, settled=False, position=row.position)
 
 
 class _KeylessModel:
-    """Stands where a judge has no key."""
+    """Model of a judge without a key: every call raises JudgeStopped."""
 
     gate, ceiling = "", 1
 

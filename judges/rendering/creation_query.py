@@ -1,4 +1,4 @@
-"""The query of a creation task, as Creation-MMBench builds it, for those who see and who do not."""
+"""Query text of a creation task, as Creation-MMBench builds it, with or without images."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Final
 from studies.domain import Item
 
 DESCRIPTION_NOTE: Final = "Only descriptions of the images are given, not the images themselves."
-"""What the text-only variant says before the description."""
+"""Sentence before the image description in the text-only variant."""
 
 QUERY_PARTS: Final = ("role", "background", "requirements")
-"""Where an item keeps them: in its meta. An item without them is a query already."""
+"""Keys of an item's `meta`. For an item without them, the instruction is the query."""
 
 
 def query_text(item: Item) -> str:
-    """Role, background, instruction and requirements in one text; no word about the images."""
+    """Join role, background, instruction and requirements into one text, without the images."""
     role, background, requirements = (item.meta.get(part, "").strip() for part in QUERY_PARTS)
     if not (role or background or requirements):
         return item.instruction
@@ -34,7 +34,7 @@ def query_text(item: Item) -> str:
 
 
 def creation_query(item: Item, description: str, *, sees: bool) -> str:
-    """For who sees, the query; for who does not, the same with a note and the description."""
+    """Return the query; for a judge without vision, with a note and the image description."""
     text = query_text(item)
     return (
         text if sees or not description.strip() else f"{text}\n\n{DESCRIPTION_NOTE}\n{description}"
@@ -42,12 +42,12 @@ def creation_query(item: Item, description: str, *, sees: bool) -> str:
 
 
 def context_text(item: Item) -> str:
-    """The description of an item's images; several are listed."""
+    """Return the description of an item's images; several are numbered."""
     if isinstance(item.context, str):
         return item.context
     return "\n".join(f"Image {k}: {text}" for k, text in enumerate(item.context, 1))
 
 
 def _lower_first_letter(instruction: str) -> str:
-    """Inside a sentence: Write becomes write, while NATO and I stay."""
+    """Lower the first letter for use inside a sentence: Write becomes write; NATO and I stay."""
     return instruction[:1].lower() + instruction[1:] if instruction[1:2].islower() else instruction

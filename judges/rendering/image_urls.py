@@ -1,4 +1,4 @@
-"""Images on their way to a judge: as data URLs in the request, as hashes in its key."""
+"""Images of a request: as data URLs in the messages, as hashes in the request's key."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from studies.files.image_files import read_image
 
 @lru_cache(maxsize=256)
 def image_url(path: str, folder: Path) -> str:
-    """A data URL of a local image; addresses are passed on as they are, never fetched by us."""
+    """Return a data URL of a local image; return an https or data URL unchanged, not fetched."""
     if path.startswith(("https://", "data:")):
         return path
     kind = mimetypes.guess_type(path)[0] or "image/png"
@@ -28,7 +28,7 @@ def image_url(path: str, folder: Path) -> str:
 
 
 def replace_images_by_hash(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Images by their hash: a key need not hash megabytes of base64 as JSON."""
+    """Replace images by their hashes, so that a key does not need megabytes of base64 as JSON."""
     out = []
     for message in messages:
         content = message["content"]

@@ -1,4 +1,4 @@
-"""Other people's judge prompts: the lines of MT-Bench's `judge_prompts.jsonl` as prompt files."""
+"""Import of judge prompts from MT-Bench's `judge_prompts.jsonl` as prompt files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _VERDICT_FORMATS: Final = {
     "[[rating]]": "rating",
     "[[rating_a,rating_b]]": "rating-pair",
 }
-"""What FastChat calls an output format, and what it is called here."""
+"""Verdict formats by FastChat's output formats."""
 
 _PROTOCOLS: Final = {"pairwise": "pairwise", "single": "single"}
 _TURN_VARIABLE: Final = re.compile(r"(question|answer|answer_a|answer_b)_[12]|ref_answer_2")
@@ -28,17 +28,17 @@ _TURN_VARIABLE: Final = re.compile(r"(question|answer|answer_a|answer_b)_[12]|re
 
 @dataclass(frozen=True, slots=True)
 class PromptImport:
-    """What a file of prompts gave: `prompt.yaml` is each as a prompt file."""
+    """Imported prompts (`prompt.yaml` is the text of the prompt file) and rejected lines."""
 
     prompts: tuple[Prompt, ...]
     rejected: tuple[tuple[str, str], ...]
-    """Name (or line) and reason of what cannot be asked here."""
+    """Name (or line number) and reason of each prompt that cannot be used here."""
 
 
 def import_judge_prompts(path: Path) -> PromptImport:
-    """Every line as a prompt in its authors' own words; one that does not fit is said, not bent."""
+    """Import every line with its wording unchanged; a prompt that does not fit is rejected."""
     prompts: list[Prompt] = []
-    refused: list[tuple[str, str]] = []
+    rejected: list[tuple[str, str]] = []
     for number, line in enumerate(_read_lines(path), 1):
         if not line.strip():
             continue
@@ -48,10 +48,10 @@ def import_judge_prompts(path: Path) -> PromptImport:
             name = str(values.get("name") or name)
             prompts.append(_build_prompt(values, path.name))
         except PromptError as error:
-            refused.append((name, str(error)))
-    if not prompts and not refused:
-        raise PromptError(f"{path.name}: no prompts in it; expected one JSON object a line")
-    return PromptImport(tuple(prompts), tuple(refused))
+            rejected.append((name, str(error)))
+    if not prompts and not rejected:
+        raise PromptError(f"{path.name}: no prompts in it; expected one JSON object per line")
+    return PromptImport(tuple(prompts), tuple(rejected))
 
 
 def _read_lines(path: Path) -> list[str]:
@@ -77,12 +77,12 @@ def _build_prompt(values: dict[str, Any], file: str) -> Prompt:
     name, kind = _text_field(values, "name"), _text_field(values, "type")
     template = _text_field(values, "prompt_template")
     if not name or not template:
-        raise PromptError("a judge prompt has a 'name' and a 'prompt_template'")
+        raise PromptError("a judge prompt needs a 'name' and a 'prompt_template'")
     if kind not in _PROTOCOLS:
         raise PromptError(f"type {kind!r} is not one of {', '.join(_PROTOCOLS)}")
-    told = _text_field(values, "output_format").strip().lower().replace(" ", "")
-    if told not in _VERDICT_FORMATS:
-        raise PromptError(f"output_format {told!r} is not one of {', '.join(_VERDICT_FORMATS)}")
+    output = _text_field(values, "output_format").strip().lower().replace(" ", "")
+    if output not in _VERDICT_FORMATS:
+        raise PromptError(f"output_format {output!r} is not one of {', '.join(_VERDICT_FORMATS)}")
     system = _text_field(values, "system_prompt")
     messages = [{"system": _translate_template(system)}] if system else []
     written = {
@@ -90,8 +90,8 @@ def _build_prompt(values: dict[str, Any], file: str) -> Prompt:
         "version": 1,
         "source": f"{file}: {name}",
         "protocol": _PROTOCOLS[kind],
-        "messages": [*messages, {"user": _translate_template(template, places=True)}],
-        "verdict": _VERDICT_FORMATS[told],
+        "messages": [*messages, {"user": _translate_template(template, placeholders=True)}],
+        "verdict": _VERDICT_FORMATS[output],
     }
     return parse_prompt(_dump_prompt(written), name)
 
@@ -103,9 +103,9 @@ def _text_field(values: dict[str, Any], field: str) -> str:
     return value or ""
 
 
-def _translate_template(text: str, *, places: bool = False) -> str:
-    """A template of Python's str.format as one of ours; a text without places stays as it is."""
-    if not places:
+def _translate_template(text: str, *, placeholders: bool = False) -> str:
+    """Translate a template of Python's str.format; text without placeholders stays unchanged."""
+    if not placeholders:
         return text
     try:
         parts = list(string.Formatter().parse(text))
@@ -120,13 +120,15 @@ def _translate_variable(name: str | None) -> str:
     if name in ALIASES or name in VARIABLES:
         return f"{{{name}}}"
     if _TURN_VARIABLE.fullmatch(name):
-        raise PromptError(f"{{{name}}} is one turn of several; items here have one turn")
+        raise PromptError(
+            f"{{{name}}} is one turn of several; only single-turn prompts can be used"
+        )
     known = ", ".join(f"{{{known}}}" for known in ALIASES)
     raise PromptError(f"unknown variable {{{name}}}. Known: {known}")
 
 
 class _BlockDumper(yaml.SafeDumper):
-    """Texts of several lines as blocks, which people can read and edit."""
+    """A YAML dumper that writes texts of several lines as blocks, for reading and editing."""
 
 
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:

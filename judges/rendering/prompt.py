@@ -1,4 +1,4 @@
-"""Judge prompts: YAML data, versioned, hashed on load, rendered in one pass."""
+"""Judge prompts: versioned YAML files, hashed on load and rendered in one pass."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ PROTOCOL_FORMATS: Final[Mapping[str, tuple[str, ...]]] = {
     "extraction": ("final-answer", "overall-response", "label", "mt-bench", "json-winner",
                    "selection-option"),
 }  # fmt: skip
-"""The verdict formats that each protocol can be asked in, the usual one first."""
+"""Verdict formats that fit each protocol, the usual one first."""
 
 
 IMAGE_VARIABLES: Final = frozenset({"images", "query"})
-"""The variables that stand for images, where the judge sees, and for their description elsewhere.
-The images go first in the message that names one of them."""
+"""Variables for the images: for a judge with vision the images themselves, otherwise their
+description. Images come first in the message that contains one of these variables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +74,12 @@ class Prompt:
 
     @property
     def asks_for_grades(self) -> bool:
-        """Whether it asks for `Grading:` lines before the selection, as grade-points does."""
+        """Whether the prompt requests `Grading:` lines before the selection (grade-points)."""
         return self.verdict == "selection-option" and any("Grading:" in t for _, t in self.messages)
 
     @property
     def supports_crossed_labels(self) -> bool:
-        """Whether slot and label can be told apart: the prompt names labels apart from places."""
+        """Whether labels can be crossed: the prompt has separate variables for slot and label."""
         return {"first", "second", "label_first", "label_second"} <= self.variables or (
             self.protocol == "choice"
         )
@@ -87,14 +87,14 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class PromptInputs:
-    """What a prompt is rendered on: an item, its answers in the order shown, and their labels."""
+    """Inputs of rendering: an item, its answers in the order shown, and their labels."""
 
     item: Item
     shown: tuple[str, ...]
     answers: tuple[str, ...]
     labels: tuple[str, ...]
     images: tuple[str, ...] = ()
-    """Data URLs, for a judge that sees; empty for one that reads the description."""
+    """Data URLs for a judge with vision; empty for one that gets the description."""
     reply: str = ""
     aspects: str = ""
 
@@ -107,7 +107,7 @@ def built_in_prompts() -> dict[str, Path]:
 
 
 def load_prompt(name: str, folder: Path | None = None) -> Prompt:
-    """A prompt by its name here, or by the path of somebody's own YAML."""
+    """Load a built-in prompt by name, or a prompt file by path."""
     path = built_in_prompts().get(name)
     if path is None:
         path = _find_prompt_file(name, folder or Path())
@@ -134,8 +134,8 @@ def parse_prompt(text: str, where: str = "prompt") -> Prompt:
     try:
         return _parse_fields(text, where)
     except (ValueError, StudyError) as error:
-        told = str(error) if isinstance(error, StudyError) else f"{where}: {error}"
-        raise PromptError(told) from None
+        message = str(error) if isinstance(error, StudyError) else f"{where}: {error}"
+        raise PromptError(message) from None
 
 
 def _parse_fields(text: str, where: str) -> Prompt:
@@ -156,22 +156,27 @@ def _parse_fields(text: str, where: str) -> Prompt:
 
 
 def render_prompt(
-    prompt: Prompt, scene: PromptInputs, *, prefilled: bool = False
+    prompt: Prompt, inputs: PromptInputs, *, prefilled: bool = False
 ) -> list[dict[str, Any]]:
-    """The messages as sent. A prefilled judge continues the assistant's turn up to its label."""
-    values = {name: _VARIABLE_VALUES[name](prompt, scene) for name in prompt.variables}
+    """Render the messages of a request.
+
+    `prefilled`: end with an assistant message that contains the reply up to the label.
+    """
+    values = {name: _VARIABLE_VALUES[name](prompt, inputs) for name in prompt.variables}
     if "closing" in values:
-        values["closing"] = _closing_text(prompt.verdict, _sort_labels(scene.labels), prefilled)
-    messages = [_render_message(role, text, values, scene.images) for role, text in prompt.messages]
-    prefill = prompt.format.prefill_for(len(scene.shown)) if prefilled else None
+        values["closing"] = _closing_text(prompt.verdict, _sort_labels(inputs.labels), prefilled)
+    messages = [
+        _render_message(role, text, values, inputs.images) for role, text in prompt.messages
+    ]
+    prefill = prompt.format.prefill_for(len(inputs.shown)) if prefilled else None
     if prefill is not None:
         messages.append({"role": "assistant", "content": prefill})
     return messages
 
 
-def make_fence(prompt: Prompt, scene: PromptInputs) -> str:
-    """A delimiter no answer can know; derived, so that the same ask is the same bytes."""
-    return _hash_json([prompt.sha, scene.item.id, scene.shown])[:8]
+def make_fence(prompt: Prompt, inputs: PromptInputs) -> str:
+    """Return a delimiter that answers cannot guess; a hash, so that requests are reproducible."""
+    return _hash_json([prompt.sha, inputs.item.id, inputs.shown])[:8]
 
 
 def _parse_message(entry: object, where: str) -> tuple[str, str]:
@@ -194,7 +199,7 @@ def _check_variables(prompt: Prompt, where: str) -> None:
 
 
 def _check_verdict(protocol: str, verdict: str, where: str) -> None:
-    """A rating is no comparison: a format that its protocol cannot use is refused on loading."""
+    """Raise PromptError if the verdict format does not fit the protocol."""
     name, fitting = find_format(verdict).name, PROTOCOL_FORMATS[protocol]
     if name == "none" and protocol != "describe":
         raise PromptError(f"{where}: a {protocol} prompt needs a verdict format under 'verdict'; "
@@ -207,19 +212,19 @@ def _check_verdict(protocol: str, verdict: str, where: str) -> None:
 
 
 def _sort_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
-    """A, B, … or 1, 2, … 10, whatever slot each stands in."""
+    """Sort labels as A, B, … or 1, 2, … 10, regardless of their slots."""
     return tuple(sorted(labels, key=lambda label: (len(label), label)))
 
 
-def _answer_by_label(scene: PromptInputs, place: int) -> str:
-    """The answer whose label comes first (A), second (B): not the slot, the name."""
-    if len(scene.answers) <= place:
+def _answer_by_label(inputs: PromptInputs, index: int) -> str:
+    """Return the answer with the first (A) or second (B) label, whatever its slot."""
+    if len(inputs.answers) <= index:
         return ""
-    return scene.answers[scene.labels.index(_sort_labels(scene.labels)[place])]
+    return inputs.answers[inputs.labels.index(_sort_labels(inputs.labels)[index])]
 
 
-def _options_text(prompt: Prompt, scene: PromptInputs) -> str:
-    shown = zip(scene.labels, scene.answers, strict=True)
+def _options_text(prompt: Prompt, inputs: PromptInputs) -> str:
+    shown = zip(inputs.labels, inputs.answers, strict=True)
     return "\n\n".join(f"Option {label}\n{text}" for label, text in shown)
 
 
@@ -231,37 +236,37 @@ def _closing_text(verdict: str, labels: tuple[str, ...], prefilled: bool) -> str
 
 
 _VARIABLE_VALUES: Final[Mapping[str, Callable[[Prompt, PromptInputs], str]]] = {
-    "instruction": lambda _, scene: scene.item.instruction,
-    "context": lambda _, scene: context_text(scene.item),
-    "reference": lambda _, scene: scene.item.reference,
-    "ground_truth": lambda _, scene: scene.item.ground_truth,
-    "criteria_subjective": lambda _, scene: scene.item.criteria.get("subjective", ""),
-    "criteria_factuality": lambda _, scene: scene.item.criteria.get("factuality", ""),
-    "response_a": lambda _, scene: _answer_by_label(scene, 0),
-    "response_b": lambda _, scene: _answer_by_label(scene, 1),
-    "first": lambda _, scene: "".join(scene.answers[:1]),
-    "second": lambda _, scene: "".join(scene.answers[1:2]),
-    "label_first": lambda _, scene: "".join(scene.labels[:1]),
-    "label_second": lambda _, scene: "".join(scene.labels[1:2]),
-    "labels": lambda _, scene: _join_labels(_sort_labels(scene.labels)),
+    "instruction": lambda _, inputs: inputs.item.instruction,
+    "context": lambda _, inputs: context_text(inputs.item),
+    "reference": lambda _, inputs: inputs.item.reference,
+    "ground_truth": lambda _, inputs: inputs.item.ground_truth,
+    "criteria_subjective": lambda _, inputs: inputs.item.criteria.get("subjective", ""),
+    "criteria_factuality": lambda _, inputs: inputs.item.criteria.get("factuality", ""),
+    "response_a": lambda _, inputs: _answer_by_label(inputs, 0),
+    "response_b": lambda _, inputs: _answer_by_label(inputs, 1),
+    "first": lambda _, inputs: "".join(inputs.answers[:1]),
+    "second": lambda _, inputs: "".join(inputs.answers[1:2]),
+    "label_first": lambda _, inputs: "".join(inputs.labels[:1]),
+    "label_second": lambda _, inputs: "".join(inputs.labels[1:2]),
+    "labels": lambda _, inputs: _join_labels(_sort_labels(inputs.labels)),
     "options": _options_text,
-    "reply": lambda _, scene: scene.reply,
-    "images": lambda _, scene: "" if scene.images else context_text(scene.item),
-    "n_images": lambda _, scene: str(len(scene.item.images)),
-    "aspects": lambda _, scene: scene.aspects,
-    "closing": lambda _, __: "",  # depends on how the verdict is read: render puts it in
-    "fence": lambda prompt, scene: make_fence(prompt, scene),
-    "task": lambda _, scene: task_text(scene.item, scene.images),
-    "query": lambda _, scene: creation_query(
-        scene.item, context_text(scene.item), sees=bool(scene.images)
+    "reply": lambda _, inputs: inputs.reply,
+    "images": lambda _, inputs: "" if inputs.images else context_text(inputs.item),
+    "n_images": lambda _, inputs: str(len(inputs.item.images)),
+    "aspects": lambda _, inputs: inputs.aspects,
+    "closing": lambda _, __: "",  # depends on `prefilled`: set by render_prompt
+    "fence": lambda prompt, inputs: make_fence(prompt, inputs),
+    "task": lambda _, inputs: task_text(inputs.item, inputs.images),
+    "query": lambda _, inputs: creation_query(
+        inputs.item, context_text(inputs.item), sees=bool(inputs.images)
     ),
-    "query_text": lambda _, scene: query_text(scene.item),
+    "query_text": lambda _, inputs: query_text(inputs.item),
 }
-"""What each variable stands for: only those a prompt names are worked out."""
+"""Functions that compute the variables; only those a prompt contains are called."""
 
 
 def task_text(item: Item, images: tuple[str, ...]) -> str:
-    """The instruction, after the description of its images unless the judge sees them."""
+    """Return the instruction, preceded by the image description if the judge gets no images."""
     context = "" if images else context_text(item)
     return f"(Image: {context})\n{item.instruction}" if context else item.instruction
 
@@ -288,7 +293,7 @@ def _render_message(
 canonical_json: Final = json.JSONEncoder(
     ensure_ascii=False, sort_keys=True, separators=(",", ":")
 ).encode
-"""One spelling of a value, so that equal requests hash alike; made once, it is called for each."""
+"""Encode a value as canonical JSON, so that equal requests have equal hashes."""
 
 
 def _hash_json(value: Any) -> str:
@@ -296,6 +301,6 @@ def _hash_json(value: Any) -> str:
 
 
 def slot_labels(prompt: Prompt, n: int, crossed: bool) -> tuple[str, ...]:
-    """The label of each slot. Crossed: the first answer has the last label (B, or the highest number)."""
+    """Return the label of each slot; crossed: in reverse order, so the first slot has label B."""
     labels = prompt.format.labels_for(n) or tuple(str(k) for k in range(1, n + 1))
     return labels[::-1] if crossed else labels

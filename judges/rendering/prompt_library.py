@@ -1,8 +1,8 @@
-"""The prompts somebody can choose from, and how a new version of one is made.
+"""Library of prompts: listing, checking, previewing, and saving of new versions.
 
-Ours lie in judges/prompts and are never changed. Others lie in a folder (the page's is beside its
-store), one file a version: `careful-v2.yaml`. A file that is there is never written again, so that
-a study that names it always asks the same words.
+Built-in prompts are in judges/prompts and are never changed. Users' prompts are in a folder (on the
+page, beside its store), one file per version: `careful-v2.yaml`. An existing file is never
+overwritten, so that a study that names it always uses the same text.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ _REQUIRED_VARIABLES: Final = {
     "single": ({"first"}, {"response_a"}),
     "extraction": ({"reply"},),
 }
-"""What a prompt of each protocol must show to be about anything: one of these sets."""
+"""Variables a prompt of each protocol must contain: all of one of these sets."""
 
 
 @dataclass(frozen=True, slots=True)
 class PromptProblem:
-    """One thing about a prompt: an error keeps it from being saved, a warning does not."""
+    """A problem of a prompt: an error prevents saving, a warning does not."""
 
     level: Literal["error", "warning"]
     text: str
@@ -55,7 +55,7 @@ class PromptProblem:
 
 @dataclass(frozen=True, slots=True)
 class PromptCheck:
-    """A prompt text as far as it could be read, and what is wrong with it."""
+    """A parsed prompt, None if parsing failed, and its problems."""
 
     prompt: Prompt | None
     problems: tuple[PromptProblem, ...]
@@ -67,27 +67,27 @@ class PromptCheck:
 
 @dataclass(frozen=True, slots=True)
 class LibraryPrompt:
-    """A prompt that can be chosen, and where it lies."""
+    """A prompt of the library and its file."""
 
     prompt: Prompt
     path: Path
     built_in: bool
 
     def reference_from(self, folder: Path) -> str:
-        """How a study file in `folder` names it: ours by name, others by path."""
+        """Return how a study file in `folder` refers to it: built-in by name, others by path."""
         if self.built_in:
             return self.prompt.name
-        mine, base = self.path.resolve(), folder.resolve()
-        return mine.relative_to(base).as_posix() if mine.is_relative_to(base) else str(mine)
+        path, base = self.path.resolve(), folder.resolve()
+        return path.relative_to(base).as_posix() if path.is_relative_to(base) else str(path)
 
 
 def prompts_folder(store: Path) -> Path:
-    """Where the page keeps the prompts its readers save: beside the store."""
+    """Return the folder of prompts saved on the page, beside the store."""
     return store.parent / "prompts"
 
 
 def check_prompt(text: str, where: str = "prompt") -> PromptCheck:
-    """Everything that can be said about a prompt without asking anybody."""
+    """Parse a prompt and list its errors and warnings, without calling a judge."""
     try:
         prompt = parse_prompt(text, where)
     except EvenhandError as error:
@@ -104,23 +104,23 @@ def preview_prompt(
     images: tuple[str, ...] = (),
     crossed: bool = False,
 ) -> list[dict[str, Any]]:
-    """The messages as they would be sent for this item; `images` are data URLs, for one who sees.
+    """Render the messages for an item; `images` are data URLs, for a judge with vision.
 
-    Without `contestants`: as many of those who answered as the protocol shows.
+    Without `contestants`, uses the first models with an answer, as many as the protocol shows.
     """
     shown = _choose_contestants(prompt, item, contestants)
     labels = slot_labels(prompt, len(shown), crossed and prompt.supports_crossed_labels)
     answers = tuple(item.answer(name) for name in shown)
-    scene = PromptInputs(item, shown, answers, labels, images, _SAMPLE_REPLY, _SAMPLE_ASPECTS)
-    return render_prompt(prompt, scene, prefilled=prefilled)
+    inputs = PromptInputs(item, shown, answers, labels, images, _SAMPLE_REPLY, _SAMPLE_ASPECTS)
+    return render_prompt(prompt, inputs, prefilled=prefilled)
 
 
-_SAMPLE_REPLY: Final = "(the reply that is read)"
-_SAMPLE_ASPECTS: Final = "(the aspects that the prompt creation-aspects names)"
+_SAMPLE_REPLY: Final = "(the reply to extract a verdict from)"
+_SAMPLE_ASPECTS: Final = "(the aspects listed by the prompt creation-aspects)"
 
 
 def list_prompts(folder: Path | None = None) -> tuple[list[LibraryPrompt], list[PromptProblem]]:
-    """Ours by name, then those of a folder, newest version first; and the files that fail."""
+    """List built-in prompts by name, then a folder's, newest version first; and its bad files."""
     found = [
         LibraryPrompt(load_prompt(name), path, True) for name, path in built_in_prompts().items()
     ]
@@ -129,9 +129,9 @@ def list_prompts(folder: Path | None = None) -> tuple[list[LibraryPrompt], list[
 
 
 def save_prompt(text: str, folder: Path) -> Prompt:
-    """A new version of a prompt, counted up from the last one of its name, ours included.
+    """Save a new version of a prompt, numbered after the last one of its name (built-in included).
 
-    Nothing is overwritten; a text that says the same as the last version is that version.
+    Never overwrites a file. A text identical to the last version returns that version.
     """
     checked = check_prompt(text)
     if checked.prompt is None or not checked.usable:
@@ -141,12 +141,12 @@ def save_prompt(text: str, folder: Path) -> Prompt:
         return last
     version = last.version + 1 if last else 1
     while not _write_new_file(prompt := _set_version(text, version), folder):
-        version += 1  # somebody saved it a moment ago, or the file is damaged
+        version += 1  # another process just saved this version, or its file is damaged
     return prompt
 
 
 def prompt_path(prompt: Prompt, folder: Path) -> Path:
-    """The file a saved version lies in."""
+    """Return the file of a saved version."""
     return folder / f"{prompt.name}-v{prompt.version}.yaml"
 
 
@@ -154,13 +154,13 @@ def _find_errors(prompt: Prompt) -> list[PromptProblem]:
     found = []
     if not _NAME_PATTERN.fullmatch(prompt.name):
         found.append(
-            f"name: {prompt.name!r} is a file's name too: letters, digits, '.', '_' and '-', "
-            "at most 80, a letter or digit first"
+            f"name: {prompt.name!r} cannot be used as a file name. Use at most 80 letters, digits, "
+            "'.', '_' or '-', starting with a letter or digit"
         )
     wanted = _REQUIRED_VARIABLES.get(prompt.protocol, ())
     if wanted and not any(names <= prompt.variables for names in wanted):
         ways = " or ".join(" and ".join(f"${name}" for name in sorted(names)) for names in wanted)
-        found.append(f"a {prompt.protocol} prompt must show {ways}; this one does not")
+        found.append(f"a {prompt.protocol} prompt must contain {ways}")
     return [PromptProblem("error", text) for text in found]
 
 
@@ -168,16 +168,16 @@ def _find_warnings(prompt: Prompt) -> list[PromptProblem]:
     found = []
     for _, text in prompt.messages:
         for written, near in misspelt_braces(text):
-            found.append(f"{written} is sent as it stands; did you mean {{{near}}}?")
+            found.append(f"{written} is sent unchanged; did you mean {{{near}}}?")
     if prompt.protocol not in ("describe", "extraction") and "closing" not in prompt.variables:
         found.append(
-            f"without $closing the prompt itself must ask for a verdict in the form "
-            f"{prompt.verdict}, or no reply can be read"
+            f"without $closing the prompt itself must request a verdict in the format "
+            f"{prompt.verdict}, or its replies will be unreadable"
         )
     if prompt.protocol not in ("describe", "extraction") and "fence" not in prompt.variables:
         found.append(
-            "without $fence around them, answers can pass for instructions to the judge; "
-            "write <<$fence on the line before and $fence>> on the line after each"
+            "without $fence around them, answers can inject instructions to the judge; "
+            "write <<$fence on the line before each answer and $fence>> on the line after it"
         )
     if (
         prompt.protocol in ("pairwise", "five-level", "factuality")
@@ -212,13 +212,13 @@ def _load_folder(folder: Path) -> tuple[list[LibraryPrompt], list[PromptProblem]
 
 
 def _last_version(name: str, folder: Path) -> Prompt | None:
-    ours = [load_prompt(name)] if name in built_in_prompts() else []
-    theirs = [one.prompt for one in _load_folder(folder)[0] if one.prompt.name == name]
-    return max([*ours, *theirs], key=lambda prompt: prompt.version, default=None)
+    built_in = [load_prompt(name)] if name in built_in_prompts() else []
+    saved = [one.prompt for one in _load_folder(folder)[0] if one.prompt.name == name]
+    return max([*built_in, *saved], key=lambda prompt: prompt.version, default=None)
 
 
 def _set_version(text: str, version: int) -> Prompt:
-    """The same prompt under another version; remarks and layout stay where the text allows it."""
+    """Return the prompt with another version number, keeping comments and layout if possible."""
     line = f"version: {version}"
     if _VERSION_LINE.search(text):
         changed = _VERSION_LINE.sub(line, text, count=1)
@@ -229,7 +229,7 @@ def _set_version(text: str, version: int) -> Prompt:
         if prompt.version == version:
             return prompt
     except PromptError:
-        pass  # a version line inside a text, or a mapping in braces: written anew instead
+        pass  # a version line inside a text, or a mapping in braces: dump the values instead
     values = load_yaml(text)
     assert isinstance(values, dict)  # it was parsed before
     dumped = yaml.safe_dump(values | {"version": version}, sort_keys=False, allow_unicode=True)
@@ -237,7 +237,7 @@ def _set_version(text: str, version: int) -> Prompt:
 
 
 def _write_new_file(prompt: Prompt, folder: Path) -> bool:
-    """False if there is such a file already."""
+    """Write the prompt to a new file; return False if the file exists."""
     path = prompt_path(prompt, folder)
     try:
         if not folder.is_dir():

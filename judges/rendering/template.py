@@ -1,6 +1,6 @@
-"""Templates of judge prompts: which variables there are, and how they are filled in one pass.
+"""Templates of judge prompts: the known variables, and filling them in a single pass.
 
-One pass matters: judged text may hold `$closing` or `{question}`; it must never expand.
+A single pass, because judged text may contain `$closing` or `{question}`, which must not expand.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ALIASES: Final = {
     "output_2": "response_b",
     "ref_answer_1": "reference",
 }
-"""Names that other people's prompts use, written {question} or {{question}}."""
+"""Variable names of other tools' prompts, written {question} or {{question}}."""
 
 _PLACEHOLDER: Final = re.compile(
     r"\$(?P<dollar>[a-z_]+)|\{\{\s*(?P<double>[a-z_0-9]+)\s*\}\}|\{(?P<single>[a-z_0-9]+)\}"
@@ -35,7 +35,7 @@ _PLACEHOLDER: Final = re.compile(
 
 
 def fill_template(text: str, values: Mapping[str, str]) -> str:
-    """Puts values into a template in one pass; what is no variable stays as it is."""
+    """Insert values into a template in one pass; text that is no variable stays unchanged."""
     return "".join(
         [values[name] if is_variable else name for name, is_variable in split_template(text)]
     )
@@ -43,7 +43,7 @@ def fill_template(text: str, values: Mapping[str, str]) -> str:
 
 @lru_cache(maxsize=1024)
 def split_template(text: str) -> tuple[tuple[str, bool], ...]:
-    """A template cut once: (its own text, False) and (a variable's name, True) in turn."""
+    """Split a template into (literal text, False) and (variable name, True) in turn."""
     found, end = [], 0
     for match in _PLACEHOLDER.finditer(text):
         if (name := _find_variable(match)) is not None:
@@ -60,15 +60,15 @@ def variables_in(texts: tuple[str, ...]) -> frozenset[str]:
 
 
 def unknown_variables(text: str) -> list[str]:
-    """What is written with a dollar and is no variable, as it is written."""
+    """Return words with a dollar sign that are no variables, as written."""
     names = (match["dollar"] for match in _PLACEHOLDER.finditer(text))
     return [f"${name}" for name in names if name and name not in VARIABLES]
 
 
 def misspelt_braces(text: str) -> list[tuple[str, str]]:
-    """Words in braces that stay as they are, but look much like a variable: (written, meant).
+    """Return unknown words in braces that resemble a variable, as (written, probably meant).
 
-    Braces are also JSON and code, so that only near misses are worth a word.
+    Braces also occur in JSON and code, so other unknown words are not reported.
     """
     found = []
     for match in _PLACEHOLDER.finditer(text):
@@ -83,7 +83,7 @@ def misspelt_braces(text: str) -> list[tuple[str, str]]:
 
 
 def nearest_name(word: str, known: Iterable[str]) -> str:
-    """The known word most like this one; empty if none is."""
+    """Return the most similar known word; an empty text if none is similar."""
     return next(iter(difflib.get_close_matches(word, list(known), n=1, cutoff=0.7)), "")
 
 

@@ -1,4 +1,4 @@
-"""python -m judges allow, and the question asked before a variable is sent to a new host."""
+"""The command `python -m judges allow`, and the prompt before a variable goes to a new host."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OPTION: Final = "--allow-keys"
 
 
 def add_allow_option(sub: argparse.ArgumentParser) -> None:
-    """Add the option by which a script confirms without a terminal."""
+    """Add the option that gives consent without a terminal, for scripts."""
     sub.add_argument(
         OPTION, action="store_true",
         help="send the variables this study names to the hosts it names, and remember them",
@@ -30,8 +30,8 @@ def add_allow_option(sub: argparse.ArgumentParser) -> None:
 def add_allow_command(commands: Any) -> None:
     words = "allow an environment variable to be sent to an endpoint, and remember it"
     sub = commands.add_parser("allow", help=words, description=words)
-    sub.add_argument("variable", help="the variable's name, such as OPENAI_API_KEY")
-    sub.add_argument("url", help="the endpoint: https://host, with its port if it has one")
+    sub.add_argument("variable", help="name of the variable, for example OPENAI_API_KEY")
+    sub.add_argument("url", help="endpoint: https://host, with the port if it is not the default")
     sub.add_argument("--store", type=Path, default=None, help="the SQLite file to use")
     sub.set_defaults(command=allow)
 
@@ -45,7 +45,7 @@ def allow(options: argparse.Namespace) -> int:
 
 
 def confirm(study: Study, store: Store, options: argparse.Namespace) -> None:
-    """Settle what a study may send: by the option, by a question on a terminal, else refuse."""
+    """Obtain consent for every variable a study sends: by option or terminal prompt, else raise."""
     judges = [*study.judges, *([study.extraction] if study.extraction else [])]
     confirm_judges(judges, consents_in(store.folder), allowed=options.allow_keys)
 
@@ -54,14 +54,14 @@ def confirm_judges(judges: Iterable[JudgeSpec], consents: Consents, *, allowed: 
     for pair in consents.missing(judges):
         if not allowed and not _ask(pair):
             raise ConsentNeeded(
-                f"${pair.variable} is not sent to {pair.origin}: this study names them together, "
-                f"and you have not allowed it. If you trust the host, add {OPTION}"
+                f"${pair.variable} is not sent to {pair.origin}: this study pairs the two, and "
+                f"you have not allowed it. If you trust the host, add {OPTION}"
             )
         consents.allow(pair)
 
 
 def _ask(pair: Pair) -> bool:
-    """Ask on the terminal; without one the answer is no."""
+    """Ask on the terminal; without a terminal the answer is no."""
     if not sys.stdin.isatty():
         return False
     words = f"This study wants to send ${pair.variable} to {pair.origin}. Send it? [y/N] "

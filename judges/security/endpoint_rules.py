@@ -1,9 +1,9 @@
-"""Which endpoints may be asked: a stranger's base URL must not reach what only this machine can.
+"""Rules for endpoint URLs: a visitor's base URL must not reach this machine's private network.
 
-Two gates, one mechanism for runs, tests and descriptions alike. The URL is read by a pattern that
-has no room for what parsers read differently. Then its name is looked up once, every address that
-came back is checked, and the connection is made to those addresses and to no others: a name that
-means something else a moment later changes nothing.
+Two checks protect runs, judge tests and image descriptions alike. First, the URL must match a
+strict pattern that leaves no part for URL parsers to read differently. Second, the host name is
+resolved once, every returned address is checked, and the connection uses only those addresses, so
+a later change of the DNS record (DNS rebinding) has no effect.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PROVIDERS_FILE: Final = Path(__file__).parents[1] / "providers.yaml"
 ENDPOINTS_VARIABLE: Final = "EVENHAND_ENDPOINTS"
 ANY_HOST: Final = "any"
 PIN_SECONDS: Final = 600.0
-"""Seconds an answer of the name service holds. The next one is checked like the first."""
+"""Seconds a resolved address is reused. After that the name is resolved and checked again."""
 
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 Lookup = Callable[[str, int, socket.AddressFamily], Awaitable[list[ResolveResult]]]
@@ -43,7 +43,7 @@ _URL: Final = re.compile(
 _HOST_NAME: Final = re.compile(
     r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])", re.ASCII
 )
-"""Two labels or more, the last not a number: what is a number in any base is no name."""
+"""Two labels or more, the last starting with a letter: excludes numeric addresses in any base."""
 
 _INTERNAL_SUFFIXES: Final = (
     "localhost",
@@ -58,79 +58,88 @@ _INTERNAL_SUFFIXES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class EndpointRules:
-    """What a base URL may be."""
+    """Conditions that a base URL and its addresses must meet."""
 
     strict: bool
-    """https alone, a name instead of a number, no proxy, public addresses, no body in messages."""
+    """Require https, a host name (no IP address) and public addresses; use no proxy; quote no
+    response body in error messages."""
     hosts: tuple[str, ...] = ()
-    """The only ones that may be asked; none: any, as far as the addresses allow."""
+    """Allowed hosts; empty: every host with a public address."""
     ports: tuple[int, ...] = (443, 8443)
     refusal_reason: Callable[[str], str] = lambda address: why_not_public(address)
-    """Why an address must not be connected to; empty if it may."""
+    """Reason an address is refused; an empty text if it is allowed."""
     lookup: Lookup | None = None
-    """The name service; None: the machine's."""
+    """DNS lookup; None: the system's resolver."""
 
 
 LOCAL_RULES: Final = EndpointRules(strict=False)
-"""On one's own machine loopback and private addresses are what one wants. Also the rules for the
-embedded judge, whose loopback address is our own wherever the page runs."""
+"""Rules for a page on the user's own machine, where loopback and private addresses are allowed.
+Also used for the embedded judge, whose server this process starts on loopback."""
 
 
 def current_endpoint_rules() -> EndpointRules:
-    """The rules of this process: what its environment and the list of providers say."""
+    """Return the rules of this process, from its environment and the list of providers."""
     if not is_public():
         return LOCAL_RULES
-    said = [part.strip().lower() for part in os.environ.get(ENDPOINTS_VARIABLE, "").split(",")]
-    if ANY_HOST in said:
+    listed = [part.strip().lower() for part in os.environ.get(ENDPOINTS_VARIABLE, "").split(",")]
+    if ANY_HOST in listed:
         return EndpointRules(strict=True)
-    return EndpointRules(strict=True, hosts=(*provider_hosts(), *filter(None, said)), ports=(443,))
+    return EndpointRules(
+        strict=True, hosts=(*provider_hosts(), *filter(None, listed)), ports=(443,)
+    )
 
 
 @cache
 def provider_hosts(path: Path = PROVIDERS_FILE) -> tuple[str, ...]:
-    """The hosts of judges/providers.yaml."""
+    """Read the allowed hosts from judges/providers.yaml."""
     values = yaml.safe_load(path.read_text(encoding="utf-8"))
     hosts = values.get("hosts") if isinstance(values, dict) else None
     if not isinstance(hosts, list) or not all(isinstance(host, str) and host for host in hosts):
-        raise EndpointRefused(f"{path.name}: expected hosts: and a list of host names below it")
+        raise EndpointRefused(f"{path.name}: expected 'hosts:' followed by a list of host names")
     return tuple(host.lower() for host in hosts)
 
 
 def check_url(url: str, rules: EndpointRules | None = None) -> None:
-    """Raises where a base URL may not be asked; nothing is looked up for it."""
+    """Raise EndpointRefused for a base URL that is not allowed; makes no DNS lookup."""
     rules = rules or current_endpoint_rules()
     if not rules.strict:
         _check_no_credentials(url)
         return
     match = _URL.fullmatch(url)
     if match is None:
-        raise _endpoint_refused(url, "it has to read https://host/path, the host a plain name")
+        raise _endpoint_refused(url, "it has to read https://host/path, with a plain host name")
     host, port = match["host"].lower(), int(match["port"] or 443)
     if not _HOST_NAME.fullmatch(host) or host.rpartition(".")[2] in _INTERNAL_SUFFIXES:
         raise _endpoint_refused(
-            url, "its host has to be a public name, not a number and not a local one"
+            url, "its host has to be a public name, not an IP address or a local name"
         )
     if rules.hosts and not any(_host_matches(host, pattern) for pattern in rules.hosts):
         raise _endpoint_refused(
             url,
-            f"{host} is not among the providers of this page ({_shorten_hosts(rules.hosts)}). On your own "
-            f"machine any endpoint will do; the owner of the page can add it to {PROVIDERS_FILE.name}",
+            f"{host} is not among the providers of this page ({_shorten_hosts(rules.hosts)}). "
+            "Run Evenhand on your own machine to use any endpoint, or ask the owner of this page "
+            f"to add the host to {PROVIDERS_FILE.name}",
         )
     if port not in rules.ports:
-        raise _endpoint_refused(url, f"port {port} is not one that judges answer at here")
+        raise _endpoint_refused(url, f"port {port} is not allowed; use {_join_ports(rules.ports)}")
 
 
 def _check_no_credentials(url: str) -> None:
-    """No key may hide in a URL, which is stored with every request."""
+    """Refuse a URL with user information: URLs are stored with every request, keys must not be."""
     if "@" in url.partition("://")[2].partition("/")[0]:
         raise _endpoint_refused(
-            url.rpartition("@")[2], "it names a user; a key is typed, or in api_key_env"
+            url.rpartition("@")[2],
+            "it contains user information. Type the key, or name its variable in api_key_env",
         )
 
 
 def _endpoint_refused(url: str, why: str) -> EndpointRefused:
     shown = url if url.isprintable() and len(url) <= 120 else ascii(url)[:120]
-    return EndpointRefused(f"the endpoint {shown!r} is not asked: {why}")
+    return EndpointRefused(f"the endpoint {shown!r} is refused: {why}")
+
+
+def _join_ports(ports: tuple[int, ...]) -> str:
+    return " or ".join(map(str, ports))
 
 
 def _shorten_hosts(hosts: tuple[str, ...]) -> str:
@@ -147,17 +156,17 @@ def _host_matches(host: str, pattern: str) -> bool:
 # ---- addresses -----------------------------------------------------------------------------
 
 _SPECIAL_NETWORKS: Final = tuple(
-    (ipaddress.ip_network(network), told)
-    for network, told in (
+    (ipaddress.ip_network(network), reason)
+    for network, reason in (
         ("168.63.129.16/32", "a metadata address"),  # Azure's, inside the public range
         ("169.254.0.0/16", "link-local, where metadata services are"),
-        ("100.64.0.0/10", "behind a carrier's NAT"),
+        ("100.64.0.0/10", "behind carrier-grade NAT"),
         ("192.0.0.0/24", "reserved"),
-        ("192.88.99.0/24", "a relay of 6to4"),
+        ("192.88.99.0/24", "a 6to4 relay"),
         ("0.0.0.0/8", "this machine"),
-        ("64:ff9b:1::/48", "a NAT64 of the local network"),
-        ("100::/64", "a black hole"),
-        ("3fff::/20", "for documentation"),
+        ("64:ff9b:1::/48", "a local NAT64 address"),
+        ("100::/64", "discard-only"),
+        ("3fff::/20", "reserved for documentation"),
         ("5f00::/16", "reserved"),
         ("fec0::/10", "site-local"),
     )
@@ -167,22 +176,22 @@ _GLOBAL_UNICAST: Final = ipaddress.IPv6Network("2000::/3")
 
 
 def why_not_public(text: str) -> str:
-    """Why an address is none of the public network; empty if it is.
+    """Return the reason an address is not public; an empty text if it is public.
 
-    An IPv6 address may carry an IPv4 one that is really meant: then each of them counts.
+    An IPv6 address can embed IPv4 addresses (mapped, NAT64, 6to4, Teredo); then those are checked.
     """
     try:
         address = ipaddress.ip_address(text)
     except ValueError:
-        return "no address"
+        return "not a valid IP address"
     for inner in _unwrap_address(address):
-        if told := _nonpublic_reason(inner):
-            return told
+        if reason := _nonpublic_reason(inner):
+            return reason
     return ""
 
 
 def _unwrap_address(address: IPAddress) -> Iterator[IPAddress]:
-    """What an address stands for: itself, or the ones it wraps."""
+    """Yield the embedded IPv4 addresses of an IPv6 address, or the address itself."""
     if isinstance(address, ipaddress.IPv4Address):
         yield address
         return
@@ -201,9 +210,9 @@ def _unwrap_address(address: IPAddress) -> Iterator[IPAddress]:
 
 
 def _nonpublic_reason(address: IPAddress) -> str:
-    for network, told in _SPECIAL_NETWORKS:
+    for network, reason in _SPECIAL_NETWORKS:
         if address.version == network.version and address in network:
-            return told
+            return reason
     if address.is_loopback or address.is_unspecified:
         return "this machine"
     if address.is_multicast:
@@ -215,11 +224,11 @@ def _nonpublic_reason(address: IPAddress) -> str:
     return "" if address.is_global and not address.is_reserved else "private or reserved"
 
 
-# ---- the name service ----------------------------------------------------------------------
+# ---- name resolution -----------------------------------------------------------------------
 
 
 class PinnedResolver(AbstractResolver):
-    """Looks a name up once and keeps the answer: what was checked is what is connected to."""
+    """A resolver that caches checked addresses, so the connection uses the addresses checked."""
 
     def __init__(
         self,
@@ -235,7 +244,7 @@ class PinnedResolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        async with self._lookup_lock:  # two workers at once would be two answers
+        async with self._lookup_lock:  # two workers at once could get two different answers
             until, found = self._pinned.get((host, port), (0.0, []))
             if self._clock() >= until:
                 found = await self._lookup(host, port, family)
@@ -244,14 +253,14 @@ class PinnedResolver(AbstractResolver):
             return list(found)
 
     def _check_addresses(self, host: str, found: list[ResolveResult]) -> None:
-        """One address that must not be reached, and the name is refused: it is not chance."""
+        """Refuse the host if any of its addresses is refused: a mixed answer suggests an attack."""
         if not found:
             raise EndpointRefused(f"the endpoint's host {host} has no address")
         for result in found:
-            if told := self._refusal_reason(str(result["host"])):
+            if reason := self._refusal_reason(str(result["host"])):
                 raise EndpointRefused(
-                    f"the endpoint's host {host} is not asked: its address is {told}; only public "
-                    "addresses are asked from a public page"
+                    f"the endpoint's host {host} is refused: its address is {reason}; a public "
+                    "page connects to public addresses only"
                 )
 
     async def close(self) -> None:

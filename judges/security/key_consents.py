@@ -1,9 +1,9 @@
-"""Permission to send an environment variable to an endpoint, asked once and remembered.
+"""Consent to send an environment variable to an endpoint, requested once and stored.
 
 A study file names a variable (`api_key_env`) and an address (`base_url`). A file from another
 person can pair a variable of this machine with that person's own address. So a variable is read
-only for an origin it was allowed for: a provider listed in providers.yaml, or a pair the user
-confirmed. Confirmed pairs are stored beside the store, as names; a key is never in that file.
+only for an allowed origin: a provider listed in providers.yaml, or a pair the user confirmed.
+Confirmed pairs are stored beside the store, by variable name and origin; the file holds no key.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class Pair(NamedTuple):
 
 
 def origin_of(url: str) -> str:
-    """Scheme, host and port of a URL in their normal form; empty if it has no host.
+    """Return scheme, host and port of a URL in normal form; an empty text if it has no host.
 
-    The parser is the one that builds the request, so that both mean the same host.
+    Uses the parser that builds the request, so that consent and request refer to the same host.
     """
     try:
         parts = httpx2.URL(url.strip())
@@ -53,31 +53,31 @@ def origin_of(url: str) -> str:
 
 @cache
 def listed_pairs(path: Path = PROVIDERS_FILE) -> frozenset[Pair]:
-    """The variables of known providers with the provider's own host, over https."""
+    """Read the pairs of known providers: a variable and the provider's own host, over https."""
     values = yaml.safe_load(path.read_text(encoding="utf-8"))
     named = values.get("variables") if isinstance(values, dict) else None
     if not isinstance(named, dict):
-        raise PlanError(f"{path.name}: expected variables: and a host for each of them")
+        raise PlanError(f"{path.name}: expected 'variables:' with a host for each variable")
     return frozenset(Pair(str(name), f"https://{host}") for name, host in named.items())
 
 
 @dataclass(frozen=True, slots=True)
 class Consents:
-    """The pairs that are allowed: some that are given, and those of a file if there is one."""
+    """Allowed pairs of variable and origin: fixed ones, plus those of a file if there is one."""
 
     given: frozenset[Pair] = frozenset()
     path: Path | None = None
-    """The file of confirmed pairs; None: no further pair can be confirmed."""
+    """File of confirmed pairs; None: no further pair can be confirmed."""
 
     def allow(self, pair: Pair) -> None:
         """Add a pair to the file."""
         if self.path is None:
-            raise PlanError("a public page sends no variable of its machine; type your key instead")
+            raise PlanError("a public page sends no environment variables; type your key instead")
         known = bool(pair.origin) and origin_of(pair.origin) == pair.origin
         if not known or not _VARIABLE.fullmatch(pair.variable):
             raise PlanError(
-                f"{pair.variable[:60]!r} and {pair.origin[:120]!r} are not a variable and an "
-                "origin; write them as OPENAI_API_KEY https://host"
+                f"{pair.variable[:60]!r} {pair.origin[:120]!r}: expected a variable and an origin, "
+                "for example OPENAI_API_KEY https://host"
             )
         self.path.parent.mkdir(parents=True, exist_ok=True)
         partial = self.path.with_name(f".{self.path.name}.{os.getpid()}")
@@ -88,7 +88,7 @@ class Consents:
         return pair in self.given or pair in self._stored()
 
     def check(self, judge: JudgeSpec) -> None:
-        """Raise where a judge's variable must not be sent to its endpoint yet."""
+        """Raise ConsentNeeded if a judge's variable may not yet be sent to its endpoint."""
         pair = pair_of(judge)
         if pair is not None and not self.allows(pair):
             raise ConsentNeeded(
@@ -98,14 +98,14 @@ class Consents:
             )
 
     def missing(self, judges: Iterable[JudgeSpec]) -> tuple[Pair, ...]:
-        """Pairs of these judges that the user can still confirm, each once."""
+        """Return the pairs of these judges that still need the user's consent, each once."""
         if self.path is None:
             return ()
         pairs = (pair_of(judge) for judge in judges)
         return tuple(dict.fromkeys(p for p in pairs if p is not None and not self.allows(p)))
 
     def _stored(self) -> frozenset[Pair]:
-        """A file that cannot be read allows nothing."""
+        """Read the confirmed pairs; a missing or damaged file gives none."""
         try:
             lines = json.loads(self.path.read_text("utf-8")) if self.path is not None else []
             return frozenset(Pair(str(variable), str(origin)) for variable, origin in lines)
@@ -114,16 +114,16 @@ class Consents:
 
 
 NO_CONSENTS: Final = Consents()
-"""No variable is sent anywhere."""
+"""Consents that allow no variable to be sent."""
 
 
 def consents_in(folder: Path) -> Consents:
-    """The consents of the user whose store lies in a folder."""
+    """Return the consents of the user whose store is in a folder."""
     return Consents(listed_pairs(), folder / FILE)
 
 
 def pair_of(judge: JudgeSpec) -> Pair | None:
-    """The variable and the origin of a judge; None if it needs no variable."""
+    """Return the variable and the origin of a judge; None if it needs no variable."""
     if judge.kind != "endpoint" or not judge.api_key_env:
         return None
     return Pair(judge.api_key_env, origin_of(judge.endpoint))

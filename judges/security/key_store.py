@@ -1,9 +1,9 @@
-"""API keys while they are needed: in memory, for a limited time, and known to whatever is printed.
+"""API keys in memory: kept for a limited time, and masked in everything this process prints.
 
-A key that a visitor typed is held here from the click to the end of the run, and forgotten earlier
-if nobody used it for a while: a run that was paused and left must not keep it. Nothing here is
-written, sent or put into the environment. What is held is also what `redacted` takes out of every
-message, in the forms in which providers and libraries repeat keys.
+A typed key is kept from the start of a run to its end, and deleted earlier after a period without
+use, so that a paused and abandoned run does not keep it. This module never writes a key to a file,
+sends it or puts it into the environment. `redact_keys` masks all active keys in a text, including
+the encoded forms in which providers and libraries repeat them.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ from judges.judge_errors import KeyExpired, KeyRefused
 KEY_MINUTES_VARIABLE: Final = "EVENHAND_KEY_MINUTES"
 DEFAULT_IDLE_MINUTES: Final = 30.0
 EXPIRED_MESSAGE: Final = "its key expired"
-"""The words by which the page knows that a key has to be typed again."""
+"""Start of a stop reason; the page tests for it to request the key again."""
 
 KEY_MASK: Final = "[key]"
 MIN_KEY_LENGTH: Final = 4
-"""A shorter 'key' is a word that stands everywhere."""
+"""Shorter keys are not masked: they would match ordinary words."""
 PIECE_LENGTH: Final = 8
-"""So many characters in a row of a key are a part of it, and go too."""
+"""Substrings of a key with this many characters are masked too."""
 LONGEST: Final = 512
-"""Characters of a typed key. Every line this process prints is searched for every held key."""
+"""Maximum characters of a typed key: every printed line is searched for every active key."""
 
 
 def idle_seconds() -> float:
-    """How long a typed key is held without being used."""
-    said = os.environ.get(KEY_MINUTES_VARIABLE, "")
+    """Return how long a typed key is kept without use."""
+    setting = os.environ.get(KEY_MINUTES_VARIABLE, "")
     try:
-        minutes = float(said) if said else DEFAULT_IDLE_MINUTES
+        minutes = float(setting) if setting else DEFAULT_IDLE_MINUTES
     except ValueError:
         minutes = DEFAULT_IDLE_MINUTES
     return 60.0 * min(max(minutes, 0.01), 24 * 60.0)
 
 
 class SecretKey:
-    """One key. It has no repr, no copy and no pickle that shows it."""
+    """One API key. Its repr hides the value, and it cannot be pickled or copied."""
 
     __slots__ = (
         "__weakref__",
@@ -62,7 +62,7 @@ class SecretKey:
     def __init__(
         self, value: str, idle: float | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """`idle`: seconds without use after which it is forgotten; None: held until `forget`."""
+        """`idle`: seconds without use until the key is deleted; None: kept until `discard`."""
         self._value: str | None = value
         self._idle, self._clock = idle, clock
         self._last = clock()
@@ -74,24 +74,24 @@ class SecretKey:
                 _ACTIVE_KEYS.add(self)
 
     def use(self) -> str:
-        """The key, for one call; every use holds it for another while."""
+        """Return the key for one call and restart its idle time."""
         if self.is_expired():
             raise KeyExpired(
-                f"{EXPIRED_MESSAGE}: keys are held in memory only, and forgotten after "
-                f"{(self._idle or 0) / 60:g} minutes without use. Type it again to go on"
+                f"{EXPIRED_MESSAGE}: keys are kept in memory only, and deleted after "
+                f"{(self._idle or 0) / 60:g} minutes without use. Type it again to continue"
             )
         self._last = self._clock()
         assert self._value is not None
         return self._value
 
     def is_expired(self) -> bool:
-        """Whether it is gone; one whose time is over goes now."""
+        """Return whether the key is deleted; delete it first if its idle time is over."""
         if self._value is not None and self.seconds_left() <= 0:
             self.discard()
         return self._value is None
 
     def seconds_left(self) -> float:
-        """Seconds until it would be forgotten."""
+        """Return the seconds until the key is deleted, if it is not used."""
         if self._idle is None:
             return float("inf")
         return self._last + self._idle - self._clock()
@@ -107,23 +107,23 @@ class SecretKey:
         return bool(_present(self._pieces, self._sizes, text))
 
     def redact(self, text: str) -> str:
-        """The text without the key, its encoded forms, and longer pieces of either."""
+        """Mask the key, its encoded forms, and substrings of PIECE_LENGTH or more characters."""
         for whole in self._wholes:
             text = text.replace(whole, KEY_MASK)
         present = _present(self._pieces, self._sizes, text)
         return _mask_pieces(text, present) if present else text
 
     def __repr__(self) -> str:
-        return "Held(…)"
+        return "SecretKey(…)"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a key is not written down")
+        raise TypeError("a key cannot be pickled or copied")
 
 
 _ACTIVE_KEYS: Final[weakref.WeakSet[SecretKey]] = weakref.WeakSet()
 _ACTIVE_KEYS_LOCK: Final = threading.Lock()
-"""All keys of this process that are held now: what is printed anywhere must know them all. Weak, so
-that a key lives no longer than the run that has it."""
+"""Guards _ACTIVE_KEYS, all keys of this process that are in use: output is masked for each of them.
+The set is weak, so that a key is freed with the run that uses it."""
 
 
 def active_keys() -> list[SecretKey]:
@@ -132,14 +132,14 @@ def active_keys() -> list[SecretKey]:
 
 
 def make_typed_key(value: str) -> SecretKey:
-    """A key that somebody typed, without the blanks that come along when one is pasted."""
+    """Make a key from typed text, with the configured idle time."""
     return SecretKey(checked_key(value), idle_seconds())
 
 
 def checked_key(value: str) -> str:
-    """A typed key without the blanks around it; raises where it cannot be one.
+    """Strip white space around a typed key; raise KeyRefused if it is malformed.
 
-    The message never quotes the key: it goes to the page and to the log.
+    The message never quotes the key: it is shown on the page and written to the log.
     """
     key = value.strip()
     if len(key) > LONGEST:
@@ -156,13 +156,13 @@ def checked_key(value: str) -> str:
 
 
 def make_typed_keys(typed: Mapping[str, str]) -> dict[str, SecretKey]:
-    """Typed keys by judge."""
+    """Make keys from typed texts, by judge."""
     return {judge: make_typed_key(value) for judge, value in typed.items()}
 
 
 @contextmanager
 def register_keys(values: Iterable[str]) -> Iterator[None]:
-    """Keys that are used within a block and nowhere else: until its end no message shows them."""
+    """Mask these keys in all output within a `with` block."""
     keys = [SecretKey(value) for value in values]
     try:
         yield
@@ -172,8 +172,11 @@ def register_keys(values: Iterable[str]) -> Iterator[None]:
 
 
 def key_forms(value: str) -> tuple[str, ...]:
-    """A key as it may stand in a text: itself, percent-encoded, in base64 and in hex, the longest
-    first. Base64 of a longer text that holds the key has one of three shapes inside."""
+    """Return the forms of a key that a text may contain: plain, percent-encoded, base64 and hex.
+
+    Longest first. Base64 of a longer text that contains the key depends on the key's offset modulo
+    3, so there are three base64 forms.
+    """
     if len(value) < MIN_KEY_LENGTH:
         return ()
     raw = value.encode("utf-8", "replace")
@@ -189,7 +192,7 @@ def key_forms(value: str) -> tuple[str, ...]:
 
 
 def key_pieces(forms: Iterable[str]) -> frozenset[str]:
-    """Every run of eight characters; of a shorter key the whole."""
+    """Return every substring of PIECE_LENGTH characters; a shorter form as a whole."""
     return frozenset(
         form[start : start + PIECE_LENGTH]
         for form in forms
@@ -198,7 +201,10 @@ def key_pieces(forms: Iterable[str]) -> frozenset[str]:
 
 
 def _present(pieces: frozenset[str], sizes: frozenset[int], text: str) -> list[str]:
-    """The pieces that occur in a text, in time that grows with the shorter of the two."""
+    """Return the pieces that occur in a text.
+
+    Searches the text per piece, or the set of pieces per window of the text, whichever is fewer.
+    """
     if len(pieces) <= len(text):
         return [piece for piece in pieces if piece in text]
     windows = {
@@ -210,18 +216,18 @@ def _present(pieces: frozenset[str], sizes: frozenset[int], text: str) -> list[s
 
 
 def _mask_pieces(text: str, pieces: list[str]) -> str:
-    """Each stretch that is covered by pieces becomes one mark."""
-    gone = bytearray(len(text))
+    """Replace each stretch of text covered by pieces with one mask."""
+    masked = bytearray(len(text))
     for piece in pieces:
         start = text.find(piece)
         while start >= 0:
-            gone[start : start + len(piece)] = b"\1" * len(piece)
+            masked[start : start + len(piece)] = b"\1" * len(piece)
             start = text.find(piece, start + 1)
     parts: list[str] = []
-    for place, character in enumerate(text):
-        if not gone[place]:
+    for index, character in enumerate(text):
+        if not masked[index]:
             parts.append(character)
-        elif not place or not gone[place - 1]:
+        elif not index or not masked[index - 1]:
             parts.append(KEY_MASK)
     return "".join(parts)
 
@@ -233,7 +239,7 @@ _KEY_PATTERN: Final = re.compile(
 
 
 def redact_keys(text: str) -> str:
-    """A text without any key that is held now, and without what looks like one."""
+    """Mask every active key in a text, and everything that looks like an API key."""
     for key in active_keys():
         text = key.redact(text)
     return _KEY_PATTERN.sub(KEY_MASK, text)

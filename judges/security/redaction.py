@@ -1,8 +1,8 @@
-"""Whatever this process prints or logs, no key is in it.
+"""Removal of API keys from everything this process prints or logs.
 
-Libraries log requests, print tracebacks and warn in places that are not ours. So the keys are taken
-out where all of that passes: in the making of every log record, whatever its logger and handler,
-and in what is written to standard output and standard error.
+Libraries log requests, print tracebacks and issue warnings outside our code. So keys are masked
+where all of this output passes: when a log record is created, for every logger and handler, and
+when text is written to standard output or standard error.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _PLAIN_FORMATTER: Final = logging.Formatter()
 
 
 def install_redaction() -> Callable[[], None]:
-    """From now on; returns what takes it back."""
+    """Mask keys in log records and standard streams; return a function that undoes this."""
     factory, out, err = logging.getLogRecordFactory(), sys.stdout, sys.stderr
     logging.setLogRecordFactory(lambda *values, **named: redact_record(factory(*values, **named)))
     sys.stdout, sys.stderr = RedactingStream(out), RedactingStream(err)
@@ -31,10 +31,10 @@ def install_redaction() -> Callable[[], None]:
 
 
 def redact_record(record: logging.LogRecord) -> logging.LogRecord:
-    """The record without keys: its words, what is put into them, its traceback and its stack."""
+    """Mask keys in a record's message, arguments, traceback and stack."""
     if record.exc_info and record.exc_info[0] is not None:
         record.exc_text = redact_keys(_PLAIN_FORMATTER.formatException(record.exc_info))
-        record.exc_info = None  # a handler that draws frames itself would show what they hold
+        record.exc_info = None  # a handler that formats it itself would show unmasked text
     if record.stack_info:
         record.stack_info = redact_keys(record.stack_info)
     if isinstance(record.args, Mapping):
@@ -46,18 +46,18 @@ def redact_record(record: logging.LogRecord) -> logging.LogRecord:
 
 
 def _redact_value(value: Any) -> Any:
-    """Numbers stay numbers, for %d; anything else stays itself unless its words hold a key."""
+    """Replace a value by its masked text if that contains a key; numbers stay numbers, for %d."""
     if value is None or isinstance(value, (int, float)):
         return value
-    words = str(value)
-    told = redact_keys(words)
-    if told != words:
-        return told
-    return value if redact_keys(repr(value)) == repr(value) else told
+    text = str(value)
+    redacted = redact_keys(text)
+    if redacted != text:
+        return redacted
+    return value if redact_keys(repr(value)) == repr(value) else redacted
 
 
 class RedactingStream:
-    """A text stream that writes no key; in all else it is the stream behind it."""
+    """A text stream that masks keys in what it writes; other methods are the wrapped stream's."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

@@ -1,7 +1,7 @@
 """Keys typed on the page, each bound to the origin it was typed for.
 
-A judge's name is no destination: another study file can use the same name for another address. A
-key is handed out only for the pair (judge, origin) it was typed for.
+Another study file can use the same judge name for another address. So a key is returned only for
+the pair (judge, origin) it was typed for.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class TypedKey:
 
 
 TypedKeys = Mapping[str, TypedKey]
-"""By the judge's name."""
+"""Typed keys by judge name."""
 
 
 def read_typed(sent: str | None) -> dict[str, TypedKey]:
@@ -43,7 +43,7 @@ def read_typed(sent: str | None) -> dict[str, TypedKey]:
 
 
 def keys_for(judges: Iterable[JudgeSpec], typed: TypedKeys) -> dict[str, str]:
-    """The keys of some judges; raises where one was typed for another origin."""
+    """Return the keys of some judges; raise KeyRefused if one was typed for another origin."""
     found = {}
     for judge in judges:
         if judge.kind == "endpoint" and judge.name in typed:
@@ -52,7 +52,7 @@ def keys_for(judges: Iterable[JudgeSpec], typed: TypedKeys) -> dict[str, str]:
 
 
 def key_at(key: TypedKey, origin: str, name: str) -> str:
-    """The key, checked, if it was typed for this origin."""
+    """Return the key, checked; raise KeyRefused unless it was typed for this origin."""
     if not origin or key.origin != origin:
         raise KeyRefused(
             f"{name}: the key was typed for {key.origin or 'no valid address'}, not for "

@@ -1,4 +1,7 @@
-"""The parts of verdict markers: a label, a number, double brackets, JSON. All are linear."""
+"""Matching of the parts of a verdict marker: label, number, double brackets, JSON object.
+
+Every function takes time linear in the length of the reply.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,8 @@ from studies.domain import Verdict
 NO_MARKER: Final = "no marker"
 UNREADABLE_MARKER: Final = "the last marker's value cannot be read"
 
-# A letter with an accent is another letter, and not every accented letter is one character.
+# A label followed by a combining accent is another letter. Not every accented letter has a
+# precomposed character, so NFKC does not remove all of these marks.
 ACCENTS: Final = "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
 LABEL_END: Final = rf"(?![\w{ACCENTS}])"
 _OPENING_MARKS: Final = "[\"'\u201c\u2018(\\[{<]{0,3}"
@@ -26,18 +30,19 @@ _LABEL_LETTER: Final = re.compile(
 _ALTERNATIVE_WORD: Final = re.compile(
     rf"{_CLOSING_MARKS}[ ,]{{0,3}}(?:or|and|nor|tie|tied|draw|vs|versus){LABEL_END}"
 )
-# A tie may have an adjective before it: "a clear tie".
+# "a" may be an article before a tie with an adjective: "a clear tie".
 _TIE_AFTER_ARTICLE: Final = re.compile(
     r"(?: (?:clear|close|near|very|complete|perfect|virtual|real|true|exact|total|narrow|dead)"
     rf"){{1,2}} (?:tie|draw|heat|toss[ -]?up){LABEL_END}"
 )
-# In lower case the second label may be an article: "B, a clear win".
+# Upper case only: in lower case the second label may be an article ("B, a clear win").
 _ALTERNATIVE_LABEL: Final = re.compile(
-    rf"{_CLOSING_MARKS} ?[,/&|+=<>] ?(?:[Rr]esponse |[Aa]ssistant )?{_OPENING_MARKS}([A-Z]){LABEL_END}"
+    rf"{_CLOSING_MARKS} ?[,/&|+=<>] ?(?:[Rr]esponse |[Aa]ssistant )?{_OPENING_MARKS}"
+    rf"([A-Z]){LABEL_END}"
 )
 _BRACKETS: Final = re.compile(r"\[\[([^\[\]\n]{0,80})(\]\]|\]?[ \n]?\Z)")
 _LABEL_SEPARATOR: Final = re.compile(r" ?(?:/|&|,? ?(?:or|and|vs\.?|versus)) ?")
-"""Between two labels that stand in one place: no choice was made."""
+"""Text between two bracketed labels that shows that no choice was made ("[[A]] or [[B]]")."""
 
 _NUMBER: Final = re.compile(r"([0-9]{1,9}(?:[.,][0-9]{1,9})?|\.[0-9]{1,9})(?![0-9]|[.,][0-9])")
 _DENOMINATOR: Final = re.compile(r"[\])]{0,2} ?(?:/|out of) ?([0-9]{0,9}(?:[.,]0{1,9})?)")
@@ -52,7 +57,7 @@ _SECOND_SCORE: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class MarkerMatch:
-    """What a format's reader found in a cleaned reply, and where."""
+    """Result of a format's reader: the verdict or the reason for none, and its span in the text."""
 
     verdict: Verdict | None = None
     reason: str = NO_MARKER
@@ -63,14 +68,14 @@ class MarkerMatch:
 def last_match(
     pattern: re.Pattern[str], text: str, start: int = 0, end: int | None = None
 ) -> re.Match[str] | None:
-    """The last match. Unlike a search for `.*marker`, it never goes back over the text."""
+    """Return the last match, in linear time: a search for `.*marker` would backtrack."""
     return next(
         iter(deque(pattern.finditer(text, start, len(text) if end is None else end), 1)), None
     )
 
 
 def letter_at(text: CleanedReply, position: int) -> tuple[str, int] | None:
-    """The label that stands alone at a position, and its end: "A or B" and "a tie" are none."""
+    """Return the single label at a position and its end; None for "A or B" or "a tie"."""
     match = _LABEL_LETTER.match(text.lower, position)
     if match is None or _ALTERNATIVE_WORD.match(text.lower, match.end()):
         return None
@@ -84,8 +89,11 @@ def letter_at(text: CleanedReply, position: int) -> tuple[str, int] | None:
 
 @dataclass(frozen=True, slots=True)
 class Brackets:
-    """`[[content]]`; the content of a pair that the end of the reply cut off is None, and so is
-    that of two different ones with an "or" between them."""
+    """Content and span of `[[content]]`.
+
+    The content is None if the reply ends before the closing brackets, and for two different
+    bracketed values joined by "or" or the like.
+    """
 
     content: str | None
     span: tuple[int, int]
@@ -104,8 +112,10 @@ def last_brackets(text: str, start: int = 0, end: int | None = None) -> Brackets
 
 
 def score_at(text: str, position: int, top: int) -> tuple[float, int] | None:
-    """The score at a position and its end. `/top` may follow it; a range or another denominator
-    makes it none, and so does anything that makes it another number (%, 8th)."""
+    """Return the score at a position and its end; `/top` may follow the number.
+
+    None for a range, another denominator, or a number of another kind (80 %, 8th).
+    """
     number = _NUMBER.match(text, position)
     if number is None:
         return None
@@ -120,9 +130,10 @@ def score_at(text: str, position: int, top: int) -> tuple[float, int] | None:
 
 
 def find_json_values(text: str, key: str) -> list[list[object]]:
-    """For each JSON object that has the key (any case), in the order they end: its values there.
+    """Return the values under a key (any case) for each JSON object that has it, in closing order.
 
-    Objects inside others count, also inside one that is broken further on. Near-JSON is none.
+    Nested objects count, also inside an outer object that is malformed further on. Text that only
+    resembles JSON does not count.
     """
     found: list[list[object]] = []
 
@@ -145,14 +156,16 @@ def find_json_values(text: str, key: str) -> list[list[object]]:
 _OBJECT_START: Final = re.compile(r'\{[ \n]{0,99}"')
 _MAX_OBJECT_LENGTH: Final = 65_536
 _PROSE: Final = 500
-"""A parse that fails within so many characters is repeated close by."""
+"""Characters of an object's start that are parsed first. A parse that fails within them is retried
+at the next brace; one that fails later is resumed where it failed."""
 
 
 def _try_decode(decoder: json.JSONDecoder, text: str, start: int) -> int:
-    """How far to go on after trying to parse at a position.
+    """Try to parse an object at a position; return how many characters to advance.
 
-    Only a piece is given to the parser, since its error counts the lines before the failure. A
-    short piece goes first: a reply of braces would copy the long one at each of them.
+    The parser gets a bounded piece of the text, since its error counts the lines before the
+    failure. A short piece is tried first: in a reply full of braces, a long piece would be copied
+    at each of them.
     """
     try:
         return decoder.raw_decode(text[start : start + 2 * _PROSE])[1]
@@ -160,11 +173,12 @@ def _try_decode(decoder: json.JSONDecoder, text: str, start: int) -> int:
         if failure.pos <= _PROSE and not failure.msg.startswith("Unterminated"):
             return 1
     except (RecursionError, ValueError):
-        pass  # the long piece decides
+        pass  # try the long piece
     try:
         return decoder.raw_decode(text[start : start + _MAX_OBJECT_LENGTH])[1]
     except json.JSONDecodeError as failure:
-        # The brace may have stood in prose, so look again close by; never twice at long pieces.
+        # The brace may be part of prose, so continue at the next one; a long piece is never
+        # parsed twice.
         return failure.pos if failure.pos > _PROSE else 1
     except RecursionError:
         return len(text)

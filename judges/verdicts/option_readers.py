@@ -1,4 +1,4 @@
-"""Reading which of N options was selected, by our rule and by the Grade Score authors'."""
+"""Readers for the selected option of N: the default rule and the Grade Score authors' rule."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ALTERNATIVE_OPTION: Final = re.compile(
 
 
 def read_selection(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """The first option named on the last `Selection:` line, or on the next if that is empty."""
+    """Read the first option on the last `Selection:` line, or on the next line if that is empty."""
     marker = last_match(_SELECTION, text.lower)
     if marker is None:
         return MarkerMatch()
@@ -35,7 +35,7 @@ def read_selection(text: CleanedReply, n_options: int) -> MarkerMatch:
 
 
 def read_gradelab_selection(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """The Grade Score authors' rule: the first "Selection", then the first "Option k" after it."""
+    """Read by the Grade Score authors' rule: the first "Option k" after the first "Selection"."""
     start = max(text.text.find("Selection"), 0)
     option = re.compile("Option ([0-9]{1,9})").search(text.text, start)
     if option is None:
@@ -44,7 +44,10 @@ def read_gradelab_selection(text: CleanedReply, n_options: int) -> MarkerMatch:
 
 
 def _value_end(text: str, position: int) -> int:
-    """Where the line ends, or the next one if nothing follows on this (blank lines are gone)."""
+    """Return the end of the line, or of the next line if nothing follows on this one.
+
+    Blank lines were removed by the cleaning.
+    """
     end = text.find("\n", position)
     if end >= 0 and not text[position:end].strip():
         position = end + 1
@@ -72,7 +75,7 @@ _GRADE_OF: Final = re.compile(
 
 
 def _read_grades(text: str, n_options: int) -> tuple[float, ...]:
-    """The grades 0-5 that prompt 4 of Grade Score asks for before the selection; all or none."""
+    """Read the grades 0-5 that prompt 4 of Grade Score requests; empty unless all are there."""
     selection = last_match(_SELECTION, text)
     end = selection.start() if selection else len(text)
     grading = last_match(_GRADING, text, 0, end)

@@ -1,7 +1,7 @@
-"""One function per verdict format: what a cleaned reply says, and where it says it.
+"""Readers of verdicts from cleaned replies, one function per verdict format.
 
-The last marker binds; if its value cannot be read the reply is unreadable, since an earlier marker
-may be a quotation. All rules: PROTOCOLS.md 5. N options have a file of their own: selection.py.
+The last marker of a reply counts. If its value cannot be read, the reply is unreadable, since an
+earlier marker may be a quotation. Readers for N options: judges/verdicts/option_readers.py.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from studies.domain import Verdict
 
 NO_SUCH_LABEL: Final = "there is no such label"
 MAX_TIE_DIFFERENCE: Final = 0.1
-"""Two ratings this close are a tie, as in FastChat's TIE_DELTA."""
+"""Largest difference of two ratings that counts as a tie, as FastChat's TIE_DELTA."""
 
 
 _BETTER_SENTENCE: Final = re.compile(r"(?:overall,?[ \n])?response[ \n]([a-z])[ \n]is[ \n]better")
 
 
 def _read_overall_response(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """Exactly one of the sentences, however often: one of two may be a quotation."""
+    """Read "Response X is better"; unreadable if two responses are named (one may be a quote)."""
     sentences = _find_sentences(text, n_options)
     if len({match[1] for match in sentences}) > 1:
         return MarkerMatch(reason="more than one response is called better", rule="exactly-one")
@@ -78,7 +78,7 @@ _WHOLE_LABEL: Final = re.compile(
 
 
 def _read_label(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """A reply that is nothing but a label, else the last `Answer:`."""
+    """Read a reply that consists of a label alone, else the label after the last `Answer:`."""
     whole = _WHOLE_LABEL.fullmatch(text.lower)
     if whole:
         return MarkerMatch(
@@ -103,7 +103,7 @@ _LEVELS: Final[Mapping[str, Verdict]] = {
 
 
 def _read_five_level(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """`Final Verdict is:` and the brackets on its line, after it if there are any."""
+    """Read the brackets after `Final Verdict is:`, else those before it on the same line."""
     marker = last_match(_FINAL_VERDICT, text.lower)
     if marker is None:
         return MarkerMatch()
@@ -128,7 +128,7 @@ def _match_level(brackets: Brackets | None, marker: tuple[int, int] | None = Non
 
 
 def _read_mt_bench(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """`[[A]]`, `[[B]]`, and `[[C]]` for a tie as long as no third answer is called C."""
+    """Read `[[A]]`, `[[B]]`, or `[[C]]`, which means a tie when there are two options."""
     brackets = last_brackets(text.lower)
     if brackets is None:
         return MarkerMatch()
@@ -149,7 +149,7 @@ def _read_rating(text: CleanedReply, n_options: int) -> MarkerMatch:
 
 
 def _read_rating_pair(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """`[[x, y]]`: two ratings, of which the higher wins."""
+    """Read `[[x, y]]`, two ratings of which the higher wins."""
     brackets = last_brackets(text.lower)
     if brackets is None:
         return MarkerMatch()
@@ -169,7 +169,7 @@ _FACTUALITY: Final = re.compile(
 
 
 def _read_factuality(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """One score per response; a later line overwrites an earlier one, readable or not."""
+    """Read one score per response; a later line replaces an earlier one, readable or not."""
     scores: dict[int, float | None] = {}
     spans: dict[int, tuple[int, int]] = {}
     for marker in _FACTUALITY.finditer(text.lower):
@@ -204,7 +204,7 @@ _GRADES: Final = {"c": 1.0, "p": 0.5, "i": 0.0}
 
 
 def _read_grade_letter(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """Correct, partly, incorrect: what Inspect's graders write."""
+    """Read `GRADE: C`, `P` or `I` (correct, partly, incorrect), as written by Inspect's graders."""
     marker = last_match(_GRADE, text.lower)
     if marker is None:
         return MarkerMatch()
@@ -221,7 +221,7 @@ _MODEL: Final = re.compile(r"(?:model_|(?:response|assistant) ?)?([a-z])")
 
 
 def _read_json_winner(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """The last JSON object that has a winner; one that names two winners has none."""
+    """Read the last JSON object with a "winner"; unreadable if it has two different winners."""
     winners = find_json_values(text.text, "winner")
     if not winners:
         return MarkerMatch()
@@ -265,7 +265,7 @@ _WORD_BEFORE_LABEL: Final = re.compile("(?:response|assistant)(?=[a-z](?![a-z]))
 
 
 def _strip_label_word(content: str | None) -> str:
-    """What stands in brackets, without spaces and without "Response" before a label."""
+    """Remove spaces, and "Response" or "Assistant" before a label, from bracket content."""
     return _WORD_BEFORE_LABEL.sub("", (content or "").replace(" ", ""))
 
 

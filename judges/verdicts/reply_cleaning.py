@@ -1,7 +1,7 @@
-"""What is done to a reply before its verdict is read, and the way back to where it stood.
+"""Cleaning of a reply before its verdict is read, and mapping of spans back to the original.
 
-Each step replaces the matches of one pattern, so one table serves reading (fast, no record) and
-boxing the verdict on the page (each edit remembered). Every step takes linear time.
+Each step replaces the matches of one pattern. The same steps serve reading, which does not record
+the edits, and highlighting the verdict on the page, which does. Every step takes linear time.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Final
 
 CleaningStep = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
 TextEdit = tuple[int, int, str]
-"""Text from start to end became this."""
+"""(start, end, replacement) of one edit."""
 
 
 @dataclass(frozen=True, slots=True)
 class CleanedReply:
-    """A reply ready to be read. In `lower` only A-Z are lowered, so offsets agree."""
+    """A cleaned reply. `lower` has only A-Z lowered, so that offsets agree with `text`."""
 
     text: str
     lower: str
@@ -28,7 +28,7 @@ class CleanedReply:
 
 
 def clean_reply(reply: str, *, emphasis: bool = True) -> CleanedReply:
-    """The reply as its verdict is read. JSON keeps its emphasis marks: they are part of values."""
+    """Clean a reply for reading. JSON keeps its emphasis marks, which may be part of values."""
     for pattern, replacement in _SPACE_STEPS if reply.isascii() else _UNICODE_STEPS + _SPACE_STEPS:
         reply = pattern.sub(replacement, reply)
     tags = _REASONING_TAG.findall(reply)
@@ -42,7 +42,7 @@ def clean_reply(reply: str, *, emphasis: bool = True) -> CleanedReply:
 
 
 def original_span(reply: str, span: tuple[int, int], *, emphasis: bool = True) -> tuple[int, int]:
-    """Where a span of the cleaned text stood in the reply as it came."""
+    """Map a span of the cleaned text to the span of the original reply."""
     history = []
     steps = (*_UNICODE_STEPS, *_SPACE_STEPS, _REASONING_STEP)
     for pattern, replacement in (*steps, *_EMPHASIS_STEPS) if emphasis else steps:
@@ -58,7 +58,7 @@ def original_span(reply: str, span: tuple[int, int], *, emphasis: bool = True) -
 
 
 def lower_ascii(text: str) -> str:
-    """Only our own letters are lowered: look-alikes of other alphabets stay what they are."""
+    """Lower A-Z only, so that look-alike letters of other alphabets stay different."""
     return text.translate(_ASCII_LOWER)
 
 
@@ -72,7 +72,7 @@ def _find_edits(
 
 
 def _span_before_edits(position: int, edits: list[TextEdit]) -> tuple[int, int]:
-    """Start and end, before the edits, of what is the character at a position after them."""
+    """Return start and end, before the edits, of the character at a position after them."""
     starts, shift = [], 0
     for start, end, replacement in edits:
         starts.append(start - shift)
@@ -103,14 +103,14 @@ _UNICODE_STEPS: Final[tuple[CleaningStep, ...]] = (
 )
 _SPACE_STEPS: Final[tuple[CleaningStep, ...]] = (
     (re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]"), "\n"),
-    # What NFKC leaves of the space-like characters, blank letters and the Braille blank included.
+    # Space-like characters that NFKC keeps, including blank letters and the Braille blank.
     (re.compile("[\t\x1f\u1680\u115f\u1160\u2800]+"), " "),
 )
 _REASONING_TAG: Final = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE | re.ASCII)
 _REASONING_STEP: Final[CleaningStep] = (
-    # A closing tag alone, first, ends a block that the chat template opened for the model.
-    # `clean` uses this only where the last tag closes. `\Z` keeps any other text linear: without
-    # it, every opening tag of a text that never closes one would be searched to the end.
+    # A closing tag without an opening one ends a block that the chat template opened.
+    # `clean_reply` applies this only if the last tag closes. `\Z` keeps other texts linear: without
+    # it, each opening tag of a text without a closing one would be searched to the end.
     re.compile(
         r"\A[^<]*(?:<(?!/?think(?:ing)?>)[^<]*)*</think(?:ing)?>"
         r"|<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)",

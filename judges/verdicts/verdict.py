@@ -1,7 +1,7 @@
-"""Reading a verdict out of a reply, or out of the probabilities of its labels.
+"""Parsing of a verdict from a reply, or from the probabilities of its labels.
 
-A reply never makes it raise, nor takes more than linear time. What is done to a reply first:
-judges/verdicts/reply_cleaning.py. One function per format: judges/verdicts/readers.py, judges/verdicts/option_readers.py.
+Parsing never raises because of a reply and takes linear time. Replies are cleaned first
+(reply_cleaning.py), then read by one function per format (readers.py, option_readers.py).
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from studies.domain import Verdict
 
 READING_RULES: Final = ("default", "last", "gradelab")
 MIN_LABEL_MASS: Final = 0.5
-"""Below this the judge was about to say something else: no reading of its labels is honest."""
+"""Minimum total probability of the labels. Below it the judge would most likely have written
+something else, so no verdict is read."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedVerdict:
-    """A verdict in label order, the rule that gave it, and why there is none if there is none."""
+    """A verdict in label order, the rule that gave it, and the reason if there is no verdict."""
 
     verdict: Verdict | None
     rule: str
@@ -37,7 +38,7 @@ class ParsedVerdict:
 def parse_verdict(
     format: str, reply: str, n_options: int = 2, rule: str = "default"
 ) -> ParsedVerdict:
-    """The verdict of a reply, its pick and scores by label: 0 is A or 1, 1 is B or 2."""
+    """Parse a reply; pick and scores are in label order: 0 is A or 1, 1 is B or 2."""
     found, truncated = _find_marker(format, reply, n_options, rule)
     reason = "" if found.verdict else found.reason
     return ParsedVerdict(found.verdict, found.rule, truncated, reason)
@@ -46,7 +47,7 @@ def parse_verdict(
 def marker_span(
     format: str, reply: str, n_options: int = 2, rule: str = "default"
 ) -> tuple[int, int] | None:
-    """Where the verdict that was read stands in the raw reply, for the page to box it."""
+    """Return the span of the verdict in the raw reply, for highlighting on the page."""
     found, _ = _find_marker(format, reply, n_options, rule)
     if found.verdict is None or found.span is None:
         return None
@@ -56,7 +57,7 @@ def marker_span(
 def read_probabilities(
     labels: Sequence[str], token_probabilities: Mapping[str, float], tie: str | None = None
 ) -> ParsedVerdict:
-    """The label the judge was most likely to say next. Exactly equal labels are a tie."""
+    """Take the most probable label as the verdict; exactly equal probabilities are a tie."""
     names = [*labels] if tie is None else [*labels, tie]
     mass_of = dict.fromkeys(names, 0.0)
     for token, probability in token_probabilities.items():

@@ -1,6 +1,6 @@
-"""The verdict formats as data: what a judge is told to end with, its labels, its pre-filled start.
+"""Verdict formats as data: closing instruction, labels, pre-filled start of the reply, grammar.
 
-How each is read back out of a reply: judges/verdicts/verdict.py.
+Replies are parsed by judges/verdicts/verdict.py.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ from judges.judge_errors import UnknownFormat
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One way of giving a verdict.
+    """A way to state a verdict.
 
-    `closing` and `closing_prefilled` may hold `$labels` ("A or B"). The prefilled form is for a
-    judge whose reply is started for it up to the label: it names the labels and never a
-    placeholder, which a small model copies out.
+    `closing` and `closing_prefilled` may contain `$labels` ("A or B"). The prefilled form is for a
+    judge whose reply is pre-filled up to the label. It names the labels and contains no
+    placeholder, which small models copy.
     """
 
     name: str
     labels: Literal["letters", "numbers", "none"] = "none"
     ties: str | None = None
-    """The label that means tie, where ties are offered."""
+    """Label for a tie, if the format offers one."""
     closing: str = ""
     closing_prefilled: str = ""
     prefill: str | None = None
-    """The reply up to its label; None where no label is a single token."""
+    """Reply text up to the label; None if labels are not single tokens."""
     low: float = 0.0
     high: float = 0.0
-    """The range of scores, for formats that score."""
+    """Range of scores (`low` to `high`), for formats with scores."""
     grammar: str | None = None
-    """GBNF that forces a readable verdict; `$labels` becomes `"A" | "B"`."""
+    """GBNF grammar that forces a readable verdict; `$labels` becomes `"A" | "B"`."""
     single_tokens: int = 26
-    """With more options than this, labels are no longer single tokens."""
+    """Largest number of options for which labels are single tokens."""
 
     def labels_for(self, n_options: int = 2) -> tuple[str, ...]:
-        """What the options are called, in label order: ("A", "B", …) or ("1", "2", …)."""
+        """Return the labels of the options in order: ("A", "B", …) or ("1", "2", …)."""
         if self.labels == "none":
             return ()
         if self.labels == "numbers":
@@ -53,11 +53,11 @@ class Format:
         return tuple(string.ascii_uppercase[:n_options])
 
     def prefill_for(self, n_options: int = 2) -> str | None:
-        """The start of the reply up to a single-token label, or None if there is none."""
+        """Return the reply text up to a single-token label; None if labels take several tokens."""
         return self.prefill if n_options <= self.single_tokens else None
 
     def gbnf(self, n_options: int = 2) -> str | None:
-        """A grammar for llama.cpp, where the verdict cannot be one token after a prefill."""
+        """Return a grammar for llama.cpp if the verdict cannot be one token after a prefill."""
         if self.grammar is None or self.prefill_for(n_options) is not None:
             return None
         quoted = " | ".join(f'"{label}"' for label in self.labels_for(n_options))
@@ -110,7 +110,7 @@ _FORMAT_LIST: Final = (
             'number of your option, $labels; after it a line that begins with "Explanation:".'
         ),
         closing_prefilled="Say which option you select: Option $labels.",
-        # The space belongs to the prefill: tokenizers split " 1" into a space and a digit.
+        # The prefill ends with the space: tokenizers split " 1" into a space and a digit.
         prefill="Selection: Option ",
         grammar='root ::= "Selection: Option " label "\\n"\nlabel ::= $labels',
         single_tokens=9,
@@ -166,8 +166,8 @@ _FORMAT_LIST: Final = (
             "Give your verdict as a letter: A if assistant A is better, "
             "B if assistant B is better, C for a tie."
         ),
-        # After "[[" the embedded judge goes on with anything but a label (mass .01-.07), after this
-        # with one (.98).
+        # After "[[" the embedded judge rarely continues with a label (probability mass .01-.07);
+        # after this text it does (.98).
         prefill="Final verdict: Assistant",
     ),
     Format(

@@ -1,4 +1,4 @@
-"""Coefficients of agreement on plain arrays: Cohen, Fleiss, Krippendorff, Kendall, Spearman."""
+"""Agreement and correlation of arrays: Cohen, Fleiss, Krippendorff, Kendall, Spearman, Pearson."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MeasurementLevel = Literal["nominal", "ordinal", "interval"]
 
 @dataclass(frozen=True)
 class CohenKappa:
-    """Observed agreement, what chance gives, κ and its standard error; None where undefined."""
+    """Observed and chance agreement, κ and its standard error; None where undefined."""
 
     observed: float | None
     expected: float | None
@@ -29,9 +29,9 @@ class CohenKappa:
 
 
 def cohen_kappa(first: ArrayLike, second: ArrayLike) -> CohenKappa:
-    """Cohen's κ of two raters with the Fleiss–Cohen–Everitt standard error.
+    """Compute Cohen's κ of two raters with the Fleiss–Cohen–Everitt standard error.
 
-    One category only: chance is 1, κ undefined, the observed agreement is still given.
+    With one category only, chance agreement is 1 and κ undefined; the observed agreement is given.
     """
     a, b = np.asarray(first), np.asarray(second)
     if len(a) == 0:
@@ -43,7 +43,7 @@ def cohen_kappa(first: ArrayLike, second: ArrayLike) -> CohenKappa:
 
 
 def cohen_kappa_from_table(table: ArrayLike) -> CohenKappa:
-    """Cohen's κ from a square table of counts."""
+    """Compute Cohen's κ from a square table of counts."""
     counts = np.asarray(table, np.float64)
     n = counts.sum()
     if n == 0:
@@ -61,14 +61,14 @@ def _kappa_standard_error(p: Floats, kappa: float, n: int) -> float:
     row, column = p.sum(axis=1), p.sum(axis=0)
     expected = float(row @ column)
     agree = np.diag(p) * (1 - (row + column) * (1 - kappa)) ** 2
-    apart = p * (row[None, :] + column[:, None]) ** 2
-    off = (apart.sum() - np.trace(apart)) * (1 - kappa) ** 2
+    cells = p * (row[None, :] + column[:, None]) ** 2
+    off = (cells.sum() - np.trace(cells)) * (1 - kappa) ** 2
     middle = (kappa - expected * (1 - kappa)) ** 2
     return math.sqrt(max(float(agree.sum() + off - middle), 0) / n) / (1 - expected)
 
 
 def fleiss_kappa(table: ArrayLike) -> float | None:
-    """Fleiss' κ from (subjects, categories) counts with equally many raters per subject."""
+    """Compute Fleiss' κ from (subjects, categories) counts, equally many raters per subject."""
     counts = np.asarray(table, np.float64)
     raters = counts.sum(axis=1)
     if len(counts) == 0 or raters[0] < 2 or not (raters == raters[0]).all():
@@ -81,9 +81,9 @@ def fleiss_kappa(table: ArrayLike) -> float | None:
 
 
 def krippendorff_alpha(ratings: ArrayLike, level: MeasurementLevel = "nominal") -> float | None:
-    """Krippendorff's α of (raters, units) ratings, nan where a rater skipped a unit.
+    """Compute Krippendorff's α of (raters, units) ratings, nan where a rater skipped a unit.
 
-    None where nothing is rated twice or all values are the same.
+    None if no unit has two ratings or all values are equal.
     """
     if level not in _DISTANCES:
         raise ValueError(f"No level named {level!r}. Known: {', '.join(_DISTANCES)}")
@@ -107,7 +107,7 @@ def _nominal_distance(values: Floats, totals: Floats) -> Floats:
 
 
 def _ordinal_distance(values: Floats, totals: Floats) -> Floats:
-    """Ranks between two values, their own counts half."""
+    """Squared number of ratings between two values, each value's own count taken half."""
     middle = np.cumsum(totals) - totals / 2
     gap: Floats = np.subtract.outer(middle, middle) ** 2
     return gap
@@ -126,17 +126,17 @@ _DISTANCES: dict[str, Callable[[Floats, Floats], Floats]] = {
 
 
 def kendall_tau(first: ArrayLike, second: ArrayLike) -> float | None:
-    """Kendall's τ-b; None where one side is constant or there is less than a pair."""
+    """Compute Kendall's τ-b; None if a variable is constant or has fewer than two values."""
     return _correlation(stats.kendalltau, first, second)
 
 
 def spearman_correlation(first: ArrayLike, second: ArrayLike) -> float | None:
-    """Spearman's rank correlation; None where one side is constant."""
+    """Compute Spearman's rank correlation; None if a variable is constant."""
     return _correlation(stats.spearmanr, first, second)
 
 
 def pearson_correlation(first: ArrayLike, second: ArrayLike) -> float | None:
-    """Pearson's correlation; None where one side is constant."""
+    """Compute Pearson's correlation; None if a variable is constant."""
     return _correlation(stats.pearsonr, first, second)
 
 
@@ -150,12 +150,12 @@ def _correlation(
 
 
 def mean_absolute_error(judge: ArrayLike, people: ArrayLike) -> float | None:
-    """Mean |J − P|, scores in −2…2."""
+    """Compute the mean |J − P| of judge's and people's scores in −2…2."""
     gap = np.abs(np.asarray(judge, np.float64) - np.asarray(people, np.float64))
     return float(gap.mean()) if len(gap) else None
 
 
 def share_within_one(judge: ArrayLike, people: ArrayLike) -> float | None:
-    """Creation-MMBench's Consistency: share of |J − P| ≤ 1, exactly 1 counts."""
+    """Compute Creation-MMBench's Consistency: the share of |J − P| ≤ 1, exactly 1 included."""
     gap = np.abs(np.asarray(judge, np.float64) - np.asarray(people, np.float64))
     return float((gap <= 1 + 1e-9).mean()) if len(gap) else None

@@ -1,8 +1,8 @@
-"""Which judge could stand for a person? Take one voter away and put the judge in their place.
+"""Judges as replacements of human annotators: leave one voter out and use the judge instead.
 
-For every vote that others voted beside: how many of those others does the voter side with, and how
-many would the judge have sided with? Same cases, same others, so that what makes a case hard
-cancels (the alternative annotator test of Calderon, Reichart and Dror 2025, as a difference).
+For every vote on a case with other voters: the share of those others the voter agrees with, and the
+share the judge agrees with. Both use the same cases and the same others, so the difficulty of a
+case cancels (the alternative annotator test of Calderon, Reichart and Dror 2025, as a difference).
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from metrics.estimation.intervals import (
 from studies.domain import Estimate
 
 BOOTSTRAP_ROUNDS: Final = 2000
-NO_COMMON_CASES_NOTE: Final = "no answers that two people and this judge all judged"
+NO_COMMON_CASES_NOTE: Final = "no case judged by this judge and at least two people"
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeAsAnnotator:
-    """How often the judge, and the people it stands for, side with the remaining people.
+    """Agreement of a judge, and of the people it replaces, with the remaining people.
 
-    `advantage` is judge − person on the same cases: above 0 the judge is the better stand-in.
+    `advantage` is judge − person on the same cases: above 0 the judge agrees more than a person.
     `best` is the share of item bootstrap rounds in which no other judge has a larger advantage,
-    on the cases that all have; None where there are none.
+    on the cases that all judges have; None if there are none.
     """
 
     judge: str
@@ -54,25 +54,25 @@ class JudgeAsAnnotator:
 def judges_as_annotators(
     frame: pd.DataFrame, rng: np.random.Generator, rounds: int = BOOTSTRAP_ROUNDS
 ) -> list[JudgeAsAnnotator]:
-    """Every judge in a person's place, the largest advantage first.
+    """Estimate every judge's agreement in place of a person, the largest advantage first.
 
-    A judge's word on a case is all its readable verdicts in all orders, each with equal weight; its
-    side with the others is the share of them it names, ties included.
+    All readable verdicts of a judge on a case count, in all orders, with equal weight. A verdict's
+    agreement is the share of people with the same choice, ties included.
     """
     rows = row_selection.select_picks(frame)
     if len(rows) == 0:
         return []
     case, cases = row_selection.group_codes(rows, CASE_KEY)
     human = row_selection.people_mask(rows)
-    said, judge = picks_by_sorted_name(rows), rows["judge"].astype(str).to_numpy()
+    choice, judge = picks_by_sorted_name(rows), rows["judge"].astype(str).to_numpy()
     votes = extract_case_votes(rows, human, case, cases)
-    counts = count_votes(votes, int(said.max(initial=0)) + 2)
+    counts = count_votes(votes, int(choice.max(initial=0)) + 2)
     item = row_selection.item_codes(rows)[row_selection.first_rows(case, cases)]
     person = _people_agreement_share(counts)
     found, shares = [], []
     for name in sorted(set(judge[~human])):
-        mine = ~human & (judge == name)
-        own = _judge_agreement_share(counts, case[mine], said[mine])
+        selected = ~human & (judge == name)
+        own = _judge_agreement_share(counts, case[selected], choice[selected])
         shares.append(own - person)
         found.append(_judge_as_annotator(name, own, person, item))
     best = _lead_shares(np.stack(shares), item, rng, rounds) if found else []
@@ -88,19 +88,19 @@ def _value_or_lowest(value: float | None) -> float:
 
 
 def _people_agreement_share(counts: Ints) -> Floats:
-    """Mean share of the other voters a voter sides with; nan with fewer than two votes."""
+    """Return the mean share of other voters a voter agrees with; nan with fewer than two votes."""
     n = counts.sum(axis=1)
     return safe_divide((counts * (counts - 1)).sum(axis=1), n * (n - 1))
 
 
-def _judge_agreement_share(counts: Ints, case: Ints, said: Ints) -> Floats:
-    """Mean share of the remaining voters that the judge names, over who is taken away.
+def _judge_agreement_share(counts: Ints, case: Ints, choice: Ints) -> Floats:
+    """Return the mean share of the remaining voters a judge agrees with, over the voter left out.
 
-    Each voter is left out equally often, so that is the share of all voters it names.
+    Each voter is left out equally often, so this is the share of all voters it agrees with.
     """
     n = counts.sum(axis=1)
-    named = safe_divide(counts[case, said + 1], np.where(n > 1, n, 0)[case])
-    total = np.bincount(case, named, minlength=len(counts))
+    agreeing = safe_divide(counts[case, choice + 1], np.where(n > 1, n, 0)[case])
+    total = np.bincount(case, agreeing, minlength=len(counts))
     return safe_divide(total, np.bincount(case, minlength=len(counts)))
 
 
@@ -120,7 +120,7 @@ def _judge_as_annotator(name: str, own: Floats, person: Floats, item: Ints) -> J
 def _lead_shares(
     advantage: Floats, item: Ints, rng: np.random.Generator, rounds: int
 ) -> list[float | None]:
-    """Share of bootstrap rounds each judge leads on the cases that all of them have."""
+    """Return the share of bootstrap rounds each judge leads, on the cases that all judges have."""
     common = np.isfinite(advantage).all(axis=0)
     if not common.any():
         return [None] * len(advantage)

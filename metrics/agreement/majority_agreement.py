@@ -1,4 +1,4 @@
-"""Judges and people: does the judge say what people say, and what other judges say?"""
+"""Agreement of judges with the majority of people, and with each other."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ from studies.frames.frame import TIE
 TieRule = Literal["keep", "drop"]
 
 CASE_KEY = ("item", "comparison")
-"""What judges and people both speak about: some answers to one item."""
+"""Key of a case: the compared answers to one item, judged by judges or people in any order."""
 
-NO_PEOPLE_NOTE = "no verdict that people judged too"
+NO_PEOPLE_NOTE = "no verdict on a case that people voted on"
 NO_CHOICE = -2
+"""Code of a case or ask without a verdict."""
 
 
 @dataclass(frozen=True)
 class CaseVerdicts:
-    """The picks of a frame with what they are about and whom they chose."""
+    """Readable picks of a frame, with the case and the chosen contestant of each."""
 
     rows: pd.DataFrame
     names: list[str]
@@ -37,7 +38,7 @@ class CaseVerdicts:
 
 
 def build_case_verdicts(frame: pd.DataFrame) -> CaseVerdicts:
-    """Readable picks with their case and chosen contestant."""
+    """Extract the readable picks with their cases and chosen contestants."""
     rows = row_selection.keep_first_votes(row_selection.select_picks(frame))
     case, count = row_selection.group_codes(rows, CASE_KEY)
     names = row_selection.contestants(rows) if len(rows) else []
@@ -45,7 +46,7 @@ def build_case_verdicts(frame: pd.DataFrame) -> CaseVerdicts:
 
 
 def majority_choices(case: Ints, chosen: Ints, cases: int) -> Ints:
-    """The most frequent choice of each case; no mode is a tie, no vote is UNKNOWN."""
+    """Return the modal choice of each case; TIE if there are several, NO_CHOICE without votes."""
     width = int(chosen.max(initial=0)) + 2
     votes, code = unique_codes(case * width + chosen + 1)
     counts = np.bincount(code, minlength=len(votes))
@@ -60,7 +61,7 @@ def majority_choices(case: Ints, chosen: Ints, cases: int) -> Ints:
 
 
 def people_majority_rows(frame: pd.DataFrame) -> pd.DataFrame:
-    """The people's majority as rows of a frame, one per case: a judge named "people"."""
+    """Return the people's majority as rows of a frame, one per case, by a judge named "people"."""
     data = build_case_verdicts(frame.loc[row_selection.people_mask(frame)])
     winner = majority_choices(data.case, data.chosen, data.cases)
     rows = data.rows.iloc[row_selection.first_rows(data.case, data.cases)]
@@ -73,7 +74,7 @@ def people_majority_rows(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _judge_and_people_slots(evidence: GroupedFrame) -> tuple[pd.DataFrame, Ints, Ints]:
-    """(judges' rows that people judged too, judge's slot, people's slot in the same row)."""
+    """Return (judges' rows on cases with votes, slot picked, slot of the people's majority)."""
     data = build_case_verdicts(evidence.frame)
     human = row_selection.people_mask(data.rows)
     winner = majority_choices(data.case[human], data.chosen[human], data.cases)[data.case]
@@ -96,9 +97,9 @@ def _apply_tie_rule(
 
 
 def people_agreement_measure(ties: TieRule = "keep") -> Measure:
-    """Share of a judge's verdicts that equal the people's majority (no mode: tie).
+    """Define the share of a judge's verdicts that equal the people's majority (no mode: tie).
 
-    keep: a three-way match, ties are verdicts. drop: only where both are decisive.
+    keep: ties count as verdicts. drop: only cases where both are decisive.
     """
 
     def tally(evidence: GroupedFrame) -> MeasureTally:
@@ -114,7 +115,7 @@ def people_agreement_measure(ties: TieRule = "keep") -> Measure:
 
 
 def people_kappa_measure(ties: TieRule = "keep") -> Measure:
-    """Cohen's κ of a judge with the people's majority, in slots (first, second, tie)."""
+    """Define Cohen's κ of a judge with the people's majority, by slot (first, second, tie)."""
 
     def tally(evidence: GroupedFrame) -> MeasureTally:
         rows, mine, theirs = _apply_tie_rule(*_judge_and_people_slots(evidence), ties)
@@ -141,7 +142,7 @@ def _kappa_tally(rows: pd.DataFrame, a: Ints, b: Ints) -> MeasureTally:
 def people_agreement_table(
     frame: pd.DataFrame, by: Sequence[str] = ("judge",)
 ) -> dict[CellKey, dict[str, Estimate]]:
-    """Agreement and κ with the people's majority, with ties and without, for every cell."""
+    """Compute agreement and κ with the people's majority, with and without ties, by cell."""
     evidence = GroupedFrame(frame, by)
     measures = (
         people_agreement_measure(),
@@ -163,10 +164,10 @@ def people_agreement_table(
 def judge_agreement_matrix(
     frame: pd.DataFrame, ties: TieRule = "keep", people: bool = True
 ) -> dict[str, dict[str, Estimate]]:
-    """Share of equal verdicts of every two judges on the same order of the same case.
+    """Compute the share of equal verdicts of every two judges on the same order of the same case.
 
-    Repeats are reduced to their mode. With `people`, their majority stands as one more judge, held
-    against both orders.
+    Repeats are reduced to their mode. With `people`, their majority is one more judge, compared
+    with both orders.
     """
     machine = frame.loc[~row_selection.people_mask(frame)]
     data = build_case_verdicts(machine)
@@ -191,7 +192,7 @@ def judge_agreement_matrix(
 
 
 def _pick_grid(rows: pd.DataFrame) -> tuple[Ints, Ints, list[str]]:
-    """(judges × asks) slots picked, UNKNOWN where not asked, with the asks' items."""
+    """Return slots picked (judges × asks; NO_CHOICE if not asked), items of the asks, judges."""
     ask, asks = row_selection.group_codes(rows, ("item", "comparison", "prompt", "shown"))
     judges = sorted({str(name) for name in rows["judge"]})
     code = {name: k for k, name in enumerate(judges)}

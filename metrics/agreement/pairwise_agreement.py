@@ -1,7 +1,7 @@
-"""Any two voices on the same asks: how often they say the same, κ and α beyond chance, by items.
+"""Agreement of any two raters on the same asks: share of equal verdicts, Cohen's κ, α, by items.
 
-A voice is whatever the column `judge` names (relabel it to tell prompts apart); `people` is the
-majority of the people who voted on the same answers.
+A rater is a value of the column `judge` (relabel it to separate prompts); `people` is the majority
+of the people who voted on the same answers.
 """
 
 from __future__ import annotations
@@ -34,16 +34,17 @@ from studies.frames.frame import TIE
 PEOPLE: Final = "people"
 ASK_KEY: Final = (*CASE_KEY, "shown")
 _READ_COLUMNS: Final = (*row_selection.ORDER_KEY, "options", "status", "noise", "pick")
-"""What a verdict is known by: of millions of rows the other columns are most of the memory."""
-NOTHING_COMMON_NOTE: Final = "nothing that both judged"
-CONSTANT_VERDICTS_NOTE: Final = "both always say the same one thing: chance cannot be told apart"
+"""Columns needed here. Of millions of rows the other columns take most of the memory."""
+NOTHING_COMMON_NOTE: Final = "no case judged by both"
+SINGLE_VOTES_NOTE: Final = "no case has votes of two people"
+CONSTANT_VERDICTS_NOTE: Final = "both always give the same verdict: κ and α are undefined"
 
 
 @dataclass(frozen=True, slots=True)
 class PairAgreement:
-    """Two voices: share of equal verdicts, Cohen's κ, Krippendorff's α (nominal), and without ties.
+    """Agreement of two raters: share of equal verdicts, Cohen's κ and Krippendorff's α (nominal).
 
-    `decisive` and `kappa_decisive` count only what both decided.
+    `decisive` and `kappa_decisive` are share and κ on the asks where neither rater gave a tie.
     """
 
     share: Estimate
@@ -54,7 +55,7 @@ class PairAgreement:
 
 
 def pair_agreement(first: Ints, second: Ints, item: Ints, note: str = "") -> PairAgreement:
-    """Two arrays of verdicts on the same asks (slots, TIE), with the item of each."""
+    """Compare two arrays of verdicts on the same asks (slots or TIE); `item` is each ask's item."""
     decided = (first >= 0) & (second >= 0)
     share, kappa, alpha = _agreement_coefficients(first, second, item, note)
     parts = _agreement_coefficients(first[decided], second[decided], item[decided], note)
@@ -81,7 +82,7 @@ def _agreement_coefficients(
 
 
 def _item_tables(cell: Ints, item: Ints, cells: int) -> Floats:
-    """How often each item has each cell of the table of two voices."""
+    """Count the cells of the two raters' contingency table for each item."""
     present, code = unique_codes(item)
     counts = np.bincount(code * cells + cell, minlength=len(present) * cells)
     return counts.reshape(len(present), cells).astype(np.float64)
@@ -111,31 +112,31 @@ def _kappa_statistic(size: int) -> Statistic:
 
 
 def _alpha_statistic(size: int) -> Statistic:
-    """α = 1 − (n − 1)·Σ_{c≠k} o_ck / Σ_{c≠k} n_c·n_k on the table of coincidences."""
+    """Make α = 1 − (n − 1)·Σ_{c≠k} o_ck / Σ_{c≠k} n_c·n_k on the table of coincidences."""
 
     def statistic(totals: Floats) -> Floats:
         table = _as_square(totals, size)
         both = table + np.swapaxes(table, -2, -1)
-        said = both.sum(axis=-1)
-        n = said.sum(axis=-1)
-        apart = n - np.trace(both, axis1=-2, axis2=-1)
-        return 1 - safe_divide((n - 1) * apart, n * n - (said * said).sum(axis=-1))
+        given = both.sum(axis=-1)
+        n = given.sum(axis=-1)
+        unequal = n - np.trace(both, axis1=-2, axis2=-1)
+        return 1 - safe_divide((n - 1) * unequal, n * n - (given * given).sum(axis=-1))
 
     return statistic
 
 
-# -- judges, and people as one more ----------------------------------------------------------------
+# -- judges and the people's majority --------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class VerdictGrid:
-    """What every voice said to every ask: a slot, TIE, or UNKNOWN where it was not asked."""
+    """Verdicts of raters (rows) on asks (columns): a slot, TIE, or NO_CHOICE if not asked."""
 
     raters: list[str]
     picks: NDArray[np.int8]
     item: Ints
     asks: pd.DataFrame
-    """One row of the frame for each ask: what was shown."""
+    """One row of the frame for each ask, with the answers shown."""
 
     def between(self, first: str, second: str, note: str = "") -> PairAgreement:
         a, b = (self.picks[self.raters.index(name)].astype(np.int64) for name in (first, second))
@@ -144,7 +145,7 @@ class VerdictGrid:
 
 
 def build_verdict_grid(frame: pd.DataFrame) -> VerdictGrid:
-    """Machines by their modal verdict on each order; the people's majority, if any, is first."""
+    """Build the grid from the judges' modal verdicts per order; the people's majority is first."""
     rows = row_selection.keep_first_votes(row_selection.select_picks(frame[list(_READ_COLUMNS)]))
     human = row_selection.people_mask(rows)
     machine = row_selection.modal_verdicts(row_selection.select_rows(rows, ~human))
@@ -152,18 +153,19 @@ def build_verdict_grid(frame: pd.DataFrame) -> VerdictGrid:
     judge = machine["judge"].astype("category").cat.remove_unused_categories()
     names = sorted(str(name) for name in judge.cat.categories)
     line = np.array([names.index(str(name)) for name in judge.cat.categories], np.int64)
-    said = np.full((len(names), asks), NO_CHOICE, np.int8)
-    said[line[judge.cat.codes.to_numpy()], ask] = machine["pick"]
+    picks = np.full((len(names), asks), NO_CHOICE, np.int8)
+    picks[line[judge.cat.codes.to_numpy()], ask] = machine["pick"]
     first = machine.iloc[row_selection.first_rows(ask, asks)]
     item = row_selection.item_codes(first)
     if not human.any() or asks == 0:
-        return VerdictGrid(names, said, item, first)
-    theirs = _majority_slots(first, row_selection.select_rows(rows, human))
-    return VerdictGrid([PEOPLE, *names], np.concatenate([theirs[None, :], said]), item, first)
+        return VerdictGrid(names, picks, item, first)
+    majority = _majority_slots(first, row_selection.select_rows(rows, human))
+    picks = np.concatenate([majority[None, :], picks])
+    return VerdictGrid([PEOPLE, *names], picks, item, first)
 
 
 def _majority_slots(asks: pd.DataFrame, votes: pd.DataFrame) -> NDArray[np.int8]:
-    """The people's majority in the slots of each ask; UNKNOWN where nobody voted."""
+    """Return the slot of the people's majority on each ask; NO_CHOICE without votes."""
     both = pd.concat([asks[[*ASK_KEY, "options", "pick"]], votes[[*ASK_KEY, "options", "pick"]]])
     both = both.astype(dict.fromkeys(ASK_KEY, "category"))
     case, cases = row_selection.group_codes(both, CASE_KEY)
@@ -177,11 +179,11 @@ def _majority_slots(asks: pd.DataFrame, votes: pd.DataFrame) -> NDArray[np.int8]
 
 
 def agreement_matrix(frame: pd.DataFrame) -> dict[str, dict[str, PairAgreement]]:
-    """Every two voices; symmetric, without a diagonal."""
-    made = build_verdict_grid(frame)
-    table: dict[str, dict[str, PairAgreement]] = {name: {} for name in made.raters}
-    for first, second in combinations(made.raters, 2):
-        got = made.between(first, second)
+    """Compute the agreement of every two raters; symmetric, without a diagonal."""
+    grid = build_verdict_grid(frame)
+    table: dict[str, dict[str, PairAgreement]] = {name: {} for name in grid.raters}
+    for first, second in combinations(grid.raters, 2):
+        got = grid.between(first, second)
         table[first][second] = table[second][first] = got
     return table
 
@@ -191,19 +193,19 @@ def agreement_matrix(frame: pd.DataFrame) -> dict[str, dict[str, PairAgreement]]
 
 @dataclass(frozen=True, slots=True)
 class PeopleAgreement:
-    """Two people on the same answers, and each person against the majority of the others."""
+    """Agreement of pairs of people (`pair`) and of each person with the others' majority."""
 
     pair: PairAgreement
     others: PairAgreement
     voters: int
     cases: int
     single_vote_cases: int
-    """Cases with a single vote: nobody to compare it with."""
+    """Cases with a single vote, which cannot be compared."""
 
 
 @dataclass(frozen=True, eq=False)
 class PeopleVotes:
-    """People's votes: who, on which case, for whom (0, 1, … in sorted names of the case, TIE)."""
+    """People's votes: voter, case, item, and choice (index in the case's sorted names, or TIE)."""
 
     case: Ints
     cases: int
@@ -213,9 +215,9 @@ class PeopleVotes:
 
 
 def extract_votes(frame: pd.DataFrame) -> PeopleVotes:
-    """People's votes in the sorted names of their case, so that sides do not matter.
+    """Extract people's votes, coded by the sorted names of their case, whatever the slots.
 
-    One vote a person and case, the first: who was asked again is not two people.
+    Only the first vote of a person on a case counts, so that a repeat is not a second person.
     """
     rows = row_selection.select_picks(
         row_selection.select_rows(frame, row_selection.people_mask(frame))
@@ -227,7 +229,7 @@ def extract_votes(frame: pd.DataFrame) -> PeopleVotes:
 def extract_case_votes(
     rows: pd.DataFrame, human: row_selection.Mask, case: Ints, cases: int
 ) -> PeopleVotes:
-    """The same where the rows' cases are coded already."""
+    """Extract people's votes from rows whose cases are already coded."""
     votes = row_selection.select_rows(rows, human)
     one, ones = row_selection.group_codes(votes, (*CASE_KEY, "judge"))
     first = row_selection.first_rows(one, ones)
@@ -243,7 +245,7 @@ def extract_case_votes(
 
 
 def picks_by_sorted_name(rows: pd.DataFrame) -> Ints:
-    """Each pick as a place among the sorted names shown."""
+    """Convert each pick to an index in the sorted names of the answers shown."""
     if len(rows) == 0:
         return np.zeros(0, np.int64)
     names = row_selection.contestants(rows)
@@ -254,20 +256,20 @@ def picks_by_sorted_name(rows: pd.DataFrame) -> Ints:
 
 
 def agreement_among_people(frame: pd.DataFrame) -> PeopleAgreement:
-    """How far people agree: the yardstick for a judge that is to stand for one of them."""
+    """Compute the agreement among people, the reference for a judge that replaces one of them."""
     return agreement_among_votes(extract_votes(frame))
 
 
 def agreement_among_votes(votes: PeopleVotes) -> PeopleAgreement:
-    """The same from the votes themselves, whatever was voted on."""
+    """Compute the agreement among people from votes of any kind."""
     a, b = vote_pairs(votes)
     item = votes.item[a]
-    # Both ways round, so that it does not matter who is called the first.
+    # Each pair in both directions, so that the result does not depend on its order.
     pair = pair_agreement(
         np.concatenate([votes.choice[a], votes.choice[b]]),
         np.concatenate([votes.choice[b], votes.choice[a]]),
         np.concatenate([item, item]),
-        "" if len(a) else "nobody voted on what somebody else voted on",
+        "" if len(a) else SINGLE_VOTES_NOTE,
     )
     size = np.bincount(votes.case, minlength=votes.cases)
     return PeopleAgreement(
@@ -280,7 +282,7 @@ def agreement_among_votes(votes: PeopleVotes) -> PeopleAgreement:
 
 
 def _halve_n(pair: PairAgreement) -> PairAgreement:
-    """Every pair of votes stands in it twice: n is the number of pairs."""
+    """Halve n: every pair of votes was counted in both directions."""
     parts = {
         name: replace(getattr(pair, name), n=getattr(pair, name).n // 2)
         for name in ("share", "kappa", "alpha", "decisive", "kappa_decisive")
@@ -289,7 +291,7 @@ def _halve_n(pair: PairAgreement) -> PairAgreement:
 
 
 def vote_pairs(votes: PeopleVotes) -> tuple[Ints, Ints]:
-    """Rows of two different voters on one case, each pair once."""
+    """Return the row numbers of all pairs of votes of different people on one case."""
     order = np.argsort(votes.case, kind="stable")
     case = votes.case[order]
     first, second = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
@@ -298,24 +300,24 @@ def vote_pairs(votes: PeopleVotes) -> tuple[Ints, Ints]:
         first.append(order[:-gap][same])
         second.append(order[gap:][same])
     a, b = np.concatenate(first), np.concatenate(second)
-    apart = votes.voter[a] != votes.voter[b]
-    return a[apart], b[apart]
+    different = votes.voter[a] != votes.voter[b]
+    return a[different], b[different]
 
 
 def _leave_one_out_agreement(votes: PeopleVotes) -> PairAgreement:
-    """Each vote against the majority of the other votes on its case; a split of those is a tie."""
+    """Compare each vote with the majority of the other votes on its case (no mode: tie)."""
     counts = count_votes(votes)
     own = counts[votes.case]
     own[np.arange(len(own)), votes.choice + 1] -= 1
     kept = own.sum(axis=1) > 0
     top = own.max(axis=1, keepdims=True, initial=0)
     most = np.where((own == top).sum(axis=1) == 1, own.argmax(axis=1) - 1, TIE)
-    note = "" if kept.any() else "nobody voted on what somebody else voted on"
+    note = "" if kept.any() else SINGLE_VOTES_NOTE
     return pair_agreement(votes.choice[kept], most[kept], votes.item[kept], note)
 
 
 def count_votes(votes: PeopleVotes, width: int | None = None) -> Ints:
-    """How often each case got a tie (column 0), the first name, the second, …"""
+    """Count the votes of each case for a tie (column 0), the first name, the second, …"""
     wide = int(votes.choice.max(initial=0)) + 2 if width is None else width
     flat = np.bincount(votes.case * wide + votes.choice + 1, minlength=votes.cases * wide)
     return flat.reshape(votes.cases, wide).astype(np.int64)

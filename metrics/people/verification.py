@@ -1,7 +1,8 @@
-"""What people verified, answer by answer: follows the instruction or not, whose fault, harmful.
+"""Measures of verifications: people's checks of single answers (follows, fault, harmful).
 
-A verification compares nothing, so it is no judgement. It tells which answers fail: how many, how
-far the verifiers agree on it, and whether a judge prefers one that fails to one that does not.
+A verification rates one answer and compares nothing, so it is not a judgement. Measured are the
+share of answers that fail, the agreement of the verifiers, and whether a judge prefers an answer
+that follows the instruction to one that does not.
 """
 
 from __future__ import annotations
@@ -30,19 +31,24 @@ from studies.domain import AnswerCheck, Estimate
 from studies.frames.frame import TIE
 
 FAULTS: Final = ("answer", "caption")
-"""Whose fault the form asks for; anything else is neither's."""
+"""Faults that the verification form offers; any other value counts as neither."""
 NONE_FAIL_NOTE: Final = "every verified answer follows the instruction"
-NOT_SHARED_NOTE: Final = "nobody verified what somebody else verified"
-CONSTANT_ANSWERS_NOTE: Final = "all say the same one thing: chance cannot be told apart"
-NO_MIXED_PAIR_NOTE: Final = "no decided pair of one answer that follows and one that does not"
+NOT_SHARED_NOTE: Final = "no answer was verified by two people"
+CONSTANT_ANSWERS_NOTE: Final = "all verifiers give the same value: κ and α are undefined"
+NO_MIXED_PAIR_NOTE: Final = (
+    "no decisive verdict on a pair in which only one answer follows the instruction"
+)
 UNVERIFIED: Final = -1
-"""Of an answer that nobody verified, or about which as many say yes as no."""
+"""Code of an answer without verifications, or with as many yes as no."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerificationShares:
-    """What was verified about some answers. A share's n is the number of verifications, its unit of
-    resampling the item; faults are shares of those that say no."""
+    """Shares of some verifications: follows, fault and harmful.
+
+    n is the number of verifications; the resampling unit is the item. Faults are shares of the
+    verifications that say an answer does not follow the instruction.
+    """
 
     follows: Estimate
     fault_answer: Estimate
@@ -53,19 +59,19 @@ class VerificationShares:
 
 @dataclass(frozen=True, slots=True)
 class VerifierAgreement:
-    """The people who verified and how far they agree: every two on one answer, and all (α)."""
+    """Number of verifiers and their agreement: share and κ over pairs of people, and α over all."""
 
     people: int
     answers: int
     twice: int
-    """Answers that two or more verified."""
+    """Answers verified by two or more people."""
     same: Estimate
     kappa: Estimate
     alpha: Estimate
 
 
 class VerificationArrays:
-    """The verifications of a study as arrays, one place each; names are sorted."""
+    """The verifications of a study as arrays with one entry each; names are sorted."""
 
     def __init__(self, checks: Mapping[str, Sequence[AnswerCheck]]) -> None:
         rows = [(item, check) for item, found in checks.items() for check in found]
@@ -95,7 +101,7 @@ class VerificationArrays:
     def _findings(self, kept: row_selection.Mask) -> VerificationShares:
         item, failed = self.item[kept], kept & ~self.follows
         answer, caption, neither = (self._fault(failed, code) for code in range(len(FAULTS) + 1))
-        follows, harmful = (proportion(said[kept], item) for said in (self.follows, self.harmful))
+        follows, harmful = (proportion(mask[kept], item) for mask in (self.follows, self.harmful))
         return VerificationShares(follows, answer, caption, neither, harmful)
 
     def _fault(self, failed: row_selection.Mask, code: int) -> Estimate:
@@ -107,7 +113,7 @@ class VerificationArrays:
 
     @cached_property
     def answer(self) -> tuple[Ints, int]:
-        """Codes of the answers verified, and how many there are."""
+        """Codes of the verified answers, and their number."""
         whole = self.item * max(len(self.contestants), 1) + self.contestant
         present, code = np.unique(whole, return_inverse=True)
         return code.astype(np.int64), len(present)
@@ -116,37 +122,38 @@ class VerificationArrays:
     def verifiers(self) -> VerifierAgreement:
         answer, answers = self.answer
         twice = int((np.bincount(answer, minlength=answers) > 1).sum())
-        said = self.follows.astype(np.int64)
+        choice = self.follows.astype(np.int64)
         pair: PairAgreement = agreement_among_votes(
-            PeopleVotes(answer, answers, self.item, self.who, said)
+            PeopleVotes(answer, answers, self.item, self.who, choice)
         ).pair
         why = CONSTANT_ANSWERS_NOTE if twice else NOT_SHARED_NOTE
-        told = [
+        estimates = [
             one if one.value is not None else unknown_estimate(why, one.unit)
             for one in (pair.share, pair.kappa, self._alpha())
         ]
-        return VerifierAgreement(len(self.people), answers, twice, *told)
+        return VerifierAgreement(len(self.people), answers, twice, *estimates)
 
     def _alpha(self) -> Estimate:
-        """Krippendorff's α over yes and no: 1 − (n − 1)·o / (yes·no), o the coincidences of a yes
-        with a no. An answer with m words counts each of its pairs 1/(m − 1)."""
+        """Compute Krippendorff's α over yes and no: 1 − (n − 1)·o / (yes·no).
+
+        o is the number of coincidences of a yes with a no; each pair of an answer with m
+        verifications counts 1/(m − 1).
+        """
         answer, answers = self.answer
         yes = np.bincount(answer, self.follows, answers)
-        words = np.bincount(answer, minlength=answers).astype(np.float64)
+        m = np.bincount(answer, minlength=answers).astype(np.float64)
         item = np.zeros(answers, np.int64)
         item[answer] = self.item
-        kept = words > 1
-        yes, words, item = yes[kept], words[kept], item[kept]
-        _, sums = sum_by_item(
-            np.stack([yes * (words - yes) / (words - 1), yes, words], axis=1), item
-        )
-        return jackknife_estimate(sums, _alpha_statistic, int(words.sum()), "alpha", (-np.inf, 1))
+        kept = m > 1
+        yes, m, item = yes[kept], m[kept], item[kept]
+        _, sums = sum_by_item(np.stack([yes * (m - yes) / (m - 1), yes, m], axis=1), item)
+        return jackknife_estimate(sums, _alpha_statistic, int(m.sum()), "alpha", (-np.inf, 1))
 
     # ---- against verdicts
 
     @cached_property
     def majority_follows(self) -> dict[tuple[str, str], bool]:
-        """(item, contestant) -> whether most say it follows; not there where as many say no."""
+        """Whether most verifiers say that an answer follows, by (item, contestant); no ties."""
         answer, answers = self.answer
         lead = np.bincount(answer, np.where(self.follows, 1, -1), answers)
         return {
@@ -156,21 +163,23 @@ class VerificationArrays:
         }
 
     def mixed_pairs(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Readable verdicts on pairs of which one answer follows and the other does not; in `right`
-        1 where the one that follows is preferred, 0 where the other is, TIE where neither."""
+        """Select readable verdicts on pairs in which exactly one answer follows the instruction.
+
+        The column `right` is 1 if that answer is preferred, 0 if the other one is, else TIE.
+        """
         rows = row_selection.select_pairs(row_selection.select_picks(frame))
         if rows.empty:
             return rows.assign(right=np.zeros(0, np.int64))
         names = row_selection.contestants(rows)
         item = rows["item"].astype("category")
         table = self._table([str(name) for name in item.cat.categories], names)
-        stand = table[
+        follows = table[
             item.cat.codes.to_numpy()[:, None], row_selection.slot_contestants(rows, names)[:, :2]
         ]
         pick = rows["pick"].to_numpy().astype(np.int64)
-        right = np.where(pick < 0, TIE, stand[np.arange(len(rows)), np.maximum(pick, 0)])
-        apart = (stand.min(axis=1) == 0) & (stand.max(axis=1) == 1)
-        return row_selection.select_rows(rows.assign(right=right), apart)
+        right = np.where(pick < 0, TIE, follows[np.arange(len(rows)), np.maximum(pick, 0)])
+        mixed = (follows.min(axis=1) == 0) & (follows.max(axis=1) == 1)
+        return row_selection.select_rows(rows.assign(right=right), mixed)
 
     def _table(self, items: Sequence[str], names: Sequence[str]) -> Ints:
         table = np.full((len(items), len(names)), UNVERIFIED, np.int64)
@@ -183,8 +192,10 @@ class VerificationArrays:
 
     @property
     def prefers_following(self) -> Measure:
-        """Share of decided verdicts on mixed pairs that prefer the answer that follows the
-        instruction; a coin has one half. Each order counts; resampling unit: the item."""
+        """Share of decisive verdicts on mixed pairs that prefer the answer that follows.
+
+        Chance is one half. Each order counts; the resampling unit is the item.
+        """
 
         def tally(evidence: GroupedFrame) -> MeasureTally:
             rows = self.mixed_pairs(evidence.frame)
@@ -195,7 +206,7 @@ class VerificationArrays:
 
     @property
     def mixed_pair_ties(self) -> Measure:
-        """Share of verdicts on mixed pairs that are ties: what fails is called as good."""
+        """Share of verdicts on mixed pairs that are ties, although only one answer follows."""
 
         def tally(evidence: GroupedFrame) -> MeasureTally:
             rows = self.mixed_pairs(evidence.frame)
@@ -207,7 +218,7 @@ class VerificationArrays:
 def verification_summary(
     checks: Mapping[str, Sequence[AnswerCheck]], frame: pd.DataFrame
 ) -> dict[str, Any]:
-    """Everything about a study's verifications; judges by prompt, people's votes as one."""
+    """Compute all measures of a study's verifications; judges by prompt, all people as one."""
     verified = VerificationArrays(checks)
     if not len(verified):
         return {}
@@ -235,8 +246,8 @@ def verification_summary(
 
 def _code_names(values: Sequence[str]) -> tuple[list[str], Ints]:
     names = sorted(set(values))
-    place = {name: code for code, name in enumerate(names)}
-    return names, np.array([place[value] for value in values], np.int64)
+    codes = {name: code for code, name in enumerate(names)}
+    return names, np.array([codes[value] for value in values], np.int64)
 
 
 def _fault_code(check: AnswerCheck) -> int:
@@ -244,5 +255,5 @@ def _fault_code(check: AnswerCheck) -> int:
 
 
 def _alpha_statistic(totals: Floats) -> Floats:
-    apart, yes, n = (totals[..., k] for k in range(3))
-    return 1 - safe_divide((n - 1) * apart, yes * (n - yes))
+    unequal, yes, n = (totals[..., k] for k in range(3))
+    return 1 - safe_divide((n - 1) * unequal, yes * (n - yes))

@@ -1,4 +1,4 @@
-"""What people voted, person by person, as arrays: what figures and flags of voters rest on."""
+"""People's votes as arrays by person: the basis of the voters' measures and flags."""
 
 from __future__ import annotations
 
@@ -25,19 +25,20 @@ from metrics.estimation.measures import GroupedFrame
 from metrics.position.position_measures import CONSISTENCY
 from studies.domain import HUMAN_PREFIX, Estimate
 
-NO_ORDER_NOTE: Final = "the order in which they saw the answers is not known"
+NO_ORDER_NOTE: Final = "the order of the answers is not recorded"
 ALL_TIES_NOTE: Final = "no decisive vote"
-NO_OTHERS_NOTE: Final = "nobody else voted on the same answers"
-NOT_REPEATED_NOTE: Final = "nothing was put to them twice, sides swapped"
+NO_OTHERS_NOTE: Final = "no other person voted on the same answers"
+NOT_REPEATED_NOTE: Final = "no comparison was shown twice with swapped positions"
 MIN_SAME_CASES: Final = 10
-"""So many comparisons with three votes, and a person is held against the others on those alone."""
+"""Comparisons with three votes a person needs to be compared with the others on those alone."""
 
 
 @dataclass(frozen=True, eq=False)
 class PeerAgreement:
-    """Each person and the others, comparison by comparison: sums of shares and how many.
+    """Agreement of each person with the others (`own`, `n`) and of those others (`rest`, `m`).
 
-    `pairs` is how many pairs of others say it, each other in one of them: the trials behind `rest`.
+    `own` and `rest` are sums of shares over `n` and `m` comparisons. `pairs` is the number of
+    disjoint pairs of others: the trials behind `rest`.
     """
 
     own: Floats
@@ -56,15 +57,15 @@ class VotesByPerson:
         judges = rows["judge"].astype(str)
         self.judges = sorted(set(judges))
         self.names = [judge.removeprefix(HUMAN_PREFIX) for judge in self.judges]
-        place = {judge: code for code, judge in enumerate(self.judges)}
-        self.who: Ints = np.asarray(judges.map(place), np.int64)
+        codes = {judge: code for code, judge in enumerate(self.judges)}
+        self.who: Ints = np.asarray(judges.map(codes), np.int64)
         self.pick = rows["pick"].to_numpy().astype(np.int64)
         self.options = rows["options"].to_numpy().astype(np.int64)
         self.item = row_selection.item_codes(rows)
         self.case, self.cases = row_selection.group_codes(rows, CASE_KEY)
 
     def share(self, values: Floats, kept: row_selection.Mask, note: str) -> list[Estimate]:
-        """The mean of some votes for each person, by items; `note` where somebody has none."""
+        """Estimate each person's mean over some votes, by items; `note` if a person has none."""
         return self._share(values[kept], self.who[kept], self.item[kept], note)
 
     def _share(self, values: Floats, who: Ints, item: Ints, note: str) -> list[Estimate]:
@@ -79,11 +80,11 @@ class VotesByPerson:
         who = self.who if kept is None else self.who[kept]
         return np.bincount(who, minlength=len(self.names)).astype(np.int64)
 
-    # ---- sides
+    # ---- position
 
     @cached_property
     def decisive_known_order(self) -> row_selection.Mask:
-        """Decisive votes in a known order."""
+        """Mask of the decisive votes with a recorded order."""
         known = np.ones(len(self.rows), bool)
         if "orders" in self.rows:
             known = (self.rows["orders"] != 0).to_numpy()
@@ -96,21 +97,21 @@ class VotesByPerson:
         )
         if self.rows.empty or "orders" not in self.rows:
             return made
-        blind = self.count((self.rows["orders"] != 0).to_numpy()) == 0
+        unordered = self.count((self.rows["orders"] != 0).to_numpy()) == 0
         return [
-            unknown_estimate(NO_ORDER_NOTE, "share") if b else e
-            for e, b in zip(made, blind, strict=True)
+            unknown_estimate(NO_ORDER_NOTE, "share") if without else estimate
+            for estimate, without in zip(made, unordered, strict=True)
         ]
 
     def mean_of(self, values: Floats, kept: row_selection.Mask) -> Floats:
-        """Each person's mean over some votes; nan where there are none."""
+        """Return each person's mean over some votes; nan without votes."""
         return safe_divide(
             np.bincount(self.who[kept], values[kept], len(self.names)), self.count(kept)
         )
 
     @cached_property
     def chance(self) -> Floats:
-        """How often the first would be taken blindly: 1/N."""
+        """Each person's mean of 1/N, the share of first picks by chance."""
         return self.mean_of(1 / self.options, self.decisive_known_order)
 
     @cached_property
@@ -135,20 +136,20 @@ class VotesByPerson:
 
     @cached_property
     def votes(self) -> PeopleVotes:
-        """One vote a person and case."""
+        """The first vote of each person on each case."""
         made = extract_case_votes(self.rows, np.ones(len(self.rows), bool), self.case, self.cases)
         return replace(made, voter=self.who[self.one_vote])
 
     @cached_property
     def one_vote(self) -> Ints:
-        """Where the rows of `votes` stand."""
+        """Row numbers of `votes` in `rows`."""
         group, groups = row_selection.group_codes(self.rows, (*CASE_KEY, "judge"))
         return row_selection.first_rows(group, groups)
 
     @cached_property
     def side_shares(self) -> tuple[Floats, Floats]:
-        """Of each of `votes`: the share of the others it sides with, and how far those others side
-        with each other; nan where there are none, or not two."""
+        """For each of `votes`: the share of the others it agrees with, and those others' agreement
+        with each other; nan with fewer than one, or two, others."""
         counts = count_votes(self.votes)
         n = counts.sum(axis=1)[self.votes.case]
         own = counts[self.votes.case, self.votes.choice + 1]
@@ -157,14 +158,17 @@ class VotesByPerson:
 
     @cached_property
     def others(self) -> list[Estimate]:
-        side = self.side_shares[0]
-        met = np.isfinite(side)
-        return self._share(side[met], self.votes.voter[met], self.votes.item[met], NO_OTHERS_NOTE)
+        share = self.side_shares[0]
+        met = np.isfinite(share)
+        return self._share(share[met], self.votes.voter[met], self.votes.item[met], NO_OTHERS_NOTE)
 
     @cached_property
     def peer_agreement(self) -> PeerAgreement:
-        """A person and the others on the same comparisons, so that hard ones are hard for both;
-        where too few of those have three votes, the others on all the rest too."""
+        """Agreement of a person and of the others on the same comparisons.
+
+        The same comparisons, so that difficult ones count for both. With fewer than MIN_SAME_CASES
+        of three votes, the others' agreement on all other comparisons is included.
+        """
         own, rest = self.side_shares
         votes, people = self.votes, len(self.names)
         met, third = np.isfinite(own), np.isfinite(rest)
@@ -191,55 +195,58 @@ class VotesByPerson:
 
     @cached_property
     def rest(self) -> list[float | None]:
-        """How far the others side with each other."""
+        """Mean agreement of the others with each other, by person; None without any."""
         return [
             float(t / m) if m else None
             for t, m in zip(self.peer_agreement.rest, self.peer_agreement.m, strict=True)
         ]
 
-    # ---- pace
+    # ---- speed
 
     @cached_property
     def seconds(self) -> Floats:
-        """Of each vote; nan where it was not timed."""
+        """Seconds of each vote; nan if not timed."""
         if "seconds" not in self.rows:
             return np.full(len(self.rows), np.nan)
-        told = self.rows["seconds"].to_numpy(np.float64)
-        return np.where(told > 0, told, np.nan)
+        seconds = self.rows["seconds"].to_numpy(np.float64)
+        return np.where(seconds > 0, seconds, np.nan)
 
     @cached_property
     def length(self) -> Floats:
-        """Characters of the answers shown; nan where they are not known."""
+        """Total characters of the answers shown; nan if unknown."""
         columns = [name for name in self.rows if str(name).startswith("length_")]
         if not columns:
             return np.full(len(self.rows), np.nan)
         table = self.rows[columns].to_numpy(np.float64)[:, : int(self.options.max(initial=2))]
         here = np.arange(table.shape[1]) < self.options[:, None]
-        whole = ((table >= 0) | ~here).all(axis=1)
-        return np.where(whole, np.where(here, table, 0).sum(axis=1), np.nan)
+        known = ((table >= 0) | ~here).all(axis=1)
+        return np.where(known, np.where(here, table, 0).sum(axis=1), np.nan)
 
     def vote_timing(self, code: int) -> tuple[float | None, int]:
-        """(median seconds, how many votes were timed)"""
-        mine = self.seconds[(self.who == code) & np.isfinite(self.seconds)]
-        return (float(np.median(mine)) if len(mine) else None), len(mine)
+        """Return a person's median seconds and number of timed votes."""
+        timed = self.seconds[(self.who == code) & np.isfinite(self.seconds)]
+        return (float(np.median(timed)) if len(timed) else None), len(timed)
 
     @cached_property
     def expected_first(self) -> Floats:
-        """For each vote, how many of the other people's decisive votes go to the answer that stood
-        first for this person; 1/N where nobody else decided. A side that deserves it is no bias."""
+        """For each vote, the share of the others' decisive votes for the answer shown first here.
+
+        1/N without decisive votes of others. The reference for position bias, since preferring the
+        first answer where it is the better one is no bias.
+        """
         votes = self.votes
         counts = count_votes(votes)
-        first = self._place_of_first()
+        first = self._index_of_first()
         group, _ = row_selection.group_codes(self.rows, (*CASE_KEY, "judge"))
-        mine = votes.choice[group]
-        decided = counts[:, 1:].sum(axis=1)[self.case] - (mine >= 0)
+        own = votes.choice[group]
+        decisive = counts[:, 1:].sum(axis=1)[self.case] - (own >= 0)
         width = counts.shape[1]
-        held = counts[self.case, np.minimum(first + 1, width - 1)] * (first + 1 < width)
-        share = safe_divide(held - (mine == first), decided)
+        for_first = counts[self.case, np.minimum(first + 1, width - 1)] * (first + 1 < width)
+        share = safe_divide(for_first - (own == first), decisive)
         return np.where(np.isfinite(share), share, 1 / self.options)
 
-    def _place_of_first(self) -> Ints:
-        """The place of the answer shown first among the sorted names."""
+    def _index_of_first(self) -> Ints:
+        """Return the index of the answer shown first in the sorted names."""
         names = row_selection.contestants(self.rows)
         placed = row_selection.slot_contestants(self.rows, names)
         below = (placed >= 0) & (placed < placed[:, :1])
@@ -247,7 +254,7 @@ class VotesByPerson:
 
 
 def _first_slot_bias(share: Estimate, chance: float) -> Estimate:
-    """A share of first picks as what is left when chance is taken out."""
+    """Rescale a share of first picks to (share − chance)/(1 − chance)."""
     if share.value is None:
         return replace(share, unit="bias")
 
@@ -255,6 +262,10 @@ def _first_slot_bias(share: Estimate, chance: float) -> Estimate:
         return None if value is None else (value - chance) / (1 - chance)
 
     return replace(
-        share, value=above(share.value), low=above(share.low), high=above(share.high), unit="bias",
-        note=join_notes(share.note, "sides drawn by lot assumed"),
-    )  # fmt: skip
+        share,
+        value=above(share.value),
+        low=above(share.low),
+        high=above(share.high),
+        unit="bias",
+        note=join_notes(share.note, "assumes randomised positions"),
+    )

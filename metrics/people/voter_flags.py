@@ -1,4 +1,7 @@
-"""Who stands out among the people who voted, by which rule, in words. Never a reason to remove."""
+"""Flags for voters who differ from the others, by four rules, each with its reason in words.
+
+Flagged voters stay in every result; a flag is no reason to remove them.
+"""
 
 from __future__ import annotations
 
@@ -15,23 +18,24 @@ from metrics.people.vote_arrays import VotesByPerson
 FlagRule = Literal["apart", "one side", "unsteady", "too fast"]
 
 MIN_VOTES: Final = 10
-"""Votes that a rule needs; `unsteady` needs LEAST_TWICE comparisons seen twice."""
+"""Votes that a rule needs; `unsteady` needs MIN_REPEATED comparisons seen twice."""
 MIN_REPEATED: Final = 5
 SIGNIFICANCE_LEVEL: Final = 0.05
-"""After Holm's adjustment over all people that a rule can look at."""
+"""Level of the tests after Holm's adjustment over all people with enough votes for the rule."""
 MIN_GAP: Final = 0.15
-"""How far below the rest, besides being surely below: many votes make small gaps sure."""
+"""Minimum difference to the others, besides significance: with many votes small differences are
+significant."""
 MIN_LEAN: Final = 0.25
-"""How far from what the others would pick on the same side."""
+"""Minimum difference to the share of first picks expected from the others."""
 MAX_READING_SPEED: Final = 100.0
-"""Characters a second, about 1,000 words a minute: nobody reads two answers so fast."""
+"""Characters per second, about 1,000 words per minute: faster than reading."""
 MIN_SECONDS: Final = 1.0
-"""Seconds, where the length of the answers is not known."""
+"""Minimum seconds of a vote if the length of the answers is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class VoterFlag:
-    """Why somebody stands out; `p` is adjusted, None where the rule is a plain threshold."""
+    """A rule that applies to a voter; `p` is adjusted, None for a rule without a test."""
 
     rule: FlagRule
     reason: str
@@ -42,31 +46,31 @@ class VoterFlag:
 
 
 def flag_voters(people: VotesByPerson) -> list[tuple[VoterFlag, ...]]:
-    """For each person the rules they fall under, in words."""
+    """Return the flags of each person."""
     rules = (
         _flag_disagreeing(people),
         _flag_one_sided(people),
         _flag_inconsistent(people),
         _flag_too_fast(people),
     )
-    return [tuple(flag for flag in mine if flag) for mine in zip(*rules, strict=True)]
+    return [tuple(flag for flag in flags if flag) for flags in zip(*rules, strict=True)]
 
 
 def _flag_disagreeing(people: VotesByPerson) -> list[VoterFlag | None]:
-    """Sides with the others far less than they do with each other: Fisher's exact test.
+    """Flag people who agree with the others less than those agree with each other.
 
-    A comparison is one trial of the person however many others voted on it, and every two of those
-    others one trial of theirs; shares are rounded toward agreement: the test errs on the side of
-    not flagging.
+    Fisher's exact test. A comparison is one trial of the person however many others voted on it,
+    and every two of those others are one trial of theirs. Counts are rounded in the person's
+    favour, so the test is conservative.
     """
-    held = people.peer_agreement
+    peers = people.peer_agreement
     lines = [
         (float(k), int(n), float(rest), int(m))
-        for k, n, rest, m in zip(held.own, held.n, held.rest, held.m, strict=True)
+        for k, n, rest, m in zip(peers.own, peers.n, peers.rest, peers.m, strict=True)
     ]
     tables = [
         (math.ceil(k - 1e-9), n, math.floor(rest / max(m, 1) * pairs + 1e-9), pairs)
-        for (k, n, rest, m), pairs in zip(lines, held.pairs.tolist(), strict=True)
+        for (k, n, rest, m), pairs in zip(lines, peers.pairs.tolist(), strict=True)
     ]
     adjusted = holm_adjust(
         [_fisher_p(*t) if t[1] >= MIN_VOTES and t[3] >= MIN_VOTES else None for t in tables]
@@ -79,15 +83,15 @@ def _flag_disagreeing(people: VotesByPerson) -> list[VoterFlag | None]:
             p,
             k / n,
             rest / m,
-            f"sides with the others on {_format_percent(k / n)} of {n:,} comparisons; those others side "
-            f"with each other on {_format_percent(rest / m)}",
+            f"agrees with the others on {_format_percent(k / n)} of {n:,} comparisons; those "
+            f"others agree with each other on {_format_percent(rest / m)}",
         )
         for (k, n, rest, m), p in zip(lines, adjusted, strict=True)
     ]
 
 
 def _flag_inconsistent(people: VotesByPerson) -> list[VoterFlag | None]:
-    """Changes their mind when the sides are swapped, more than the rest do: the same test."""
+    """Flag people whose vote changes when swapped more often than the others': Fisher's test."""
     seen = [(round((e.value or 0.0) * e.n), e.n) for e in people.steady]
     hits, n = (sum(pair[k] for pair in seen) for k in (0, 1))
     tables = [(k, m, hits - k, n - m) for k, m in seen]
@@ -96,26 +100,34 @@ def _flag_inconsistent(people: VotesByPerson) -> list[VoterFlag | None]:
         [_fisher_p(*t) if ok else None for t, ok in zip(tables, enough, strict=True)]
     )
     return [
-        None if p is None else _significant_flag(
-            "unsteady", p, k / m, rest / others,
-            f"says the same in {k} of {m} comparisons that were put to them again with the sides "
-            f"swapped; the rest in {_format_percent(rest / others)}",
+        None
+        if p is None
+        else _significant_flag(
+            "unsteady",
+            p,
+            k / m,
+            rest / others,
+            f"gives the same verdict in {k} of {m} comparisons repeated with swapped positions; "
+            f"the others in {_format_percent(rest / others)}",
         )
         for (k, m, rest, others), p in zip(tables, adjusted, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def _significant_flag(
-    rule: FlagRule, p: float, mine: float, theirs: float, reason: str
+    rule: FlagRule, p: float, own: float, others: float, reason: str
 ) -> VoterFlag | None:
-    if p >= SIGNIFICANCE_LEVEL or theirs - mine < MIN_GAP:
+    if p >= SIGNIFICANCE_LEVEL or others - own < MIN_GAP:
         return None
     return VoterFlag(rule, f"{reason} ({_format_p(p)})", p)
 
 
 def _flag_one_sided(people: VotesByPerson) -> list[VoterFlag | None]:
-    """Takes the same side whatever stands there: exact binomial test against what the others
-    would take, or against even sides where that is nearer to what they did."""
+    """Flag people who prefer a position: exact binomial test of their share of first picks.
+
+    The reference is the share expected from the others' votes, or chance if that is nearer to the
+    person's share.
+    """
     hits, n = (
         people.count(people.decisive_known_order & (people.pick == 0)),
         people.count(people.decisive_known_order),
@@ -131,7 +143,7 @@ def _flag_one_sided(people: VotesByPerson) -> list[VoterFlag | None]:
 
 @dataclass(frozen=True, slots=True)
 class _SidePicks:
-    """How often somebody took the first answer, and how often the others or chance would."""
+    """First picks of a person, and their share expected from the others and by chance."""
 
     first: int
     n: int
@@ -164,26 +176,27 @@ class _SidePicks:
         others = self.expected if self.toward_first else 1 - self.expected
         what = "first" if self.toward_first else "second" if self.chance == 0.5 else "later"
         reason = (
-            f"takes the {what} answer in {taken:,} of {self.n:,} decisive votes; the others would "
-            f"take it in {_format_percent(others)} ({_format_p(p)})"
+            f"picks the {what} answer in {taken:,} of {self.n:,} decisive votes; expected from the "
+            f"others' votes: {_format_percent(others)} ({_format_p(p)})"
         )
         return VoterFlag("one side", reason, p)
 
 
 def _flag_too_fast(people: VotesByPerson) -> list[VoterFlag | None]:
-    """Most of the votes came faster than anybody reads."""
+    """Flag people most of whose timed votes were faster than the answers can be read."""
     timed = np.isfinite(people.seconds)
     least = np.where(np.isfinite(people.length), people.length / MAX_READING_SPEED, MIN_SECONDS)
-    hasty = people.count(timed & (np.nan_to_num(people.seconds) < least))
+    fast = people.count(timed & (np.nan_to_num(people.seconds) < least))
     return [
         VoterFlag(
             "too fast",
-            f"{k:,} of {n:,} timed votes came faster than the answers can be read ({MAX_READING_SPEED:.0f} "
-            f"characters a second); median {people.vote_timing(code)[0]:.1f} s",
+            f"{k:,} of {n:,} timed votes were faster than the answers can be read "
+            f"({MAX_READING_SPEED:.0f} characters per second); median "
+            f"{people.vote_timing(code)[0]:.1f} s",
         )
         if n >= MIN_VOTES and 2 * k > n
         else None
-        for code, (k, n) in enumerate(zip(hasty, people.count(timed), strict=True))
+        for code, (k, n) in enumerate(zip(fast, people.count(timed), strict=True))
     ]
 
 
@@ -191,12 +204,12 @@ def _flag_too_fast(people: VotesByPerson) -> list[VoterFlag | None]:
 
 
 def _fisher_p(k: int, n: int, rest: int, m: int) -> float:
-    """Fisher's exact test, one-sided: k of n is no less than rest of m."""
+    """Return the one-sided p of Fisher's exact test that k of n is less than rest of m."""
     return float(stats.hypergeom.cdf(k, n + m, k + rest, n))
 
 
 def holm_adjust(values: Sequence[float | None]) -> list[float | None]:
-    """Holm's adjustment over all that were tested; None stays None."""
+    """Adjust p-values by Holm's method; None (not tested) stays None."""
     order = sorted((p, at) for at, p in enumerate(values) if p is not None)
     adjusted: list[float | None] = [None] * len(values)
     highest = 0.0

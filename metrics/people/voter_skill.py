@@ -1,10 +1,11 @@
-"""How often is a person right, where nobody knows what is right? From whom agrees with whom.
+"""Estimation of voters' accuracy without ground truth, from pairwise agreement.
 
-Two people who are right with chances s and u, and wrong by themselves, agree as far as the product
-of what lies above chance: with c = (N·s − 1)/(N − 1) for N answers, (N·agree − 1)/(N − 1) = c·c′.
-Three people who share comparisons give three products, so three skills (the one-coin model of Dawid
-and Skene 1979, by moments). It holds if people err independently: sides drawn for each by
-themselves, no common taste for length. People who all fall for the same thing look skilled.
+For two people who are right with probabilities s and s′ and err independently, the agreement above
+chance is the product of their skills: with c = (N·s − 1)/(N − 1) for N answers,
+(N·agree − 1)/(N − 1) = c·c′. Three people who share comparisons give three products, hence three
+skills (the one-coin model of Dawid and Skene 1979, by moments). Assumption: independent errors, so
+positions are drawn separately for each person and there is no common preference, such as for
+length. People with a common bias are estimated as too accurate.
 """
 
 from __future__ import annotations
@@ -26,19 +27,22 @@ from studies.domain import Estimate
 
 SKILL_METHOD: Final = "pairwise agreement, one-coin model, jackknife over groups of items"
 MIN_SHARED_COMPARISONS: Final = 10
-"""Comparisons shared with others, below which nothing is said."""
+"""Comparisons shared with others that an estimate needs."""
 JACKKNIFE_GROUPS: Final = 20
 MAX_PEOPLE: Final = 400
-"""People; the table of who met whom grows with their square."""
+"""Most people for whom skills are computed: the tables grow with the square."""
 MAX_STEPS: Final = 100
 MAX_SKILL: Final = 2.0
-"""By luck somebody seems better than always right: the interval needs to know by how much."""
-TOO_MANY_PEOPLE_NOTE: Final = f"worked out for up to {MAX_PEOPLE} people"
-NOT_SHARED_NOTE: Final = f"needs {MIN_SHARED_COMPARISONS} decisive votes on what two more people, who also meet, voted on"
+"""Bound of a fitted skill's absolute value. It is above 1, perfect accuracy, since sampling error
+can exceed that and the interval must include this variation."""
+TOO_MANY_PEOPLE_NOTE: Final = f"computed for up to {MAX_PEOPLE} people"
+NOT_SHARED_NOTE: Final = (
+    f"needs {MIN_SHARED_COMPARISONS} decisive votes shared with two people who also share votes"
+)
 
 
 def voter_skills(votes: PeopleVotes, options: Ints, people: int) -> list[Estimate]:
-    """The chance of each person to be right in a decisive vote; `options` is N of each vote."""
+    """Estimate each person's probability to be right in a decisive vote; `options`: N of each."""
     if people > MAX_PEOPLE:
         return [unknown_estimate(TOO_MANY_PEOPLE_NOTE, "share")] * people
     above, met = _pair_agreements(votes, options, people)
@@ -66,8 +70,10 @@ def voter_skills(votes: PeopleVotes, options: Ints, people: int) -> list[Estimat
 
 
 def _pair_agreements(votes: PeopleVotes, options: Ints, people: int) -> tuple[Floats, Floats]:
-    """Two people on one comparison, both decisive: how far above chance they agree in all, and how
-    often they met; (groups of items, people, people), symmetric."""
+    """Sum the agreement above chance of every two people, and count their shared comparisons.
+
+    Only comparisons where both are decisive. Shape (groups of items, people, people), symmetric.
+    """
     a, b = vote_pairs(votes)
     decided = (votes.choice[a] >= 0) & (votes.choice[b] >= 0)
     a, b = a[decided], b[decided]
@@ -86,13 +92,13 @@ def _pair_agreements(votes: PeopleVotes, options: Ints, people: int) -> tuple[Fl
 
 
 def _leave_one_group_out(tables: Floats) -> Floats:
-    """All groups together, then all but each."""
+    """Return the total over all groups, then the total without each group."""
     whole = tables.sum(axis=0, keepdims=True)
     return np.concatenate([whole, whole - tables])
 
 
 def _fit_skills(above: Floats, met: Floats) -> Floats:
-    """Least squares of the products, everybody given the others, half a step at a time."""
+    """Fit the skills by least squares on the products, alternating, with damped (half) steps."""
     skill = np.full(above.shape[:2], 0.5)
     for _ in range(MAX_STEPS):
         top = (above @ skill[..., None])[..., 0]

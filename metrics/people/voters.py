@@ -1,7 +1,8 @@
-"""The people who voted, one by one: how much, how fast, how steady, which side, and with whom.
+"""Measures of each voter: number of votes, speed, consistency, position bias, agreement, skill.
 
-A person is a judge `human:<name>`. Nobody is ever removed: who stands out is flagged with a reason
-(metrics.people.voter_flags), stays in every number, and the numbers without them stand beside.
+A person is a judge `human:<name>`. No voter is ever removed: those who differ from the others are
+flagged with a reason (metrics.people.voter_flags) and stay in every result. Results without them
+are shown beside the full ones.
 """
 
 from __future__ import annotations
@@ -21,55 +22,56 @@ from studies.domain import HUMAN_PREFIX, Estimate
 
 @dataclass(frozen=True, slots=True)
 class Voter:
-    """One person. `votes` counts every vote, `comparisons` what they were about."""
+    """Measures of one person. `votes` counts all votes, `comparisons` the distinct comparisons."""
 
     name: str
     votes: int
     comparisons: int
     first: Estimate
-    """Share of decisive votes for the answer that stood first, where the order is known."""
+    """Share of decisive votes for the answer shown first, where the order is recorded."""
     bias: Estimate
-    """(share − 1/N)/(1 − 1/N): 0 is even-handed, 1 always the first, −1 (of two) always the last.
-    Content cancels if sides are drawn by lot."""
+    """(share − 1/N)/(1 − 1/N): 0 without position bias, 1 always the first, −1 (of two) always the
+    last. Answer quality cancels if positions are randomised."""
     steady: Estimate
-    """Share of comparisons seen twice, sides swapped, with the same outcome."""
+    """Consistency: share of comparisons seen twice, positions swapped, with the same outcome."""
     ties: Estimate
     others: Estimate
-    """Share of the other people on the same answers that they side with."""
+    """Mean share of the other people on the same answers who gave the same verdict."""
     rest: float | None
-    """How far those others side with each other: what `others` is held against."""
+    """Mean agreement of those others with each other, the reference for `others`."""
     skill: Estimate
-    """Chance to be right, by who agrees with whom."""
+    """Probability of a correct decisive vote, from pairwise agreement."""
     seconds: float | None
-    """Median of the votes that were timed."""
+    """Median seconds of the timed votes."""
     timed: int
     flags: tuple[VoterFlag, ...] = ()
 
 
 def list_voters(frame: pd.DataFrame) -> list[Voter]:
-    """Everybody who voted, flagged people first, then by number of votes.
+    """Measure all voters of a frame; flagged people first, then by number of votes.
 
-    `seconds` may be a column of the frame (nan or 0: not timed). Of what a person voted on twice,
-    the first vote is held against the others.
+    `seconds` may be a column of the frame (nan or 0: not timed). Of repeated votes on a comparison,
+    the first is compared with the others.
     """
     people = VotesByPerson(row_selection.select_picks(frame))
     if not people.names:
         return []
     flags = flag_voters(people)
     found = [
-        replace(one, flags=mine) for one, mine in zip(_unflagged_voters(people), flags, strict=True)
+        replace(one, flags=found_flags)
+        for one, found_flags in zip(_unflagged_voters(people), flags, strict=True)
     ]
     return sorted(found, key=_voter_sort_key)
 
 
 def _voter_sort_key(one: Voter) -> tuple[bool, int, float, str]:
-    """Among equals, who sides least with the others comes first."""
-    side = 1.0 if one.others.value is None else one.others.value
-    return (not one.flags, -one.votes, side, one.name)
+    """Sort by flags, then votes, then least agreement with the others, then name."""
+    agreement = 1.0 if one.others.value is None else one.others.value
+    return (not one.flags, -one.votes, agreement, one.name)
 
 
 def drop_voters(frame: pd.DataFrame, names: Collection[str]) -> pd.DataFrame:
-    """The frame without the votes of some people, to be shown beside the whole."""
+    """Return the frame without the votes of some people."""
     judges = {HUMAN_PREFIX + name for name in names}
     return row_selection.select_rows(
         frame, ~frame["judge"].astype(str).isin(list(judges)).to_numpy()
@@ -77,7 +79,7 @@ def drop_voters(frame: pd.DataFrame, names: Collection[str]) -> pd.DataFrame:
 
 
 def _unflagged_voters(people: VotesByPerson) -> list[Voter]:
-    """Everybody, without flags."""
+    """Measure all voters, without their flags."""
     everything = np.ones(len(people.rows), bool)
     ties = people.share((people.pick < 0).astype(np.float64), everything, "")
     skill = voter_skills(people.votes, people.options[people.one_vote], len(people.names))

@@ -346,7 +346,7 @@ def test_options_of_a_cluster_go_with_the_engine(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["run", str(tmp_path / "s.yaml"), "--workers", "2"]) == 2
-    assert "--workers goes with --engine ray" in capsys.readouterr().err
+    assert "--workers needs --engine ray" in capsys.readouterr().err
     assert main(["run", str(tmp_path / "s.yaml"), "--engine", "ray", "--weights", "judge"]) == 2
     assert "expected JUDGE=PATH" in capsys.readouterr().err
 

@@ -1,4 +1,4 @@
-"""Batch files: what goes out comes back once, whatever happens on the way."""
+"""Batch files: each reply is stored once, in any order and after failures."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def test_broken_unknown_and_foreign_lines_are_counted_not_stored(
 
 def test_a_study_without_an_endpoint_says_so(tmp_path: Path, store: Store) -> None:
     plan = study_plan(tmp_path, [{"name": "s", "model": "simulated"}], 2)
-    with pytest.raises(PlanError, match="batch files are for those"):
+    with pytest.raises(PlanError, match="batch files are for endpoint judges"):
         export_batch(plan, store, tmp_path / "out")
 
 
@@ -208,7 +208,7 @@ def test_an_old_file_is_not_written_over(server: JudgeServer, store: Store, tmp_
     plan = a_plan(tmp_path / "data", server, 2)
     save_plan(plan, store)
     export_batch(plan, store, tmp_path / "out")
-    with pytest.raises(PlanError, match="is there already"):
+    with pytest.raises(PlanError, match="already exists"):
         export_batch(plan, store, tmp_path / "out")
 
 
@@ -228,9 +228,9 @@ def test_the_commands_go_the_whole_way(
     assert main(["submit-batch", *rest]) == 0
     assert main(["collect-batch", *rest, "--wait", "1"]) == 0
     said = capsys.readouterr().out
-    assert "5 asks of judge" in said
-    assert "5 stored (5 ok)" in said
-    assert "0 left to ask" in said
+    assert "5 calls of judge" in said
+    assert "5 replies stored (5 ok)" in said
+    assert "0 calls left" in said
 
 
 @pytest.mark.parametrize(

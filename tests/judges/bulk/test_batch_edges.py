@@ -1,4 +1,4 @@
-"""Batch files at their edges: images, refusals for good, a failed batch, a crash, a budget."""
+"""Edge cases of batch files: images, permanent refusals, a failed batch, a crash, a budget."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_images_go_into_the_file_as_they_go_to_a_live_judge(
     ]
     urls = [part["image_url"]["url"] for part in parts if "image_url" in part]
     assert urls == ["data:image/png;base64," + base64.b64encode(PIXEL).decode()]
-    with pytest.raises(PlanError, match="send smaller images, or ask it live"):
+    with pytest.raises(PlanError, match="use smaller images"):
         export_batch(plan, store, tmp_path / "small", most_bytes=300)
 
 

@@ -1,4 +1,4 @@
-"""The capacity page is what its script prints, and the script's arithmetic holds."""
+"""The capacity page: equal to the script's output, and its arithmetic."""
 
 from __future__ import annotations
 

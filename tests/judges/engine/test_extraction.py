@@ -161,7 +161,7 @@ def test_the_command_says_what_changed(store, tmp_path, capsys):
     store.writer.run(lambda c: put_judgement(c, replace(first, status="unreadable", verdict=None)))
     assert main(["reread", "--study", "small", "--store", str(store.path)]) == 0
     out = capsys.readouterr().out
-    assert "small: 4 replies read again, 1 changed" in out
+    assert "small: 4 replies parsed again, 1 changed" in out
     assert "unreadable -> ok 1" in out
 
 

@@ -1,4 +1,4 @@
-"""Whatever an answer says, the verdict is what the judge replied: asked and read for real."""
+"""Answers that imitate instructions or verdicts: only the judge's own reply counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MT-Bench's judge_prompts.jsonl: its lines become prompts, or a reason why not."""
+"""Import of MT-Bench's judge_prompts.jsonl: prompts, and reasons for rejected lines."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_single_prompt_rates_one_answer_with_the_reference(tmp_path: Path) -> 
         ({"output_format": "[[rating]]"}, "rating does not go with protocol: pairwise"),
         ({"prompt_template": "{question"}, "prompt_template: expected '}'"),
         ({"prompt_template": "{question} costs $much"}, "unknown variable $much"),
-        ({"prompt_template": ""}, "has a 'name' and a 'prompt_template'"),
+        ({"prompt_template": ""}, "needs a 'name' and a 'prompt_template'"),
         ({"system_prompt": ["a"]}, "field 'system_prompt': expected text"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Prompts as data: loaded, checked, and rendered in one pass over hostile text."""
+"""Loading, checking and single-pass rendering of prompts, also with hostile texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The prompt library: what the editor says about a text, and how versions are kept."""
+"""The prompt library: checks of a prompt text, and saving of versions."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def test_none_of_our_own_prompts_has_an_error(name: str) -> None:
         ("protocol: pairwise", "protocol: pairwize", "did you mean 'pairwise'?"),
         ("protocol: pairwise", "protocol: single", "overall-response does not go with protocol: s"),
         ("overall-response", "rating", "rating is for protocol: single"),
-        ("$second", "it", "must show $first and $second or $response_a and $response_b"),
-        ("name: careful", "name: ../careful", "'../careful' is a file's name too"),
+        ("$second", "it", "must contain $first and $second or $response_a and $response_b"),
+        ("name: careful", "name: ../careful", "'../careful' cannot be used as a file name"),
         ("messages:", "mesages:", "unknown key (did you mean 'messages'?)"),
     ],
 )  # fmt: skip
@@ -78,8 +78,8 @@ def test_a_wrong_prompt_is_told_what_is_wrong_and_what_would_be_right(
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        (" $closing", "", "without $closing the prompt itself must ask for a verdict"),
-        ("$instruction", "{qestion}", "{qestion} is sent as it stands; did you mean {question}?"),
+        (" $closing", "", "without $closing the prompt itself must request a verdict"),
+        ("$instruction", "{qestion}", "{qestion} is sent unchanged; did you mean {question}?"),
         ("<<$fence and $fence>>", "lines", "without $fence"),
         ("$label_second", "B", "labels: crossed needs"),
     ],

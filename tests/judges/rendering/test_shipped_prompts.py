@@ -1,4 +1,4 @@
-"""The prompt files: what every one of them must hold, whoever edits it."""
+"""Requirements on every built-in prompt file."""
 
 from __future__ import annotations
 

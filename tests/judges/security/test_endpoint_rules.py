@@ -1,4 +1,4 @@
-"""Which endpoints may be asked for a stranger: not one that only this machine can reach."""
+"""Endpoint rules of a public page: hostile URLs and non-public addresses are refused."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_a_hostile_url_is_refused_before_anything_is_looked_up(url):
     for rules in (ANYWHERE, LISTED):
         with pytest.raises(EndpointRefused) as refused:
             check_url(url, rules)
-        assert "\n" not in str(refused.value) and "is not asked" in str(refused.value)
+        assert "\n" not in str(refused.value) and "is refused" in str(refused.value)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""An environment variable goes only to hosts the user allowed it for."""
+"""Consents: an environment variable is sent only to origins the user allowed."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_a_consent_is_stored_as_two_names_and_a_broken_file_allows_nothing(tmp_p
 
 @pytest.mark.parametrize("pair", [Pair("A B", "http://h"), Pair("A", "http://h/v1"), Pair("A", "")])
 def test_what_is_no_pair_is_not_stored(pair, tmp_path):
-    with pytest.raises(PlanError, match="not a variable and an origin"):
+    with pytest.raises(PlanError, match="expected a variable and an origin"):
         consents_in(tmp_path).allow(pair)
     assert not (tmp_path / FILE).exists()
 
@@ -212,7 +212,7 @@ def test_allow_is_a_command_of_its_own(tmp_path, capsys):
     assert main(["allow", VARIABLE, "http://127.0.0.1:8000/v1", *store]) == 0
     assert consents_in(tmp_path).allows(Pair(VARIABLE, "http://127.0.0.1:8000"))
     assert main(["allow", VARIABLE, "nowhere", *store]) == 2
-    assert "not a variable and an origin" in capsys.readouterr().err
+    assert "expected a variable and an origin" in capsys.readouterr().err
 
 
 def test_a_batch_needs_consent_and_takes_no_other_variable_along(tmp_path, capsys, monkeypatch):

@@ -1,4 +1,4 @@
-"""A judge behind TLS on loopback, under any name, that notes who came and answers as it is told."""
+"""A judge server with TLS on loopback, under any host name; records requests, scripted replies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readings worked out by hand: the awkward replies, label probabilities, and boxing the verdict."""
+"""Verdicts checked by hand: awkward replies, label probabilities, and the marker's span."""
 
 from __future__ import annotations
 

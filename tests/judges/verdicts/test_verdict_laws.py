@@ -1,4 +1,4 @@
-"""Laws of reading: it never raises, is never slow, mirrors under a swap of labels, and a marker
+"""Properties of reading: never raises, linear time, mirrored by a swap of labels; a marker
 quoted before the judge's own does not count."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reading real replies of other people's judges: MT-Bench pair, LLMBar, PRD."""
+"""Verdicts of published judge replies: MT-Bench pair, LLMBar, PRD."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two voices on the same asks, people among themselves, and a judge in a person's place."""
+"""Agreement of two raters, of people among themselves, and of a judge as an annotator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""People's votes are what judges are held against: no rating or win rate pools the two."""
+"""Votes of people and verdicts of judges are never pooled in a rating or win rate."""
 
 from __future__ import annotations
 

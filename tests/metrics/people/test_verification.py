@@ -1,4 +1,4 @@
-"""Verifications as numbers: worked by hand, held against a second implementation, simulated."""
+"""Measures of verifications: by hand, against a second implementation, and simulated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The people who voted, one by one: by hand, against simulated people whose skill is known."""
+"""Measures of single voters: by hand, and against simulated voters of known skill."""
 
 from __future__ import annotations
 
@@ -64,7 +64,9 @@ def test_what_cannot_be_known_has_a_reason():
     unknown = [vote(f"q{k}", "ann", 0, orders=0) for k in range(3)]
     (ann,) = list_voters(build(unknown))
     assert ann.first.value is None and "order" in ann.first.note
-    assert ann.bias.value is None and ann.others.value is None and "nobody else" in ann.others.note
+    assert (
+        ann.bias.value is None and ann.others.value is None and "no other person" in ann.others.note
+    )
     assert ann.rest is None and ann.skill.value is None
     (tied,) = list_voters(build([vote("q1", "bob", "tie")]))
     assert tied.first.value is None and "decisive" in tied.first.note
@@ -80,7 +82,7 @@ def test_the_first_of_three_is_held_against_one_third():
     got = by_name(rows)
     assert got["ann"].bias.value == pytest.approx(0)
     assert got["bob"].bias.value == 1
-    # The others would take it in a third of votes; always is far from that.
+    # A third of votes is expected from the others; always is far from that.
     assert rules(got["bob"]) == {"one side"} and "33" in got["bob"].flags[0].reason
 
 
@@ -176,7 +178,7 @@ def test_who_votes_by_lot_stands_out_and_is_kept():
     assert {name for name, one in got.items() if one.flags} == {"lot"}
     (flag,) = got["lot"].flags
     assert flag.rule == "apart" and flag.p < 0.05
-    assert "sides with the others on" in flag.reason and "60 comparisons" in flag.reason
+    assert "agrees with the others on" in flag.reason and "60 comparisons" in flag.reason
     assert next(iter(list_voters(build(rows)))).name == "lot"  # first in the list, and in it
     left = drop_voters(build(rows), ["lot"])
     assert len(left) == 240 and "lot" not in {one.name for one in list_voters(left)}

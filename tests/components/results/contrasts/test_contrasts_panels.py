@@ -83,7 +83,7 @@ def test_same_is_said_where_the_adjusted_interval_covers_nothing(scene):
 
 def test_what_cannot_be_compared_is_named_with_its_reason(scene):
     said = text(show_family(find_pair(scene, "", ""), "Quality"))
-    assert "Not compared: Same as people (no verdict that people judged too)" in said
+    assert "Not compared: Same as people (no verdict on a case that people voted on)" in said
     assert "Consistency" in said
 
 
