@@ -59,8 +59,10 @@ VIEWS: Final[dict[str, Any]] = {
     )
 }
 QUIET_EVENT: Final[dict[str, Any]] = {
-    "show_progress": "hidden", "trigger_mode": "always_last", "api_visibility": "private",
-}  # fmt: skip
+    "show_progress": "hidden",
+    "trigger_mode": "always_last",
+    "api_visibility": "private",
+}
 FILTER_NAMES: Final = ("judge", "prompt", "category", "contestants", "rule", "suspects")
 _DRAW_SLOTS: Final = threading.BoundedSemaphore(2)
 """Python draws one at a time whatever we do: sixteen at once would only all be late."""
@@ -148,11 +150,17 @@ def _filter_dropdown(name: str) -> gr.Dropdown:
     several = name == "contestants"
     known = FIXED_CHOICES.get(name, [ALL_CHOICE])
     return gr.Dropdown(
-        [] if several else known, value=[] if several else known[0], multiselect=several,
-        label=name.capitalize(), visible=name != "suspects",
-        show_label=False, container=False, interactive=True, elem_classes="eh-filter",
+        [] if several else known,
+        value=[] if several else known[0],
+        multiselect=several,
+        label=name.capitalize(),
+        visible=name != "suspects",
+        show_label=False,
+        container=False,
+        interactive=True,
+        elem_classes="eh-filter",
         elem_id=f"eh-filter-{name}",
-    )  # fmt: skip
+    )
 
 
 def bind(tab: ResultsTab, header: Header, store: Store) -> None:

@@ -75,12 +75,24 @@ def _write_failure(at: VoteSession, asked: Mapping[str, Any], why: str, fixed: b
     voted = asked.get("act") in ("vote", "check")
     if voted and abs(ballot.done - stamp) > STAMP_TOLERANCE:
         said = f"**Your vote is saved, but what comes next cannot be shown:** {why}"
-        return _show_ballot(at, ballot, said.replace("then resume", "then press Next"), warned=True,
-                      fixed=fixed, retried=True)  # fmt: skip
+        return _show_ballot(
+            at,
+            ballot,
+            said.replace("then resume", "then press Next"),
+            warned=True,
+            fixed=fixed,
+            retried=True,
+        )
     ballot = replace(ballot, comment=str(asked.get("comment") or ""))
     said = f"**{'Your vote is not saved' if voted else 'Not done'}:** {why}"
-    return _show_ballot(at, ballot, said.replace("then resume", "then press it again"), warned=True,
-                  fixed=fixed, retried=True)  # fmt: skip
+    return _show_ballot(
+        at,
+        ballot,
+        said.replace("then resume", "then press it again"),
+        warned=True,
+        fixed=fixed,
+        retried=True,
+    )
 
 
 def voter_from_name(store: Store, study: str, name: str) -> str:
@@ -240,10 +252,18 @@ def _show_ballot(
         said = "You have voted on this one. Choose again to change it, or go on."
     return ballot_html(
         BallotView(
-            name, ballot, sight, standing, given, at.rules.timed, fixed, said, warned,
+            name,
+            ballot,
+            sight,
+            standing,
+            given,
+            at.rules.timed,
+            fixed,
+            said,
+            warned,
             time.time() if retried else 0.0,
         )
-    )  # fmt: skip
+    )
 
 
 def _ballot_form(at: VoteSession) -> BallotForm:

@@ -89,9 +89,13 @@ def ballot_html(sitting: BallotView) -> str:
     ballot = sitting.ballot
     state = {"position": ballot.position, "stamp": ballot.done, "voter": sitting.name}
     made = attributes(
-        {"class": f"eh-vote m-{ballot.mode}", "data-ballot": json.dumps(state),
-         "data-boxes": len(sitting.voter_view.texts), "data-tried": sitting.retry_time or None}
-    )  # fmt: skip
+        {
+            "class": f"eh-vote m-{ballot.mode}",
+            "data-ballot": json.dumps(state),
+            "data-boxes": len(sitting.voter_view.texts),
+            "data-tried": sitting.retry_time or None,
+        }
+    )
     parts = (
         _progress_html(sitting),
         _notice_html(sitting),
@@ -141,9 +145,15 @@ def _link_button(label: str, does: Mapping[str, str]) -> str:
 
 def _progress_bar(voted: int, total: int) -> str:
     made = attributes(
-        {"class": "bar", "role": "progressbar", "aria-label": "Votes given", "aria-valuemin": 0,
-         "aria-valuemax": total, "aria-valuenow": voted}
-    )  # fmt: skip
+        {
+            "class": "bar",
+            "role": "progressbar",
+            "aria-label": "Votes given",
+            "aria-valuemin": 0,
+            "aria-valuemax": total,
+            "aria-valuenow": voted,
+        }
+    )
     return f'<div{made}><i style="width:{100 * voted / max(total, 1):.1f}%"></i></div>'
 
 
@@ -220,8 +230,9 @@ def answer_labels(mode: BallotMode, options: int) -> Sequence[str]:
 def _answer_box(name: str, text: str) -> str:
     head = f"<h2>{name}</h2>"
     label = name if name == "Answer" else f"Answer {name}"
-    made = attributes({"class": "eh-txt", "dir": "auto", "tabindex": 0, "role": "region",
-                       "aria-label": label})  # fmt: skip
+    made = attributes(
+        {"class": "eh-txt", "dir": "auto", "tabindex": 0, "role": "region", "aria-label": label}
+    )
     return f'<section class="box">{head}<div{made}>{text_html(text)}</div></section>'
 
 
@@ -255,9 +266,14 @@ def _vote_controls(sitting: BallotView) -> str:
 def _vote_button(one: VoteButton, act: str, given: Mapping[str, Any] | None) -> str:
     chosen = given is not None and all(given.get(k) == v for k, v in one.payload.items())
     made = attributes(
-        {"type": "button", "class": "choice", "data-act": json.dumps({"act": act, **one.payload}),
-         "data-vkeys": one.key[1] or None, "aria-pressed": "true" if chosen else None}
-    )  # fmt: skip
+        {
+            "type": "button",
+            "class": "choice",
+            "data-act": json.dumps({"act": act, **one.payload}),
+            "data-vkeys": one.key[1] or None,
+            "aria-pressed": "true" if chosen else None,
+        }
+    )
     key = f"<kbd>{escape(one.key[0])}</kbd>" if one.key[0] else ""
     return f"<button{made}>{key}<span>{escape(one.label)}</span></button>"
 
@@ -266,16 +282,28 @@ def _harmful_checkbox(sitting: BallotView) -> str:
     if sitting.ballot.mode != "verify":
         return ""
     given = sitting.earlier_vote or {}
-    made = attributes({"type": "checkbox", "data-harmful": "", "data-vkeys": "h H",
-                       "checked": "checked" if given.get("harmful") else None})  # fmt: skip
+    made = attributes(
+        {
+            "type": "checkbox",
+            "data-harmful": "",
+            "data-vkeys": "h H",
+            "checked": "checked" if given.get("harmful") else None,
+        }
+    )
     return (
         f'<label class="flag"><input{made}><kbd>H</kbd> offensive, or advice that does harm</label>'
     )
 
 
 def _comment_box(ballot: Ballot) -> str:
-    made = attributes({"data-comment": "", "rows": 1, "maxlength": 4000,
-                       "placeholder": "why, or what is odd here"})  # fmt: skip
+    made = attributes(
+        {
+            "data-comment": "",
+            "rows": 1,
+            "maxlength": 4000,
+            "placeholder": "why, or what is odd here",
+        }
+    )
     words = escape(ballot.comment)
     return f'<label class="comment">Comment, if you like<textarea{made}>{words}</textarea></label>'
 

@@ -60,17 +60,23 @@ def build() -> VoteTab:
     if can_log_in():
         gr.LoginButton(visible=False)  # brings the routes; the ballot has the links to them
     card = gr.HTML(
-        "", js_on_load=_BALLOT_SCRIPT, apply_default_css=False, elem_id="eh-ballot",
+        "",
+        js_on_load=_BALLOT_SCRIPT,
+        apply_default_css=False,
+        elem_id="eh-ballot",
         elem_classes=["eh-html", "eh-ballot"],
-    )  # fmt: skip
+    )
     with gr.Column(elem_classes="eh-panel eh-vote-desk", elem_id="eh-vote-desk") as desk:
         ClickableHTML(panel_heading("Rules of voting", "for everybody who votes on this study"))
         controls, save = _build_rules()
         valid = ClickableHTML(elem_id="eh-vote-valid")
         link = gr.HTML(
-            "", js_on_load=_LINK_SCRIPT, apply_default_css=False, elem_classes=["eh-html"],
+            "",
+            js_on_load=_LINK_SCRIPT,
+            apply_default_css=False,
+            elem_classes=["eh-html"],
             elem_id="eh-vote-link",
-        )  # fmt: skip
+        )
         people = ClickableHTML(elem_id="eh-vote-people")
     return VoteTab(card, here, desk, controls, save, valid, link, people)
 
@@ -81,10 +87,10 @@ def _build_rules() -> tuple[list[Any], gr.Button]:
             [AS_PROTOCOL, *FORM_NAMES.values()], value=AS_PROTOCOL, label="Form", interactive=True
         )
         votes = gr.Number(3, label="Votes on each", minimum=1, precision=0, interactive=True)
-        each = gr.Number(0, label="Most per person, 0: all", minimum=0, precision=0,
-                         interactive=True)  # fmt: skip
-        repeats = gr.Slider(0, 50, 10, step=5, label="Repeats, %",
-                            interactive=True)  # fmt: skip
+        each = gr.Number(
+            0, label="Most per person, 0: all", minimum=0, precision=0, interactive=True
+        )
+        repeats = gr.Slider(0, 50, 10, step=5, label="Repeats, %", interactive=True)
         whom = gr.Dropdown(
             list(VERIFY_TARGETS),
             value=next(iter(VERIFY_TARGETS)),
@@ -139,8 +145,11 @@ def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None
         people, [top.study, tab.browser_state], tab.people, js=READ_BROWSER_STATE, **QUIET
     )
     opening: dict[str, Any] = {
-        "fn": open_tab, "inputs": [top.study, tab.browser_state], "outputs": tab.outputs, **QUIET,
-    }  # fmt: skip
+        "fn": open_tab,
+        "inputs": [top.study, tab.browser_state],
+        "outputs": tab.outputs,
+        **QUIET,
+    }
     on_tab.select(**opening, js=READ_STATE_AND_FOCUS)
     top.study.change(**opening, js=READ_BROWSER_STATE)
     tab.save.click(keep, [top.study, *tab.controls], tab.validity, **QUIET).then(

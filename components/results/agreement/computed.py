@@ -164,8 +164,9 @@ class Agreement:
         if not self.raters.has_people or any(len({cell[k] for cell in heard}) < 2 for k in (0, 1)):
             return []
         rows = self.raters.rows
-        judge = np.where(row_selection.people_mask(rows), rows["judge"].astype(str),
-                         rows["prompt"].astype(str))  # fmt: skip
+        judge = np.where(
+            row_selection.people_mask(rows), rows["judge"].astype(str), rows["prompt"].astype(str)
+        )
         return judges_as_annotators(
             rows.assign(judge=pd.Categorical(judge)), np.random.default_rng(SEED)
         )

@@ -133,13 +133,18 @@ def count_verdicts(voices: Raters) -> list[Dispute]:
     split = [tuple(str(text).split(SEP)) for text in shown.categories]
     return [
         Dispute(
-            str(item), str(category), split[code], _winner_name(int(winner[at]), names),
-            votes[at], judged[at], known[at],
+            str(item),
+            str(category),
+            split[code],
+            _winner_name(int(winner[at]), names),
+            votes[at],
+            judged[at],
+            known[at],
         )
         for at, (item, category, code) in enumerate(
             zip(firsts["item"], firsts["category"], shown.codes.tolist(), strict=True)
         )
-    ]  # fmt: skip
+    ]
 
 
 def _winner_name(code: int, names: list[str]) -> str | None:

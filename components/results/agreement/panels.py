@@ -196,9 +196,14 @@ def show_matrix(data: Agreement, kind: str) -> str:
         (a, b): getattr(got, field) for a in names for b, got in data.table[a].items()
     }
     return heat.matrix_html(
-        names, names, cells, scale, keys=("row", "unlike"), click="Click to read where they part",
+        names,
+        names,
+        cells,
+        scale,
+        keys=("row", "unlike"),
+        click="Click to read where they part",
         turns=False,
-    )  # fmt: skip
+    )
 
 
 def show_categories(data: Agreement) -> str:
@@ -255,13 +260,14 @@ def show_merged_orders(data: Agreement) -> str:
     rows = [
         TableRow(
             [
-                TableCell(escape(name), "nm"), TableCell(dumbbell_track(axis, one, both), "trk"),
+                TableCell(escape(name), "nm"),
+                TableCell(dumbbell_track(axis, one, both), "trk"),
                 TableCell(_change_text(one, both), "num d"),
             ],
             tip=f"{name}\none order {percent(one)}\nboth orders {percent(both)}",
         )
         for name, one, both in lines
-    ]  # fmt: skip
+    ]
     if pair.value is not None:
         said = f"<b>{number(100 * pair.value)}</b>"
         cells = [
@@ -287,9 +293,11 @@ def _merging_sentence(data: Agreement) -> str:
     if not gains:
         return ""
     low, high = sorted(100 * abs(gain) for gain in (min(gains, key=abs), max(gains, key=abs)))
-    size = f"{number(low)} to {number(high)} points" if round(low) != round(high) else (
-        f"{number(high)} points"
-    )  # fmt: skip
+    size = (
+        f"{number(low)} to {number(high)} points"
+        if round(low) != round(high)
+        else (f"{number(high)} points")
+    )
     if all(gain <= 0 for gain in gains):
         return (
             f"Merging costs **{size}** here: a split becomes a tie, and people tie less. The more "

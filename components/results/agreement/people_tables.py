@@ -37,9 +37,14 @@ PERSON_VS_MEAN: Final = "a person, the others' mean"
 ALWAYS_TIE: Final = "always tie"
 LEADING_SHARE: Final = 0.95
 COEFFICIENT_HEADS: Final = (
-    "Same verdict, %", "Without ties, %", "Cohen's κ", "κ without ties", "Krippendorff's α", "MAE",
+    "Same verdict, %",
+    "Without ties, %",
+    "Cohen's κ",
+    "κ without ties",
+    "Krippendorff's α",
+    "MAE",
     "Within 1, %",
-)  # fmt: skip
+)
 
 
 def show_coefficients(data: Agreement) -> str:
@@ -133,9 +138,11 @@ def show_distances(data: Agreement) -> str:
     every = [a.consistency for _, one, both in judges for a in (one, both)]
     axis = fit_share_axis([*every, people.consistency, tied.consistency], bounds=(0, 1))
     heads = [
-        TableCell("Judge", "nm"), TableCell("MAE, one \u2192 both", "num m"), axis_cell(axis),
+        TableCell("Judge", "nm"),
+        TableCell("MAE, one \u2192 both", "num m"),
+        axis_cell(axis),
         TableCell("Within 1, %", "num d"),
-    ]  # fmt: skip
+    ]
     rows = [_distance_row(name, one, both, axis) for name, one, both in judges]
     if people.mae.value is not None:
         rows.append(_reference_row(PERSON_VS_MEAN, people, people_track(axis, people.consistency)))
@@ -170,9 +177,11 @@ def _change_html(one: Estimate, both: Estimate, scale: float, decimals: int) -> 
 def _reference_row(name: str, got: Alignment, marks: str) -> TableRow:
     said = number(None if got.consistency.value is None else 100 * got.consistency.value, 1)
     cells = [
-        TableCell(escape(name), "nm"), TableCell(f"<b>{number(got.mae.value, 2)}</b>", "num m"),
-        TableCell(marks, "trk"), TableCell(f"<b>{said}</b>", "num d"),
-    ]  # fmt: skip
+        TableCell(escape(name), "nm"),
+        TableCell(f"<b>{number(got.mae.value, 2)}</b>", "num m"),
+        TableCell(marks, "trk"),
+        TableCell(f"<b>{said}</b>", "num d"),
+    ]
     tip = f"{name}\nMAE {number(got.mae.value, 2)} {interval(got.mae, 2)}\nn {count(got.mae.n)}"
     return TableRow(cells, tip=tip, kind="who")
 
@@ -192,9 +201,11 @@ def show_replacements(data: Agreement) -> str:
     axis = fit_share_axis([one.advantage for one in known], signed=True, holds=(0.0,))
     axis = replace(axis, chance=0.0)
     heads = [
-        TableCell("Judge", "nm"), axis_cell(axis), TableCell("Judge − person", "num d"),
+        TableCell("Judge", "nm"),
+        axis_cell(axis),
+        TableCell("Judge − person", "num d"),
         TableCell("Best, %", "num b"),
-    ]  # fmt: skip
+    ]
     rows = [_replacement_row(one, axis) for one in known]
     words = f"{best_replacement_sentence(known, data.raters.names)} {best_prompt_sentence(data.prompt_replacements)}"
     below = wrap(f'<p class="eh-small eh-under">{inline_markup(words.strip())}</p>')
@@ -298,10 +309,12 @@ def show_corrected_rates(data: Agreement) -> str:
 
 def _corrected_row(name: str, one: CorrectedWinRate, axis: Axis) -> TableRow:
     marks = track_html(
-        axis, bar_mark("v", axis, one.corrected.low, one.corrected.high),
-        point_mark("s", axis, one.judge.value), point_mark("q", axis, one.people.value),
+        axis,
+        bar_mark("v", axis, one.corrected.low, one.corrected.high),
+        point_mark("s", axis, one.judge.value),
+        point_mark("q", axis, one.people.value),
         point_mark("p", axis, one.corrected.value),
-    )  # fmt: skip
+    )
     worth = DASH if one.worth is None else f"× {number(one.worth, 1)}"
     tip = (
         f"{name}\njudges − people {number(100 * (one.bias.value or 0.0), 1, signed=True)} "

@@ -265,9 +265,12 @@ def _panel_visibility(data: Agreement) -> list[Any]:
     """Panels that rest on people's votes are not there until somebody votes: one says why."""
     people, known = data.raters.has_people, bool(data.by_category[0])
     return [
-        gr.Column(visible=people), gr.Row(visible=people), gr.Column(visible=known),
-        gr.Column(visible=people), gr.Column(visible=people),
-    ]  # fmt: skip
+        gr.Column(visible=people),
+        gr.Row(visible=people),
+        gr.Column(visible=known),
+        gr.Column(visible=people),
+        gr.Column(visible=people),
+    ]
 
 
 def render_matrix(scene: FilteredStudy, agree: str, apart: str) -> list[Any]:

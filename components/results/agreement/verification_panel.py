@@ -53,9 +53,13 @@ from studies.frames.frame import SEP, TIE
 from studies.people.verifications import ChecksByItem, current_checks
 
 CONTESTANT_HEADS: Final = (
-    "Verified", "Follow it, %", "Answer's fault, %", "Caption's fault, %", "Neither's, %",
+    "Verified",
+    "Follow it, %",
+    "Answer's fault, %",
+    "Caption's fault, %",
+    "Neither's, %",
     "Harmful, %",
-)  # fmt: skip
+)
 ALL_ANSWERS: Final = "all answers"
 MAX_MISJUDGED: Final = 8
 
@@ -87,8 +91,10 @@ def _filter_checks(scene: FilteredStudy, checks: ChecksByItem) -> ChecksByItem:
         checks = {i: c for i, c in checks.items() if facts[i]["category"] == chosen.category}
     if not chosen.contestants:
         return checks
-    kept = {i: tuple(c for c in said if c.contestant in chosen.contestants)
-            for i, said in checks.items()}  # fmt: skip
+    kept = {
+        i: tuple(c for c in said if c.contestant in chosen.contestants)
+        for i, said in checks.items()
+    }
     return {item: said for item, said in kept.items() if said}
 
 
@@ -227,9 +233,11 @@ def _judge_table(one: VerificationData) -> str:
     axis = axis_for([e for _, e, _ in lines], holds=(0.5, 1.0), bounds=(0, 1))
     axis = replace(axis, chance=0.5)
     heads = [
-        TableCell("Prefers the one that follows", "nm"), axis_cell(axis), TableCell("%", "num d"),
+        TableCell("Prefers the one that follows", "nm"),
+        axis_cell(axis),
+        TableCell("%", "num d"),
         TableCell("Ties, %", "num m"),
-    ]  # fmt: skip
+    ]
     rows = []
     for name, prefers, ties in lines:
         people = name == PEOPLE
@@ -306,11 +314,15 @@ def misjudged_pairs(one: VerificationData) -> list[MisjudgedPair]:
         wrong[place] += not right
     standing = one.verified.majority_follows
     found = [
-        MisjudgedPair(item, *sorted(names.split(SEP), key=lambda n: not standing[item, n]), bad,
-               decided[item, names])
+        MisjudgedPair(
+            item,
+            *sorted(names.split(SEP), key=lambda n: not standing[item, n]),
+            bad,
+            decided[item, names],
+        )
         for (item, names), bad in wrong.items()
         if bad
-    ]  # fmt: skip
+    ]
     return sorted(
         found, key=lambda m: (-m.wrong_verdicts / m.decided_verdicts, -m.wrong_verdicts, m.item)
     )

@@ -27,9 +27,15 @@ UNFOLDED_VOTERS: Final = 12
 MAX_VOTERS: Final = 300
 """Lines at most, however many voted: the export has all of them."""
 VOTER_HEADS: Final = (
-    "Votes", "First side, %", "Same when swapped, %", "Ties, %", "With the others, %",
-    "Those others, %", "Right, %", "Pace",
-)  # fmt: skip
+    "Votes",
+    "First side, %",
+    "Same when swapped, %",
+    "Ties, %",
+    "With the others, %",
+    "Those others, %",
+    "Right, %",
+    "Pace",
+)
 ALL_VOTES: Final = "All votes, %"
 TWO_PEOPLE: Final = "two people"
 FLAG_LABELS: Final = {

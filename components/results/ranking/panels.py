@@ -191,9 +191,13 @@ def elo_figure(ranking: Ranking, lines: bool = True) -> Figure | None:
         band = {n: (curve.low[:, at[n]].tolist(), curve.high[:, at[n]].tolist()) for n in names}
     curves = {name: curve.of(name).tolist() for name in names}
     return elo_curve_figure(
-        curve.battles.tolist(), curves, band=band, limits=rating_limits(ranking), lines=lines,
+        curve.battles.tolist(),
+        curves,
+        band=band,
+        limits=rating_limits(ranking),
+        lines=lines,
         replay=lines,
-    )  # fmt: skip
+    )
 
 
 def rating_limits(ranking: Ranking) -> dict[str, float]:
@@ -264,9 +268,14 @@ def head_to_head_html(ranking: Ranking) -> str:
     sizes = {one.n for one in cells.values() if one is not None}
     counts = {cell: f"n {count(one.n)}" for cell, one in cells.items() if one is not None}
     return heat.matrix_html(
-        order, order, cells, heat.WINS_SCALE, keys=("contestant", "opponent"),
-        more=_expected_lines(ranking), beside=counts if len(sizes) > 1 else None,
-    )  # fmt: skip
+        order,
+        order,
+        cells,
+        heat.WINS_SCALE,
+        keys=("contestant", "opponent"),
+        more=_expected_lines(ranking),
+        beside=counts if len(sizes) > 1 else None,
+    )
 
 
 def battles_per_cell(ranking: Ranking) -> str:

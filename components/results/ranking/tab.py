@@ -44,8 +44,9 @@ def build() -> ViewParts:
             ClickableHTML(how_computed(HOW_HEAD_TO_HEAD))
     with gr.Column(elem_classes="eh-panel"):
         keys: list[tuple[LegendMark, str]] = [
-            ("ring", "one order alone"), ("dot", "both"),
-        ]  # fmt: skip
+            ("ring", "one order alone"),
+            ("dot", "both"),
+        ]
         told = f"what asking in one order only would have given; line: 95{NARROW_SPACE}% CI of both"
         ClickableHTML(panel_heading("One order, the other, both", told, keys))
         orders = ClickableHTML(elem_id="eh-orders")

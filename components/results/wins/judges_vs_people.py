@@ -26,9 +26,16 @@ from metrics.win_rates.win_rates import appearance_points
 from studies.domain import Estimate
 
 GAP_SCALE: Final = heat.ColourScale(
-    "Judges − people", "r", 0, 0.3, ("−30 points below people", "+30 above"), 0, 100, "points",
+    "Judges − people",
+    "r",
+    0,
+    0.3,
+    ("−30 points below people", "+30 above"),
+    0,
+    100,
+    "points",
     signed=True,
-)  # fmt: skip
+)
 ALL_CATEGORIES: Final = "All"
 
 

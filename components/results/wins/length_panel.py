@@ -140,17 +140,28 @@ def length_figure(scene: FilteredStudy) -> Figure | None:
         data.append(_bin_trace(persons, "people", 0.05))
     data.append(_bin_trace(judges, "judges", 0.0))
     layout = make_layout(
-        height=330, left=52, right=16, bottom=52, revision="length", dragmode=False,
+        height=330,
+        left=52,
+        right=16,
+        bottom=52,
+        revision="length",
+        dragmode=False,
         shapes=[horizontal_line(0.5)],
         xaxis=make_axis(
-            "its length against the other's, characters", range=[-2.9, 2.9], fixedrange=True,
-            tickvals=[-2, -1, 0, 1, 2], ticktext=["¼", "½", "same", "2 ×", "4 ×"], showgrid=False,
+            "its length against the other's, characters",
+            range=[-2.9, 2.9],
+            fixedrange=True,
+            tickvals=[-2, -1, 0, 1, 2],
+            ticktext=["¼", "½", "same", "2 ×", "4 ×"],
+            showgrid=False,
         ),
         yaxis=make_axis(
-            range=[-0.02, 1.04], tickvals=[0, 0.25, 0.5, 0.75, 1], fixedrange=True,
+            range=[-0.02, 1.04],
+            tickvals=[0, 0.25, 0.5, 0.75, 1],
+            fixedrange=True,
             ticktext=["0", "25", "50", "75", "100\u202f%"],
         ),
-    )  # fmt: skip
+    )
     return make_figure(data, layout, length_sentence(judges, persons).replace("**", ""))
 
 
@@ -158,9 +169,12 @@ def _fit_trace(odds: Estimate) -> dict[str, Any]:
     x = [-2.9 + 5.8 * i / 60 for i in range(61)]
     slope = math.log(odds.value or 1.0)
     return {
-        "x": x, "y": [1 / (1 + math.exp(-slope * a)) for a in x], "mode": "lines",
-        "line": {"color": "var(--ink)", "width": 2}, "hoverinfo": "skip",
-    }  # fmt: skip
+        "x": x,
+        "y": [1 / (1 + math.exp(-slope * a)) for a in x],
+        "mode": "lines",
+        "line": {"color": "var(--ink)", "width": 2},
+        "hoverinfo": "skip",
+    }
 
 
 def _bin_trace(effect: LengthEffect, who: str, shift: float) -> dict[str, Any]:
@@ -175,13 +189,14 @@ def _bin_trace(effect: LengthEffect, who: str, shift: float) -> dict[str, Any]:
         "y": [b.win_rate.value for b in bins],
         "error_y": {**bars, "color": colour},
         "marker": {
-            "size": 11, "symbol": "diamond" if person else "circle",
+            "size": 11,
+            "symbol": "diamond" if person else "circle",
             "color": ["var(--surface)" if person or thin else colour for thin in few],
             "line": {"width": 2, "color": colour},
         },
         "hovertext": [_hover_text(b, who) for b in bins],
         "hovertemplate": "%{hovertext}<extra></extra>",
-    }  # fmt: skip
+    }
 
 
 def _hover_text(one: LengthBin, who: str) -> str:
@@ -245,17 +260,20 @@ def show_length_controlled(scene: FilteredStudy) -> str:
             [
                 name_cell(who, select),
                 value_cell(plain, PERCENT, who=f"{who} against {opponent}", select=select),
-                value_cell(held, PERCENT, who=f"{who} against {opponent}, length held equal",
-                      select=select),
+                value_cell(
+                    held, PERCENT, who=f"{who} against {opponent}, length held equal", select=select
+                ),
                 _change_text(plain, held),
             ]
-        )  # fmt: skip
+        )
     if not lines:
         return empty_state("Nobody met it.", f"Nobody was compared with {opponent}.")
     heads = [
-        ColumnHead(f"Against {opponent}", numeric=False), ColumnHead("Win rate, %"),
-        ColumnHead("Length held equal, %"), ColumnHead("Change"),
-    ]  # fmt: skip
+        ColumnHead(f"Against {opponent}", numeric=False),
+        ColumnHead("Win rate, %"),
+        ColumnHead("Length held equal, %"),
+        ColumnHead("Change"),
+    ]
     return value_table(heads, lines, label="Length-controlled win rates")
 
 

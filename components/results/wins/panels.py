@@ -226,10 +226,17 @@ def show_levels(scene: FilteredStudy) -> str:
     found = creation_table(rows, baseline).get((), [])
     scored = any(row.vfs.value is not None for row in found)
     lines = [
-        LevelRow(row.model, row.counts, row.fail, row.reward, row.win_rate,
-                 row.vfs if scored else None, {"contestant": row.model})
+        LevelRow(
+            row.model,
+            row.counts,
+            row.fail,
+            row.reward,
+            row.win_rate,
+            row.vfs if scored else None,
+            {"contestant": row.model},
+        )
         for row in found
-    ]  # fmt: skip
+    ]
     against = f"against {baseline}" if baseline else "against everyone met"
     subtitle = f"% of readable verdicts {against}, both orders; the tie is centred on the line"
     body = level_legend() + level_table(lines, baseline or "")

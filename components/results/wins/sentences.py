@@ -92,10 +92,15 @@ def show_kpis(scene: FilteredStudy) -> str:
     best = next(iter(rates))
     rate = rates[best]
     kpis = [
-        Kpi("Highest win rate", share(rate.value),
-            note=f"{best} {PERCENT.bounds(rate)}, n {count(rate.n)}"),
-        *_tie_kpi(scene), *_people_kpi(scene), *_length_kpi(scene),
-    ]  # fmt: skip
+        Kpi(
+            "Highest win rate",
+            share(rate.value),
+            note=f"{best} {PERCENT.bounds(rate)}, n {count(rate.n)}",
+        ),
+        *_tie_kpi(scene),
+        *_people_kpi(scene),
+        *_length_kpi(scene),
+    ]
     kpis.append(unusable_replies_kpi(scene.failed, len(scene.machines)))
     return kpi_strip(kpis[-5:] if len(kpis) > 5 else kpis)
 
@@ -123,6 +128,9 @@ def _length_kpi(scene: FilteredStudy) -> list[Kpi]:
     if longer.value is None:
         return []
     return [
-        Kpi("Longer answer wins", share(longer.value), note=f"{PERCENT.bounds(longer)}; even "
-            f"{share(0.5, 0)}")
-    ]  # fmt: skip
+        Kpi(
+            "Longer answer wins",
+            share(longer.value),
+            note=f"{PERCENT.bounds(longer)}; even {share(0.5, 0)}",
+        )
+    ]

@@ -40,9 +40,14 @@ def build() -> ViewParts:
                 panel_heading("Does length decide?", f"% won by length ratio, 95{NARROW_SPACE}% CI")
             )
             ClickableHTML(
-                wrap('<div class="eh-row">', legend_key("dot", "judges, with fit"),
-                     legend_key("diamond", "people"), legend_key("even", "even"), "</div>")
-            )  # fmt: skip
+                wrap(
+                    '<div class="eh-row">',
+                    legend_key("dot", "judges, with fit"),
+                    legend_key("diamond", "people"),
+                    legend_key("even", "even"),
+                    "</div>",
+                )
+            )
             length = PlotlyView(height=330, elem_id="eh-length")
             said = ClickableHTML(elem_id="eh-length-said")
             ClickableHTML(how_computed(HOW_LENGTH))
@@ -124,11 +129,17 @@ def render(scene: FilteredStudy, by: str, voice: str) -> list[Any]:
     """Panels about length and ties are there only where answers have lengths and judges tie."""
     long, ties = wins_length.length_figure(scene), wins_view.show_ties(scene)
     return [
-        wins_view.show_win_rates(scene), *render_matrix(scene, by, voice),
-        gr.Column(visible=long is not None), long, wins_length.show_length_sentence(scene),
-        gr.Column(visible=long is not None), wins_length.show_length_controlled(scene),
-        gr.Column(visible=bool(ties)), ties, wins_view.show_levels(scene),
-    ]  # fmt: skip
+        wins_view.show_win_rates(scene),
+        *render_matrix(scene, by, voice),
+        gr.Column(visible=long is not None),
+        long,
+        wins_length.show_length_sentence(scene),
+        gr.Column(visible=long is not None),
+        wins_length.show_length_controlled(scene),
+        gr.Column(visible=bool(ties)),
+        ties,
+        wins_view.show_levels(scene),
+    ]
 
 
 def render_matrix(scene: FilteredStudy, by: str, voice: str) -> list[Any]:
