@@ -1,7 +1,6 @@
-"""Injection suspects on paper: how many, what they do, and every main number with and without them.
+"""Report section on injection suspects: their number, and the main results with and without them.
 
-A report is read without the page behind it, so both numbers stand side by side, and where nothing
-was found it says that it was looked for.
+Where no suspect was found, the section states that the texts were checked.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ from studies.frames.frame import SUSPECT_COLUMN
 from studies.texts.injection import RULE_DESCRIPTIONS, find_suspects
 
 MAX_ROWS: Final = 20
-"""Contestants, and judges with their prompts, that are compared line by line."""
+"""Maximum rows per measure: contestants, or judges with their prompts."""
 SECTION_TITLE: Final = "Injection suspects"
 COMPARED_MEASURES: Final = (("Consistency", CONSISTENCY), ("First slot chosen", FIRST_SHARE))
 
 
 @dataclass(frozen=True, slots=True)
 class SuspectComparison:
-    """One number with the suspects and without them."""
+    """One measure with the suspects and without them."""
 
     measure_name: str
     subject: str
@@ -48,11 +47,11 @@ class SuspectComparison:
 
 
 def injection_section(scene: FilteredStudy) -> str:
-    """The section of a report."""
-    told = suspects_text(scene)
-    if told is None:
-        none = "No question and no answer that a judge was shown speaks to the judge."
-        return panel_html(SECTION_TITLE, "texts that speak to the judge", notice_html("calm", none))
+    """The section as HTML."""
+    text = suspects_text(scene)
+    if text is None:
+        none = "No question or answer shown to a judge contains text addressed to the judge."
+        return panel_html(SECTION_TITLE, "texts addressed to the judge", notice_html("calm", none))
     found = [
         (rule, RULE_DESCRIPTIONS[rule], count(n)) for rule, n in count_rules(scene).most_common()
     ]
@@ -68,15 +67,15 @@ def injection_section(scene: FilteredStudy) -> str:
     ]
     return panel_html(
         SECTION_TITLE,
-        f"texts that speak to the judge; nothing is left out unless it says so; 95{NARROW_SPACE}% CI",
-        notice_html("warn", *told)
+        f"texts addressed to the judge; included unless stated otherwise; 95{NARROW_SPACE}% CI",
+        notice_html("warn", *text)
         + plain_table(("Rule", "A text that", "Texts"), found)
-        + plain_table(("Number", "Of", "With them", "Without them"), numbers),
+        + plain_table(("Measure", "Of", "With them", "Without them"), numbers),
     )
 
 
 def count_rules(scene: FilteredStudy) -> Counter[str]:
-    """In how many of the texts that were shown each rule found something."""
+    """Number of shown texts that each rule matches."""
     rows = scene.frame[scene.frame[SUSPECT_COLUMN]]
     seen = suspect_texts(scene, rows)
     items = {name: scene.store.item(scene.name, name) for name in dict.fromkeys(n for n, _ in seen)}
@@ -113,10 +112,10 @@ def _compare_judges(
     known: Mapping[tuple[str, ...], Estimate],
     rest: Mapping[tuple[str, ...], Estimate],
 ) -> list[SuspectComparison]:
-    asked = [(cell, name) for cell, name in names.items() if cell in known]
+    measured = [(cell, name) for cell, name in names.items() if cell in known]
     return [
         SuspectComparison(what, name, known[cell], rest.get(cell))
-        for cell, name in asked[:MAX_ROWS]
+        for cell, name in measured[:MAX_ROWS]
     ]
 
 

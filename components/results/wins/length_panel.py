@@ -1,4 +1,4 @@
-"""Does length decide? Wins by length ratio with a fit, and win rates with length held equal."""
+"""Length panels: share won by length ratio with a fit, and length-controlled win rates."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ from studies.domain import Estimate
 from studies.frames.frame import TIE
 
 LENGTH_BIN_EDGES: Final = (-math.inf, -1.5, -0.9, -0.5, -0.17, 0.17, 0.5, 0.9, 1.5, math.inf)
-"""Of log2(its length / the other's): fixed, so that two judges have the same bins."""
+"""Edges of log2(its length / the other's), fixed so that all judges share the same bins."""
 MIN_ITEMS: Final = 5
-NO_LENGTHS_TEXT: Final = "Length needs pairs of answers whose texts are known."
+NO_LENGTHS_TEXT: Final = "Length effects need pairs of answers with stored texts."
 
 
 @dataclass(frozen=True, slots=True)
 class LengthBin:
-    """Answers about so much longer or shorter than the other, and how often they won."""
+    """One bin of the length ratio, with the share of its answers that won."""
 
     ratio: float
     """Mean of log2(its length / the other's)."""
@@ -60,16 +60,17 @@ class LengthBin:
 
 @dataclass(frozen=True, slots=True)
 class LengthEffect:
-    """Wins against length for one voice: bins to look at, a slope to quote."""
+    """Wins by length for one group of raters: bins for the chart, odds ratio for the text."""
 
     bins: tuple[LengthBin, ...]
     odds_ratio: Estimate
-    """What doubling the length multiplies the odds of winning by."""
+    """Factor on the odds of winning when the length doubles."""
 
 
 def length_effect(frame: pd.DataFrame) -> LengthEffect | None:
-    """Every verdict counts for both of its answers, so a bin and its mirror image say the same.
+    """Length effect of the verdicts in a frame; None without lengths.
 
+    Every verdict counts for both of its answers, so the bins are symmetric.
     logit P(win) = β·log2(ratio), no intercept: an answer as long as the other has no advantage.
     """
     rows = select_pairs(select_picks(frame))
@@ -86,7 +87,7 @@ def length_effect(frame: pd.DataFrame) -> LengthEffect | None:
 
 
 def _length_bins(ratio: np.ndarray, won: np.ndarray, item: np.ndarray) -> tuple[LengthBin, ...]:
-    """Every verdict counts for both of its answers; bin by bin, or millions would stand twice."""
+    """The bins, computed one at a time so that millions of verdicts are not stored twice."""
     own, other = (
         np.digitize(side, LENGTH_BIN_EDGES[1:-1]).astype(np.int8) for side in (ratio, -ratio)
     )
@@ -120,10 +121,10 @@ def _odds_ratio(ratio: np.ndarray, won: np.ndarray, item: np.ndarray) -> Estimat
 
 @memoise_by_study
 def length_effects(scene: FilteredStudy) -> tuple[LengthEffect | None, LengthEffect | None]:
-    """(the judges', the people's)."""
-    heard = Raters(scene).rows
-    human = people_mask(heard)
-    persons = length_effect(select_rows(heard, human)) if human.any() else None
+    """(effect for the judges, effect for the people)."""
+    rows = Raters(scene).rows
+    human = people_mask(rows)
+    persons = length_effect(select_rows(rows, human)) if human.any() else None
     return length_effect(scene.machines), persons
 
 
@@ -131,7 +132,7 @@ def length_effects(scene: FilteredStudy) -> tuple[LengthEffect | None, LengthEff
 
 
 def length_figure(scene: FilteredStudy) -> Figure | None:
-    """Share won by length ratio: dots with the fit; people as diamonds."""
+    """Figure of the share won by length ratio: judges as dots with the fit, people as diamonds."""
     judges, persons = length_effects(scene)
     if judges is None:
         return None
@@ -209,22 +210,22 @@ def _hover_text(one: LengthBin, who: str) -> str:
 
 
 def _odds_text(odds: Estimate) -> tuple[str, str]:
-    """One decimal, two below 1: an odds ratio of 0.04 is not 0.0."""
+    """Odds ratio and interval with one decimal; two below 1, so that 0.04 is not shown as 0.0."""
     ends = [end for end in (odds.low, odds.value) if end is not None]
     style = NumberStyle(2 if min(ends, default=1.0) < 1 else 1)
     return style.text(odds.value), style.bounds(odds)
 
 
 def length_sentence(judges: LengthEffect, persons: LengthEffect | None) -> str:
-    """Twice as long multiplies the odds by … It describes; it does not say that length decides."""
+    """Sentence on the odds ratio for twice the length, marked as descriptive, not causal."""
     odds = judges.odds_ratio
     if odds.value is None:
-        return f"{odds.note.capitalize()}: length says nothing here."
+        return f"{odds.note.capitalize()}: no length effect can be estimated."
     times, bounds = _odds_text(odds)
-    said = f"Twice as long multiplies the odds of winning by **{times}** {bounds}".rstrip()
+    text = f"Twice the length multiplies the odds of winning by **{times}** {bounds}".rstrip()
     if persons is not None and persons.odds_ratio.value is not None:
-        said += f", for people by {' '.join(_odds_text(persons.odds_ratio))}".rstrip()
-    return f"{said}. This describes; it does not say that length is the cause."
+        text += f", for people by {' '.join(_odds_text(persons.odds_ratio))}".rstrip()
+    return f"{text}. This is a description, not evidence that length is the cause."
 
 
 def show_length_sentence(scene: FilteredStudy) -> str:
@@ -238,14 +239,14 @@ def show_length_sentence(scene: FilteredStudy) -> str:
 
 
 def length_opponent(scene: FilteredStudy) -> str | None:
-    """Whom everybody is held against: the study's baseline, else the one who wins most."""
+    """Opponent of the length-controlled rates: the baseline, else the highest win rate."""
     if scene.study.pairing in ("baseline", "new") and scene.study.baseline:
         return scene.study.baseline
     return next(iter(win_rate(select_pairs(scene.machines))), None) if len(scene.machines) else None
 
 
 def show_length_controlled(scene: FilteredStudy) -> str:
-    """Raw and length-controlled win rate against one opponent, side by side."""
+    """Table of raw and length-controlled win rates against one opponent."""
     rows = select_pairs(scene.machines)
     opponent = length_opponent(scene)
     if rows.empty or opponent is None or "length_0" not in rows:
@@ -267,7 +268,7 @@ def show_length_controlled(scene: FilteredStudy) -> str:
             ]
         )
     if not lines:
-        return empty_state("Nobody met it.", f"Nobody was compared with {opponent}.")
+        return empty_state("No comparisons.", f"No model was compared with {opponent}.")
     heads = [
         ColumnHead(f"Against {opponent}", numeric=False),
         ColumnHead("Win rate, %"),
