@@ -353,45 +353,59 @@ def _cached_panels(
         return tuple(render_panels(FilteredStudy(store, name, chosen), view, json.loads(controls)))
 
 
-def render_panels(scene: FilteredStudy, view: str, controls: Mapping[str, Any]) -> list[Any]:
+def render_panels(
+    filtered_study: FilteredStudy, view: str, controls: Mapping[str, Any]
+) -> list[Any]:
     module = VIEWS[view]
-    panels = module.render(scene, **controls)
+    panels = module.render(filtered_study, **controls)
     kpis = getattr(module, "kpis", default_kpis)
     title, lead = module.finding(
-        scene
+        filtered_study
     )  # empty if the view draws a finding that its controls change
     headline = finding_html(title, lead) if title else ""
-    return [headline, suspects_notice(scene) + kpis(scene), *panels, show_data_note(scene)]
+    return [
+        headline,
+        suspects_notice(filtered_study) + kpis(filtered_study),
+        *panels,
+        show_data_note(filtered_study),
+    ]
 
 
-def default_kpis(scene: FilteredStudy) -> str:
-    return bias_view.default_kpis_html(load_bias(scene), right=accuracy_label(scene))
+def default_kpis(filtered_study: FilteredStudy) -> str:
+    return bias_view.default_kpis_html(
+        load_bias(filtered_study), right=accuracy_label(filtered_study)
+    )
 
 
-def mark_selection(scene: FilteredStudy, mark: Any) -> Selection:
+def mark_selection(filtered_study: FilteredStudy, mark: Any) -> Selection:
     """Selection of the judgements behind a clicked mark, within the filters."""
     data = mark.get("customdata", mark) if isinstance(mark, dict) else {}
     filters = {
-        k: v for k, v in asdict(scene.filter).items() if k in ("judge", "prompt", "category")
+        k: v
+        for k, v in asdict(filtered_study.filter).items()
+        if k in ("judge", "prompt", "category")
     }
     values = {k: v for k, v in filters.items() if v != ALL_CHOICE}
-    if len(scene.filter.contestants) == 1:
-        values["contestant"] = scene.filter.contestants[0]
-    if scene.filter.suspects == WITHOUT_SUSPECTS:
+    if len(filtered_study.filter.contestants) == 1:
+        values["contestant"] = filtered_study.filter.contestants[0]
+    if filtered_study.filter.suspects == WITHOUT_SUSPECTS:
         values["suspect"] = NO_SUSPECTS
     values |= {k: v for k, v in data.items() if v != "All"} if isinstance(data, dict) else {}
     if values.get("row") == PEOPLE:  # people against a judge: select that judge against people
         values["row"], values["unlike"] = values.get("unlike", ""), PEOPLE
     if "row" in values:
-        frames = (machine_rows(scene.unfiltered_frame), scene.machines)
+        frames = (machine_rows(filtered_study.unfiltered_frame), filtered_study.machines)
         by_row = {row: cell for rows in frames for cell, row in row_names(rows).items()}
         judge_and_prompt = by_row.get(str(values.pop("row")), ("", ""))
         values["judge"], values["prompt"] = judge_and_prompt
-    if values.get("judge") == PEOPLE and scene.unfiltered_frame is not scene.stored_frame:
+    if (
+        values.get("judge") == PEOPLE
+        and filtered_study.unfiltered_frame is not filtered_study.stored_frame
+    ):
         del values["judge"]  # people are the only judges: select all of them
     if "opponent" in values:
         values["against"] = values.pop("opponent")
-    return parse_selection({**values, "study": scene.name})
+    return parse_selection({**values, "study": filtered_study.name})
 
 
 def initial_controls(
@@ -427,16 +441,16 @@ def initial_controls(
     ]
 
 
-def show_data_note(scene: FilteredStudy) -> str:
+def show_data_note(filtered_study: FilteredStudy) -> str:
     """Note on the data: number of judgements, real and simulated judges, counting rule."""
-    simulated = [judge.name for judge in scene.study.judges if judge.kind == "simulated"]
-    real = [judge.name for judge in scene.study.judges if judge.kind != "simulated"]
-    parts = [f"{load_bias(scene).calls:,} judgements of {scene.name}."]
+    simulated = [judge.name for judge in filtered_study.study.judges if judge.kind == "simulated"]
+    real = [judge.name for judge in filtered_study.study.judges if judge.kind != "simulated"]
+    parts = [f"{load_bias(filtered_study).calls:,} judgements of {filtered_study.name}."]
     if real:
         parts.append(f"Real replies: {', '.join(real)}.")
     if simulated:
         parts.append(f"Simulated judges, with known parameters: {', '.join(simulated)}.")
-    combine, unreadable = scene.rule
+    combine, unreadable = filtered_study.rule
     if (combine, unreadable) != ("pooled", "exclude"):
         parts.append(f"Ratings and win rates: {combine}, unusable replies: {unreadable}.")
     return data_note(" ".join(parts))

@@ -111,13 +111,15 @@ class Agreement:
             BOTH_ORDERS: self.merged_orders,
             PEOPLE: self.people_rows,
         }
-        frame = stack_frames(parts, "asked")
+        frame = stack_frames(parts, "merging")
         here = set(self.merged_orders["judge"].astype(str).unique())
         pairs = [
             ((name, BOTH_ORDERS), (name, ONE_ORDER)) for name in self.ranked_judges if name in here
         ]
         rng = np.random.default_rng(SEED)
-        made = paired_contrasts(frame, ["judge", "asked"], [people_agreement_measure()], rng, pairs)
+        made = paired_contrasts(
+            frame, ["judge", "merging"], [people_agreement_measure()], rng, pairs
+        )
         return {one.left[0]: one for one in made}
 
     @cached_property
@@ -125,7 +127,7 @@ class Agreement:
         """rater -> share of merged verdicts that equal the people's majority."""
         if not self.raters.has_people or self.merged_orders.empty:
             return {}
-        frame = stack_frames({BOTH_ORDERS: self.merged_orders, PEOPLE: self.people_rows}, "asked")
+        frame = stack_frames({BOTH_ORDERS: self.merged_orders, PEOPLE: self.people_rows}, "merging")
         got = people_agreement_measure().by_cell(GroupedFrame(frame, ["judge"]))
         return {cell[0]: e for cell, e in got.items() if e.value is not None}
 
@@ -134,10 +136,10 @@ class Agreement:
         """rater -> agreement of its merged verdicts with the people's majority."""
         if not self.raters.has_people or self.merged_orders.empty:
             return {}
-        made = build_verdict_grid(
-            stack_frames({BOTH_ORDERS: self.merged_orders, PEOPLE: self.people_rows}, "asked")
+        grid = build_verdict_grid(
+            stack_frames({BOTH_ORDERS: self.merged_orders, PEOPLE: self.people_rows}, "merging")
         )
-        return {name: made.between(PEOPLE, name) for name in made.raters if name != PEOPLE}
+        return {name: grid.between(PEOPLE, name) for name in grid.raters if name != PEOPLE}
 
     @cached_property
     def scores(self) -> SignedScores:
@@ -239,9 +241,14 @@ class Agreement:
         return {key: e for key, e in found.items() if key[0] in judges}
 
 
-def load_agreement(scene: FilteredStudy) -> Agreement:
+def load_agreement(filtered_study: FilteredStudy) -> Agreement:
     """Agreement of a filtered study; finding, KPI strip and panels share one instance."""
-    return _cached_agreement(scene.store, scene.name, scene.store.version(scene.name), scene.filter)
+    return _cached_agreement(
+        filtered_study.store,
+        filtered_study.name,
+        filtered_study.store.version(filtered_study.name),
+        filtered_study.filter,
+    )
 
 
 @lru_cache(maxsize=4)

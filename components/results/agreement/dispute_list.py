@@ -37,8 +37,8 @@ def show_disputes(data: Agreement, kind: str) -> tuple[str, str]:
             reason = f"There is no case in view in which {KIND_TITLES[kind][1]}."
         return "", empty_state("Nothing to list.", reason)
     top = found[:MAX_DISPUTES]
-    scene = data.raters.filtered_study
-    questions = scene.store.questions(scene.name, {one.item for one in top})
+    filtered_study = data.raters.filtered_study
+    questions = filtered_study.store.questions(filtered_study.name, {one.item for one in top})
     head = (
         f'<div class="eh-dl h"><span>Question</span><span>{KIND_TITLES[kind][0]}</span>'
         "<span>Judges, all orders</span><span></span></div>"

@@ -67,8 +67,8 @@ class Dispute:
         """
         if kind == AGAINST_PEOPLE:
             total = sum(self.votes.values())
-            sure = self.votes[self.people or ""] / (total + 1)  # one vote is not unanimity
-            return self.count_against(self.people) / max(self.judge_count, 1), sure, total
+            certainty = self.votes[self.people or ""] / (total + 1)  # one vote is not unanimity
+            return self.count_against(self.people) / max(self.judge_count, 1), certainty, total
         if kind == AGAINST_KNOWN:
             return self.count_against(self.known) / max(self.judge_count, 1), 1.0, self.judge_count
         if kind == JUDGES_SPLIT:

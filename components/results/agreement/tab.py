@@ -172,10 +172,10 @@ HOW_VOTERS: Final = (
     "vote, estimated from the agreement if people err independently (one-coin model).\n\n"
     f"Flagged: agreement with the others at least {100 * flags.MIN_GAP:.0f} points below that of "
     "the others, or consistency when swapped that much below the rest (Fisher's exact test). "
-    f"Also: one position chosen at least {100 * flags.MIN_LEAN:.0f} points more than the others would "
-    f"(exact binomial test). Both at {100 * flags.SIGNIFICANCE_LEVEL:.0f} % after Holm's adjustment "
-    f"over all people, from {flags.MIN_VOTES} votes on. Also: most timed votes faster than "
-    f"{flags.MAX_READING_SPEED:.0f} characters a second. No voter is removed."
+    f"Also: one position chosen at least {100 * flags.MIN_LEAN:.0f} points more than the others "
+    f"would (exact binomial test). Both at {100 * flags.SIGNIFICANCE_LEVEL:.0f} % after Holm's "
+    f"adjustment over all people, from {flags.MIN_VOTES} votes on. Also: most timed votes faster "
+    f"than {flags.MAX_READING_SPEED:.0f} characters a second. No voter is removed."
 )
 VERIFICATION_TITLE: Final = "Verified answers: do they follow the instruction?"
 HOW_VERIFIED: Final = (
@@ -212,23 +212,23 @@ HOW_CORRECTED: Final = (
 )
 
 
-def finding(scene: FilteredStudy) -> tuple[str, str]:
-    return panels.agreement_finding(load_agreement(scene))
+def finding(filtered_study: FilteredStudy) -> tuple[str, str]:
+    return panels.agreement_finding(load_agreement(filtered_study))
 
 
-def kpis(scene: FilteredStudy) -> str:
-    return panels.show_kpis(load_agreement(scene))
+def kpis(filtered_study: FilteredStudy) -> str:
+    return panels.show_kpis(load_agreement(filtered_study))
 
 
-def initial_controls(scene: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, Any]:
+def initial_controls(filtered_study: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, Any]:
     return {
         "agree": gr.Radio(value=pick_choice(wanted.get("agree"), list(panels.COEFFICIENTS))),
         "apart": gr.Radio(value=pick_choice(wanted.get("apart"), list(DISPUTE_KINDS))),
     }
 
 
-def render(scene: FilteredStudy, agree: str, apart: str) -> list[Any]:
-    data = load_agreement(scene)
+def render(filtered_study: FilteredStudy, agree: str, apart: str) -> list[Any]:
+    data = load_agreement(filtered_study)
     note = targeted_votes_note(data)
     against = data.by_category[0]
     title = f"Agreement with {against}, by category" if against else "Agreement by category"
@@ -273,12 +273,12 @@ def _panel_visibility(data: Agreement) -> list[Any]:
     ]
 
 
-def render_matrix(scene: FilteredStudy, agree: str, apart: str) -> list[Any]:
-    return _matrix_outputs(load_agreement(scene), agree)
+def render_matrix(filtered_study: FilteredStudy, agree: str, apart: str) -> list[Any]:
+    return _matrix_outputs(load_agreement(filtered_study), agree)
 
 
-def render_disputes(scene: FilteredStudy, agree: str, apart: str) -> list[Any]:
-    return _dispute_outputs(load_agreement(scene), apart)
+def render_disputes(filtered_study: FilteredStudy, agree: str, apart: str) -> list[Any]:
+    return _dispute_outputs(load_agreement(filtered_study), apart)
 
 
 def _matrix_outputs(data: Agreement, agree: str) -> list[Any]:

@@ -79,15 +79,17 @@ class VerificationData:
 
 def load_verification(data: Agreement) -> VerificationData:
     """Load the verifications, uncached: they are not part of the cached frame of judgements."""
-    scene = data.raters.filtered_study
-    checks = _filter_checks(scene, current_checks(scene.store, scene.name))
+    filtered_study = data.raters.filtered_study
+    checks = _filter_checks(
+        filtered_study, current_checks(filtered_study.store, filtered_study.name)
+    )
     return VerificationData(data, checks, VerificationArrays(checks))
 
 
-def _filter_checks(scene: FilteredStudy, checks: ChecksByItem) -> ChecksByItem:
-    chosen = scene.filter
+def _filter_checks(filtered_study: FilteredStudy, checks: ChecksByItem) -> ChecksByItem:
+    chosen = filtered_study.filter
     if checks and chosen.category != ALL_CHOICE:
-        facts = scene.store.item_facts(scene.name)
+        facts = filtered_study.store.item_facts(filtered_study.name)
         checks = {i: c for i, c in checks.items() if facts[i]["category"] == chosen.category}
     if not chosen.contestants:
         return checks
@@ -333,8 +335,8 @@ def _misjudged_list(one: VerificationData) -> str:
     found = misjudged_pairs(one)
     if not found:
         return ""
-    scene, top = one.data.raters.filtered_study, found[:MAX_MISJUDGED]
-    questions = scene.store.questions(scene.name, {m.item for m in top})
+    filtered_study, top = one.data.raters.filtered_study, found[:MAX_MISJUDGED]
+    questions = filtered_study.store.questions(filtered_study.name, {m.item for m in top})
     head = (
         '<div class="eh-dl h"><span>Question</span><span>Fails, as verified</span>'
         "<span>Verdicts that prefer it</span><span></span></div>"

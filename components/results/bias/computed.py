@@ -207,9 +207,9 @@ def bias_from_frame(frame: pd.DataFrame) -> Bias:
     return Bias(BiasCounts(frame))
 
 
-def load_bias(scene: FilteredStudy) -> Bias:
+def load_bias(filtered_study: FilteredStudy) -> Bias:
     """The measures of a filtered study, counted once per version of the study."""
-    store, name, chosen = scene.store, scene.name, scene.filter
+    store, name, chosen = filtered_study.store, filtered_study.name, filtered_study.filter
     outside = Filter(contestants=chosen.contestants, suspects=chosen.suspects)
     return _cached_bias(_cached_counts(store, name, store.version(name), outside), chosen)
 

@@ -119,10 +119,10 @@ def _likelihood_test(test: Any, note: str) -> OrderTest:
     return OrderTest("LR", test.statistic, test.p, test.df)
 
 
-def load_option_rows(scene: FilteredStudy) -> tuple[OptionModelRow, ...]:
+def load_option_rows(filtered_study: FilteredStudy) -> tuple[OptionModelRow, ...]:
     """Choice models of the filtered study, fitted once per version of the study."""
-    store, name = scene.store, scene.name
-    return _cached_option_rows(store, name, store.version(name), scene.filter)
+    store, name = filtered_study.store, filtered_study.name
+    return _cached_option_rows(store, name, store.version(name), filtered_study.filter)
 
 
 @lru_cache(maxsize=16)

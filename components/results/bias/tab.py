@@ -149,20 +149,20 @@ HOW_UNRELATED: Final = (
 )
 
 
-def finding(scene: FilteredStudy) -> tuple[str, str]:
-    bias = load_bias(scene)
+def finding(filtered_study: FilteredStudy) -> tuple[str, str]:
+    bias = load_bias(filtered_study)
     if bias.options == 2 or not bias.calls:
         return bias_finding(bias)
-    return option_finding(bias, load_option_rows(scene))
+    return option_finding(bias, load_option_rows(filtered_study))
 
 
-def kpis(scene: FilteredStudy) -> str:
-    return bias_view.bias_kpis_html(load_bias(scene), accuracy_label(scene))
+def kpis(filtered_study: FilteredStudy) -> str:
+    return bias_view.bias_kpis_html(load_bias(filtered_study), accuracy_label(filtered_study))
 
 
-def initial_controls(scene: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, Any]:
+def initial_controls(filtered_study: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, Any]:
     """Initial control values, from the page address or from the data of a new study."""
-    bias = load_bias(scene)
+    bias = load_bias(filtered_study)
     names = measures_for(bias.options)
     sliced = bool(bias.categories) or len({prompt for _, prompt in bias.names}) < 2
     layout = BY_CATEGORY if sliced else BY_PROMPT
@@ -172,31 +172,31 @@ def initial_controls(scene: FilteredStudy, wanted: Mapping[str, str]) -> dict[st
     }
 
 
-def render(scene: FilteredStudy, measure: str, columns: str) -> list[Any]:
-    bias = load_bias(scene)
+def render(filtered_study: FilteredStudy, measure: str, columns: str) -> list[Any]:
+    bias = load_bias(filtered_study)
     pairs = bias.options == 2
     return [
-        *render_matrix(scene, measure, columns),
+        *render_matrix(filtered_study, measure, columns),
         slots_heading(bias),
         bias_view.slot_figure(bias),
         gr.Column(visible=pairs),
         bias_view.flips_html(bias) if pairs else "",
-        *render_labels(scene, bias),
-        render_tests(scene, bias),
+        *render_labels(filtered_study, bias),
+        render_tests(filtered_study, bias),
         gr.Column(visible=not pairs),
-        "" if pairs else show_unrelated_contrast(scene),
+        "" if pairs else show_unrelated_contrast(filtered_study),
     ]
 
 
-def render_matrix(scene: FilteredStudy, measure: str, columns: str) -> list[Any]:
+def render_matrix(filtered_study: FilteredStudy, measure: str, columns: str) -> list[Any]:
     """The outputs that a change of the measure or of the columns redraws."""
-    bias = load_bias(scene)
+    bias = load_bias(filtered_study)
     names = measures_for(bias.options)
     measure = measure if measure in names else names[0]
     rows = "judge" if len({judge for judge, _ in bias.names}) > 1 else "prompt"
     by = "prompt" if columns != BY_CATEGORY else "category"
     title = f"{measure} by {rows} and {by}" if rows != by else f"{measure} by {by}"
-    frame = scene.machines if MEASURES[measure].key == "position_term" else None
+    frame = filtered_study.machines if MEASURES[measure].key == "position_term" else None
     return [
         panel_heading(title, MEASURES[measure].subtitle),
         bias_matrix_html(bias, measure, columns, frame),
@@ -211,7 +211,7 @@ def slots_heading(bias: Bias) -> str:
     return panel_heading("Which position is chosen", subtitle, keys)
 
 
-def render_labels(scene: FilteredStudy, bias: Bias) -> list[Any]:
+def render_labels(filtered_study: FilteredStudy, bias: Bias) -> list[Any]:
     """Heading, panel and explanation: for pairs two shares, among N options the choice model."""
     if bias.options == 2:
         subtitle = f"% of decisive verdicts, 95{NARROW_SPACE}% CI; labels crossed over positions"
@@ -221,12 +221,12 @@ def render_labels(scene: FilteredStudy, bias: Bias) -> list[Any]:
             how_computed(HOW_LABELS),
         ]
     subtitle = f"% of choices for each position among equal answers, 95{NARROW_SPACE}% CI"
-    effects = show_slot_effects(load_option_rows(scene), bias)
+    effects = show_slot_effects(load_option_rows(filtered_study), bias)
     return [panel_heading("Effect of the position", subtitle), effects, how_computed(HOW_LABELS)]
 
 
-def render_tests(scene: FilteredStudy, bias: Bias) -> str:
+def render_tests(filtered_study: FilteredStudy, bias: Bias) -> str:
     if bias.options == 2:
         return order_tests_html(pair_test_rows(bias), PAIR_TEST_NAMES, "First : second", "Pairs")
-    rows = option_test_rows(load_option_rows(scene), bias)
+    rows = option_test_rows(load_option_rows(filtered_study), bias)
     return order_tests_html(rows, OPTION_TEST_NAMES, ENTROPY_BAND_HEAD, "Choices")

@@ -45,14 +45,14 @@ class UnrelatedEffect:
     chosen: Estimate
 
 
-def show_unrelated_contrast(scene: FilteredStudy) -> str:
+def show_unrelated_contrast(filtered_study: FilteredStudy) -> str:
     """Table of the grades of both studies, or a note on the missing one."""
-    store, name = scene.store, scene.name
-    other = find_counterpart(store, scene.study)
+    store, name = filtered_study.store, filtered_study.name
+    other = find_counterpart(store, filtered_study.study)
     if other is None:
-        return empty_state(_missing_study_text(scene.study), REPLACE_ADVICE)
+        return empty_state(_missing_study_text(filtered_study.study), REPLACE_ADVICE)
     versions = (store.version(name), store.version(other))
-    found = _cached_effects(store, name, other, versions, scene.filter)
+    found = _cached_effects(store, name, other, versions, filtered_study.filter)
     if isinstance(found, str):
         return empty_state("Not comparable.", found)
     return _effects_table(found, other)

@@ -50,29 +50,34 @@ class InjectionEffect:
 
 
 @memoise_by_study
-def injection_effect(scene: FilteredStudy) -> InjectionEffect | None:
+def injection_effect(filtered_study: FilteredStudy) -> InjectionEffect | None:
     """The effect of the suspects in view, whether they are excluded or not; None without any."""
-    included = replace(scene, filter=replace(scene.filter, suspects=WITH_SUSPECTS))
-    if SUSPECT_COLUMN not in scene.unfiltered_frame or not included.frame[SUSPECT_COLUMN].any():
+    included = replace(
+        filtered_study, filter=replace(filtered_study.filter, suspects=WITH_SUSPECTS)
+    )
+    if (
+        SUSPECT_COLUMN not in filtered_study.unfiltered_frame
+        or not included.frame[SUSPECT_COLUMN].any()
+    ):
         return None
     rows = included.frame[included.frame[SUSPECT_COLUMN]]
-    texts = suspect_texts(scene, rows)
+    texts = suspect_texts(filtered_study, rows)
     return InjectionEffect(
         texts=len(texts),
         items=len({item for item, _ in texts}),
         judgements=len(rows),
         of=len(included.frame),
-        echo_count=_count_echoes(scene, rows["seq"].tolist()),
+        echo_count=_count_echoes(filtered_study, rows["seq"].tolist()),
         largest_shift=_largest_shift(included),
     )
 
 
-def suspect_texts(scene: FilteredStudy, rows: pd.DataFrame) -> list[tuple[str, str]]:
+def suspect_texts(filtered_study: FilteredStudy, rows: pd.DataFrame) -> list[tuple[str, str]]:
     """(item, field or contestant) of each suspect text shown to the judges of these rows."""
     shown = rows.groupby("item", observed=True)["shown"].unique()
     return [
         (item, where)
-        for item, facts in scene.store.item_facts(scene.name).items()
+        for item, facts in filtered_study.store.item_facts(filtered_study.name).items()
         for where in facts["suspects"]
         if item in shown.index
         and (where == INSTRUCTION or any(where in str(who).split(SEP) for who in shown[item]))
@@ -82,8 +87,11 @@ def suspect_texts(scene: FilteredStudy, rows: pd.DataFrame) -> list[tuple[str, s
 def _largest_shift(included: FilteredStudy) -> WinRateShift | None:
     without = replace(included, filter=replace(included.filter, suspects=WITHOUT_SUSPECTS))
     rates = [
-        {name: one.value for name, one in win_rates_by_cell(scene.outcomes, ()).get((), {}).items()}
-        for scene in (included, without)
+        {
+            name: one.value
+            for name, one in win_rates_by_cell(filtered_study.outcomes, ()).get((), {}).items()
+        }
+        for filtered_study in (included, without)
     ]
     known = [
         WinRateShift(name, before, after)
@@ -99,32 +107,32 @@ def _shift_size(shift: WinRateShift) -> tuple[float, float]:
     return abs(change), change
 
 
-def _count_echoes(scene: FilteredStudy, seqs: Sequence[int]) -> int:
+def _count_echoes(filtered_study: FilteredStudy, seqs: Sequence[int]) -> int:
     """Number of replies that repeat a suspect text, among the first that were shown one."""
-    keys = scene.store.keys_by_seq(seqs[:MAX_REPLIES_SCANNED])
-    found = (scene.store.judgement(scene.name, key) for key in keys.values())
+    keys = filtered_study.store.keys_by_seq(seqs[:MAX_REPLIES_SCANNED])
+    found = (filtered_study.store.judgement(filtered_study.name, key) for key in keys.values())
     return sum(
         bool(find_echoes(one.reply, texts_shown(item, one.ask.shown)))
         for one in found
         if one is not None
         and one.reply
-        and (item := scene.store.item(scene.name, one.ask.item)) is not None
+        and (item := filtered_study.store.item(filtered_study.name, one.ask.item)) is not None
     )
 
 
-def suspects_notice(scene: FilteredStudy) -> str:
+def suspects_notice(filtered_study: FilteredStudy) -> str:
     """Notice above the numbers: count of suspects, and a win rate with and without them."""
-    text = suspects_text(scene)
+    text = suspects_text(filtered_study)
     return notice_html("warn", *text, Action("Read them", SUSPECTS_SELECTION)) if text else ""
 
 
-def suspects_text(scene: FilteredStudy) -> tuple[str, str] | None:
+def suspects_text(filtered_study: FilteredStudy) -> tuple[str, str] | None:
     """Title and text of the notice on suspects; None without any."""
-    found = injection_effect(scene)
+    found = injection_effect(filtered_study)
     if found is None:
         return None
     many = f"{count(found.texts, 'injection suspect')} in {count(found.items, 'item')}"
-    left_out = scene.filter.suspects == WITHOUT_SUSPECTS
+    left_out = filtered_study.filter.suspects == WITHOUT_SUSPECTS
     verb = "is" if found.texts == 1 else "are"
     title = f"{many} {verb} excluded." if left_out else f"{many}."
     rows = f"{count(found.judgements)} of {count(found.of, 'judgement')}"

@@ -46,14 +46,15 @@ class SuspectComparison:
         )
 
 
-def injection_section(scene: FilteredStudy) -> str:
+def injection_section(filtered_study: FilteredStudy) -> str:
     """The section as HTML."""
-    text = suspects_text(scene)
+    text = suspects_text(filtered_study)
     if text is None:
         none = "No question or answer shown to a judge contains text addressed to the judge."
         return panel_html(SECTION_TITLE, "texts addressed to the judge", notice_html("calm", none))
     found = [
-        (rule, RULE_DESCRIPTIONS[rule], count(n)) for rule, n in count_rules(scene).most_common()
+        (rule, RULE_DESCRIPTIONS[rule], count(n))
+        for rule, n in count_rules(filtered_study).most_common()
     ]
     numbers = [
         (
@@ -62,7 +63,7 @@ def injection_section(scene: FilteredStudy) -> str:
             _estimate_text(one.with_suspects),
             _estimate_text(one.without_suspects),
         )
-        for one in with_and_without(scene)
+        for one in with_and_without(filtered_study)
         if one.is_known
     ]
     return panel_html(
@@ -74,11 +75,14 @@ def injection_section(scene: FilteredStudy) -> str:
     )
 
 
-def count_rules(scene: FilteredStudy) -> Counter[str]:
+def count_rules(filtered_study: FilteredStudy) -> Counter[str]:
     """Number of shown texts that each rule matches."""
-    rows = scene.frame[scene.frame[SUSPECT_COLUMN]]
-    seen = suspect_texts(scene, rows)
-    items = {name: scene.store.item(scene.name, name) for name in dict.fromkeys(n for n, _ in seen)}
+    rows = filtered_study.frame[filtered_study.frame[SUSPECT_COLUMN]]
+    seen = suspect_texts(filtered_study, rows)
+    items = {
+        name: filtered_study.store.item(filtered_study.name, name)
+        for name in dict.fromkeys(n for n, _ in seen)
+    }
     rules = {
         (name, one.where): one.rules
         for name, item in items.items()
@@ -88,19 +92,23 @@ def count_rules(scene: FilteredStudy) -> Counter[str]:
     return Counter(rule for text in seen for rule in rules.get(text, ()))
 
 
-def with_and_without(scene: FilteredStudy) -> list[SuspectComparison]:
+def with_and_without(filtered_study: FilteredStudy) -> list[SuspectComparison]:
     """Win rates by contestant, then consistency and first share by judge and prompt."""
-    without = replace(scene, filter=replace(scene.filter, suspects=WITHOUT_SUSPECTS))
-    here, there = (win_rates_by_cell(one.outcomes, ()).get((), {}) for one in (scene, without))
+    without = replace(
+        filtered_study, filter=replace(filtered_study.filter, suspects=WITHOUT_SUSPECTS)
+    )
+    here, there = (
+        win_rates_by_cell(one.outcomes, ()).get((), {}) for one in (filtered_study, without)
+    )
     best = sorted(here, key=lambda name: (-(here[name].value or 0), name))
     made = [
         SuspectComparison("Win rate", name, here[name], there.get(name)) for name in best[:MAX_ROWS]
     ]
-    names = row_names(scene.machines)
+    names = row_names(filtered_study.machines)
     for what, measure in COMPARED_MEASURES:
         known, rest = (
             measure.by_cell(GroupedFrame(one.machines, ["judge", "prompt"]))
-            for one in (scene, without)
+            for one in (filtered_study, without)
         )
         made += _compare_judges(what, names, known, rest)
     return made

@@ -100,15 +100,17 @@ def _largest_board(pairs: pd.DataFrame) -> Leaderboard | None:
     return boards[0] if boards and len(boards[0].names) > 1 else None
 
 
-def load_ranking(scene: FilteredStudy) -> Ranking:
+def load_ranking(filtered_study: FilteredStudy) -> Ranking:
     """The ranking of a filtered study, computed once per version of the study."""
-    store, name = scene.store, scene.name
-    return _cached_ranking(store, name, store.version(name), scene.filter)
+    store, name = filtered_study.store, filtered_study.name
+    return _cached_ranking(store, name, store.version(name), filtered_study.filter)
 
 
 @lru_cache(maxsize=16)
 def _cached_ranking(store: Store, name: str, version: tuple[str, int], chosen: Filter) -> Ranking:
-    scene = FilteredStudy(store, name, chosen)
-    everyone = replace(chosen, judge=ALL_CHOICE, prompt=ALL_CHOICE).apply(scene.unfiltered_frame)
+    filtered_study = FilteredStudy(store, name, chosen)
+    everyone = replace(chosen, judge=ALL_CHOICE, prompt=ALL_CHOICE).apply(
+        filtered_study.unfiltered_frame
+    )
     votes = row_selection.select_rows(everyone, row_selection.people_mask(everyone))
-    return compute_ranking(scene.outcomes, scene.machines, votes)
+    return compute_ranking(filtered_study.outcomes, filtered_study.machines, votes)

@@ -87,24 +87,24 @@ HOW_ORDERS: Final = (
 )
 
 
-def finding(scene: FilteredStudy) -> tuple[str, str]:
-    title, lead = ranking_finding(load_ranking(scene))
-    return title, f"{low_consistency_warning(load_bias(scene))} {lead}".strip()
+def finding(filtered_study: FilteredStudy) -> tuple[str, str]:
+    title, lead = ranking_finding(load_ranking(filtered_study))
+    return title, f"{low_consistency_warning(load_bias(filtered_study))} {lead}".strip()
 
 
-def initial_controls(scene: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, Any]:
+def initial_controls(filtered_study: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, Any]:
     return {"curves": gr.Radio(value=pick_choice(wanted.get("curves"), CURVE_MODES))}
 
 
-def render(scene: FilteredStudy, curves: str) -> list[Any]:
-    ranking = load_ranking(scene)
+def render(filtered_study: FilteredStudy, curves: str) -> list[Any]:
+    ranking = load_ranking(filtered_study)
     sizes = panels.battles_per_cell(ranking)
     return [
         board_heading(ranking),
         panels.leaderboard_html(ranking),
         elo_heading(ranking),
         panels.convergence_badge(ranking),
-        *render_curves(scene, curves),
+        *render_curves(filtered_study, curves),
         panel_heading(
             "Head-to-head", f"row beats column, %, ties as half; {sizes}" if sizes else ""
         ),
@@ -113,8 +113,8 @@ def render(scene: FilteredStudy, curves: str) -> list[Any]:
     ]
 
 
-def render_curves(scene: FilteredStudy, curves: str) -> list[Any]:
-    drawn = panels.elo_figure(load_ranking(scene), curves != BAND_ONLY)
+def render_curves(filtered_study: FilteredStudy, curves: str) -> list[Any]:
+    drawn = panels.elo_figure(load_ranking(filtered_study), curves != BAND_ONLY)
     return [drawn or empty_figure("Elo needs pairwise comparisons.", 200)]
 
 

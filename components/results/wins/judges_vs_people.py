@@ -40,12 +40,12 @@ ALL_CATEGORIES: Final = "All"
 
 
 @memoise_by_study
-def judge_people_gaps(scene: FilteredStudy) -> dict[tuple[str, str], Estimate]:
+def judge_people_gaps(filtered_study: FilteredStudy) -> dict[tuple[str, str], Estimate]:
     """(contestant, category or All) -> judges' win rate − people's, on the cases both judged.
 
     A case is one pair of answers to one item; each side counts with the mean of its verdicts.
     """
-    rows = select_pairs(select_picks(Raters(scene).rows))
+    rows = select_pairs(select_picks(Raters(filtered_study).rows))
     human = people_mask(rows)
     if not human.any() or human.all():
         return {}
@@ -79,9 +79,9 @@ def judge_people_gaps(scene: FilteredStudy) -> dict[tuple[str, str], Estimate]:
     return found
 
 
-def overall_gaps(scene: FilteredStudy) -> dict[str, Estimate]:
+def overall_gaps(filtered_study: FilteredStudy) -> dict[str, Estimate]:
     """Contestant -> difference over all categories."""
-    found = judge_people_gaps(scene).items()
+    found = judge_people_gaps(filtered_study).items()
     return {
         name: got
         for (name, group), got in found

@@ -120,20 +120,22 @@ def _odds_ratio(ratio: np.ndarray, won: np.ndarray, item: np.ndarray) -> Estimat
 
 
 @memoise_by_study
-def length_effects(scene: FilteredStudy) -> tuple[LengthEffect | None, LengthEffect | None]:
+def length_effects(
+    filtered_study: FilteredStudy,
+) -> tuple[LengthEffect | None, LengthEffect | None]:
     """(effect for the judges, effect for the people)."""
-    rows = Raters(scene).rows
+    rows = Raters(filtered_study).rows
     human = people_mask(rows)
     persons = length_effect(select_rows(rows, human)) if human.any() else None
-    return length_effect(scene.machines), persons
+    return length_effect(filtered_study.machines), persons
 
 
 # -- the plot ------------------------------------------------------------------------------------
 
 
-def length_figure(scene: FilteredStudy) -> Figure | None:
+def length_figure(filtered_study: FilteredStudy) -> Figure | None:
     """Figure of the share won by length ratio: judges as dots with the fit, people as diamonds."""
-    judges, persons = length_effects(scene)
+    judges, persons = length_effects(filtered_study)
     if judges is None:
         return None
     data = [_fit_trace(judges.odds_ratio)] if judges.odds_ratio.value else []
@@ -228,8 +230,8 @@ def length_sentence(judges: LengthEffect, persons: LengthEffect | None) -> str:
     return f"{text}. This is a description, not evidence that length is the cause."
 
 
-def show_length_sentence(scene: FilteredStudy) -> str:
-    judges, persons = length_effects(scene)
+def show_length_sentence(filtered_study: FilteredStudy) -> str:
+    judges, persons = length_effects(filtered_study)
     if judges is None:
         return empty_state("No lengths here.", NO_LENGTHS_TEXT)
     return wrap(f'<p class="eh-small">{inline_markup(length_sentence(judges, persons))}</p>')
@@ -238,17 +240,21 @@ def show_length_sentence(scene: FilteredStudy) -> str:
 # -- length held equal ---------------------------------------------------------------------------
 
 
-def length_opponent(scene: FilteredStudy) -> str | None:
+def length_opponent(filtered_study: FilteredStudy) -> str | None:
     """Opponent of the length-controlled rates: the baseline, else the highest win rate."""
-    if scene.study.pairing in ("baseline", "new") and scene.study.baseline:
-        return scene.study.baseline
-    return next(iter(win_rate(select_pairs(scene.machines))), None) if len(scene.machines) else None
+    if filtered_study.study.pairing in ("baseline", "new") and filtered_study.study.baseline:
+        return filtered_study.study.baseline
+    return (
+        next(iter(win_rate(select_pairs(filtered_study.machines))), None)
+        if len(filtered_study.machines)
+        else None
+    )
 
 
-def show_length_controlled(scene: FilteredStudy) -> str:
+def show_length_controlled(filtered_study: FilteredStudy) -> str:
     """Table of raw and length-controlled win rates against one opponent."""
-    rows = select_pairs(scene.machines)
-    opponent = length_opponent(scene)
+    rows = select_pairs(filtered_study.machines)
+    opponent = length_opponent(filtered_study)
     if rows.empty or opponent is None or "length_0" not in rows:
         return empty_state("No lengths here.", NO_LENGTHS_TEXT)
     raw = head_to_head(rows)

@@ -50,9 +50,9 @@ NO_VOTES_HTML: Final = empty_state(
 # -- by contestant -------------------------------------------------------------------------------
 
 
-def study_win_rates(scene: FilteredStudy) -> dict[str, Estimate]:
+def study_win_rates(filtered_study: FilteredStudy) -> dict[str, Estimate]:
     """Win rates under the counting rule of the study or filter, highest first."""
-    return {who: rate for who, rate in win_rate(scene.outcomes).items() if rate.n}
+    return {who: rate for who, rate in win_rate(filtered_study.outcomes).items() if rate.n}
 
 
 def chance_win_rate(frame: pd.DataFrame) -> float:
@@ -61,13 +61,16 @@ def chance_win_rate(frame: pd.DataFrame) -> float:
     return 1 / max(int(sizes.index[0]), 2) if len(sizes) else 0.5
 
 
-def show_win_rates(scene: FilteredStudy) -> str:
+def show_win_rates(filtered_study: FilteredStudy) -> str:
     """Table by contestant: win rate, wins, ties, losses, and bounds for missing verdicts."""
-    rates = study_win_rates(scene)
+    rates = study_win_rates(filtered_study)
     if not rates:
         return NOTHING_YET_HTML
-    counts, bounds = win_loss_record(scene.outcomes), manski_bounds(scene.machines)
-    axis = Axis(chance=chance_win_rate(scene.outcomes))
+    counts, bounds = (
+        win_loss_record(filtered_study.outcomes),
+        manski_bounds(filtered_study.machines),
+    )
+    axis = Axis(chance=chance_win_rate(filtered_study.outcomes))
     missing = any(_has_missing(bounds.get(who)) for who in rates)
     heads = [
         ColumnHead("Model", numeric=False),
@@ -82,7 +85,7 @@ def show_win_rates(scene: FilteredStudy) -> str:
             ColumnHead("Bounds", tip="win rate if all missing verdicts were lost, or all won")
         )
     lines = [_rate_row(who, rates, counts, bounds, axis, missing) for who in rates]
-    return _missing_notice(scene, rates) + value_table(heads, lines, label="Win rates")
+    return _missing_notice(filtered_study, rates) + value_table(heads, lines, label="Win rates")
 
 
 def _rate_row(
@@ -117,22 +120,27 @@ def _has_missing(bound: Estimate | None) -> bool:
     return bound is not None and bound.low is not None and bound.low != bound.high
 
 
-def _missing_notice(scene: FilteredStudy, rates: Mapping[str, Estimate]) -> str:
+def _missing_notice(filtered_study: FilteredStudy, rates: Mapping[str, Estimate]) -> str:
     """Notice on missing verdicts: their number, the rate with them as ties, and its bounds."""
-    failed = ~scene.machines["status"].isin(list(USABLE_STATUSES)) & ~scene.machines["noise"]
+    failed = (
+        ~filtered_study.machines["status"].isin(list(USABLE_STATUSES))
+        & ~filtered_study.machines["noise"]
+    )
     missing = int(failed.sum())
     if not missing:
         return ""
     best = next(iter(rates))
-    total = int((~scene.machines["noise"]).sum())
-    combine, unreadable = scene.rule
-    other = win_rate(scene.machines, combine, "exclude" if unreadable == "tie" else "tie").get(best)
+    total = int((~filtered_study.machines["noise"]).sum())
+    combine, unreadable = filtered_study.rule
+    other = win_rate(
+        filtered_study.machines, combine, "exclude" if unreadable == "tie" else "tie"
+    ).get(best)
     now = number(100 * (rates[best].value or 0), 1)
     text = f"{count(missing)} of {count(total)} verdicts are missing. "
     if other is not None and other.value is not None:
         word = "Excluded" if unreadable == "tie" else "As ties"
         text += f"{word}, {number(100 * other.value, 1)} instead of {now}\u202f% for {best}. "
-    bound = manski_bounds(scene.machines).get(best)
+    bound = manski_bounds(filtered_study.machines).get(best)
     if bound is not None and bound.low is not None and bound.high is not None:
         low, high = number(100 * bound.low, 1), number(100 * bound.high, 1)
         text += f"All lost or all won: {low} to {high}\u202f%."
@@ -145,29 +153,33 @@ def _missing_notice(scene: FilteredStudy, rates: Mapping[str, Estimate]) -> str:
 # -- by category, judge, prompt ------------------------------------------------------------------
 
 
-def default_split(scene: FilteredStudy) -> str:
+def default_split(filtered_study: FilteredStudy) -> str:
     """Default split: by category if there are several, else by judge or prompt."""
-    frame = scene.machines
+    frame = filtered_study.machines
     if len({str(group) for group in frame["category"].unique()} - {""}) > 1:
         return "Category"
     return "Judge" if frame["judge"].nunique() >= frame["prompt"].nunique() else "Prompt"
 
 
-def show_matrix(scene: FilteredStudy, by: str, voice: str) -> str:
+def show_matrix(filtered_study: FilteredStudy, by: str, raters: str) -> str:
     """Matrix of contestants by category, judge or prompt.
 
-    `voice`: verdicts of judges, of people, or their difference.
+    `raters`: verdicts of judges, of people, or their difference.
     """
     column = SPLIT_COLUMNS[by]
-    if voice != "Judges":
-        rows = Raters(scene).rows
+    if raters != "Judges":
+        rows = Raters(filtered_study).rows
         votes = select_rows(rows, people_mask(rows))
         if votes.empty:
             return NO_VOTES_HTML
-        if voice == "Difference":
-            return _difference_matrix(scene)
+        if raters == "Difference":
+            return _difference_matrix(filtered_study)
         return _rate_matrix(votes, "category", "Category")
-    return _rate_matrix(scene.outcomes, column, by) if len(scene.outcomes) else NOTHING_YET_HTML
+    return (
+        _rate_matrix(filtered_study.outcomes, column, by)
+        if len(filtered_study.outcomes)
+        else NOTHING_YET_HTML
+    )
 
 
 def _rate_matrix(rows: pd.DataFrame, column: str, by: str) -> str:
@@ -209,27 +221,27 @@ def _draw_matrix(
     )
 
 
-def _difference_matrix(scene: FilteredStudy) -> str:
-    found = judge_people_gaps(scene)
+def _difference_matrix(filtered_study: FilteredStudy) -> str:
+    found = judge_people_gaps(filtered_study)
     if not found:
         return empty_state(
             "No pair judged by both.", "The difference needs pairs with votes and verdicts."
         )
-    rows = scene.machines
-    names = list(study_win_rates(scene)) or contestants(rows)
+    rows = filtered_study.machines
+    names = list(study_win_rates(filtered_study)) or contestants(rows)
     return _draw_matrix(rows, names, "category", "Category", found, GAP_SCALE)
 
 
 # -- five levels ---------------------------------------------------------------------------------
 
 
-def show_levels(scene: FilteredStudy) -> str:
+def show_levels(filtered_study: FilteredStudy) -> str:
     """Panel of five-level verdicts; empty where no verdict has a margin."""
-    rows = select_pairs(scene.machines)
+    rows = select_pairs(filtered_study.machines)
     strong = select_picks(rows)
     if strong.empty or not bool((strong["margin"] > 1).any()):
         return ""
-    baseline = study_baseline(scene)
+    baseline = study_baseline(filtered_study)
     found = creation_table(rows, baseline).get((), [])
     scored = any(row.vfs.value is not None for row in found)
     lines = [
@@ -260,9 +272,9 @@ HOW_LEVELS: Final = (
 # -- ties ----------------------------------------------------------------------------------------
 
 
-def show_ties(scene: FilteredStudy) -> str:
+def show_ties(filtered_study: FilteredStudy) -> str:
     """Table of tie rates by judge and prompt; empty where no verdict is a tie."""
-    rates = load_bias(scene).each("tie_rate")
+    rates = load_bias(filtered_study).each("tie_rate")
     if not any(rate.value for rate in rates.values()):
         return ""
     axis = Axis()

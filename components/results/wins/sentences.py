@@ -20,9 +20,9 @@ MIN_ITEMS: Final = 5
 """Minimum items of a category for a statement about its leader."""
 
 
-def leading_categories(scene: FilteredStudy, best: str) -> tuple[list[str], list[str]]:
+def leading_categories(filtered_study: FilteredStudy, best: str) -> tuple[list[str], list[str]]:
     """(categories in which `best` has the highest rate, other categories)."""
-    rows = scene.outcomes
+    rows = filtered_study.outcomes
     ahead, behind = [], []
     for (group,), rates in win_rates_by_cell(rows, ["category"]).items():
         known = {w: e for w, e in rates.items() if e.value is not None and e.items >= MIN_ITEMS}
@@ -33,22 +33,22 @@ def leading_categories(scene: FilteredStudy, best: str) -> tuple[list[str], list
     return sorted(ahead), sorted(behind)
 
 
-def wins_finding(scene: FilteredStudy) -> tuple[str, str]:
+def wins_finding(filtered_study: FilteredStudy) -> tuple[str, str]:
     """Headline on the leader and its categories; lead on people, or on the counting rule."""
-    rates = study_win_rates(scene)
+    rates = study_win_rates(filtered_study)
     if not rates:
         return "No win yet.", "Win rates need usable verdicts."
     best = next(iter(rates))
-    ahead, behind = leading_categories(scene, best)
-    even = chance_win_rate(scene.outcomes)
+    ahead, behind = leading_categories(filtered_study, best)
+    even = chance_win_rate(filtered_study.outcomes)
     title = f"{best} wins {share(rates[best].value, 0)} of its verdicts"
     if even != 0.5:
         title += f" (even: {share(even, 0)})"
     if rates[best].low is not None and rates[best].low <= even:
-        return f"No model is significantly above even: {title}.", _lead_sentence(scene)
+        return f"No model is significantly above even: {title}.", _lead_sentence(filtered_study)
     if len(ahead) + len(behind) > 1:
         title += _categories_clause(ahead, behind)
-    return f"{title}.", _lead_sentence(scene)
+    return f"{title}.", _lead_sentence(filtered_study)
 
 
 def _categories_clause(ahead: list[str], behind: list[str]) -> str:
@@ -61,10 +61,10 @@ def _categories_clause(ahead: list[str], behind: list[str]) -> str:
     return f"{clause}, not in {' and '.join(behind)}" if len(behind) <= 2 else clause
 
 
-def _lead_sentence(scene: FilteredStudy) -> str:
-    known = overall_gaps(scene)
+def _lead_sentence(filtered_study: FilteredStudy) -> str:
+    known = overall_gaps(filtered_study)
     if not known:
-        combine, unreadable = scene.rule
+        combine, unreadable = filtered_study.rule
         lead = "(Wins + half the ties) / usable verdicts"
         if combine != "pooled":
             lead = "(Wins + half the ties) / head-to-heads, both orders merged"
@@ -85,9 +85,9 @@ def _points_text(gap: Estimate) -> str:
     return number(100 * (gap.value or 0.0), 1, signed=True)
 
 
-def show_kpis(scene: FilteredStudy) -> str:
+def show_kpis(filtered_study: FilteredStudy) -> str:
     """KPI strip: highest rate, ties, difference to people, length, unusable replies."""
-    rates = study_win_rates(scene)
+    rates = study_win_rates(filtered_study)
     if not rates:
         return ""
     best = next(iter(rates))
@@ -98,24 +98,24 @@ def show_kpis(scene: FilteredStudy) -> str:
             share(rate.value),
             note=f"{best} {PERCENT.bounds(rate)}, n {count(rate.n)}",
         ),
-        *_tie_kpi(scene),
-        *_people_kpi(scene),
-        *_length_kpi(scene),
+        *_tie_kpi(filtered_study),
+        *_people_kpi(filtered_study),
+        *_length_kpi(filtered_study),
     ]
-    kpis.append(unusable_replies_kpi(scene.failed, len(scene.machines)))
+    kpis.append(unusable_replies_kpi(filtered_study.failed, len(filtered_study.machines)))
     return kpi_strip(kpis[-5:] if len(kpis) > 5 else kpis)
 
 
-def _tie_kpi(scene: FilteredStudy) -> list[Kpi]:
-    rate = tie_rate(scene.machines)
+def _tie_kpi(filtered_study: FilteredStudy) -> list[Kpi]:
+    rate = tie_rate(filtered_study.machines)
     if rate.value is None:
         return []
     note = f"{PERCENT.bounds(rate)}, n {count(rate.n)}"
     return [Kpi("Ties", share(rate.value), note=note)]
 
 
-def _people_kpi(scene: FilteredStudy) -> list[Kpi]:
-    known = overall_gaps(scene)
+def _people_kpi(filtered_study: FilteredStudy) -> list[Kpi]:
+    known = overall_gaps(filtered_study)
     if not known:
         return []
     who = max(known, key=lambda one: abs(known[one].value or 0.0))
@@ -124,8 +124,8 @@ def _people_kpi(scene: FilteredStudy) -> list[Kpi]:
     return [Kpi("Largest difference to people", _points_text(got), "points", note)]
 
 
-def _length_kpi(scene: FilteredStudy) -> list[Kpi]:
-    longer = length_preference(scene.machines)
+def _length_kpi(filtered_study: FilteredStudy) -> list[Kpi]:
+    longer = length_preference(filtered_study.machines)
     if longer.value is None:
         return []
     return [

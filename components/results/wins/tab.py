@@ -105,45 +105,47 @@ HOW_CONTROLLED: Final = (
 )
 
 
-def finding(scene: FilteredStudy) -> tuple[str, str]:
-    title, lead = wins_words.wins_finding(scene)
-    return title, f"{low_consistency_warning(load_bias(scene))} {lead}".strip()
+def finding(filtered_study: FilteredStudy) -> tuple[str, str]:
+    title, lead = wins_words.wins_finding(filtered_study)
+    return title, f"{low_consistency_warning(load_bias(filtered_study))} {lead}".strip()
 
 
-def kpis(scene: FilteredStudy) -> str:
-    return wins_words.show_kpis(scene)
+def kpis(filtered_study: FilteredStudy) -> str:
+    return wins_words.show_kpis(filtered_study)
 
 
-def initial_controls(scene: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, Any]:
+def initial_controls(filtered_study: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, Any]:
     """Initial control values, from the page address or from the data of a new study."""
     return {
         "by": gr.Radio(
             value=pick_choice(
-                wanted.get("by"), list(wins_view.SPLIT_COLUMNS), wins_view.default_split(scene)
+                wanted.get("by"),
+                list(wins_view.SPLIT_COLUMNS),
+                wins_view.default_split(filtered_study),
             )
         ),
         "voice": gr.Radio(value=pick_choice(wanted.get("voice"), list(wins_view.RATER_CHOICES))),
     }
 
 
-def render(scene: FilteredStudy, by: str, voice: str) -> list[Any]:
+def render(filtered_study: FilteredStudy, by: str, voice: str) -> list[Any]:
     """One value per output; the panels on length and ties are hidden without such data."""
-    long, ties = wins_length.length_figure(scene), wins_view.show_ties(scene)
+    long, ties = wins_length.length_figure(filtered_study), wins_view.show_ties(filtered_study)
     return [
-        wins_view.show_win_rates(scene),
-        *render_matrix(scene, by, voice),
+        wins_view.show_win_rates(filtered_study),
+        *render_matrix(filtered_study, by, voice),
         gr.Column(visible=long is not None),
         long,
-        wins_length.show_length_sentence(scene),
+        wins_length.show_length_sentence(filtered_study),
         gr.Column(visible=long is not None),
-        wins_length.show_length_controlled(scene),
+        wins_length.show_length_controlled(filtered_study),
         gr.Column(visible=bool(ties)),
         ties,
-        wins_view.show_levels(scene),
+        wins_view.show_levels(filtered_study),
     ]
 
 
-def render_matrix(scene: FilteredStudy, by: str, voice: str) -> list[Any]:
+def render_matrix(filtered_study: FilteredStudy, by: str, voice: str) -> list[Any]:
     what = "Judges − people" if voice == "Difference" else "Win rate"
     of = "" if voice == "Judges" else " by people" if voice == "People" else ""
     split = by.lower() if voice == "Judges" else "category"
@@ -151,4 +153,4 @@ def render_matrix(scene: FilteredStudy, by: str, voice: str) -> list[Any]:
     if voice == "Difference":
         subtitle = f"points, on pairs judged by both; 95{NARROW_SPACE}% CI"
     head = panel_heading(f"{what}{of} by {split}", subtitle)
-    return [head, wins_view.show_matrix(scene, by, voice)]
+    return [head, wins_view.show_matrix(filtered_study, by, voice)]
