@@ -1,4 +1,4 @@
-"""Results: one view at a time of the study in the header, through one bar of filters."""
+"""Results tab: one view at a time of the selected study, with a common filter bar."""
 
 from __future__ import annotations
 
@@ -59,16 +59,18 @@ VIEWS: Final[dict[str, Any]] = {
     )
 }
 QUIET_EVENT: Final[dict[str, Any]] = {
-    "show_progress": "hidden", "trigger_mode": "always_last", "api_visibility": "private",
-}  # fmt: skip
+    "show_progress": "hidden",
+    "trigger_mode": "always_last",
+    "api_visibility": "private",
+}
 FILTER_NAMES: Final = ("judge", "prompt", "category", "contestants", "rule", "suspects")
 _DRAW_SLOTS: Final = threading.BoundedSemaphore(2)
-"""Python draws one at a time whatever we do: sixteen at once would only all be late."""
+"""At most two views are drawn at once: more threads would only delay each other."""
 FIXED_CHOICES: Final = {
     "rule": [STUDY_RULE, *COUNTING_RULES],
     "suspects": [WITH_SUSPECTS, WITHOUT_SUSPECTS],
 }
-"""Filters whose choices no study changes."""
+"""Filters with the same choices for every study."""
 
 
 @dataclass(frozen=True)
@@ -82,39 +84,39 @@ class ResultsTab:
     parts: dict[str, ViewParts]
     data: gr.HTML
     draw_buttons: dict[str, gr.Button]
-    """Unseen, one a view: the page presses the one whose view is in sight. An event names its
-    outputs beforehand, and Gradio's page pays for every one of them, shown or not."""
+    """One hidden button per view; the page presses that of the view in sight. Separate buttons
+    keep the outputs of each event few, as Gradio updates all of them, visible or not."""
     request_text: gr.Textbox
-    """Unseen: the values of `inputs` as one text, since Gradio's page pays for every input too.
-    Empty; the page sends its text in this one's place."""
+    """Hidden text box for the values of `inputs` as one JSON text, since every Gradio input costs
+    time. It stays empty; the page replaces its value when it sends an event."""
 
     @property
     def clickable(self) -> list[gr.HTML]:
-        """What a click turns into a selection of judgements."""
+        """Components whose marks select judgements on a click."""
         marks = [mark for parts in self.parts.values() for mark in parts.clickable]
         return [self.kpis, *marks]
 
     @property
     def controls(self) -> dict[str, Any]:
-        """Every view's own settings by name: names are shared with the address, so they differ."""
+        """Settings of all views by name, unique because they are also address parameters."""
         return {k: v for parts in self.parts.values() for k, v in parts.controls.items()}
 
     @property
     def inputs(self) -> list[Any]:
-        """What `show` reads: the view, the filters, the controls."""
+        """Inputs of `render_view`: the view, the filters, the controls."""
         return [self.view, *self.filters, *self.controls.values()]
 
     def view_outputs(self, view: str) -> list[Any]:
-        """What `show` fills."""
+        """Outputs of `render_view`."""
         return [self.finding, self.kpis, *self.parts[view].outputs, self.data]
 
     def session_states(self, view: str) -> dict[str, gr.State]:
-        """A view's settings that the page does not know: Gradio keeps them with the session."""
+        """Settings of a view that are stored in the Gradio session, not on the page."""
         return {k: v for k, v in self.parts[view].controls.items() if isinstance(v, gr.State)}
 
     @property
     def settings(self) -> list[Any]:
-        """What `settle` sets."""
+        """Outputs of `initial_controls`."""
         return self.inputs
 
 
@@ -123,7 +125,7 @@ def build() -> ResultsTab:
     with gr.Row(elem_classes="eh-panel-head eh-filters"):
         view = Switch(names, "View")
         filters = [_filter_dropdown(name) for name in FILTER_NAMES]
-    told = ClickableHTML()
+    finding = ClickableHTML()
     kpis = ClickableHTML()
     parts = {}
     with gr.Tabs(selected=names[0], elem_classes="eh-view") as pages:
@@ -134,12 +136,14 @@ def build() -> ResultsTab:
         name: gr.Button(f"Draw {name}", visible="hidden", elem_id=f"eh-draw-{place}", render=False)
         for place, name in enumerate(names)
     }
-    asked = gr.Textbox(visible="hidden", elem_id="eh-asked", label="Asked", render=False)
-    return ResultsTab(view, filters, told, kpis, pages, parts, ClickableHTML(), draw, asked)
+    request_text = gr.Textbox(visible="hidden", elem_id="eh-asked", label="Asked", render=False)
+    return ResultsTab(
+        view, filters, finding, kpis, pages, parts, ClickableHTML(), draw, request_text
+    )
 
 
 def render_hidden(tab: ResultsTab) -> None:
-    """Outside all tabs: what is in a tab is not there before it is opened."""
+    """Render the hidden components outside all tabs, as a tab exists only once it is opened."""
     for part in (*tab.draw_buttons.values(), tab.request_text):
         part.render()
 
@@ -148,15 +152,21 @@ def _filter_dropdown(name: str) -> gr.Dropdown:
     several = name == "contestants"
     known = FIXED_CHOICES.get(name, [ALL_CHOICE])
     return gr.Dropdown(
-        [] if several else known, value=[] if several else known[0], multiselect=several,
-        label=name.capitalize(), visible=name != "suspects",
-        show_label=False, container=False, interactive=True, elem_classes="eh-filter",
+        [] if several else known,
+        value=[] if several else known[0],
+        multiselect=several,
+        label=name.capitalize(),
+        visible=name != "suspects",
+        show_label=False,
+        container=False,
+        interactive=True,
+        elem_classes="eh-filter",
         elem_id=f"eh-filter-{name}",
-    )  # fmt: skip
+    )
 
 
 def bind(tab: ResultsTab, header: Header, store: Store) -> None:
-    """A filter redraws what is in view; a view's own control redraws no more than it must."""
+    """Connect events: a filter redraws the view, a control of a view only its own outputs."""
 
     for name, button in tab.draw_buttons.items():
         _bind_view(tab, header, store, name, button)
@@ -176,20 +186,21 @@ def bind(tab: ResultsTab, header: Header, store: Store) -> None:
 
 
 def _bind_view(tab: ResultsTab, header: Header, store: Store, view: str, button: gr.Button) -> None:
-    kept = tab.session_states(view)
+    states = tab.session_states(view)
 
-    def redraw(name: str, asked: str, *held: Any) -> list[Any]:
-        values = parse_request(tab, asked, dict(zip(kept, held, strict=True)))
+    def redraw(name: str, request_text: str, *state_values: Any) -> list[Any]:
+        session_values = dict(zip(states, state_values, strict=True))
+        values = parse_request(tab, request_text, session_values)
         return render_view(store, name, tab, view, values)
 
-    inputs = [header.study, tab.request_text, *kept.values()]
+    inputs = [header.study, tab.request_text, *states.values()]
     button.click(redraw, inputs, tab.view_outputs(view), **QUIET_EVENT).then(
         None, None, None, js="() => evenhand.drawing(false)"
     )
 
 
 def bind_request_text(blocks: gr.Blocks, tab: ResultsTab) -> None:
-    """Last of all, when every event is bound: those that read `asked` are given the page's text."""
+    """Make events with `request_text` send the page's text; call after all events are bound."""
     for event in blocks.fns.values():
         if tab.request_text in event.inputs:
             place = event.inputs.index(tab.request_text)
@@ -197,14 +208,17 @@ def bind_request_text(blocks: gr.Blocks, tab: ResultsTab) -> None:
 
 
 def parse_request(
-    tab: ResultsTab, asked: str, kept: Mapping[str, Any] | None = None
+    tab: ResultsTab, request_text: str, session_values: Mapping[str, Any] | None = None
 ) -> tuple[Any, ...]:
-    """The values of `tab.inputs` out of the page's text; a page sends what its controls hold."""
+    """Parse the values of `tab.inputs` from the JSON text of the page.
+
+    `session_values`: settings stored in the session, which replace those of the text.
+    """
     parts = tab.inputs
-    if not asked:
+    if not request_text:
         return tuple(part.value for part in parts)
     try:
-        values = json.loads(asked)
+        values = json.loads(request_text)
     except ValueError:
         values = None
     if (
@@ -214,14 +228,14 @@ def parse_request(
             _is_valid_value(part.value, value) for part, value in zip(parts, values, strict=True)
         )
     ):
-        raise gr.Error("This is not what the page asks for. Reload the page.", duration=None)
+        raise gr.Error("The request is not valid. Reload the page.", duration=None)
     first = len(values) - len(tab.controls)
     named = dict(zip(tab.controls, values[first:], strict=True))
-    return (*values[:first], *{**named, **(kept or {})}.values())
+    return (*values[:first], *{**named, **(session_values or {})}.values())
 
 
 def _is_valid_value(start: Any, value: Any) -> bool:
-    """Whether a control that began with `start` may hold this: a text, or several."""
+    """Whether a value has the type of the control's initial value: a text, or a list of texts."""
     if isinstance(start, list):
         return isinstance(value, list) and all(isinstance(part, str) for part in value)
     return value is None or isinstance(value, str)
@@ -233,36 +247,40 @@ def _bind_control(
     parts = tab.parts[view]
     outputs, draw = parts.partial_redraws.get(control_name, (parts.outputs, VIEWS[view].render))
 
-    kept = tab.session_states(view)
+    states = tab.session_states(view)
 
-    def redraw(name: str, asked: str, *held: Any) -> list[Any]:
-        known = dict(zip(kept, held, strict=True))
-        # A state that a session sees for the first time counts as changed: nothing is in it yet.
-        if not name or known.get(control_name, True) is None:
+    def redraw(name: str, request_text: str, *state_values: Any) -> list[Any]:
+        session_values = dict(zip(states, state_values, strict=True))
+        # Gradio reports a new session state as changed; it is still empty.
+        if not name or session_values.get(control_name, True) is None:
             return [gr.skip()] * len(outputs)
-        _, chosen, controls = split_values(tab, parse_request(tab, asked, known))
+        _, chosen, controls = split_values(tab, parse_request(tab, request_text, session_values))
         mine = {k: controls[k] for k in parts.controls}
         return list(draw(FilteredStudy(store, name, chosen), **mine))
 
     control = parts.controls[control_name]
     listen = control.input if hasattr(control, "input") else control.change  # a gr.State
-    # First: the next one reads what it leaves.
+    # Bound first: the redraw reads the request text that this script writes.
     listen(None, control, None, js=_single_control_script(tab, control, address_script(tab)))
-    inputs = [header.study, tab.request_text, *kept.values()]
+    inputs = [header.study, tab.request_text, *states.values()]
     listen(redraw, inputs, outputs, **QUIET_EVENT)
 
 
 def _single_control_script(tab: ResultsTab, control: Any, script: str) -> str:
-    """A script of all values for the event of one: the page holds the others. Gradio's page looks
-    for every input of an event all over its tree."""
+    """Wrap a script of all values for the event of one control; the page holds the others.
+
+    One input per event, as Gradio searches its whole component tree for each input.
+    """
     place = tab.inputs.index(control)
-    held = "evenhand.held"
-    return f"value => {held} && void ({script})(...{held}.with({place}, value))"
+    values = "evenhand.held"
+    return f"value => {values} && void ({script})(...{values}.with({place}, value))"
 
 
 def address_script(tab: ResultsTab) -> str:
-    """The address carries the view: what differs from the start is written into it. The page holds
-    the values, and as a text what `asked` sends."""
+    """Script that writes values that differ from their defaults into the page address.
+
+    It also stores the values on the page, and as the text that `request_text` sends.
+    """
     names = json.dumps(["view", *FILTER_NAMES, *tab.controls])
     starts = json.dumps([part.value for part in tab.inputs])
     return (
@@ -272,11 +290,11 @@ def address_script(tab: ResultsTab) -> str:
 
 
 def draw_script(tab: ResultsTab, *, opening: bool = False, changed: bool = False) -> str:
-    """Writes the address and has the view in sight drawn.
+    """Script that writes the address and draws the view in sight.
 
-    `opening`: the Results tab was opened; before its controls have been settled for a study there
-    is nothing to draw, and settling draws it. `changed`: only if the values differ from the last
-    ones; Gradio's menus tell of one choice twice.
+    `opening`: the Results tab was opened; nothing is drawn until its controls have been set for a
+    study, which draws the view. `changed`: draw only if the values differ from the last ones, as
+    Gradio's menus report one choice twice.
     """
     before = "evenhand.asked" if changed else "null"
     places = json.dumps({name: f"#eh-draw-{place}" for place, name in enumerate(tab.draw_buttons)})
@@ -306,80 +324,98 @@ def split_values(tab: ResultsTab, values: tuple[Any, ...]) -> tuple[str, Filter,
 def render_view(
     store: Store, name: str, tab: ResultsTab, view: str, values: tuple[Any, ...]
 ) -> list[Any]:
-    """One view, drawn from the values of `tab.inputs`; the others are left as they are."""
+    """Draw one view from the values of `tab.inputs`; other views stay unchanged."""
     if not name:
         return [gr.skip()] * len(tab.view_outputs(view))
     _, chosen, controls = split_values(tab, values)
     mine = {k: controls[k] for k in tab.parts[view].controls}
-    written = json.dumps(mine, default=str)
-    if json.loads(written) != mine:  # a setting that is no plain value
+    serialised = json.dumps(mine, default=str)
+    if json.loads(serialised) != mine:  # a setting that JSON cannot hold: not cached
         return render_panels(FilteredStudy(store, name, chosen), view, mine)
-    around = (related_studies(store, name), verification_stamp(store, name))
-    wanted = (store, name, store.version(name), around, view, chosen, written)
-    with _view_lock(*wanted):  # who wants the same meanwhile waits for it
-        return list(_cached_panels(*wanted))
+    context = (related_studies(store, name), verification_stamp(store, name))
+    key = (store, name, store.version(name), context, view, chosen, serialised)
+    with _view_lock(*key):  # simultaneous requests for the same view wait for one drawing
+        return list(_cached_panels(*key))
 
 
 @lru_cache(maxsize=256)
-def _view_lock(*wanted: Any) -> threading.Lock:
-    """One for each view that somebody may be drawing."""
+def _view_lock(*key: Any) -> threading.Lock:
+    """The lock of one cached view."""
     return threading.Lock()
 
 
 @lru_cache(maxsize=256)
 def _cached_panels(
-    store: Store, name: str, version: Any, around: Any, view: str, chosen: Filter, controls: str
+    store: Store, name: str, version: Any, context: Any, view: str, chosen: Filter, controls: str
 ) -> tuple[Any, ...]:
-    """A view is a pure function of what the store holds: fifty readers of one study get one."""
+    """Panels of one view, cached: they depend only on the version of the study and the key."""
     with _DRAW_SLOTS:
         return tuple(render_panels(FilteredStudy(store, name, chosen), view, json.loads(controls)))
 
 
-def render_panels(scene: FilteredStudy, view: str, controls: Mapping[str, Any]) -> list[Any]:
+def render_panels(
+    filtered_study: FilteredStudy, view: str, controls: Mapping[str, Any]
+) -> list[Any]:
     module = VIEWS[view]
-    drawn = module.render(scene, **controls)
+    panels = module.render(filtered_study, **controls)
     kpis = getattr(module, "kpis", default_kpis)
-    told = module.finding(scene)  # a view whose finding depends on its controls tells it itself
-    said = finding_html(*told) if told[0] else ""
-    return [said, suspects_notice(scene) + kpis(scene), *drawn, show_data_note(scene)]
+    title, lead = module.finding(
+        filtered_study
+    )  # empty if the view draws a finding that its controls change
+    headline = finding_html(title, lead) if title else ""
+    return [
+        headline,
+        suspects_notice(filtered_study) + kpis(filtered_study),
+        *panels,
+        show_data_note(filtered_study),
+    ]
 
 
-def default_kpis(scene: FilteredStudy) -> str:
-    return bias_view.default_kpis_html(load_bias(scene), right=accuracy_label(scene))
+def default_kpis(filtered_study: FilteredStudy) -> str:
+    return bias_view.default_kpis_html(
+        load_bias(filtered_study), right=accuracy_label(filtered_study)
+    )
 
 
-def mark_selection(scene: FilteredStudy, mark: Any) -> Selection:
-    """From a mark that was clicked to the judgements behind it, within the filters."""
-    said = mark.get("customdata", mark) if isinstance(mark, dict) else {}
-    kept = {k: v for k, v in asdict(scene.filter).items() if k in ("judge", "prompt", "category")}
-    values = {k: v for k, v in kept.items() if v != ALL_CHOICE}
-    if len(scene.filter.contestants) == 1:
-        values["contestant"] = scene.filter.contestants[0]
-    if scene.filter.suspects == WITHOUT_SUSPECTS:
+def mark_selection(filtered_study: FilteredStudy, mark: Any) -> Selection:
+    """Selection of the judgements behind a clicked mark, within the filters."""
+    data = mark.get("customdata", mark) if isinstance(mark, dict) else {}
+    filters = {
+        k: v
+        for k, v in asdict(filtered_study.filter).items()
+        if k in ("judge", "prompt", "category")
+    }
+    values = {k: v for k, v in filters.items() if v != ALL_CHOICE}
+    if len(filtered_study.filter.contestants) == 1:
+        values["contestant"] = filtered_study.filter.contestants[0]
+    if filtered_study.filter.suspects == WITHOUT_SUSPECTS:
         values["suspect"] = NO_SUSPECTS
-    values |= {k: v for k, v in said.items() if v != "All"} if isinstance(said, dict) else {}
-    if values.get("row") == PEOPLE:  # people against a judge is that judge against people
+    values |= {k: v for k, v in data.items() if v != "All"} if isinstance(data, dict) else {}
+    if values.get("row") == PEOPLE:  # people against a judge: select that judge against people
         values["row"], values["unlike"] = values.get("unlike", ""), PEOPLE
     if "row" in values:
-        seen = (machine_rows(scene.unfiltered_frame), scene.machines)
-        by_row = {row: cell for rows in seen for cell, row in row_names(rows).items()}
+        frames = (machine_rows(filtered_study.unfiltered_frame), filtered_study.machines)
+        by_row = {row: cell for rows in frames for cell, row in row_names(rows).items()}
         judge_and_prompt = by_row.get(str(values.pop("row")), ("", ""))
         values["judge"], values["prompt"] = judge_and_prompt
-    if values.get("judge") == PEOPLE and scene.unfiltered_frame is not scene.stored_frame:
-        del values["judge"]  # people who judged alone: all of them
+    if (
+        values.get("judge") == PEOPLE
+        and filtered_study.unfiltered_frame is not filtered_study.stored_frame
+    ):
+        del values["judge"]  # people are the only judges: select all of them
     if "opponent" in values:
         values["against"] = values.pop("opponent")
-    return parse_selection({**values, "study": scene.name})
+    return parse_selection({**values, "study": filtered_study.name})
 
 
 def initial_controls(
     store: Store, name: str, tab: ResultsTab, wanted: Mapping[str, str]
 ) -> list[Any]:
-    """Filters and controls for a study, as an address wants them; what is not there is left out."""
+    """Values of filters and controls for a study, from the address where they exist."""
     whole = FilteredStudy(store, name)
     frame = whole.unfiltered_frame
-    players = shown_contestants(frame)
-    asked = [n for n in wanted.get("contestants", "").split(",") if n in players]
+    contestants = shown_contestants(frame)
+    chosen = [n for n in wanted.get("contestants", "").split(",") if n in contestants]
     singles = []
     for column in ("judge", "prompt", "category"):
         known = filter_choices(frame, column)
@@ -398,23 +434,23 @@ def initial_controls(
     return [
         gr.Radio(value=pick_choice(wanted.get("view"), list(VIEWS))),
         *singles,
-        gr.Dropdown(choices=players, value=asked),
+        gr.Dropdown(choices=contestants, value=chosen),
         gr.Dropdown(value=pick_choice(wanted.get("rule"), FIXED_CHOICES["rule"])),
         gr.Dropdown(value=left_out, visible=suspicious),
         *(controls[k] for k in tab.controls),
     ]
 
 
-def show_data_note(scene: FilteredStudy) -> str:
-    """What is real here, and what is simulated."""
-    simulated = [judge.name for judge in scene.study.judges if judge.kind == "simulated"]
-    real = [judge.name for judge in scene.study.judges if judge.kind != "simulated"]
-    parts = [f"{load_bias(scene).asked:,} judgements of {scene.name}."]
+def show_data_note(filtered_study: FilteredStudy) -> str:
+    """Note on the data: number of judgements, real and simulated judges, counting rule."""
+    simulated = [judge.name for judge in filtered_study.study.judges if judge.kind == "simulated"]
+    real = [judge.name for judge in filtered_study.study.judges if judge.kind != "simulated"]
+    parts = [f"{load_bias(filtered_study).calls:,} judgements of {filtered_study.name}."]
     if real:
         parts.append(f"Real replies: {', '.join(real)}.")
     if simulated:
         parts.append(f"Simulated judges, with known parameters: {', '.join(simulated)}.")
-    combine, unreadable = scene.rule
+    combine, unreadable = filtered_study.rule
     if (combine, unreadable) != ("pooled", "exclude"):
-        parts.append(f"Ratings and win rates: {combine}, unreadable replies: {unreadable}.")
+        parts.append(f"Ratings and win rates: {combine}, unusable replies: {unreadable}.")
     return data_note(" ".join(parts))

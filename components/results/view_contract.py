@@ -1,16 +1,14 @@
-"""The parts of a results view, as the Results tab and its views know them. No gradio here.
+"""Contract between the Results tab and its views, without Gradio.
 
-A view is a module `<name>_tab.py` with
+A view is a module `<name>/tab.py` listed in results_tab.VIEWS, with
 
-    NAME                            the word on the switch
-    build() -> Parts                lays out its panels, inside the Results tab
-    tell(scene) -> (title, lead)    the finding as a sentence; empty: the view tells it itself
-    show(scene, **controls) -> []   one value for each of Parts.shown, in their order
-    settle(scene, wanted) -> {}     optional: each control as a new study or an address wants it
-    kpis(scene) -> str              optional: its own strip of numbers instead of the usual one
-    bind(parts)                     optional: connects what only this view knows (an upload)
-
-and stands in results_tab.VIEWS.
+    NAME                                         label on the switch
+    build() -> ViewParts                         lay out the panels inside the Results tab
+    finding(filtered_study) -> (title, lead)     headline; empty if the view draws its own
+    render(filtered_study, **controls) -> []     one value per ViewParts.outputs, in order
+    initial_controls(filtered_study, wanted)     optional: control values for a new study
+    kpis(filtered_study) -> str                  optional: KPI strip instead of the default one
+    bind(parts)                                  optional: events of this view only (an upload)
 """
 
 from __future__ import annotations
@@ -22,24 +20,24 @@ from typing import Any
 
 @dataclass(frozen=True)
 class ViewParts:
-    """What a view built."""
+    """Components that a view has built."""
 
     outputs: list[Any]
-    """Filled by show()."""
+    """Filled by render()."""
     clickable: list[Any] = field(default_factory=list)
-    """A click on a mark in these opens the judgements behind it."""
+    """Components whose marks open the judgements behind them on a click."""
     controls: dict[str, Any] = field(default_factory=dict)
-    """The view's own settings, by the name that the address and show() know them by."""
+    """Settings of the view, by their name in the page address and in render()."""
     partial_redraws: dict[str, tuple[list[Any], Callable[..., list[Any]]]] = field(
         default_factory=dict
     )
-    """A control whose change redraws only these, by this function of (scene, **controls)."""
+    """Control -> outputs redrawn on its change, and the function that renders them."""
     private_components: dict[str, Any] = field(default_factory=dict)
-    """What only the view's own bind() needs."""
+    """Components used only by the view's own bind()."""
 
 
 def pick_choice(wanted: str | None, known: Sequence[str], default: str | None = None) -> str | None:
-    """What an address asks for, if there is such a thing; else the default, else the first."""
+    """The choice named in the address if it exists, else the default, else the first."""
     if wanted in known:
         return wanted
     return default if default is not None else known[0] if known else None

@@ -1,8 +1,7 @@
-"""What a voter does on the page, done; what the voter sees then. Plain Python, no gradio.
+"""Actions of a voter: perform one on the store and return the next screen as HTML, without Gradio.
 
-The page sends what was pressed, the place of the ballot it was pressed on and the voter's name;
-nothing is kept in between, so that a reload, a second window or another device goes on where the
-store is.
+The page sends the button pressed, the position of its ballot and the voter's name. No state is
+held between requests, so a reload, a second window or another device continues from the store.
 """
 
 from __future__ import annotations
@@ -35,69 +34,88 @@ ACTIONS: Final = ("show", "vote", "check", "next", "back", "undo", "again", "lea
 
 
 def handle_action(
-    store: Store, study: str, asked: Mapping[str, Any], account: str = "", told: str = ""
+    store: Store, study: str, request: Mapping[str, Any], account: str = "", login_error: str = ""
 ) -> str:
-    """Does what was asked and shows what comes next. `account`: who is logged in, whose name then
-    stands whatever was typed. `told`: why nobody is, after a login that failed."""
-    name = account or str(asked.get("voter") or "")
-    if asked.get("act") == "leave" or not name.strip():
-        return show_start(store, study, told=told)
+    """Perform the requested action and return the next screen.
+
+    `account`: name of the logged-in account, which replaces a typed name. `login_error`: reason
+    of a failed login.
+    """
+    name = account or str(request.get("voter") or "")
+    if request.get("act") == "leave" or not name.strip():
+        return show_start(store, study, login_error=login_error)
     try:
         voter = find_voter(store, study, name) if account else voter_from_name(store, study, name)
-        at = open_vote_session(store, study, voter, load_ballot_form(store, study).mode)
+        session = open_vote_session(store, study, voter, load_ballot_form(store, study).mode)
     except StudyError as error:
         return show_start(store, study, str(error))
-    if not at.votable:
-        return show_nothing(store, study, at.mode)
+    if not session.votable:
+        return show_nothing(store, study, session.mode)
     try:
-        return _respond(at, asked, bool(account), told)
+        return _respond(session, request, bool(account), login_error)
     except StoreError as error:
-        return _write_failure(at, asked, str(error), bool(account))
-    except EvenhandError as error:  # not this visitor's to vote on
+        return _write_failure(session, request, str(error), bool(account))
+    except EvenhandError as error:  # this visitor may not vote on the study
         return nothing_to_vote_html("You cannot vote on this study here.", str(error))
 
 
-def _respond(at: VoteSession, asked: Mapping[str, Any], fixed: bool, told: str) -> str:
+def _respond(
+    session: VoteSession, request: Mapping[str, Any], fixed: bool, login_error: str
+) -> str:
     try:
-        ballot, said = _perform_action(at, asked)
-    except StudyError as error:  # a ballot that is no longer as it was: the next one is shown
-        return _show_ballot(at, at.next(), str(error), warned=True, fixed=fixed)
-    return _show_ballot(at, ballot, told or said, warned=bool(told), fixed=fixed)
+        ballot, notice = _perform_action(session, request)
+    except StudyError as error:  # the ballot has changed meanwhile: show the next one
+        return _show_ballot(session, session.next(), str(error), warned=True, fixed=fixed)
+    return _show_ballot(
+        session, ballot, login_error or notice, warned=bool(login_error), fixed=fixed
+    )
 
 
-def _write_failure(at: VoteSession, asked: Mapping[str, Any], why: str, fixed: bool) -> str:
-    """The store cannot be written now (a full disk): the same ballot again, with what was typed,
-    so that whoever waits until it can be goes on from this very page."""
-    position, stamp = _ballot_position(asked.get("ballot"))
-    ballot, name = at.ballot_at(position), at.voter.removeprefix(HUMAN_PREFIX)
+def _write_failure(session: VoteSession, request: Mapping[str, Any], why: str, fixed: bool) -> str:
+    """Show the same ballot again, with the typed comment, when the store cannot be written.
+
+    The voter can repeat the action from this page once the disk has space.
+    """
+    position, stamp = _ballot_position(request.get("ballot"))
+    ballot, name = session.ballot_at(position), session.voter.removeprefix(HUMAN_PREFIX)
     if ballot is None:
         return write_error_html(name, why.replace("then resume", "then go on"), fixed=fixed)
-    voted = asked.get("act") in ("vote", "check")
+    voted = request.get("act") in ("vote", "check")
     if voted and abs(ballot.done - stamp) > STAMP_TOLERANCE:
-        said = f"**Your vote is saved, but what comes next cannot be shown:** {why}"
-        return _show_ballot(at, ballot, said.replace("then resume", "then press Next"), warned=True,
-                      fixed=fixed, retried=True)  # fmt: skip
-    ballot = replace(ballot, comment=str(asked.get("comment") or ""))
-    said = f"**{'Your vote is not saved' if voted else 'Not done'}:** {why}"
-    return _show_ballot(at, ballot, said.replace("then resume", "then press it again"), warned=True,
-                  fixed=fixed, retried=True)  # fmt: skip
+        notice = f"**Your vote is saved, but the next ballot cannot be shown:** {why}"
+        return _show_ballot(
+            session,
+            ballot,
+            notice.replace("then resume", "then press Next"),
+            warned=True,
+            fixed=fixed,
+            retried=True,
+        )
+    ballot = replace(ballot, comment=str(request.get("comment") or ""))
+    notice = f"**{'Your vote is not saved' if voted else 'Not done'}:** {why}"
+    return _show_ballot(
+        session,
+        ballot,
+        notice.replace("then resume", "then press it again"),
+        warned=True,
+        fixed=fixed,
+        retried=True,
+    )
 
 
 def voter_from_name(store: Store, study: str, name: str) -> str:
-    """The voter of a typed name, which is never that of an account: only a login says so."""
+    """The voter with a typed name; names of accounts are refused, as they need a login."""
     wanted = find_voter(store, study, name)
     if is_account(wanted):
         raise StudyError(
-            f"names that begin with {ACCOUNT_PREFIX} are those of Hugging Face accounts; log in"
-            if can_log_in()
-            else f"names that begin with {ACCOUNT_PREFIX} are those of Hugging Face accounts, and nobody "
-            "can log in here; type another"
+            f"names that begin with {ACCOUNT_PREFIX} are reserved for Hugging Face accounts; "
+            + ("log in" if can_log_in() else "type another name, as this page has no login")
         )
     return wanted
 
 
 def find_voter(store: Store, study: str, name: str) -> str:
-    """The voter of that name; who voted as "ann" before is not another person as "Ann"."""
+    """The voter with that name, ignoring case: "ann" and "Ann" are one person."""
     wanted = voter_id(name)
     for line in list_voters(store, study):
         if line.voter.casefold() == wanted.casefold():
@@ -105,87 +123,93 @@ def find_voter(store: Store, study: str, name: str) -> str:
     return wanted
 
 
-def show_start(store: Store, study: str, wrong: str = "", told: str = "") -> str:
-    """Where a name is typed; or why there is nothing to vote on."""
+def show_start(store: Store, study: str, name_error: str = "", login_error: str = "") -> str:
+    """Start screen with the name field, or the reason why there is nothing to vote on."""
     form, rules = load_ballot_form(store, study), store.voting_rules(study)
     mode = rules.mode or form.mode
     units = votable_comparisons(store, study, mode, rules)
     if not units:
         return show_nothing(store, study, mode)
-    form_is = f", {form.origin}" if mode == form.mode else ", as the people who ask you chose"
-    start = StartScreen(FORM_NAMES[mode] + form_is, wrong, told, can_log_in())
+    origin = form.origin if mode == form.mode else "as the organiser chose"
+    start = StartScreen(f"{FORM_NAMES[mode]}, {origin}", name_error, login_error, can_log_in())
     return name_form(rules.each or len(units), mode, start)
 
 
 def show_nothing(store: Store, study: str, mode: BallotMode) -> str:
-    """Why a study has nothing to vote on, in one sentence, and what would change it."""
-    narrow = store.item_facts(study).values()
-    lengths = [{n for n, size in one["lengths"].items() if size} for one in narrow]
+    """Reason why a study has nothing to vote on, and the remedy."""
+    facts = store.item_facts(study).values()
+    lengths = [{n for n, size in one["lengths"].items() if size} for one in facts]
     if not any(lengths):
         return nothing_to_vote_html(
             "This study has no texts to vote on.",
-            "It holds verdicts without their questions and answers: open them together with their "
+            "It has verdicts without questions and answers. Open the verdicts together with their "
             "items.",
         )
     if mode != "verify" and not any(len(names - {REFERENCE}) > 1 for names in lengths):
         return nothing_to_vote_html(
             "There is nothing to compare here.",
-            "No item has answers of two contestants. Verification asks about one answer at a time: "
-            "choose it in the rules of voting.",
+            "No item has answers of two models. Choose Verification in the voting rules: it needs "
+            "only one answer per item.",
         )
     return nothing_to_vote_html(
-        "No comparison is chosen by these rules.",
-        "No judge flips, or none disagrees with another, on any pair of this study. Choose at "
-        "random in the rules of voting.",
+        "The voting rules select no comparison.",
+        "No judge flips, or no judges disagree, on any pair of this study. Choose “At random” in "
+        "the voting rules.",
     )
 
 
-# ------------------------------------------------------------------------------------- acts
+# ---------------------------------------------------------------------------------- actions
 
 
-def _perform_action(at: VoteSession, asked: Mapping[str, Any]) -> tuple[Ballot | None, str]:
-    """The ballot to show after an act, and what to say about it."""
-    what = asked.get("act", "show")
+def _perform_action(session: VoteSession, request: Mapping[str, Any]) -> tuple[Ballot | None, str]:
+    """Perform one action; return the ballot to show next and a notice."""
+    what = request.get("act", "show")
     if what != "show":
-        _check_voter(at, asked.get("ballot"))
-    position, stamp = _ballot_position(asked.get("ballot"))
-    comment = str(asked.get("comment") or "")
+        _check_voter(session, request.get("ballot"))
+    position, stamp = _ballot_position(request.get("ballot"))
+    comment = str(request.get("comment") or "")
     if what == "vote":
-        cast = at.vote(position, stamp, _parse_verdict(asked, at.ballot_at(position)), comment)
-        return _next_ballot(at, position, stamp), reveal_text(cast) if at.rules.reveal else ""
+        verdict = _parse_verdict(request, session.ballot_at(position))
+        cast = session.vote(position, stamp, verdict, comment)
+        return _next_ballot(session, position, stamp), reveal_text(
+            cast
+        ) if session.rules.reveal else ""
     if what == "check":
-        at.check(position, stamp, _parse_check(asked), comment)
-        return _next_ballot(at, position, stamp), ""
+        session.check(position, stamp, _parse_check(request), comment)
+        return _next_ballot(session, position, stamp), ""
     if what == "next":
-        if not stamp:  # an open one: it is skipped
-            at.skip(position, stamp, comment)
-        return _next_ballot(at, position, stamp), ""
+        if not stamp:  # an open ballot is skipped
+            session.skip(position, stamp, comment)
+        return _next_ballot(session, position, stamp), ""
     if what == "back":
-        back = at.previous_ballot(position)
-        return (back, "") if back else (at.next(), "This is the first one.")
+        back = session.previous_ballot(position)
+        return (back, "") if back else (session.next(), "This is the first ballot.")
     if what == "undo":
-        opened = at.undo()
-        return (opened, "Taken back.") if opened else (at.next(), "There is nothing to take back.")
+        opened = session.undo()
+        return (
+            (opened, "Last vote undone.")
+            if opened
+            else (session.next(), "There is no vote to undo.")
+        )
     if what == "again":
-        at.reopen_skipped()
-    return at.next(), ""
+        session.reopen_skipped()
+    return session.next(), ""
 
 
-def _check_voter(at: VoteSession, ballot: Any) -> None:
-    """A login that ended, or a name changed in another window: what one person is shown, nobody
-    else votes on."""
+def _check_voter(session: VoteSession, ballot: Any) -> None:
+    """Refuse an action on a ballot shown to another voter (login ended, or name changed)."""
     shown = ballot.get("voter") if isinstance(ballot, Mapping) else None
-    mine = at.voter.removeprefix(HUMAN_PREFIX)
+    mine = session.voter.removeprefix(HUMAN_PREFIX)
     if shown is not None and shown != mine:
         raise StudyError(
-            f"the page was {shown}'s, and you vote as {mine} now: nothing was written. This one is "
-            "yours"
+            f"this page was opened as {shown}, but you now vote as {mine}. Nothing was saved; this "
+            "ballot is yours"
         )
 
 
-def _next_ballot(at: VoteSession, position: int, stamp: float) -> Ballot | None:
-    """After an open ballot what is open next; who looks back goes on to what was seen after it."""
-    return (at.following_ballot(position) if stamp else None) or at.next()
+def _next_ballot(session: VoteSession, position: int, stamp: float) -> Ballot | None:
+    """The next open ballot, or after a look back the ballot that followed."""
+    return (session.following_ballot(position) if stamp else None) or session.next()
 
 
 def _ballot_position(value: Any) -> tuple[int, float]:
@@ -196,68 +220,76 @@ def _ballot_position(value: Any) -> tuple[int, float]:
     return (position, stamp) if math.isfinite(stamp) else (-1, 0.0)
 
 
-def _parse_verdict(asked: Mapping[str, Any], ballot: Ballot | None) -> Verdict:
-    """What a button of this form can send; anything else is refused, for it would be evidence."""
+def _parse_verdict(request: Mapping[str, Any], ballot: Ballot | None) -> Verdict:
+    """Verdict of a request; values that no button of this form sends are refused."""
     mode = ballot.mode if ballot else "verify"
-    pick, margin = asked.get("pick"), asked.get("margin")
+    pick, margin = request.get("pick"), request.get("margin")
     if pick == "tie" and mode in ("pair", "levels"):
         return Verdict("tie", 0)
     most = 2 if mode == "levels" else 1
     whole = all(isinstance(value, int) and not isinstance(value, bool) for value in (pick, margin))
     if mode == "verify" or not whole or not 1 <= margin <= most:  # type: ignore[operator]
-        raise StudyError("that is not a vote of this form; nothing was written")
+        raise StudyError("that is not a vote of this form; nothing was saved")
     return Verdict(pick, margin)  # type: ignore[arg-type]
 
 
-def _parse_check(asked: Mapping[str, Any]) -> AnswerCheck:
-    follows, fault = asked.get("follows"), asked.get("fault")
+def _parse_check(request: Mapping[str, Any]) -> AnswerCheck:
+    follows, fault = request.get("follows"), request.get("fault")
     if not isinstance(follows, bool) or fault not in (None, "answer", "caption"):
-        raise StudyError("that is not an answer of this form; nothing was written")
-    return AnswerCheck("", "", follows, None if follows else fault, asked.get("harmful") is True)
+        raise StudyError("that is not an answer of this form; nothing was saved")
+    return AnswerCheck("", "", follows, None if follows else fault, request.get("harmful") is True)
 
 
-# ------------------------------------------------------------------------------------- views
+# ---------------------------------------------------------------------------------- screens
 
 
 def _show_ballot(
-    at: VoteSession,
+    session: VoteSession,
     ballot: Ballot | None,
-    said: str = "",
+    notice: str = "",
     *,
     warned: bool = False,
     fixed: bool = False,
     retried: bool = False,
 ) -> str:
-    name, standing = at.voter.removeprefix(HUMAN_PREFIX), at.progress()
-    item = at.store.item(at.study, ballot.item) if ballot else None
+    name, progress = session.voter.removeprefix(HUMAN_PREFIX), session.progress()
+    item = session.store.item(session.study, ballot.item) if ballot else None
     if ballot is None or item is None:
-        if not standing.voted and not standing.skipped and not at.pool:
-            return show_nothing(at.store, at.study, at.mode)
-        return finished_html(name, standing, at.mode, said, fixed=fixed)
-    sight = build_voter_view(at.store, at.study, _ballot_form(at), ballot, item)
-    given = _earlier_vote(at, ballot)
-    if given is not None and not said:
-        said = "You have voted on this one. Choose again to change it, or go on."
+        if not progress.voted and not progress.skipped and not session.pool:
+            return show_nothing(session.store, session.study, session.mode)
+        return finished_html(name, progress, session.mode, notice, fixed=fixed)
+    voter_view = build_voter_view(session.store, session.study, _ballot_form(session), ballot, item)
+    earlier = _earlier_vote(session, ballot)
+    if earlier is not None and not notice:
+        notice = "You have already voted on this one. Choose again to change it, or press Next."
     return ballot_html(
         BallotView(
-            name, ballot, sight, standing, given, at.rules.timed, fixed, said, warned,
+            name,
+            ballot,
+            voter_view,
+            progress,
+            earlier,
+            session.rules.timed,
+            fixed,
+            notice,
+            warned,
             time.time() if retried else 0.0,
         )
-    )  # fmt: skip
+    )
 
 
-def _ballot_form(at: VoteSession) -> BallotForm:
-    return load_ballot_form(at.store, at.study)
+def _ballot_form(session: VoteSession) -> BallotForm:
+    return load_ballot_form(session.store, session.study)
 
 
-def _earlier_vote(at: VoteSession, ballot: Ballot) -> dict[str, Any] | None:
-    """The earlier vote on this ballot as its button sends it."""
+def _earlier_vote(session: VoteSession, ballot: Ballot) -> dict[str, Any] | None:
+    """The stored vote on this ballot, in the form its button sends."""
     if ballot.state != "voted":
         return None
     if ballot.answer is not None:
         answer = ballot.answer
         return {"follows": answer.follows, "fault": answer.fault, "harmful": answer.harmful}
-    cast = at.store.judgement(at.study, ballot.key)
+    cast = session.store.judgement(session.study, ballot.key)
     if cast is None or cast.verdict is None:
         return None
     return {"pick": cast.verdict.pick, "margin": cast.verdict.margin}

@@ -1,4 +1,4 @@
-"""Which form a study's voters get, and what of an item they see: what its protocol shows people."""
+"""Ballot form of a study and the parts of an item that voters see, by the study's protocol."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ FORM_QUESTIONS: Final[Mapping[BallotMode, str]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class BallotForm:
-    """The form that a study's protocol asks people to fill in."""
+    """Kind of ballot used by a study."""
 
     mode: BallotMode
     origin: str
-    """Where that comes from."""
+    """Reason for the form, shown to voters and organisers."""
     reference: bool = False
-    """Whether people may read the reference: no published form shows it to them."""
+    """Whether voters see the reference answer; published forms never show it."""
 
 
 @dataclass(frozen=True, slots=True)
 class VoterView:
-    """An item as one voter sees it: no name, no verdict, and nothing that hangs on either."""
+    """An item as shown to a voter, without names or verdicts."""
 
     instruction: str
     task: str
@@ -74,7 +74,7 @@ def _cached_form(store: Store, study: str, version: str) -> BallotForm:
     preset = PRESETS.get(store.study(study).preset)
     shows = any("reference" in prompt.variables for prompt in prompts) and preset is None
     protocols = {prompt.protocol for prompt in prompts}
-    because = f"as {preset.title} asks people" if preset else "as its judges are asked"
+    because = f"as {preset.title} asks people" if preset else "as its prompts ask judges"
     if "five-level" in protocols:
         return BallotForm("levels", because, shows)
     if "choice" in protocols and "pairwise" not in protocols:
@@ -85,7 +85,7 @@ def _cached_form(store: Store, study: str, version: str) -> BallotForm:
 
 
 def _form_from_verdicts(store: Store, study: str) -> BallotForm:
-    """Somebody's verdicts come without prompts: the form follows what they look like."""
+    """Form for imported verdicts without prompts, chosen from the verdicts themselves."""
     pairs, more, strong = store.read(
         "SELECT sum(length(p.shown) - length(replace(p.shown, ?2, '')) = 1), "
         "sum(length(p.shown) - length(replace(p.shown, ?2, '')) > 1), sum(j.margin > 1) "
@@ -94,9 +94,9 @@ def _form_from_verdicts(store: Store, study: str) -> BallotForm:
         (study, SEP, f"{HUMAN_PREFIX}%"),
     ).fetchone()
     if (more or 0) > (pairs or 0):
-        return BallotForm("options", "as its judges chose")
+        return BallotForm("options", "as in its verdicts")
     return BallotForm(
-        "levels" if strong else "pair", "as its verdicts are" if pairs else "the usual one"
+        "levels" if strong else "pair", "as in its verdicts" if pairs else "the default"
     )
 
 
@@ -106,7 +106,7 @@ def _load_prompts(store: Store, study: str) -> list[Prompt]:
         try:
             text = store.prompt_of(study, name)
             found.append(parse_prompt(text, name) if text else load_prompt(name))
-        except EvenhandError:  # a prompt file that is gone: what was asked is not known here
+        except EvenhandError:  # the prompt file is missing
             continue
     return found
 
@@ -114,15 +114,15 @@ def _load_prompts(store: Store, study: str) -> list[Prompt]:
 def build_voter_view(
     store: Store, study: str, form: BallotForm, ballot: Ballot, item: Item
 ) -> VoterView:
-    """What this ballot shows. The reference never where it is among the answers."""
-    pictures = item_images(replace(store.study(study), folder=store.folder_of(study)), item)
+    """Content of a ballot; the reference is hidden where it is one of the answers."""
+    images = item_images(replace(store.study(study), folder=store.folder_of(study)), item)
     criteria = item.criteria.get("subjective", "") if ballot.mode in ("pair", "levels") else ""
     hidden = ballot.mode == "verify" or REFERENCE in ballot.shown or not form.reference
     return VoterView(
         item.instruction,
         item.meta.get("task", "") or item.category,
         tuple(item.answer(name) for name in ballot.shown),
-        pictures,
+        images,
         _context_text(item),
         criteria,
         "" if hidden else item.reference,

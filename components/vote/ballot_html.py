@@ -1,7 +1,7 @@
-"""The ballot as HTML: equal boxes without colour or name, keys printed on the buttons.
+"""Ballot as HTML: equal boxes without colour or name, keyboard keys printed on the buttons.
 
-What a button does stands in data-act, the keys that press it in data-vkeys; assets/page.js sends it
-with the ballot's place and the comment.
+The attribute data-act holds the action of a button, data-vkeys its keys; assets/page.js sends the
+action with the position of the ballot and the comment.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from studies.store.ballots import Ballot, BallotMode
 
 ANSWER_LETTERS: Final = "AB"
 ButtonKey = tuple[str, str]
-"""What is printed on the key, and the names that the browser gives it."""
+"""Symbol printed on the button, and the browser's names of the keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class VoteButton:
-    """One button: what it says, what it sends, which key presses it."""
+    """A button for one vote: label, data sent, keyboard key."""
 
     label: str
     payload: Mapping[str, Any]
@@ -55,7 +55,7 @@ VERIFY_BUTTONS: Final = (
 
 
 def vote_buttons(mode: BallotMode, options: int) -> tuple[VoteButton, ...]:
-    """The buttons of a form; of N options one is picked."""
+    """The vote buttons of a form; one per answer among N options."""
     if mode == "options":
         keys = [str(k) if k < 10 else "" for k in range(1, options + 1)]  # there is no key 10
         return tuple(
@@ -67,37 +67,41 @@ def vote_buttons(mode: BallotMode, options: int) -> tuple[VoteButton, ...]:
 
 @dataclass(frozen=True, slots=True)
 class BallotView:
-    """One voter before one ballot."""
+    """A ballot with all data of its screen for one voter."""
 
     name: str
     ballot: Ballot
     voter_view: VoterView
     standing: VoterProgress
     earlier_vote: Mapping[str, Any] | None = None
-    """What this person chose here before, as a button sends it."""
+    """Stored vote of this person on the ballot, in the form its button sends."""
     timed: bool = True
     name_fixed: bool = False
-    """The name is that of an account."""
+    """Whether the name belongs to an account and cannot be changed here."""
     notice_text: str = ""
     is_warning: bool = False
     retry_time: float = 0.0
-    """When the same ballot comes back unchanged, the time: what is the same to the letter would
-    not reach the browser, whose buttons wait for it."""
+    """Time of a failed action. It makes the HTML differ from the last one, as the browser receives
+    no identical update and its buttons would stay locked."""
 
 
-def ballot_html(sitting: BallotView) -> str:
-    ballot = sitting.ballot
-    state = {"position": ballot.position, "stamp": ballot.done, "voter": sitting.name}
+def ballot_html(view: BallotView) -> str:
+    ballot = view.ballot
+    state = {"position": ballot.position, "stamp": ballot.done, "voter": view.name}
     made = attributes(
-        {"class": f"eh-vote m-{ballot.mode}", "data-ballot": json.dumps(state),
-         "data-boxes": len(sitting.voter_view.texts), "data-tried": sitting.retry_time or None}
-    )  # fmt: skip
+        {
+            "class": f"eh-vote m-{ballot.mode}",
+            "data-ballot": json.dumps(state),
+            "data-boxes": len(view.voter_view.texts),
+            "data-tried": view.retry_time or None,
+        }
+    )
     parts = (
-        _progress_html(sitting),
-        _notice_html(sitting),
-        _question(sitting),
-        _answer_boxes(sitting),
-        _vote_controls(sitting),
+        _progress_html(view),
+        _notice_html(view),
+        _question(view),
+        _answer_boxes(view),
+        _vote_controls(view),
     )
     return wrap(f"<article{made}>{''.join(parts)}</article>")
 
@@ -105,28 +109,29 @@ def ballot_html(sitting: BallotView) -> str:
 # ------------------------------------------------------------------------------------ top
 
 
-def _progress_html(sitting: BallotView) -> str:
-    voted, skipped, total = sitting.standing
-    noun = count(total, UNIT_NOUNS[sitting.ballot.mode]).split(" ", 1)[1]
+def _progress_html(view: BallotView) -> str:
+    voted, skipped, total = view.standing
+    noun = count(total, UNIT_NOUNS[view.ballot.mode]).split(" ", 1)[1]
     left = f", {count(skipped)} skipped" if skipped else ""
-    acts = (
+    actions = (
         ballot_button("Back", {"act": "back"}, ("B", "b B"))
-        + ballot_button(
-            "Next" if sitting.earlier_vote else "Skip", {"act": "next"}, ("N", "n N s S")
-        )
+        + ballot_button("Next" if view.earlier_vote else "Skip", {"act": "next"}, ("N", "n N s S"))
         + ballot_button("Undo", {"act": "undo"}, ("U", "u U"))
     )
     return (
         f'<div class="top"><p class="eh-small" role="status"><b>{count(voted)} of {count(total)}'
-        f'</b> {noun}{left}<span class="wide">, voting as {voter_html(sitting.name, sitting.name_fixed)}; '
-        f"names and sides hidden</span></p>"
-        f'<div class="acts">{acts}</div></div>{_progress_bar(voted, total)}'
+        f'</b> {noun}{left}<span class="wide">, voting as '
+        f"{voter_html(view.name, view.name_fixed)}; names hidden, order random</span></p>"
+        f'<div class="acts">{actions}</div></div>{_progress_bar(voted, total)}'
     )
 
 
 def voter_html(name: str, fixed: bool) -> str:
-    """Under which name, and how to vote under another: one that was typed is typed anew, an account
-    is logged out of; a name that came with the page's password is not this page's to change."""
+    """Name of the voter, with a button to change it.
+
+    A typed name can be replaced and a Hugging Face account logged out; a name from the page's
+    password login is fixed.
+    """
     if name.startswith(ACCOUNT_PREFIX):
         who = f"{escape(name.removeprefix(ACCOUNT_PREFIX))} on Hugging Face"
         return f"{who} ({_link_button('log out', {'data-log': LOGOUT_PATH})})"
@@ -141,9 +146,15 @@ def _link_button(label: str, does: Mapping[str, str]) -> str:
 
 def _progress_bar(voted: int, total: int) -> str:
     made = attributes(
-        {"class": "bar", "role": "progressbar", "aria-label": "Votes given", "aria-valuemin": 0,
-         "aria-valuemax": total, "aria-valuenow": voted}
-    )  # fmt: skip
+        {
+            "class": "bar",
+            "role": "progressbar",
+            "aria-label": "Votes given",
+            "aria-valuemin": 0,
+            "aria-valuemax": total,
+            "aria-valuenow": voted,
+        }
+    )
     return f'<div{made}><i style="width:{100 * voted / max(total, 1):.1f}%"></i></div>'
 
 
@@ -154,46 +165,47 @@ def ballot_button(label: str, sends: Mapping[str, Any], key: ButtonKey) -> str:
     return f"<button{made}><kbd>{escape(key[0])}</kbd>{escape(label)}</button>"
 
 
-def _notice_html(sitting: BallotView) -> str:
-    if not sitting.notice_text:
+def _notice_html(view: BallotView) -> str:
+    if not view.notice_text:
         return ""
-    kind: Literal["warn", "calm"] = "warn" if sitting.is_warning else "calm"
-    return f'<div class="said">{notice_html(kind, "", sitting.notice_text)}</div>'
+    kind: Literal["warn", "calm"] = "warn" if view.is_warning else "calm"
+    return f'<div class="said">{notice_html(kind, "", view.notice_text)}</div>'
 
 
 # ------------------------------------------------------------------------------- question
 
 
-def _question(sitting: BallotView) -> str:
-    sight, mode = sitting.voter_view, sitting.ballot.mode
-    task = f'<span class="task">{escape(sight.task)}</span>' if sight.task else ""
-    pictures = "".join(_image_html(one, k) for k, one in enumerate(sight.images, 1))
-    pictures = f'<div class="eh-pictures">{pictures}</div>' if pictures else ""
+def _question(view: BallotView) -> str:
+    shown_item, mode = view.voter_view, view.ballot.mode
+    task = f'<span class="task">{escape(shown_item.task)}</span>' if shown_item.task else ""
+    images = "".join(_image_html(one, k) for k, one in enumerate(shown_item.images, 1))
+    images = f'<div class="eh-pictures">{images}</div>' if images else ""
+    drawers = "".join(_context_drawers(shown_item))
     return (
         f'<p class="ask">{escape(FORM_QUESTIONS[mode])}{task}</p>'
-        f'<h1 class="q" dir="auto" tabindex="-1">{text_html(sight.instruction)}</h1>'
-        f'<div class="scene">{pictures}<div class="backs">{"".join(_context_drawers(sight))}</div></div>'
+        f'<h1 class="q" dir="auto" tabindex="-1">{text_html(shown_item.instruction)}</h1>'
+        f'<div class="scene">{images}<div class="backs">{drawers}</div></div>'
     )
 
 
 def _image_html(one: ItemImage, place: int) -> str:
-    """By number: a file's name may say more than a voter should know."""
+    """An image labelled by number, as a file name may reveal the contestant."""
     if one.source:
         return f'<img alt="Image {place}" src="{escape(one.source)}">'
     if one.link:
         rel = 'target="_blank" rel="noopener noreferrer nofollow"'
         return f'<p class="eh-small"><a href="{escape(one.link)}" {rel}>Open image {place}</a></p>'
-    return f'<p class="eh-small">Image {place} is not beside the data here.</p>'
+    return f'<p class="eh-small">Image {place} is missing from the data.</p>'
 
 
-def _context_drawers(sight: VoterView) -> Iterable[str]:
-    """The description is for those who cannot see; where the image is shown it stays folded."""
-    seen = any(one.source for one in sight.images)
-    told = "Image description" if sight.images else "Context"
+def _context_drawers(shown_item: VoterView) -> Iterable[str]:
+    """Foldable context, criteria and reference; the context is folded if an image is shown."""
+    has_image = any(one.source for one in shown_item.images)
+    title_text = "Image description" if shown_item.images else "Context"
     for title, text, unfolded in (
-        (told, sight.context, not seen),
-        ("Criteria", sight.criteria, True),
-        ("Reference answer", sight.reference, False),
+        (title_text, shown_item.context, not has_image),
+        ("Criteria", shown_item.criteria, True),
+        ("Reference answer", shown_item.reference, False),
     ):
         if text.strip():
             made = attributes({"class": "back", "open": "open" if unfolded else None})
@@ -204,9 +216,9 @@ def _context_drawers(sight: VoterView) -> Iterable[str]:
 # -------------------------------------------------------------------------------- answers
 
 
-def _answer_boxes(sitting: BallotView) -> str:
-    texts = sitting.voter_view.texts
-    names = answer_labels(sitting.ballot.mode, len(texts))
+def _answer_boxes(view: BallotView) -> str:
+    texts = view.voter_view.texts
+    names = answer_labels(view.ballot.mode, len(texts))
     boxes = "".join(_answer_box(name, text) for name, text in zip(names, texts, strict=True))
     return f'{_answer_switch(names)}<div class="boxes n{min(len(texts), 4)}">{boxes}</div>'
 
@@ -220,13 +232,14 @@ def answer_labels(mode: BallotMode, options: int) -> Sequence[str]:
 def _answer_box(name: str, text: str) -> str:
     head = f"<h2>{name}</h2>"
     label = name if name == "Answer" else f"Answer {name}"
-    made = attributes({"class": "eh-txt", "dir": "auto", "tabindex": 0, "role": "region",
-                       "aria-label": label})  # fmt: skip
+    made = attributes(
+        {"class": "eh-txt", "dir": "auto", "tabindex": 0, "role": "region", "aria-label": label}
+    )
     return f'<section class="box">{head}<div{made}>{text_html(text)}</div></section>'
 
 
 def _answer_switch(names: Sequence[str]) -> str:
-    """On a phone one answer at a time: what stands above the other is what we measure."""
+    """Switch between answers on a phone, as stacked answers would favour the upper one."""
     if len(names) < 2:
         return ""
     buttons = "".join(
@@ -240,48 +253,65 @@ def _answer_switch(names: Sequence[str]) -> str:
 # ---------------------------------------------------------------------------------- votes
 
 
-def _vote_controls(sitting: BallotView) -> str:
-    ballot = sitting.ballot
+def _vote_controls(view: BallotView) -> str:
+    ballot = view.ballot
     made = vote_buttons(ballot.mode, len(ballot.shown))
     act = "check" if ballot.mode == "verify" else "vote"
-    buttons = "".join(_vote_button(one, act, sitting.earlier_vote) for one in made)
+    buttons = "".join(_vote_button(one, act, view.earlier_vote) for one in made)
     return (
         f'<div class="choices c{min(len(made), 5)} k-{ballot.mode}">{buttons}'
         f'<p class="unread eh-small">Read every answer to vote.</p></div>'
-        f'<div class="below">{_harmful_checkbox(sitting)}{_comment_box(ballot)}{_footnote(sitting)}</div>'
+        f'<div class="below">{_harmful_checkbox(view)}{_comment_box(ballot)}{_footnote(view)}</div>'
     )
 
 
 def _vote_button(one: VoteButton, act: str, given: Mapping[str, Any] | None) -> str:
     chosen = given is not None and all(given.get(k) == v for k, v in one.payload.items())
     made = attributes(
-        {"type": "button", "class": "choice", "data-act": json.dumps({"act": act, **one.payload}),
-         "data-vkeys": one.key[1] or None, "aria-pressed": "true" if chosen else None}
-    )  # fmt: skip
+        {
+            "type": "button",
+            "class": "choice",
+            "data-act": json.dumps({"act": act, **one.payload}),
+            "data-vkeys": one.key[1] or None,
+            "aria-pressed": "true" if chosen else None,
+        }
+    )
     key = f"<kbd>{escape(one.key[0])}</kbd>" if one.key[0] else ""
     return f"<button{made}>{key}<span>{escape(one.label)}</span></button>"
 
 
-def _harmful_checkbox(sitting: BallotView) -> str:
-    if sitting.ballot.mode != "verify":
+def _harmful_checkbox(view: BallotView) -> str:
+    if view.ballot.mode != "verify":
         return ""
-    given = sitting.earlier_vote or {}
-    made = attributes({"type": "checkbox", "data-harmful": "", "data-vkeys": "h H",
-                       "checked": "checked" if given.get("harmful") else None})  # fmt: skip
-    return (
-        f'<label class="flag"><input{made}><kbd>H</kbd> offensive, or advice that does harm</label>'
+    given = view.earlier_vote or {}
+    made = attributes(
+        {
+            "type": "checkbox",
+            "data-harmful": "",
+            "data-vkeys": "h H",
+            "checked": "checked" if given.get("harmful") else None,
+        }
     )
+    return f'<label class="flag"><input{made}><kbd>H</kbd> offensive or harmful</label>'
 
 
 def _comment_box(ballot: Ballot) -> str:
-    made = attributes({"data-comment": "", "rows": 1, "maxlength": 4000,
-                       "placeholder": "why, or what is odd here"})  # fmt: skip
+    made = attributes(
+        {
+            "data-comment": "",
+            "rows": 1,
+            "maxlength": 4000,
+            "placeholder": "reason, or a problem with this item",
+        }
+    )
     words = escape(ballot.comment)
-    return f'<label class="comment">Comment, if you like<textarea{made}>{words}</textarea></label>'
+    return f'<label class="comment">Comment (optional)<textarea{made}>{words}</textarea></label>'
 
 
-def _footnote(sitting: BallotView) -> str:
-    told = "The time each vote takes is recorded." if sitting.timed else "No time is recorded."
-    again = "Some come twice, sides swapped." if sitting.ballot.mode != "verify" else ""
-    who = f'<span class="narrow">Voting as {voter_html(sitting.name, sitting.name_fixed)}.</span>'
-    return f'<p class="eh-small eh-mute">{told} {again} You can stop and go on later. {who}</p>'
+def _footnote(view: BallotView) -> str:
+    timing = "The time each vote takes is recorded." if view.timed else "No time is recorded."
+    repeats = "Some pairs come twice, swapped." if view.ballot.mode != "verify" else ""
+    who = f'<span class="narrow">Voting as {voter_html(view.name, view.name_fixed)}.</span>'
+    return (
+        f'<p class="eh-small eh-mute">{timing} {repeats} You can stop and continue later. {who}</p>'
+    )

@@ -1,4 +1,4 @@
-"""What whoever asks for votes sees: the rules, what they do to estimates, who has voted."""
+"""Organiser's side of the Vote tab: voting rules, their effect on estimates, voters so far."""
 
 from __future__ import annotations
 
@@ -24,28 +24,26 @@ AS_PROTOCOL: Final = "as the protocol asks"
 SAMPLING_CHOICES: Final[Mapping[str, SelectionRule]] = MappingProxyType(
     {"At random": "random", "Where orders flip": "flipped", "Where judges disagree": "split"}
 )
-VERIFY_TARGETS: Final = MappingProxyType(
-    {"References": "reference", "Contestants' answers": "answers"}
-)
+VERIFY_TARGETS: Final = MappingProxyType({"References": "reference", "Models' answers": "answers"})
 MAX_LISTED_VOTERS: Final = 50
 
 VALIDITY_NOTES: Final[Mapping[SelectionRule, str]] = MappingProxyType(
     {
-        "random": "**At random.** Every comparison has the same chance to be voted on, so "
-        "agreement, κ and corrected win rates estimate what they say, without bias.",
-        "flipped": "**Where orders flip.** The quickest way to read what makes a judge waver. "
-        "These are its hard cases: agreement and κ from them are lower than at random, and no win "
-        "rate may be corrected with them.",
-        "split": "**Where judges disagree.** The quickest way to find who is wrong. Where all "
-        "judges err alike is never looked at, so agreement, κ and corrected win rates from these "
-        "votes are no estimates of the whole.",
+        "random": "**At random.** Every comparison is equally likely to be voted on, so "
+        "agreement, κ and corrected win rates are unbiased estimates.",
+        "flipped": "**Where orders flip.** Finds the causes of flips fastest. These are hard "
+        "cases: agreement and κ are lower than at random, and win rates cannot be corrected with "
+        "these votes.",
+        "split": "**Where judges disagree.** Finds wrong judges fastest. Cases where all judges "
+        "make the same error are never shown. Agreement, κ and corrected win rates from these "
+        "votes are not estimates for all pairs.",
     }
 )
 
 
 @dataclass(frozen=True, slots=True)
 class VotingControls:
-    """The rules as the controls of the page hold them."""
+    """Voting rules in the form of the page's controls."""
 
     mode: str
     choose: str
@@ -71,7 +69,7 @@ class VotingControls:
 
 
 def controls_from(voting: VotingRules) -> VotingControls:
-    """The same the other way: what the controls show for the rules of a study."""
+    """Values of the controls for the voting rules of a study."""
     return VotingControls(
         FORM_NAMES[voting.mode] if voting.mode else AS_PROTOCOL,
         next(name for name, choice in SAMPLING_CHOICES.items() if choice == voting.choose),
@@ -85,33 +83,29 @@ def controls_from(voting: VotingRules) -> VotingControls:
 
 
 def show_validity(store: Store, study: str, choose: str) -> str:
-    """How many comparisons a choice leaves, and which estimates stay valid under it."""
+    """Notice on a sampling choice: number of comparisons, and the estimates that stay valid."""
     rules, choice = store.voting_rules(study), SAMPLING_CHOICES[choose]
     form = load_ballot_form(store, study)
     mode = rules.mode or form.mode
     left = count_by_selection(store, study, mode, rules)
-    told = f"{count(left[choice], UNIT_NOUNS[mode])} of {count(left['random'])}."
-    cast, odd = _count_nonrandom_votes(store, study)
+    size = f"{count(left[choice], UNIT_NOUNS[mode])} of {count(left['random'])}."
+    targeted, cast = store.non_random_votes(study)
     warning = (
-        f" {count(odd)} of {count(cast)} votes here were not chosen at random; Agreement says so."
-        if odd
+        f" {count(targeted)} of {count(cast)} votes were not on randomly chosen pairs; the "
+        "Agreement view marks them."
+        if targeted
         else ""
     )
     kind: Any = "calm" if choice == "random" else "warn"
-    asks = f" The protocol's form: {FORM_NAMES[form.mode]}, {form.origin}."
-    return notice_html(kind, "", f"{VALIDITY_NOTES[choice]} {told}{warning}{asks}")
-
-
-def _count_nonrandom_votes(store: Store, study: str) -> tuple[int, int]:
-    odd, cast = store.non_random_votes(study)
-    return cast, odd
+    default = f" The protocol's form: {FORM_NAMES[form.mode]}, {form.origin}."
+    return notice_html(kind, "", f"{VALIDITY_NOTES[choice]} {size}{warning}{default}")
 
 
 def show_voters(store: Store, study: str) -> str:
-    """Who has voted how often; what was verified."""
+    """Table of voters with their votes, and a summary of verifications."""
     lines = list_voters(store, study)
     if not lines:
-        body = '<p class="eh-small eh-mute">Nobody has voted on this page yet.</p>'
+        body = '<p class="eh-small eh-mute">No votes on this page yet.</p>'
     else:
         rows = "".join(
             f'<tr><td class="nm">{escape(line.voter.removeprefix(HUMAN_PREFIX))}</td>'
@@ -120,13 +114,13 @@ def show_voters(store: Store, study: str) -> str:
             for line in lines[:MAX_LISTED_VOTERS]
         )
         more = len(lines) - MAX_LISTED_VOTERS
-        rest = f'<p class="eh-small">and {count(more)} more</p>' if more > 0 else ""
-        logged = any(is_account(line.voter) for line in lines)
-        rest += '<p class="eh-small">hf: logged in with Hugging Face</p>' if logged else ""
+        notes = f'<p class="eh-small">and {count(more)} more</p>' if more > 0 else ""
+        has_accounts = any(is_account(line.voter) for line in lines)
+        notes += '<p class="eh-small">hf: logged in with Hugging Face</p>' if has_accounts else ""
         body = (
             '<table class="eh-tbl dense"><thead><tr><th>Voter</th><th class="num">Votes</th>'
-            '<th class="num">Skipped</th><th class="num">Last here</th></tr></thead>'
-            f"<tbody>{rows}</tbody></table>{rest}"
+            '<th class="num">Skipped</th><th class="num">Last vote</th></tr></thead>'
+            f"<tbody>{rows}</tbody></table>{notes}"
         )
     return wrap(f'<div class="eh-voters">{body}{_verification_summary(store, study)}</div>')
 
@@ -151,16 +145,18 @@ def _verification_summary(store: Store, study: str) -> str:
 
 
 def show_link(store: Store) -> str:
-    """The address for voters; the browser knows where this page is. Where strangers share the page
-    a study is its owner's, and a link to it needs the token that Share makes."""
-    told = (
-        "For voters: a page with this ballot and nothing else. No results, no names; this page has "
-        "them one tab away."
+    """Link for voters; the browser fills in the address of this page.
+
+    On a shared page a link to a study needs a token, which the Share panel makes.
+    """
+    text = (
+        "Link for voters: it opens the ballot only, without the results and names on the other "
+        "tabs of this page."
     )
     if isinstance(store, VisitorStore):
-        return wrap(f'<p class="eh-small">{told} Share makes the link.</p>')
+        return wrap(f'<p class="eh-small">{text} Create the link under Share.</p>')
     return wrap(
-        f'<div class="eh-voters-link"><p class="eh-small">{told}</p>'
+        f'<div class="eh-voters-link"><p class="eh-small">{text}</p>'
         '<div class="eh-link-row"><code data-voters-link>…</code>'
         '<button type="button" class="eh-btn" data-copy-link>Copy</button></div></div>'
     )

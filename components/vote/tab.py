@@ -1,4 +1,4 @@
-"""Vote: people as judges, blind, sides randomised. The ballot, and the rules for whoever asks."""
+"""Vote tab: the blind ballot for voters, and the voting rules for the organiser."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from components.html.panel import notice_html, panel_heading
 from components.layout import header
 from components.layout.widgets import ClickableHTML, Switch
 from components.server.hf_login import ACCOUNT_PREFIX, LOGIN_MESSAGES, can_log_in
-from components.vote import organiser as vote_desk
+from components.vote import organiser
 from components.vote.ballot_actions import handle_action
 from components.vote.ballot_form import FORM_NAMES
 from components.vote.organiser import (
@@ -30,20 +30,20 @@ QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "pr
 _BALLOT_SCRIPT: Final = "evenhand.ballot(element, trigger, watch); /* triggers 'select' */"
 _LINK_SCRIPT: Final = "evenhand.votersLink(element, watch);"
 READ_BROWSER_STATE: Final = "(...inputs) => [...inputs.slice(0, -1), evenhand.voterHere()]"
-"""Who sits here and what the address shows, as the browser knows it: the last of the inputs,
-whatever a page for strangers puts before them."""
+"""Script that replaces the last input by the browser state: voter's name and address parameters.
+It is the last input, as a shared page puts further inputs before the others."""
 READ_STATE_AND_FOCUS: Final = READ_BROWSER_STATE.replace("voterHere()", "voterHere(true)")
-"""The same, and keys go to the ballot: the tab that was clicked has a use for arrows of its own."""
+"""The same, and it focuses the ballot, as a focused tab would use the arrow keys itself."""
 
 
 @dataclass(frozen=True)
 class VoteTab:
     card: gr.HTML
     browser_state: gr.Textbox
-    """Carries what only the browser knows: the voter's name, whether the page is a voter's."""
+    """Browser state as JSON: the voter's name, and whether the page is a voter's page."""
     organiser: gr.Column
     controls: list[Any]
-    """In the order of vote_desk.Rules' fields."""
+    """In the order of the fields of `VotingControls`."""
     save: gr.Button
     validity: gr.HTML
     link: gr.HTML
@@ -51,28 +51,34 @@ class VoteTab:
 
     @property
     def outputs(self) -> list[Any]:
-        """What `show` fills."""
+        """Outputs of `render`."""
         return [self.card, self.organiser, *self.controls, self.validity, self.link, self.people]
 
 
 def build() -> VoteTab:
     here = gr.Textbox(visible="hidden", elem_id="eh-vote-here", label="here")
     if can_log_in():
-        gr.LoginButton(visible=False)  # brings the routes; the ballot has the links to them
+        gr.LoginButton(visible=False)  # registers the login routes, which the ballot links to
     card = gr.HTML(
-        "", js_on_load=_BALLOT_SCRIPT, apply_default_css=False, elem_id="eh-ballot",
+        "",
+        js_on_load=_BALLOT_SCRIPT,
+        apply_default_css=False,
+        elem_id="eh-ballot",
         elem_classes=["eh-html", "eh-ballot"],
-    )  # fmt: skip
-    with gr.Column(elem_classes="eh-panel eh-vote-desk", elem_id="eh-vote-desk") as desk:
-        ClickableHTML(panel_heading("Rules of voting", "for everybody who votes on this study"))
+    )
+    with gr.Column(elem_classes="eh-panel eh-vote-desk", elem_id="eh-vote-desk") as organiser_panel:
+        ClickableHTML(panel_heading("Voting rules", "for all voters of this study"))
         controls, save = _build_rules()
         valid = ClickableHTML(elem_id="eh-vote-valid")
         link = gr.HTML(
-            "", js_on_load=_LINK_SCRIPT, apply_default_css=False, elem_classes=["eh-html"],
+            "",
+            js_on_load=_LINK_SCRIPT,
+            apply_default_css=False,
+            elem_classes=["eh-html"],
             elem_id="eh-vote-link",
-        )  # fmt: skip
+        )
         people = ClickableHTML(elem_id="eh-vote-people")
-    return VoteTab(card, here, desk, controls, save, valid, link, people)
+    return VoteTab(card, here, organiser_panel, controls, save, valid, link, people)
 
 
 def _build_rules() -> tuple[list[Any], gr.Button]:
@@ -80,11 +86,11 @@ def _build_rules() -> tuple[list[Any], gr.Button]:
         mode = gr.Dropdown(
             [AS_PROTOCOL, *FORM_NAMES.values()], value=AS_PROTOCOL, label="Form", interactive=True
         )
-        votes = gr.Number(3, label="Votes on each", minimum=1, precision=0, interactive=True)
-        each = gr.Number(0, label="Most per person, 0: all", minimum=0, precision=0,
-                         interactive=True)  # fmt: skip
-        repeats = gr.Slider(0, 50, 10, step=5, label="Repeats, %",
-                            interactive=True)  # fmt: skip
+        votes = gr.Number(3, label="Votes per comparison", minimum=1, precision=0, interactive=True)
+        each = gr.Number(
+            0, label="Most per person, 0: all", minimum=0, precision=0, interactive=True
+        )
+        repeats = gr.Slider(0, 50, 10, step=5, label="Repeats, %", interactive=True)
         whom = gr.Dropdown(
             list(VERIFY_TARGETS),
             value=next(iter(VERIFY_TARGETS)),
@@ -94,22 +100,24 @@ def _build_rules() -> tuple[list[Any], gr.Button]:
     with gr.Row(elem_classes="eh-vote-rules"):
         choose = Switch(list(SAMPLING_CHOICES), "What to vote on", elem_id="eh-vote-choose")
         timed = gr.Checkbox(True, label="Record the time of each vote", interactive=True)
-        reveal = gr.Checkbox(False, label="Say who it was after each vote", interactive=True)
+        reveal = gr.Checkbox(False, label="Reveal the models after each vote", interactive=True)
         save = gr.Button("Save rules", elem_classes="eh-fit", elem_id="eh-vote-save")
     return [mode, choose, votes, repeats, each, whom, timed, reveal], save
 
 
 def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None:
-    """The ballot's every act is one handler; it is shown when the tab is opened, or the study is
-    changed while it is."""
+    """Connect the events: one handler for all ballot actions, and redraws of the tab.
 
-    def do(
+    The tab is drawn when it is opened, and when the study changes while it is open.
+    """
+
+    def perform(
         study: str, event: gr.EventData, request: gr.Request, profile: gr.OAuthProfile | None
     ) -> list[Any]:
-        asked = event._data if isinstance(event._data, Mapping) else {}
+        action = event._data if isinstance(event._data, Mapping) else {}
         if not study:
             return [gr.skip(), gr.skip()]
-        shown = handle_action(store, study, asked, logged_in_account(request, profile))
+        shown = handle_action(store, study, action, logged_in_account(request, profile))
         return [shown, header.show_study_size(store, study)]
 
     def open_tab(
@@ -122,38 +130,41 @@ def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None
 
     def people(study: str, here: str) -> Any:
         hidden = _parse_browser_state(here).get("blind") or not study or not store.owns(study)
-        return gr.skip() if hidden else vote_desk.show_voters(store, study)
+        return gr.skip() if hidden else organiser.show_voters(store, study)
 
-    def keep(study: str, *values: Any) -> list[Any]:
+    def save_rules(study: str, *values: Any) -> list[Any]:
         try:
             store.set_voting_rules(study, VotingControls(*values).to_voting())
         except EvenhandError as error:
             return [notice_html("bad", "Not saved.", str(error))]
-        gr.Info("The rules are saved; they hold from the next ballot on.")
-        return [vote_desk.show_validity(store, study, values[1])]
+        gr.Info("The rules are saved and apply from the next ballot on.")
+        return [organiser.show_validity(store, study, values[1])]
 
     def valid(study: str, choose: str) -> Any:
-        return vote_desk.show_validity(store, study, choose) if study else gr.skip()
+        return organiser.show_validity(store, study, choose) if study else gr.skip()
 
-    tab.card.select(do, top.study, [tab.card, top.note], trigger_mode="multiple", **QUIET).then(
-        people, [top.study, tab.browser_state], tab.people, js=READ_BROWSER_STATE, **QUIET
-    )
+    tab.card.select(
+        perform, top.study, [tab.card, top.note], trigger_mode="multiple", **QUIET
+    ).then(people, [top.study, tab.browser_state], tab.people, js=READ_BROWSER_STATE, **QUIET)
     opening: dict[str, Any] = {
-        "fn": open_tab, "inputs": [top.study, tab.browser_state], "outputs": tab.outputs, **QUIET,
-    }  # fmt: skip
+        "fn": open_tab,
+        "inputs": [top.study, tab.browser_state],
+        "outputs": tab.outputs,
+        **QUIET,
+    }
     on_tab.select(**opening, js=READ_STATE_AND_FOCUS)
     top.study.change(**opening, js=READ_BROWSER_STATE)
-    tab.save.click(keep, [top.study, *tab.controls], tab.validity, **QUIET).then(
+    tab.save.click(save_rules, [top.study, *tab.controls], tab.validity, **QUIET).then(
         **opening, js=READ_BROWSER_STATE
     )
     tab.controls[1].input(valid, [top.study, tab.controls[1]], tab.validity, **QUIET)
 
 
 def render(store: Store, study: str, here: Mapping[str, Any], account: str = "") -> list[Any]:
-    """Everything on the tab; on a voter's page, and on somebody else's study, the ballot alone."""
-    told = "" if account else LOGIN_MESSAGES.get(str(here.get("login", "")), "")
+    """All outputs of the tab; only the ballot on a voter's page or another owner's study."""
+    login_error = "" if account else LOGIN_MESSAGES.get(str(here.get("login", "")), "")
     ballot = handle_action(
-        store, study, {"act": "show", "voter": here.get("voter", "")}, account, told
+        store, study, {"act": "show", "voter": here.get("voter", "")}, account, login_error
     )
     if here.get("blind") or not store.owns(study):
         return [
@@ -167,14 +178,14 @@ def render(store: Store, study: str, here: Mapping[str, Any], account: str = "")
         ballot,
         gr.Column(visible=True),
         *values,
-        vote_desk.show_validity(store, study, rules.choose),
-        vote_desk.show_link(store),
-        vote_desk.show_voters(store, study),
+        organiser.show_validity(store, study, rules.choose),
+        organiser.show_link(store),
+        organiser.show_voters(store, study),
     ]
 
 
 def logged_in_account(request: gr.Request, profile: gr.OAuthProfile | None) -> str:
-    """Who is logged in, on a Space or where the page has a password; else nobody."""
+    """Name of the logged-in account, on a Space or behind the page's password; else empty."""
     if profile is not None:
         return f"{ACCOUNT_PREFIX}{profile.username}"
     return str(getattr(request, "username", None) or "")
@@ -182,7 +193,7 @@ def logged_in_account(request: gr.Request, profile: gr.OAuthProfile | None) -> s
 
 def _parse_browser_state(here: str) -> dict[str, Any]:
     try:
-        said = json.loads(here or "{}")
+        state = json.loads(here or "{}")
     except ValueError:
         return {}
-    return said if isinstance(said, dict) else {}
+    return state if isinstance(state, dict) else {}

@@ -1,4 +1,4 @@
-"""What the agreement panels rest on, each computed once and only when it is asked for."""
+"""Estimates behind the agreement panels, each computed on first use and cached."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ BOTH_ORDERS: Final = "both"
 
 @dataclass(frozen=True)
 class Agreement:
-    """The voices of a scene held against each other."""
+    """Agreement of the raters (judges with prompts, and people) of a filtered study."""
 
     raters: Raters
 
     @cached_property
     def table(self) -> dict[str, dict[str, PairAgreement]]:
-        """Every two voices, `people` among them if there are any."""
+        """Agreement of every two raters; `people` is one of them if there are votes."""
         return agreement_matrix(self.raters.frame)
 
     @property
@@ -59,7 +59,7 @@ class Agreement:
 
     @cached_property
     def ranked_judges(self) -> list[str]:
-        """Judges, closest to people first; without people, closest to each other first."""
+        """Judges by descending agreement with people, or without people with each other."""
         return sorted(self.judges, key=lambda name: -self._closeness(name))
 
     def _closeness(self, name: str) -> float:
@@ -94,7 +94,7 @@ class Agreement:
 
     @cached_property
     def merged_orders(self) -> pd.DataFrame:
-        """Both orders as one verdict, 2–0 or a tie; only pairs that were asked in both."""
+        """Both orders as one verdict (2–0, else a tie), for pairs judged in both orders."""
         several = row_selection.select_rows(
             self.raters.machines, self.raters.machines["orders"] > 1
         )
@@ -103,7 +103,7 @@ class Agreement:
 
     @cached_property
     def merging_effects(self) -> dict[str, Contrast]:
-        """voice -> both orders merged − each order by itself, against people on the same items."""
+        """rater -> agreement with people: merged orders − single orders, on the same items."""
         if not self.raters.has_people or self.merged_orders.empty:
             return {}
         parts = {
@@ -111,41 +111,43 @@ class Agreement:
             BOTH_ORDERS: self.merged_orders,
             PEOPLE: self.people_rows,
         }
-        frame = stack_frames(parts, "asked")
+        frame = stack_frames(parts, "merging")
         here = set(self.merged_orders["judge"].astype(str).unique())
         pairs = [
             ((name, BOTH_ORDERS), (name, ONE_ORDER)) for name in self.ranked_judges if name in here
         ]
         rng = np.random.default_rng(SEED)
-        made = paired_contrasts(frame, ["judge", "asked"], [people_agreement_measure()], rng, pairs)
+        made = paired_contrasts(
+            frame, ["judge", "merging"], [people_agreement_measure()], rng, pairs
+        )
         return {one.left[0]: one for one in made}
 
     @cached_property
     def merged_shares(self) -> dict[str, Estimate]:
-        """voice -> share of merged verdicts that equal the people's majority."""
+        """rater -> share of merged verdicts that equal the people's majority."""
         if not self.raters.has_people or self.merged_orders.empty:
             return {}
-        frame = stack_frames({BOTH_ORDERS: self.merged_orders, PEOPLE: self.people_rows}, "asked")
+        frame = stack_frames({BOTH_ORDERS: self.merged_orders, PEOPLE: self.people_rows}, "merging")
         got = people_agreement_measure().by_cell(GroupedFrame(frame, ["judge"]))
         return {cell[0]: e for cell, e in got.items() if e.value is not None}
 
     @cached_property
     def merged_with_people(self) -> dict[str, PairAgreement]:
-        """voice -> both orders as one verdict, held against the people's majority."""
+        """rater -> agreement of its merged verdicts with the people's majority."""
         if not self.raters.has_people or self.merged_orders.empty:
             return {}
-        made = build_verdict_grid(
-            stack_frames({BOTH_ORDERS: self.merged_orders, PEOPLE: self.people_rows}, "asked")
+        grid = build_verdict_grid(
+            stack_frames({BOTH_ORDERS: self.merged_orders, PEOPLE: self.people_rows}, "merging")
         )
-        return {name: made.between(PEOPLE, name) for name in made.raters if name != PEOPLE}
+        return {name: grid.between(PEOPLE, name) for name in grid.raters if name != PEOPLE}
 
     @cached_property
     def scores(self) -> SignedScores:
         return SignedScores(self.raters.frame)
 
-    def people_alignment(self, voice: str, both: bool) -> Alignment:
-        """MAE and Consistency of a voice with the mean of the people."""
-        return self.scores.gaps(voice, "dual" if both else "single").alignment
+    def people_alignment(self, rater: str, both: bool) -> Alignment:
+        """MAE and Consistency (Creation-MMBench) of a rater with the mean of the people."""
+        return self.scores.gaps(rater, "dual" if both else "single").alignment
 
     @property
     def has_five_levels(self) -> bool:
@@ -159,18 +161,19 @@ class Agreement:
 
     @cached_property
     def prompt_replacements(self) -> list[JudgeAsAnnotator]:
-        """Every prompt in a person's place, all its judges together; none where either is one."""
-        heard = [self.raters.names[name] for name in self.raters.in_view]
-        if not self.raters.has_people or any(len({cell[k] for cell in heard}) < 2 for k in (0, 1)):
+        """Each prompt, judges pooled, in place of a person; empty below two prompts or judges."""
+        cells = [self.raters.names[name] for name in self.raters.in_view]
+        if not self.raters.has_people or any(len({cell[k] for cell in cells}) < 2 for k in (0, 1)):
             return []
         rows = self.raters.rows
-        judge = np.where(row_selection.people_mask(rows), rows["judge"].astype(str),
-                         rows["prompt"].astype(str))  # fmt: skip
+        judge = np.where(
+            row_selection.people_mask(rows), rows["judge"].astype(str), rows["prompt"].astype(str)
+        )
         return judges_as_annotators(
             rows.assign(judge=pd.Categorical(judge)), np.random.default_rng(SEED)
         )
 
-    # ---- the people themselves
+    # ---- people
 
     @cached_property
     def voters(self) -> list[Voter]:
@@ -186,12 +189,12 @@ class Agreement:
 
     @cached_property
     def targeted_votes(self) -> int:
-        """Votes on pairs that were not chosen at random."""
+        """Number of votes on pairs that were not chosen at random."""
         return int(row_selection.targeted_vote_mask(self.people_rows).sum())
 
     @cached_property
     def all_vote_agreement(self) -> dict[str, Estimate]:
-        """Each judge against the majority, and two people against each other."""
+        """Agreement of each judge with the majority, and of two people, by all votes."""
         return self._agreement_shares(self.raters.frame)
 
     @cached_property
@@ -206,12 +209,12 @@ class Agreement:
         )
 
     def _agreement_shares(self, frame: pd.DataFrame) -> dict[str, Estimate]:
-        made = build_verdict_grid(frame)
-        held = PEOPLE in made.raters
+        grid = build_verdict_grid(frame)
+        has_people = PEOPLE in grid.raters
         found = {
-            n: made.between(PEOPLE, n).share
+            n: grid.between(PEOPLE, n).share
             for n in self.ranked_judges
-            if held and n in made.raters
+            if has_people and n in grid.raters
         }
         return found | {"two people": agreement_among_people(frame).pair.share}
 
@@ -221,7 +224,7 @@ class Agreement:
 
     @cached_property
     def by_category(self) -> tuple[str, dict[tuple[str, str], Estimate]]:
-        """(what they are held against, (voice, category) -> share; "All" is the whole slice)."""
+        """(reference, (rater, category) -> share of agreement with it); "All": all categories."""
         if self.raters.has_people:
             return PEOPLE, self._categories(people_agreement_measure().by_cell, self.raters.frame)
         if self.raters.truth == "design":
@@ -238,9 +241,14 @@ class Agreement:
         return {key: e for key, e in found.items() if key[0] in judges}
 
 
-def load_agreement(scene: FilteredStudy) -> Agreement:
-    """What the scene shows: finding, strip and panels rest on the same counts, made once."""
-    return _cached_agreement(scene.store, scene.name, scene.store.version(scene.name), scene.filter)
+def load_agreement(filtered_study: FilteredStudy) -> Agreement:
+    """Agreement of a filtered study; finding, KPI strip and panels share one instance."""
+    return _cached_agreement(
+        filtered_study.store,
+        filtered_study.name,
+        filtered_study.store.version(filtered_study.name),
+        filtered_study.filter,
+    )
 
 
 @lru_cache(maxsize=4)
@@ -251,7 +259,7 @@ def _cached_agreement(
 
 
 def equally_close_judges(data: Agreement, names: Sequence[str]) -> list[str]:
-    """The first of some ranked judges, and those that cannot be told from it on the same asks."""
+    """The first ranked judge, and those not significantly different from it on the same items."""
     if not names:
         return []
     rng = np.random.default_rng(SEED)

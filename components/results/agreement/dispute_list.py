@@ -1,4 +1,4 @@
-"""The list of cases on which voices part, the most informative first, each one click away."""
+"""List of the disputed cases as HTML, most informative first, with links to the replies."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from components.results.agreement.disputes import (
 
 MAX_DISPUTES: Final = 8
 KIND_TITLES: Final = {
-    AGAINST_PEOPLE: ("People prefer", "most judges name another answer"),
-    AGAINST_KNOWN: ("Known to be better", "most judges name another answer"),
-    JUDGES_SPLIT: ("People prefer", "judges say different things"),
-    PEOPLE_SPLIT: ("People", "people say different things"),
+    AGAINST_PEOPLE: ("People prefer", "most judges prefer another answer"),
+    AGAINST_KNOWN: ("Known to be better", "most judges prefer another answer"),
+    JUDGES_SPLIT: ("People prefer", "judges disagree"),
+    PEOPLE_SPLIT: ("People", "people disagree"),
 }
 
 
 def show_disputes(data: Agreement, kind: str) -> tuple[str, str]:
-    """(subtitle, the list): the most informative first, each one click from the replies."""
+    """(subtitle, list) of one kind of dispute, most informative first."""
     found = list_disputes(data.raters, kind)
     total = len({(one.item, one.names) for one in found})
     if not found:
         if kind in (AGAINST_PEOPLE, PEOPLE_SPLIT) and not data.raters.has_people:
-            told = "Nobody has voted here yet: the Vote tab, or data whose items hold votes."
+            reason = "No votes yet. Vote on the Vote tab, or load data with votes."
         else:
-            told = f"There is no case in view in which {KIND_TITLES[kind][1]}."
-        return "", empty_state("Nothing to list.", told)
+            reason = f"There is no case in view in which {KIND_TITLES[kind][1]}."
+        return "", empty_state("Nothing to list.", reason)
     top = found[:MAX_DISPUTES]
-    scene = data.raters.filtered_study
-    questions = scene.store.questions(scene.name, {one.item for one in top})
+    filtered_study = data.raters.filtered_study
+    questions = filtered_study.store.questions(filtered_study.name, {one.item for one in top})
     head = (
         f'<div class="eh-dl h"><span>Question</span><span>{KIND_TITLES[kind][0]}</span>'
         "<span>Judges, all orders</span><span></span></div>"
     )
     rows = "".join(_dispute_row(one, kind, questions.get(one.item) or one.item) for one in top)
-    subtitle = f"{count(total, 'case')}: {KIND_TITLES[kind][1]}; the most informative first"
+    subtitle = f"{count(total, 'case')}: {KIND_TITLES[kind][1]}; most informative first"
     return subtitle, wrap(f'<div class="eh-dl-box">{head}{rows}</div>')
 
 
@@ -69,16 +69,16 @@ def _reference_html(one: Dispute, kind: str) -> str:
     if not total:
         return '<span class="eh-mute">no votes</span>'
     if kind == PEOPLE_SPLIT or one.people in (None, TIE_NAME):
-        said = ", ".join(f"{escape(who)} {n}" for who, n in one.votes.most_common())
-        return f'{said} <span class="eh-mute">of {count(total, "vote")}</span>'
+        counts = ", ".join(f"{escape(who)} {n}" for who, n in one.votes.most_common())
+        return f'{counts} <span class="eh-mute">of {count(total, "vote")}</span>'
     mine = one.votes[one.people or ""]
     many = "1 vote" if total == 1 else f"{mine} of {total} votes"
     return f'<b>{escape(one.people)}</b> <span class="eh-mute eh-nw">{many}</span>'
 
 
 def _judge_counts_html(one: Dispute) -> str:
-    said = [f"{_winner_html(who)} {n}" for who, n in one.judges.most_common()]
-    return ", ".join(said) + f' <span class="eh-mute">of {one.judge_count}</span>'
+    counts = [f"{_winner_html(who)} {n}" for who, n in one.judges.most_common()]
+    return ", ".join(counts) + f' <span class="eh-mute">of {one.judge_count}</span>'
 
 
 def _winner_html(who: str) -> str:

@@ -1,4 +1,4 @@
-"""Where voices part: cases on which judges and people, or judges among themselves, disagree."""
+"""Disputed cases: judges against people or known answers, split judges, split people."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _CASE_COLUMNS: Final = (
     "pick",
     "truth",
 )
-"""What a case is known by: of millions of rows the other columns are most of the memory."""
+"""Columns used here; without the others, millions of rows need far less memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dispute:
-    """One case: what people (or the design) say, and how many judges say what.
+    """One case: the people's choice, the known answer, and the counts of votes and judges.
 
-    A judge's word is what it says in most orders; a split between the orders counts as a tie.
+    Each judge counts with its majority over the orders; a split between orders counts as a tie.
     """
 
     item: str
@@ -54,21 +54,21 @@ class Dispute:
         return sum(self.judges.values())
 
     def count_against(self, winner: str | None) -> int:
-        """Judges that name another answer; a tie names none."""
+        """Number of judges that prefer another answer; a tie prefers none."""
         if winner in (None, TIE_NAME):
             return 0
         return sum(n for who, n in self.judges.items() if who not in (winner, TIE_NAME))
 
     def informativeness(self, kind: str) -> tuple[float, float, int]:
-        """Larger is worth reading first: how one-sided the clash, how sure the yardstick, how many.
+        """Sort key, larger is more informative.
 
-        A case that all judges get wrong beside unanimous people says most about the judges; one
-        that splits them in half says most about where they differ.
+        It compares the share of judges against the reference (or the entropy of the split), then
+        the certainty of the reference, then the number of verdicts.
         """
         if kind == AGAINST_PEOPLE:
             total = sum(self.votes.values())
-            sure = self.votes[self.people or ""] / (total + 1)  # one vote is not unanimity
-            return self.count_against(self.people) / max(self.judge_count, 1), sure, total
+            certainty = self.votes[self.people or ""] / (total + 1)  # one vote is not unanimity
+            return self.count_against(self.people) / max(self.judge_count, 1), certainty, total
         if kind == AGAINST_KNOWN:
             return self.count_against(self.known) / max(self.judge_count, 1), 1.0, self.judge_count
         if kind == JUDGES_SPLIT:
@@ -84,24 +84,24 @@ def _entropy(counts: Counter[str]) -> float:
     return float(-(p * np.log2(p)).sum())
 
 
-def dispute_kinds(voices: Raters) -> list[str]:
-    """What lists there can be."""
+def dispute_kinds(raters: Raters) -> list[str]:
+    """The lists that the data allow."""
     found = []
-    if voices.has_people:
+    if raters.has_people:
         found += [AGAINST_PEOPLE]
-    if voices.truth == "design":
+    if raters.truth == "design":
         found += [AGAINST_KNOWN]
-    if len(voices.in_view) > 1:
+    if len(raters.in_view) > 1:
         found += [JUDGES_SPLIT]
-    if voices.has_people:
+    if raters.has_people:
         found += [PEOPLE_SPLIT]
     return found
 
 
-def list_disputes(voices: Raters, kind: str) -> list[Dispute]:
-    """The cases of one list, the most informative first."""
+def list_disputes(raters: Raters, kind: str) -> list[Dispute]:
+    """The cases of one list, most informative first."""
     ranked = [
-        (one.informativeness(kind), one) for one in count_verdicts(voices) if _is_kind(one, kind)
+        (one.informativeness(kind), one) for one in count_verdicts(raters) if _is_kind(one, kind)
     ]
     return [one for _, one in sorted(ranked, key=lambda pair: pair[0], reverse=True)]
 
@@ -115,9 +115,9 @@ def _is_kind(one: Dispute, kind: str) -> bool:
     return len(counts) > 1
 
 
-def count_verdicts(voices: Raters) -> list[Dispute]:
-    """Every case that judges and people have judged, with who said what."""
-    rows = row_selection.select_picks(voices.frame[list(_CASE_COLUMNS)])
+def count_verdicts(raters: Raters) -> list[Dispute]:
+    """Every case with its counts of judges and votes per answer."""
+    rows = row_selection.select_picks(raters.frame[list(_CASE_COLUMNS)])
     if rows.empty:
         return []
     case, cases = row_selection.group_codes(rows, CASE_KEY)
@@ -133,13 +133,18 @@ def count_verdicts(voices: Raters) -> list[Dispute]:
     split = [tuple(str(text).split(SEP)) for text in shown.categories]
     return [
         Dispute(
-            str(item), str(category), split[code], _winner_name(int(winner[at]), names),
-            votes[at], judged[at], known[at],
+            str(item),
+            str(category),
+            split[code],
+            _winner_name(int(winner[at]), names),
+            votes[at],
+            judged[at],
+            known[at],
         )
         for at, (item, category, code) in enumerate(
             zip(firsts["item"], firsts["category"], shown.codes.tolist(), strict=True)
         )
-    ]  # fmt: skip
+    ]
 
 
 def _winner_name(code: int, names: list[str]) -> str | None:
@@ -152,37 +157,37 @@ def _count_winners(
     rows: pd.DataFrame,
     case: Ints,
     chosen: Ints,
-    kept: row_selection.Mask,
+    selected: row_selection.Mask,
     names: list[str],
     cases: int,
 ) -> list[Counter[str]]:
-    """For each case: how many of those kept say what, each reduced to one word.
+    """For each case, the number of selected raters per majority choice.
 
-    Millions of cases hold few different counts: those that are alike are one and the same.
+    Cases with equal counts share one Counter, to save memory with millions of cases.
     """
-    own = row_selection.select_rows(rows, kept)
-    voice, voices = row_selection.group_codes(own, (*CASE_KEY, "judge"))
-    said = majority_choices(voice, chosen[kept], voices)
-    of_case = case[kept][row_selection.first_rows(voice, voices)]
-    words = said[np.argsort(of_case, kind="stable")].astype(np.int32)
+    own = row_selection.select_rows(rows, selected)
+    rater, raters = row_selection.group_codes(own, (*CASE_KEY, "judge"))
+    majority = majority_choices(rater, chosen[selected], raters)
+    of_case = case[selected][row_selection.first_rows(rater, raters)]
+    choices = majority[np.argsort(of_case, kind="stable")].astype(np.int32)
     ends = np.cumsum(np.bincount(of_case, minlength=cases)).tolist()
-    text, size = words.tobytes(), words.itemsize
+    encoded, size = choices.tobytes(), choices.itemsize
     known: dict[bytes, Counter[str]] = {}
-    alike: dict[tuple[tuple[str, int], ...], Counter[str]] = {}
+    shared: dict[tuple[tuple[str, int], ...], Counter[str]] = {}
     found, start = [], 0
     for end in ends:
-        key = text[start * size : end * size]
+        key = encoded[start * size : end * size]
         if key not in known:
-            codes = words[start:end].tolist()
+            codes = choices[start:end].tolist()
             counts = Counter(_winner_name(code, names) or TIE_NAME for code in codes)
-            known[key] = alike.setdefault(tuple(counts.items()), counts)
+            known[key] = shared.setdefault(tuple(counts.items()), counts)
         found.append(known[key])
         start = end
     return found
 
 
 def _known_winners(firsts: pd.DataFrame, names: list[str]) -> list[str | None]:
-    """The better answer by the truth of a case's first row; None where it is not known."""
+    """The better answer of each case, from its first row; None where unknown."""
     placed = row_selection.slot_contestants(firsts, names).tolist()
     return [
         None if slot == NO_PICK else TIE_NAME if slot < 0 else names[places[slot]]

@@ -1,4 +1,4 @@
-"""Agreement in words, the matrix of who agrees with whom, one order against both, categories."""
+"""Agreement view: finding, KPI strip, matrix of raters, merged orders, categories."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ COEFFICIENTS: Final = {
     "κ": ("kappa", heat.KAPPA_SCALE, "Cohen's κ over first, second, tie"),
     "Accuracy": ("share", heat.AGREEMENT_SCALE, "% same verdict, ties counted"),
     "α": ("alpha", heat.KAPPA_SCALE, "Krippendorff's α over first, second, tie"),
-    "Without ties": ("decisive", heat.AGREEMENT_SCALE, "% same verdict where both decide"),
+    "Without ties": ("decisive", heat.AGREEMENT_SCALE, "% same verdict where neither is a tie"),
 }
 HOW_TO_VOTE: Final = (
-    "40 pairs give agreement to about ± 15 points. Vote on the Vote tab, or load data whose items "
-    "hold votes (the field `human`)."
+    "40 pairs give agreement to about ± 15 points. Vote on the Vote tab, or load data with votes "
+    "(the field `human`)."
 )
 
 
 def agreement_finding(data: Agreement) -> tuple[str, str]:
-    """Who comes closest to people; without people, how far judges agree with each other."""
+    """Headline and lead: the judges closest to people, or the agreement among judges."""
     if not data.judges and data.raters.has_people:
         return _people_only_finding(data)
     if not data.judges:
@@ -56,19 +56,19 @@ def agreement_finding(data: Agreement) -> tuple[str, str]:
     if len(data.judges) > 1:
         return _judges_sentence(data), f"{NO_VOTES} Judges may agree and be wrong together."
     return (
-        f"Nobody to hold {data.judges[0]} against yet.",
-        f"{NO_VOTES} A second judge or prompt, or some votes, would make a comparison.",
+        f"Nothing to compare {data.judges[0]} with yet.",
+        f"{NO_VOTES} Agreement needs a second judge or prompt, or some votes.",
     )
 
 
 def _people_only_finding(data: Agreement) -> tuple[str, str]:
-    """Votes and no judge: how far people agree is what a judge would be held against."""
+    """Headline and lead for a study with votes and no judge: agreement among people."""
     pair, people = data.among_voters.pair.share.value, data.among_voters.voters
     who = "one person" if people == 1 else f"{count(people)} people"
-    lead = f"Votes by {who}, and no judge in view to hold against them."
+    lead = f"Votes by {who}; no judge in view to compare with them."
     if pair is None:
-        return "Nobody voted on what another person voted on.", lead
-    return f"Two people side with each other on {share(pair, 0)} of votes.", lead
+        return "No pair has votes by two people.", lead
+    return f"Two people agree on {share(pair, 0)} of votes.", lead
 
 
 def _people_share(data: Agreement, name: str) -> float | None:
@@ -80,7 +80,7 @@ def _closest_sentence(data: Agreement, ranked: list[str]) -> str:
     best = equally_close_judges(data, ranked)
     value = _people_share(data, best[0]) or 0.0
     if len(ranked) == 1:
-        return f"{best[0]} says what people say in {share(value, 0)} of its verdicts."
+        return f"{best[0]} agrees with people in {share(value, 0)} of its verdicts."
     if len(best) == 1:
         return f"{best[0]} comes closest to people: {share(value, 0)} of verdicts."
     if len(best) == 2:
@@ -88,33 +88,33 @@ def _closest_sentence(data: Agreement, ranked: list[str]) -> str:
         values = f"{number(100 * value)} and {share(other, 0)}"
         return f"{best[0]} and {best[1]} come closest to people: {values} of verdicts."
     return (
-        f"{best[0]} says what people say in {share(value, 0)} of verdicts; "
-        f"{len(best) - 1} more cannot be told from it."
+        f"{best[0]} agrees with people in {share(value, 0)} of verdicts; "
+        f"no significant difference to {len(best) - 1} others."
     )
 
 
 def _people_sentence(data: Agreement) -> str:
     pair = data.among_voters.pair.share.value
-    kappa = "κ takes chance out: 0 is chance, 1 is full agreement."
+    kappa = "κ corrects for chance: 0 is chance, 1 is full agreement."
     if pair is None:
-        return f"Nobody voted on what another person voted on. {kappa}"
-    return f"Two people side with each other on {share(pair, 0)}. {kappa}"
+        return f"No pair has votes by two people. {kappa}"
+    return f"Two people agree on {share(pair, 0)}. {kappa}"
 
 
 def _judges_sentence(data: Agreement) -> str:
     two = data.closest_pair
     what = rater_noun(data)
     if two is None:
-        return f"The {what} have no verdict on a common ask yet."
+        return f"The {what} have no verdicts on common comparisons yet."
     a, b, got = two
     if len(data.judges) == 2:
-        return f"{a} and {b} say the same in {share(got.share.value, 0)} of verdicts."
+        return f"{a} and {b} agree in {share(got.share.value, 0)} of verdicts."
     value = decimal(got.kappa, 2, n=False).split(" ")[0]
     return f"Of {len(data.judges)} {what}, {a} and {b} agree most: κ {value}."
 
 
 def rater_noun(data: Agreement) -> str:
-    """What the rows stand for, so that a sentence counts the right thing."""
+    """Plural noun for the raters in view: prompts, judges or judge-prompt pairs."""
     judges, prompts = ({data.raters.names[name][k] for name in data.judges} for k in (0, 1))
     if len(judges) == 1:
         return "prompts"
@@ -122,7 +122,7 @@ def rater_noun(data: Agreement) -> str:
 
 
 def show_kpis(data: Agreement) -> str:
-    """Closest to people, two people, closest two judges, what merging orders does, thin votes."""
+    """KPI strip: agreement with people, of two people and of two judges; merging; single votes."""
     if not data.judges:
         return ""
     people, judges = _people_kpis(data), _judge_kpis(data)
@@ -139,22 +139,22 @@ def _people_kpis(data: Agreement) -> list[Kpi]:
     pair = data.among_voters.pair.share
     two = Kpi("Two people", share(pair.value), note=_estimate_note(pair))
     thin = Kpi(
-        "Thin evidence",
+        "Pairs with one vote",
         count(data.among_voters.single_vote_cases),
         f"of {count(data.among_voters.cases)}",
-        "pairs with a single vote",
+        "their majority is a single person",
     )
     gain = data.merging_effects.get(ranked[0])
     split = []
     if gain is not None and gain.raw.value is not None:
         value = number(100 * gain.raw.value, 1, signed=True)
-        told = f"{ranked[0]} {interval(gain.raw, 1, scale=100)} to people"
-        split = [Kpi("Split orders as ties", value, "points", told)]
+        note_text = f"agreement of {ranked[0]} with people {interval(gain.raw, 1, scale=100)}"
+        split = [Kpi("Disagreeing orders as ties", value, "points", note_text)]
     return [Kpi("Closest to people", share(got.share.value), note=note), two, *split, thin]
 
 
 def _known_answers_kpi(data: Agreement) -> list[Kpi]:
-    """Known answers are no people: they have a number of their own."""
+    """KPI of the highest accuracy on known answers; empty where none are known."""
     against, cells = data.by_category
     right = {name: cells[name, "All"] for name in data.judges if (name, "All") in cells}
     known = {name: e for name, e in right.items() if e.value is not None}
@@ -162,7 +162,7 @@ def _known_answers_kpi(data: Agreement) -> list[Kpi]:
         return []
     best = max(known, key=lambda name: known[name].value or 0.0)
     note = f"{best} {interval(known[best], 1, scale=100)}, n {count(known[best].n)}"
-    return [Kpi("Most often right on known answers", share(known[best].value), note=note)]
+    return [Kpi("Highest accuracy on known answers", share(known[best].value), note=note)]
 
 
 def _judge_kpis(data: Agreement) -> list[Kpi]:
@@ -184,25 +184,30 @@ def _estimate_note(estimate: Estimate) -> str:
 
 
 def show_matrix(data: Agreement, kind: str) -> str:
-    """Blank is full agreement; a cell opens what the two disagree on."""
+    """Matrix of agreement, blank for full agreement; a cell opens the disagreements."""
     field, scale, _ = COEFFICIENTS[kind]
     names = [*([PEOPLE] if PEOPLE in data.table else []), *data.ranked_judges]
     if len(names) < 2:
         return empty_state(
-            "One voice only." if names else "Nothing to show yet.",
-            "A second judge, a second prompt or some votes by people would make a comparison.",
+            "One rater only." if names else "Nothing to show yet.",
+            "Agreement needs a second judge, a second prompt or some votes by people.",
         )
     cells: dict[tuple[str, str], Estimate | None] = {
         (a, b): getattr(got, field) for a in names for b, got in data.table[a].items()
     }
     return heat.matrix_html(
-        names, names, cells, scale, keys=("row", "unlike"), click="Click to read where they part",
+        names,
+        names,
+        cells,
+        scale,
+        keys=("row", "unlike"),
+        click="Click to read where they disagree",
         turns=False,
-    )  # fmt: skip
+    )
 
 
 def show_categories(data: Agreement) -> str:
-    """Agreement with people (or with known answers) category by category."""
+    """Matrix of agreement with people (or with known answers) by category."""
     against, cells = data.by_category
     if not against:
         return empty_state(NO_VOTES, HOW_TO_VOTE)
@@ -232,18 +237,16 @@ ORDER_LEGEND: Final = (
 
 
 def order_legend(*more: str) -> str:
-    """Hollow, solid, diamond; and what else a panel shows."""
+    """Legend of the marks for one order, both orders and people, and further keys."""
     return wrap(f'<div class="eh-row eh-keys">{ORDER_LEGEND}{"".join(more)}</div>')
 
 
 def show_merged_orders(data: Agreement) -> str:
-    """Each verdict by itself against both orders merged, 2–0 or a tie."""
+    """Table of agreement with people: single orders against both merged (2–0, else a tie)."""
     if not data.raters.has_people:
         return empty_state(NO_VOTES, HOW_TO_VOTE)
     if not data.merged_shares:
-        return empty_state(
-            "Asked in one order only.", "There is nothing to merge: ask in both orders."
-        )
+        return empty_state("One order only.", "Merging needs pairs judged in both orders.")
     pair = data.among_voters.pair.share
     shown = [
         (name, data.with_people(name)) for name in data.ranked_judges if name in data.merged_shares
@@ -255,26 +258,26 @@ def show_merged_orders(data: Agreement) -> str:
     rows = [
         TableRow(
             [
-                TableCell(escape(name), "nm"), TableCell(dumbbell_track(axis, one, both), "trk"),
+                TableCell(escape(name), "nm"),
+                TableCell(dumbbell_track(axis, one, both), "trk"),
                 TableCell(_change_text(one, both), "num d"),
             ],
             tip=f"{name}\none order {percent(one)}\nboth orders {percent(both)}",
         )
         for name, one, both in lines
-    ]  # fmt: skip
+    ]
     if pair.value is not None:
-        said = f"<b>{number(100 * pair.value)}</b>"
+        value = f"<b>{number(100 * pair.value)}</b>"
         cells = [
             TableCell("two people", "nm"),
             TableCell(people_track(axis, pair), "trk"),
-            TableCell(said, "num d"),
+            TableCell(value, "num d"),
         ]
         rows.append(TableRow(cells, tip=f"two people\n{percent(pair)}"))
     heads = [TableCell("Judge", "nm"), axis_cell(axis), TableCell("%", "num d")]
-    words = f'<p class="eh-small eh-under">{inline_markup(_merging_sentence(data))}</p>'
-    return range_table(heads, rows, "short", "One order and both, against people", axis) + wrap(
-        words
-    )
+    sentence = f'<p class="eh-small eh-under">{inline_markup(_merging_sentence(data))}</p>'
+    table = range_table(heads, rows, "short", "One order and both, against people", axis)
+    return table + wrap(sentence)
 
 
 def _change_text(one: Estimate, both: Estimate) -> str:
@@ -287,13 +290,15 @@ def _merging_sentence(data: Agreement) -> str:
     if not gains:
         return ""
     low, high = sorted(100 * abs(gain) for gain in (min(gains, key=abs), max(gains, key=abs)))
-    size = f"{number(low)} to {number(high)} points" if round(low) != round(high) else (
-        f"{number(high)} points"
-    )  # fmt: skip
+    size = (
+        f"{number(low)} to {number(high)} points"
+        if round(low) != round(high)
+        else (f"{number(high)} points")
+    )
     if all(gain <= 0 for gain in gains):
         return (
-            f"Merging costs **{size}** here: a split becomes a tie, and people tie less. The more "
-            "a judge flips, the more it loses."
+            f"Merging costs **{size}** here: disagreeing orders become ties, and people tie less. "
+            "The more a judge flips, the more it loses."
         )
     if all(gain >= 0 for gain in gains):
         return f"Merging gains **{size}** here."

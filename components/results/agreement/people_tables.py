@@ -1,4 +1,4 @@
-"""Agreement number by number: coefficients, distances, who could stand in, corrected win rates."""
+"""Tables on people: coefficients, distances, judges as replacements, corrected win rates."""
 
 from __future__ import annotations
 
@@ -37,13 +37,18 @@ PERSON_VS_MEAN: Final = "a person, the others' mean"
 ALWAYS_TIE: Final = "always tie"
 LEADING_SHARE: Final = 0.95
 COEFFICIENT_HEADS: Final = (
-    "Same verdict, %", "Without ties, %", "Cohen's κ", "κ without ties", "Krippendorff's α", "MAE",
+    "Same verdict, %",
+    "Without ties, %",
+    "Cohen's κ",
+    "κ without ties",
+    "Krippendorff's α",
+    "MAE",
     "Within 1, %",
-)  # fmt: skip
+)
 
 
 def show_coefficients(data: Agreement) -> str:
-    """Judges against the people's majority, people against each other: all coefficients."""
+    """Table of all agreement coefficients: judges with the majority, people with each other."""
     if not data.raters.has_people:
         return empty_state(NO_VOTES, HOW_TO_VOTE)
     lines: list[tuple[str, bool, PairAgreement, Alignment | None]] = []
@@ -62,7 +67,7 @@ def show_coefficients(data: Agreement) -> str:
         ),
     ]
     heads = [
-        TableCell("Held against people", "nm"),
+        TableCell("Compared with people", "nm"),
         *(TableCell(escape(name)) for name in COEFFICIENT_HEADS),
     ]
     heads.append(TableCell("n", "num n"))
@@ -84,7 +89,7 @@ def show_coefficients(data: Agreement) -> str:
 
 
 def _rater_link(data: Agreement, name: str) -> str:
-    """A judge's name opens what it says otherwise than people."""
+    """A judge's name, linked to the verdicts that differ from the people's majority."""
     if name not in data.raters.names:
         return escape(name)
     return select_link(name, rater_selection(data.raters, name) | {"unlike": PEOPLE})
@@ -95,7 +100,7 @@ def _both_orders_label(name: str) -> str:
 
 
 def _coefficients(got: PairAgreement, far: Alignment | None) -> list[Estimate]:
-    none = unknown_estimate("two votes have no mean of others", "score")
+    none = unknown_estimate("not defined for two votes", "score")
     distances = [none, none] if far is None else [far.mae, far.consistency]
     return [got.share, got.decisive, got.kappa, got.kappa_decisive, got.alpha, *distances]
 
@@ -116,7 +121,7 @@ def _estimate_cell(head: str, estimate: Estimate) -> TableCell:
 
 
 def show_distances(data: Agreement) -> str:
-    """MAE and Consistency of Creation-MMBench: hollow one order, solid both, people diamonds."""
+    """Table of MAE and Consistency (Creation-MMBench) for one order, both orders and people."""
     if not data.raters.has_people:
         return empty_state(NO_VOTES, HOW_TO_VOTE)
     judges = [
@@ -126,16 +131,18 @@ def show_distances(data: Agreement) -> str:
     judges = [line for line in judges if line[1].consistency.value is not None]
     if not judges:
         return empty_state(
-            "No pair that people judged too.", "Scores need verdicts on the same pairs."
+            "No pair judged by both.", "Distances need verdicts and votes on the same pairs."
         )
     people = data.scores.leave_one_out_gaps().alignment
     tied = data.scores.always_tie_gaps().alignment
     every = [a.consistency for _, one, both in judges for a in (one, both)]
     axis = fit_share_axis([*every, people.consistency, tied.consistency], bounds=(0, 1))
     heads = [
-        TableCell("Judge", "nm"), TableCell("MAE, one \u2192 both", "num m"), axis_cell(axis),
+        TableCell("Judge", "nm"),
+        TableCell("MAE, one \u2192 both", "num m"),
+        axis_cell(axis),
         TableCell("Within 1, %", "num d"),
-    ]  # fmt: skip
+    ]
     rows = [_distance_row(name, one, both, axis) for name, one, both in judges]
     if people.mae.value is not None:
         rows.append(_reference_row(PERSON_VS_MEAN, people, people_track(axis, people.consistency)))
@@ -146,7 +153,7 @@ def show_distances(data: Agreement) -> str:
 
 def _distance_row(name: str, one: Alignment, both: Alignment, axis: Axis) -> TableRow:
     mae = _change_html(one.mae, both.mae, 1, 2)
-    said = _change_html(one.consistency, both.consistency, 100, 1)
+    within = _change_html(one.consistency, both.consistency, 100, 1)
     tip = (
         f"{name}\nMAE {number(both.mae.value, 2)} {interval(both.mae, 2)} both orders, "
         f"{number(one.mae.value, 2)} {interval(one.mae, 2)} one\n"
@@ -157,7 +164,7 @@ def _distance_row(name: str, one: Alignment, both: Alignment, axis: Axis) -> Tab
         TableCell(escape(name), "nm"),
         TableCell(mae, "num m"),
         TableCell(dumbbell_track(axis, one.consistency, both.consistency), "trk"),
-        TableCell(said, "num d"),
+        TableCell(within, "num d"),
     ]
     return TableRow(cells, tip=tip)
 
@@ -168,36 +175,44 @@ def _change_html(one: Estimate, both: Estimate, scale: float, decimals: int) -> 
 
 
 def _reference_row(name: str, got: Alignment, marks: str) -> TableRow:
-    said = number(None if got.consistency.value is None else 100 * got.consistency.value, 1)
+    within = number(None if got.consistency.value is None else 100 * got.consistency.value, 1)
     cells = [
-        TableCell(escape(name), "nm"), TableCell(f"<b>{number(got.mae.value, 2)}</b>", "num m"),
-        TableCell(marks, "trk"), TableCell(f"<b>{said}</b>", "num d"),
-    ]  # fmt: skip
+        TableCell(escape(name), "nm"),
+        TableCell(f"<b>{number(got.mae.value, 2)}</b>", "num m"),
+        TableCell(marks, "trk"),
+        TableCell(f"<b>{within}</b>", "num d"),
+    ]
     tip = f"{name}\nMAE {number(got.mae.value, 2)} {interval(got.mae, 2)}\nn {count(got.mae.n)}"
     return TableRow(cells, tip=tip, kind="who")
 
 
-# ----------------------------------------------------------------------------- stand-ins
+# --------------------------------------------------------------------------- replacements
 
 
 def show_replacements(data: Agreement) -> str:
-    """Put in a person's place: above 0 the judge sides with the others more than that person."""
+    """Table of judges in place of a person; above 0 the judge agrees more with the others."""
     if not data.raters.has_people:
         return empty_state(NO_VOTES, HOW_TO_VOTE)
     known = [one for one in data.judge_replacements if one.advantage.value is not None]
     if not known:
         return empty_state(
-            "No pair has two votes.", "A stand-in is held against the *other* voters."
+            "No pair has two votes.", "A replacement is compared with the *other* voters."
         )
     axis = fit_share_axis([one.advantage for one in known], signed=True, holds=(0.0,))
     axis = replace(axis, chance=0.0)
     heads = [
-        TableCell("Judge", "nm"), axis_cell(axis), TableCell("Judge − person", "num d"),
+        TableCell("Judge", "nm"),
+        axis_cell(axis),
+        TableCell("Judge − person", "num d"),
         TableCell("Best, %", "num b"),
-    ]  # fmt: skip
+    ]
     rows = [_replacement_row(one, axis) for one in known]
-    words = f"{best_replacement_sentence(known, data.raters.names)} {best_prompt_sentence(data.prompt_replacements)}"
-    below = wrap(f'<p class="eh-small eh-under">{inline_markup(words.strip())}</p>')
+    sentences = (
+        best_replacement_sentence(known, data.raters.names),
+        best_prompt_sentence(data.prompt_replacements),
+    )
+    text = inline_markup(" ".join(sentences).strip())
+    below = wrap(f'<p class="eh-small eh-under">{text}</p>')
     return range_table(heads, rows, "short", "Judges in a person's place", axis) + below
 
 
@@ -212,50 +227,50 @@ def _replacement_row(one: JudgeAsAnnotator, axis: Axis) -> TableRow:
         TableCell(number(None if one.best is None else 100 * one.best), "num b"),
     ]
     tip = (
-        f"{one.judge}\nsides with the others on {judge}, the person it replaces on {person}\n"
+        f"{one.judge}\nagrees with the others on {judge}, the person it replaces on {person}\n"
         f"{gap} points {bounds}\nn {count(one.advantage.n)} pairs with two votes or more"
     )
     return TableRow(cells, tip=tip)
 
 
 def best_prompt_sentence(prompts: Sequence[JudgeAsAnnotator]) -> str:
-    """Which prompt, all judges together, would replace a person best, and how sure that is."""
+    """Sentence on the prompt, judges pooled, that replaces a person best, with its certainty."""
     known = [one for one in prompts if one.advantage.value is not None]
     if len(known) < 2:
         return ""
     first = known[0]
     gap = number(100 * (first.advantage.value or 0.0), 1, signed=True)
-    sure = "" if first.best is None else f", leading in {share(first.best, 0)} of resamplings"
+    leads = "" if first.best is None else f", leading in {share(first.best, 0)} of resamples"
     return (
-        f"Of {count(len(known), 'prompt')}, all judges together, **{first.judge}** comes closest: "
-        f"{gap} points {interval(first.advantage, 1, scale=100)}{sure}."
+        f"Of {count(len(known), 'prompt')}, judges pooled, **{first.judge}** comes closest: "
+        f"{gap} points {interval(first.advantage, 1, scale=100)}{leads}."
     )
 
 
 def best_replacement_sentence(
     known: Sequence[JudgeAsAnnotator], names: Mapping[str, tuple[str, str]] | None = None
 ) -> str:
-    """Who would replace a person best, with which prompt, and how sure that is."""
+    """Sentence on the judge and prompt that replace a person best, with their certainty."""
     first = known[0]
     judge, prompt = (names or {}).get(first.judge, (first.judge, ""))
     several = len({cell[1] for cell in (names or {}).values()}) > 1
     who = f"**{judge}** with the prompt **{prompt}**" if several else f"**{first.judge}**"
     low, high = first.advantage.low, first.advantage.high
     if low is not None and low > 0:
-        told = "sides with the others **more often than the person it replaces**"
+        result = "agrees with the others **more often than the person it replaces**"
     elif high is not None and high < 0:
-        told = "sides with the others **less often than the person it replaces**"
+        result = "agrees with the others **less often than the person it replaces**"
     else:
-        told = "cannot be told from the person it replaces"
-    sides = f"({share(first.with_judge.value, 0)} against {share(first.with_person.value, 0)})"
-    head = f"{who} would replace a person best: it {told} {sides}."
+        result = "shows no significant difference from the person it replaces"
+    rates = f"({share(first.with_judge.value, 0)} against {share(first.with_person.value, 0)})"
+    head = f"{who} would replace a person best: it {result} {rates}."
     if len(known) == 1 or first.best is None:
         return head
     if first.best >= LEADING_SHARE:
-        return f"{head} It leads in {share(first.best, 0)} of resamplings."
+        return f"{head} It leads in {share(first.best, 0)} of resamples."
     next_best = max(known[1:], key=lambda one: one.best or 0.0)
     return (
-        f"{head} It leads in {share(first.best, 0)} of resamplings only; {next_best.judge} in "
+        f"{head} It leads in only {share(first.best, 0)} of resamples; {next_best.judge} in "
         f"{share(next_best.best, 0)}."
     )
 
@@ -264,16 +279,16 @@ def best_replacement_sentence(
 
 
 def show_corrected_rates(data: Agreement) -> str:
-    """Win rates by people with the judges' help, beside the raw ones of both."""
+    """Table of prediction-powered win rates, with the raw ones of judges and people."""
     if not data.raters.has_people:
         return empty_state(NO_VOTES, HOW_TO_VOTE)
     table_of = {name: one for name, one in data.corrected.items() if one.people.value is not None}
     if not table_of:
         why = (
-            "All votes are on pairs that were picked because judges flip or disagree there; "
-            "correcting needs votes on pairs chosen at random."
+            "All votes are on pairs selected because judges flip or disagree there; "
+            "the correction needs votes on pairs chosen at random."
             if data.targeted_votes
-            else "Corrected win rates start from people's votes."
+            else "Corrected win rates need votes by people."
         )
         return empty_state(
             "No pair was voted on at random." if data.targeted_votes else "No votes.", why
@@ -282,26 +297,28 @@ def show_corrected_rates(data: Agreement) -> str:
     axis = fit_share_axis(every, holds=(0.5,), bounds=(0, 1))
     axis = replace(axis, chance=0.5)
     heads = [
-        TableCell("Contestant", "nm"),
+        TableCell("Model", "nm"),
         TableCell("Judges, %", "num a"),
         TableCell("People, %", "num b"),
         axis_cell(axis),
         TableCell("Corrected, %", "num d"),
-        TableCell("Worth of votes", "num w"),
+        TableCell("Votes worth", "num w"),
     ]
     rows = [_corrected_row(name, one, axis) for name, one in table_of.items()]
-    said = {part for one in table_of.values() for part in one.corrected.note.split("; ") if part}
-    words = "".join(f"{inline_markup(note.capitalize())}. " for note in sorted(said))
-    below = wrap(f'<p class="eh-small eh-mute eh-under">{words}</p>') if words else ""
+    notes = {part for one in table_of.values() for part in one.corrected.note.split("; ") if part}
+    text = "".join(f"{inline_markup(note.capitalize())}. " for note in sorted(notes))
+    below = wrap(f'<p class="eh-small eh-mute eh-under">{text}</p>') if text else ""
     return range_table(heads, rows, "stand", "Corrected win rates", axis) + below
 
 
 def _corrected_row(name: str, one: CorrectedWinRate, axis: Axis) -> TableRow:
     marks = track_html(
-        axis, bar_mark("v", axis, one.corrected.low, one.corrected.high),
-        point_mark("s", axis, one.judge.value), point_mark("q", axis, one.people.value),
+        axis,
+        bar_mark("v", axis, one.corrected.low, one.corrected.high),
+        point_mark("s", axis, one.judge.value),
+        point_mark("q", axis, one.people.value),
         point_mark("p", axis, one.corrected.value),
-    )  # fmt: skip
+    )
     worth = DASH if one.worth is None else f"× {number(one.worth, 1)}"
     tip = (
         f"{name}\njudges − people {number(100 * (one.bias.value or 0.0), 1, signed=True)} "

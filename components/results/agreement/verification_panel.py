@@ -1,4 +1,4 @@
-"""What people verified, answer by answer, and whether judges prefer the answers that stand."""
+"""Panel of verified answers: shares by contestant, and judges' preference for correct ones."""
 
 from __future__ import annotations
 
@@ -53,16 +53,20 @@ from studies.frames.frame import SEP, TIE
 from studies.people.verifications import ChecksByItem, current_checks
 
 CONTESTANT_HEADS: Final = (
-    "Verified", "Follow it, %", "Answer's fault, %", "Caption's fault, %", "Neither's, %",
+    "Verified",
+    "Follow it, %",
+    "Answer's fault, %",
+    "Caption's fault, %",
+    "Neither's, %",
     "Harmful, %",
-)  # fmt: skip
+)
 ALL_ANSWERS: Final = "all answers"
 MAX_MISJUDGED: Final = 8
 
 
 @dataclass(frozen=True, eq=False)
 class VerificationData:
-    """The verifications that the filters leave, beside the verdicts that they leave."""
+    """Verifications and verdicts that pass the filters."""
 
     data: Agreement
     checks: ChecksByItem
@@ -74,26 +78,30 @@ class VerificationData:
 
 
 def load_verification(data: Agreement) -> VerificationData:
-    """Read anew each time: a verification is no judgement, so it changes no frame."""
-    scene = data.raters.filtered_study
-    checks = _filter_checks(scene, current_checks(scene.store, scene.name))
+    """Load the verifications, uncached: they are not part of the cached frame of judgements."""
+    filtered_study = data.raters.filtered_study
+    checks = _filter_checks(
+        filtered_study, current_checks(filtered_study.store, filtered_study.name)
+    )
     return VerificationData(data, checks, VerificationArrays(checks))
 
 
-def _filter_checks(scene: FilteredStudy, checks: ChecksByItem) -> ChecksByItem:
-    chosen = scene.filter
+def _filter_checks(filtered_study: FilteredStudy, checks: ChecksByItem) -> ChecksByItem:
+    chosen = filtered_study.filter
     if checks and chosen.category != ALL_CHOICE:
-        facts = scene.store.item_facts(scene.name)
+        facts = filtered_study.store.item_facts(filtered_study.name)
         checks = {i: c for i, c in checks.items() if facts[i]["category"] == chosen.category}
     if not chosen.contestants:
         return checks
-    kept = {i: tuple(c for c in said if c.contestant in chosen.contestants)
-            for i, said in checks.items()}  # fmt: skip
-    return {item: said for item, said in kept.items() if said}
+    selected = {
+        item: tuple(check for check in found if check.contestant in chosen.contestants)
+        for item, found in checks.items()
+    }
+    return {item: found for item, found in selected.items() if found}
 
 
 def verification_subtitle(one: VerificationData) -> str:
-    """Under the heading: how many words, about how many answers, by whom."""
+    """Subtitle of the panel: numbers of verifications, answers and people."""
     if not one.has_checks:
         return ""
     got = one.verified.verifiers
@@ -102,7 +110,7 @@ def verification_subtitle(one: VerificationData) -> str:
 
 
 def show_verification(one: VerificationData) -> str:
-    """Shares by contestant, how far verifiers agree, whom judges prefer, where they do not."""
+    """The panel: shares by contestant, agreement of verifiers, judges, misjudged pairs."""
     if not one.has_checks:
         return ""
     return (
@@ -132,7 +140,7 @@ def _contestant_table(one: VerificationData) -> str:
         cells = _finding_cells(one.verified.overall, behind)
         lines.append(TableRow([TableCell(ALL_ANSWERS, "nm"), *cells], kind="who"))
     heads = [TableCell("Answers of", "nm"), *(TableCell(escape(head)) for head in CONTESTANT_HEADS)]
-    return range_table(heads, lines, "numbers", "Verified answers, by contestant")
+    return range_table(heads, lines, "numbers", "Verified answers, by model")
 
 
 def _contestant_name(contestant: str) -> str:
@@ -140,16 +148,16 @@ def _contestant_name(contestant: str) -> str:
 
 
 def _contestant_selection(contestant: str, here: set[str]) -> Mapping[str, object] | None:
-    """What is compared somewhere can be read there; a reference that never plays cannot."""
+    """Selection for a contestant with comparisons; None for a reference without any."""
     return {"contestant": contestant} if contestant in here else None
 
 
 InspectableBits = Mapping[str, int]
-"""By contestant, "" for all: what was verified of answers that are compared, as bits of SAID."""
+"""Contestant ("" for all) -> check outcomes of its compared answers, as bits."""
 
 
 def _inspectable_bits(one: VerificationData) -> InspectableBits:
-    """A number is a link where Inspect has what it counts: not of what no judge compared."""
+    """Outcomes that Inspect can show: only answers in comparisons have a page there."""
     rows = one.data.raters.rows
     rows = row_selection.select_rows(rows, rows["item"].isin(list(one.checks)))
     group, groups = row_selection.group_codes(rows, ("item", "comparison"))
@@ -157,8 +165,8 @@ def _inspectable_bits(one: VerificationData) -> InspectableBits:
     places = zip(first["item"].astype(str), first["comparison"].astype(str), strict=True)
     compared = {(item, name) for item, names in places for name in names.split(SEP)}
     found = dict.fromkeys(("", *one.verified.contestants), 0)
-    for item, said in one.checks.items():
-        for check in said:
+    for item, checks in one.checks.items():
+        for check in checks:
             if (item, check.contestant) in compared:
                 for whose in ("", check.contestant):
                     found[whose] |= check_bits(check)
@@ -174,9 +182,9 @@ def _finding_cells(
         for kind in (ANY_CHECK, FOLLOWS, *FAULTS, NEITHER, HARMFUL)
     ]
     shares = (got.follows, got.fault_answer, got.fault_caption, got.fault_neither, got.harmful)
-    told = f'<span class="lb">{escape(CONTESTANT_HEADS[0])}</span>{select_link(count(got.follows.n), opens[0])}'
+    label = f'<span class="lb">{escape(CONTESTANT_HEADS[0])}</span>'
     return [
-        TableCell(told, "num"),
+        TableCell(label + select_link(count(got.follows.n), opens[0]), "num"),
         *(_share_cell(*one) for one in zip(CONTESTANT_HEADS[1:], shares, opens[1:], strict=True)),
     ]
 
@@ -199,37 +207,40 @@ def _share_cell(head: str, estimate: Estimate, opens: Mapping[str, object] | Non
 def _verifier_agreement(one: VerificationData) -> str:
     got = one.verified.verifiers
     if not got.twice:
-        words = "No answer was verified by two people, so that how far they agree is not known."
+        words = "No answer was verified by two people, so their agreement is unknown."
     else:
         words = (
-            f"{count(got.twice, 'answer')} verified by two or more: two people say the same in "
-            f"**{percent(got.same)}**, κ {_estimate_text(got.kappa)}, Krippendorff's α {_estimate_text(got.alpha)}."
+            f"{count(got.twice, 'answer')} verified by two or more: two people agree in "
+            f"**{percent(got.same)}**, κ {_estimate_text(got.kappa)}, "
+            f"Krippendorff's α {_estimate_text(got.alpha)}."
         )
     return wrap(f'<p class="eh-small eh-under">{inline_markup(words)}</p>')
 
 
 def _estimate_text(estimate: Estimate) -> str:
-    return f"not known ({estimate.note})" if estimate.value is None else decimal(estimate, 2)
+    return f"unknown ({estimate.note})" if estimate.value is None else decimal(estimate, 2)
 
 
 # ------------------------------------------------------------------------------------- judges
 
 
 def _judge_table(one: VerificationData) -> str:
-    """Of two answers, one verified as following and one as failing: which one is preferred?"""
+    """Table of judges on pairs of a passing and a failing answer: share that prefers the former."""
     lines = _judge_preferences(one)
     if not lines:
         words = (
-            "No judge has compared an answer that follows the instruction with one that does not, "
-            "as far as people verified them."
+            "No judge has compared an answer verified as following the instruction with one "
+            "verified as not following it."
         )
         return wrap(f'<p class="eh-small eh-mute eh-under">{words}</p>')
     axis = axis_for([e for _, e, _ in lines], holds=(0.5, 1.0), bounds=(0, 1))
     axis = replace(axis, chance=0.5)
     heads = [
-        TableCell("Prefers the one that follows", "nm"), axis_cell(axis), TableCell("%", "num d"),
+        TableCell("Prefers the one that follows", "nm"),
+        axis_cell(axis),
+        TableCell("%", "num d"),
         TableCell("Ties, %", "num m"),
-    ]  # fmt: skip
+    ]
     rows = []
     for name, prefers, ties in lines:
         people = name == PEOPLE
@@ -252,7 +263,7 @@ def _judge_table(one: VerificationData) -> str:
             TableCell(_value_html(prefers), "num d"),
             TableCell(_value_html(ties, tied), "num m"),
         ]
-        tip = f"{name}\n{percent(prefers)}\nties {percent(ties)}; a coin 50"
+        tip = f"{name}\n{percent(prefers)}\nties {percent(ties)}; chance 50"
         rows.append(TableRow(cells, tip=tip, kind="who" if people else ""))
     head = "<h3>Do judges prefer the answer that follows the instruction?</h3>"
     made = range_table(heads, rows, "short", "Judges on pairs of which one answer fails", axis)
@@ -260,9 +271,9 @@ def _judge_table(one: VerificationData) -> str:
 
 
 def _judge_preferences(one: VerificationData) -> list[tuple[str, Estimate, Estimate]]:
-    """(voice, prefers the one that follows, ties), the best first, people last."""
-    voices, verified = one.data.raters, one.verified
-    evidence = GroupedFrame(voices.machines, ["judge"])
+    """(rater, share that prefers the answer that follows, ties), best first, people last."""
+    verified = one.verified
+    evidence = GroupedFrame(one.data.raters.machines, ["judge"])
     prefers = verified.prefers_following.by_cell(evidence)
     ties = verified.mixed_pair_ties.by_cell(evidence)
     found = [(cell[0], prefers[cell], ties[cell]) for cell in ties if ties[cell].n]
@@ -280,12 +291,12 @@ def _value_html(estimate: Estimate, opens: Mapping[str, object] | None = None) -
     return f'<b>{value}</b> <span class="eh-ci">{interval(estimate, 0, scale=100)}</span>'
 
 
-# --------------------------------------------------------------------------- where they do not
+# ------------------------------------------------------------------------- misjudged pairs
 
 
 @dataclass(frozen=True, slots=True)
 class MisjudgedPair:
-    """One pair on which verdicts prefer the answer that fails."""
+    """A pair with verdicts for the answer that fails verification."""
 
     item: str
     follows: str
@@ -295,7 +306,7 @@ class MisjudgedPair:
 
 
 def misjudged_pairs(one: VerificationData) -> list[MisjudgedPair]:
-    """Pairs on which judges prefer what fails: most of them first, then the most verdicts."""
+    """Pairs with verdicts for the failing answer, by share and number of such verdicts."""
     rows = one.verified.mixed_pairs(one.data.raters.machines)
     rows = row_selection.select_rows(rows, rows["right"] >= 0)
     wrong: Counter[tuple[str, str]] = Counter()
@@ -306,11 +317,15 @@ def misjudged_pairs(one: VerificationData) -> list[MisjudgedPair]:
         wrong[place] += not right
     standing = one.verified.majority_follows
     found = [
-        MisjudgedPair(item, *sorted(names.split(SEP), key=lambda n: not standing[item, n]), bad,
-               decided[item, names])
+        MisjudgedPair(
+            item,
+            *sorted(names.split(SEP), key=lambda n: not standing[item, n]),
+            bad,
+            decided[item, names],
+        )
         for (item, names), bad in wrong.items()
         if bad
-    ]  # fmt: skip
+    ]
     return sorted(
         found, key=lambda m: (-m.wrong_verdicts / m.decided_verdicts, -m.wrong_verdicts, m.item)
     )
@@ -320,11 +335,11 @@ def _misjudged_list(one: VerificationData) -> str:
     found = misjudged_pairs(one)
     if not found:
         return ""
-    scene, top = one.data.raters.filtered_study, found[:MAX_MISJUDGED]
-    questions = scene.store.questions(scene.name, {m.item for m in top})
+    filtered_study, top = one.data.raters.filtered_study, found[:MAX_MISJUDGED]
+    questions = filtered_study.store.questions(filtered_study.name, {m.item for m in top})
     head = (
         '<div class="eh-dl h"><span>Question</span><span>Fails, as verified</span>'
-        "<span>Prefer it all the same</span><span></span></div>"
+        "<span>Verdicts that prefer it</span><span></span></div>"
     )
     rows = "".join(_misjudged_row(m, one.checks, questions.get(m.item) or m.item) for m in top)
     more = len(found) - len(top)
@@ -338,17 +353,18 @@ def _misjudged_list(one: VerificationData) -> str:
 def _misjudged_row(
     one: MisjudgedPair, checks: Mapping[str, tuple[AnswerCheck, ...]], question: str
 ) -> str:
-    said = [check for check in checks[one.item] if check.contestant == one.fails]
-    no = [check for check in said if not check.follows]
+    about = [check for check in checks[one.item] if check.contestant == one.fails]
+    no = [check for check in about if not check.follows]
     faults = Counter(f"the {check.fault}'s fault" for check in no if check.fault)
     why = f", {faults.most_common(1)[0][0]}" if faults else ""
     words = " ".join(question.split())[:160]
     select = {"item": one.item, "contestant": one.follows, "against": one.fails}
     return (
         f'<div class="eh-dl"><span class="q" dir="auto">{escape(words)}</span>'
-        f'<span class="eh-small"><b>{escape(_contestant_name(one.fails))}</b> <span class="eh-mute">'
-        f"{len(no)} of {len(said)} say no{escape(why)}</span></span>"
-        f'<span class="eh-small">{count(one.wrong_verdicts)} of {count(one.decided_verdicts, "verdict")} '
+        f'<span class="eh-small"><b>{escape(_contestant_name(one.fails))}</b> '
+        f'<span class="eh-mute">{len(no)} of {len(about)} say no{escape(why)}</span></span>'
+        f'<span class="eh-small">{count(one.wrong_verdicts)} of '
+        f"{count(one.decided_verdicts, 'verdict')} "
         f'<span class="eh-mute">against {escape(_contestant_name(one.follows))}</span></span>'
         f"{button_html(Action('Open', select), small=True)}</div>"
     )

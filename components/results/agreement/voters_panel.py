@@ -1,4 +1,4 @@
-"""The people who voted, one line each, who stands out and why, and the numbers without them."""
+"""Panel of the voters: one row each, flags with reasons, and agreement without the flagged."""
 
 from __future__ import annotations
 
@@ -23,33 +23,38 @@ from metrics.people.voters import Voter
 from studies.domain import HUMAN_PREFIX, Estimate
 
 UNFOLDED_VOTERS: Final = 12
-"""People in view at once; the rest is folded."""
+"""Number of voters shown unfolded."""
 MAX_VOTERS: Final = 300
-"""Lines at most, however many voted: the export has all of them."""
+"""Maximum rows of the table; the export contains all voters."""
 VOTER_HEADS: Final = (
-    "Votes", "First side, %", "Same when swapped, %", "Ties, %", "With the others, %",
-    "Those others, %", "Right, %", "Pace",
-)  # fmt: skip
+    "Votes",
+    "First position, %",
+    "Same when swapped, %",
+    "Ties, %",
+    "With the others, %",
+    "Those others, %",
+    "Accuracy, %",
+    "Time per vote",
+)
 ALL_VOTES: Final = "All votes, %"
 TWO_PEOPLE: Final = "two people"
 FLAG_LABELS: Final = {
-    "apart": "apart from the others",
-    "one side": "one side",
-    "unsteady": "unsteady",
+    "apart": "disagrees with the others",
+    "one side": "one position",
+    "unsteady": "inconsistent",
     "too fast": "too fast",
 }
 
 
 def voters_subtitle(data: Agreement) -> str:
-    """Under the panel's heading: how many, and that nobody is left out."""
+    """Subtitle of the panel: numbers of people, votes and flagged voters."""
     people = data.voters
     if not people:
         return ""
     flagged = sum(bool(one.flags) for one in people)
-    out = "nobody stands out" if not flagged else f"{flagged} stand out, and stay in all numbers"
-    out = "1 stands out, and stays in all numbers" if flagged == 1 else out
+    flags = f"{flagged} flagged, but included in all numbers" if flagged else "none flagged"
     cast = sum(one.votes for one in people)
-    return f"{_people_count(len(people))}, {count(cast, 'vote')}; {out}"
+    return f"{_people_count(len(people))}, {count(cast, 'vote')}; {flags}"
 
 
 def _people_count(number_of: int) -> str:
@@ -57,18 +62,18 @@ def _people_count(number_of: int) -> str:
 
 
 def show_voters(data: Agreement) -> str:
-    """Who stands out first, then by number of votes; each name opens that person's votes."""
+    """Table of the voters, flagged first, then by votes; a name links to that person's votes."""
     people = data.voters
     if not people:
-        return empty_state(NO_VOTES, "Whoever votes has a line here.")
+        return empty_state(NO_VOTES, "Each voter gets a row here.")
     made = _voter_table(people[:UNFOLDED_VOTERS], "The people who voted")
     if rest := people[UNFOLDED_VOTERS:MAX_VOTERS]:
         more = _voter_table(rest, "More people who voted")
         head = f"<summary>Show {count(len(rest))} more</summary>"
         made += wrap(f'<details class="eh-rest">{head}{more}</details>')
     if len(people) > MAX_VOTERS:
-        left = f"{count(len(people) - MAX_VOTERS)} more people voted; export the votes to see them all."
-        made += wrap(f'<p class="eh-small eh-mute eh-under">{escape(left)}</p>')
+        more = f"{count(len(people) - MAX_VOTERS)} more people voted; export the votes to see all."
+        made += wrap(f'<p class="eh-small eh-mute eh-under">{escape(more)}</p>')
     return made + _flag_reasons([one for one in people if one.flags]) + _vote_subsets_table(data)
 
 
@@ -131,11 +136,11 @@ def _flag_reasons(people: Sequence[Voter]) -> str:
     return wrap(f'<ul class="eh-plain eh-small eh-under eh-reasons">{lines}</ul>')
 
 
-# ---------------------------------------------------------------- what depends on whom one asks
+# ------------------------------------------------------------------ agreement by subset of votes
 
 
 def _vote_subsets_table(data: Agreement) -> str:
-    """Agreement by all votes, beside the same without who stands out and by random choice only."""
+    """Table of agreement by all votes, without flagged voters, and on random pairs only."""
     columns = {ALL_VOTES: data.all_vote_agreement}
     if data.flagged_voters:
         columns[f"Without {_flagged_label(data.flagged_voters)}, %"] = data.unflagged_agreement
@@ -147,23 +152,23 @@ def _vote_subsets_table(data: Agreement) -> str:
     rows = [
         TableRow(
             [
-                TableCell(escape(voice), "nm"),
+                TableCell(escape(rater), "nm"),
                 *(
-                    _optional_share_cell(head, values.get(voice))
+                    _optional_share_cell(head, values.get(rater))
                     for head, values in columns.items()
                 ),
             ],
-            kind="who" if voice == TWO_PEOPLE else "",
+            kind="who" if rater == TWO_PEOPLE else "",
         )
-        for voice in columns[ALL_VOTES]
+        for rater in columns[ALL_VOTES]
     ]
-    made = range_table(heads, rows, "numbers", "Agreement by all votes and by fewer")
-    head = "<h3>What it changes</h3>"
+    made = range_table(heads, rows, "numbers", "Agreement by all votes and by subsets")
+    head = "<h3>Agreement by subset of votes</h3>"
     return wrap(f'<div class="eh-beside">{head}{made}</div>')
 
 
 def _flagged_label(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"the {len(names)} who stand out"
+    return names[0] if len(names) == 1 else f"the {len(names)} flagged"
 
 
 def _optional_share_cell(head: str, estimate: Estimate | None) -> TableCell:
@@ -175,29 +180,28 @@ def _optional_share_cell(head: str, estimate: Estimate | None) -> TableCell:
     return _labelled_cell(head, f'{value} <span class="eh-ci">{bounds}</span> {n}')
 
 
-# ---------------------------------------------------------------- how the pairs came to be voted on
+# ------------------------------------------------------------------- votes on selected pairs
 
 
 def show_targeted_notice(data: Agreement) -> str:
-    """Above the panels, where people were sent to pairs because judges flip or disagree there."""
+    """Notice above the panels on votes for pairs selected because judges flip or disagree."""
     if not data.targeted_votes:
         return ""
     text = (
-        f"{count(data.targeted_votes)} of {count(data.votes_cast)} votes are on pairs that were picked "
-        "because judges flip or disagree there. They are good for finding faults. Agreement, κ, "
-        "MAE and stand-ins below count them and are those of harder pairs than usual; the panel "
-        "of the people shows agreement on randomly chosen pairs beside. Corrected win rates leave "
-        "such votes out."
+        f"{count(data.targeted_votes)} of {count(data.votes_cast)} votes are on pairs selected "
+        "because judges flip or disagree there. Agreement, κ, MAE and replacements below include "
+        "them and describe harder pairs than usual. The voters panel shows agreement on random "
+        "pairs separately. Corrected win rates exclude these votes."
     )
-    return notice_html("warn", "Not all votes were chosen at random.", text)
+    return notice_html("warn", "Not all pairs with votes were chosen at random.", text)
 
 
 def targeted_votes_note(data: Agreement) -> str:
-    """The same in one line, under each panel that estimates."""
+    """One-line version of the notice, for each panel with estimates."""
     if not data.targeted_votes:
         return ""
     part = share(data.targeted_votes / max(data.votes_cast, 1), 0)
     words = inline_markup(
-        f"{part} of the votes are on pairs **not chosen at random**: no figure for all pairs."
+        f"{part} of the votes are on pairs **not chosen at random**: no estimate for all pairs."
     )
     return wrap(f'<p class="eh-small eh-mute eh-under">{words}</p>')

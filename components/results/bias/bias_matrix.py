@@ -1,4 +1,4 @@
-"""The bias matrix: one measure by judge, prompt and category, with its companions in the card."""
+"""Bias matrix: one measure by judge, prompt and category; related measures in the hover card."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _CI_TEXT: Final = f"95{NARROW_SPACE}% CI"
 
 @dataclass(frozen=True, slots=True)
 class MatrixMeasure:
-    """A measure as the matrix shows it."""
+    """One measure of the matrix: its key, colour scale, subtitle and kind of comparison."""
 
     key: str
     scale: heat.ColourScale
     subtitle: str
     of: Literal["pairs", "options", "both"] = "both"
     verdicts: bool = False
-    """Its n counts verdicts: under 4 N of them a cell says nothing."""
+    """Whether n counts verdicts. If so, a cell with fewer than 4 N of them is hatched."""
 
 
 MEASURES: Final = {
@@ -45,18 +45,18 @@ MEASURES: Final = {
     "Consistency": MatrixMeasure(
         "consistency",
         heat.CONSISTENCY_SCALE,
-        f"% of comparisons whose verdict survives a new order; {_CI_TEXT}",
+        f"% of comparisons with the same verdict in every order; {_CI_TEXT}",
     ),
     "Entropy": MatrixMeasure(
         "entropy",
         heat.ENTROPY_SCALE,
-        f"of the slot chosen, 1 = no slot preferred; below it what survives; {_CI_TEXT}",
+        f"of the position chosen, 1 = no position preferred; below: consistency; {_CI_TEXT}",
         verdicts=True,
     ),
     "Choice": MatrixMeasure(
         "grade:choice",
         heat.CHOICE_SCALE,
-        f"share of an item's trials that name its most chosen answer; {_CI_TEXT}",
+        f"share of an item's trials that choose its most chosen answer; {_CI_TEXT}",
         "options",
     ),
     "Lean": MatrixMeasure(
@@ -68,26 +68,26 @@ MEASURES: Final = {
     "First-slot share": MatrixMeasure(
         "first_share",
         heat.FIRST_SHARE_SCALE,
-        f"% of decisive verdicts for the answer shown first; {_CI_TEXT}",
+        f"% of decisive verdicts (no ties) for the answer shown first; {_CI_TEXT}",
         verdicts=True,
     ),
     "Position term": MatrixMeasure(
         "position_term",
         heat.POSITION_TERM_SCALE,
-        f"logit by which being shown first helps, strengths apart; {_CI_TEXT}",
+        f"log-odds advantage of being shown first, at equal strength; {_CI_TEXT}",
         "pairs",
     ),
     "Accuracy": MatrixMeasure(
         "accuracy",
         heat.ACCURACY_SCALE,
-        f"% right where the better answer is known, by design or from most people; {_CI_TEXT}",
+        f"% correct where the better answer is known, by design or by majority vote; {_CI_TEXT}",
     ),
 }
 SUBTITLES: Final = {name: shown.subtitle for name, shown in MEASURES.items()}
 
 
 def measures_for(options: int) -> list[str]:
-    """What can be shown of pairs, or of choices among more."""
+    """The measures available for pairs, or for choices among more options."""
     kind = "pairs" if options == 2 else "options"
     return [name for name, shown in MEASURES.items() if shown.of in (kind, "both")]
 
@@ -95,38 +95,44 @@ def measures_for(options: int) -> list[str]:
 def bias_matrix_html(
     bias: Bias, measure: str, layout: str = BY_CATEGORY, frame: pd.DataFrame | None = None
 ) -> str:
-    """The matrix; `frame` is needed for the position term alone, which is fitted to battles."""
-    if not bias.asked:
+    """The matrix as HTML; only the position term, which is fitted to battles, needs `frame`."""
+    if not bias.calls:
         return empty_state(
             "Nothing to show yet.", "No judgement of this selection has been stored."
         )
     known = measures_for(bias.options)
     shown = MEASURES[measure if measure in known else known[0]]
-    made = _prompt_layout(bias) if layout == BY_PROMPT else _category_layout(bias)
+    grid = _prompt_layout(bias) if layout == BY_PROMPT else _category_layout(bias)
     if shown.key == "position_term":
-        cells = made.position_term_cells(frame) if frame is not None else {}
+        cells = grid.position_term_cells(frame) if frame is not None else {}
     else:
-        cells = made.of(shown.key)
-    kept = made.of("consistency")
+        cells = grid.of(shown.key)
+    consistency = grid.of("consistency")
     return heat.matrix_html(
-        made.rows, made.columns, cells, shown.scale, total=True, label_width=168,
-        select=made.selections, more=_hover_lines(made, shown.key, cells),
-        beside=_consistency_notes(kept) if shown.key == "entropy" else None,
+        grid.rows,
+        grid.columns,
+        cells,
+        shown.scale,
+        total=True,
+        label_width=168,
+        select=grid.selections,
+        more=_hover_lines(grid, shown.key, cells),
+        beside=_consistency_notes(consistency) if shown.key == "entropy" else None,
         least=4 * bias.options if shown.verdicts else 0,
         aside=_chance_note(shown.key, bias.options),
         keys=("row", "prompt" if layout == BY_PROMPT else "category"),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True)
 class _MatrixLayout:
-    """Rows and columns of one layout, and which cell of the counts each of its cells is."""
+    """Rows and columns of one layout, with the key of the counts behind each cell."""
 
     bias: Bias
     rows: list[str]
     columns: list[heat.MatrixColumn]
     whole: dict[str, CellKey]
-    """Row -> the cell of its first column, "All"."""
+    """Row -> key of the cell in its first column, "All"."""
     parts: dict[tuple[str, str], CellKey]
     layout: str
 
@@ -142,7 +148,7 @@ class _MatrixLayout:
         return cells | {place: parts[cell] for place, cell in self.parts.items() if cell in parts}
 
     def position_term_cells(self, frame: pd.DataFrame) -> dict[tuple[str, str], Estimate]:
-        """The position term of every cell, each fitted to its own battles."""
+        """The position term of every cell, fitted to the battles of that cell."""
         columns = ("judge", "prompt") if self.layout == BY_PROMPT else CELL_COLUMNS
         fine, coarse = (
             self.bias.memoise(("terms", names), lambda names=names: _position_terms(frame, names))
@@ -153,7 +159,7 @@ class _MatrixLayout:
 
     @property
     def selections(self) -> dict[tuple[str, str], dict[str, str]]:
-        """What a click opens: the judge, prompt and category behind a cell, by their own names."""
+        """(row, column) -> the judge, prompt and category that a click on the cell selects."""
         names = ("judge", "prompt") if self.layout == BY_PROMPT else CELL_COLUMNS
         found = {(row, "All"): _cell_selection(names, cell) for row, cell in self.whole.items()}
         return found | {place: _cell_selection(names, cell) for place, cell in self.parts.items()}
@@ -187,7 +193,7 @@ def _prompt_layout(bias: Bias) -> _MatrixLayout:
 
 
 def _negate_estimate(estimate: Estimate) -> Estimate:
-    """Fairness is recency − primacy; the lean is the other way round: + is toward first."""
+    """Turn fairness (recency − primacy) into the lean, whose positive sign is toward first."""
     value, low, high = (
         None if x is None else -x for x in (estimate.value, estimate.high, estimate.low)
     )
@@ -203,7 +209,7 @@ def _position_terms(frame: pd.DataFrame, columns: Sequence[str]) -> dict[CellKey
 def _hover_lines(
     grid: _MatrixLayout, key: str, cells: Mapping[tuple[str, str], Estimate]
 ) -> dict[tuple[str, str], list[str]]:
-    """Entropy, first share and flips stand together: one of them alone misleads."""
+    """Lines of each hover card: entropy, first share and flips together, as one alone misleads."""
     entropy, first, flips = grid.of("entropy"), grid.of("first_share"), grid.of("conflict")
     noise = grid.of("noise_floor")
     grades = {part: grid.of(part) for part in GRADE_PARTS} if grid.bias.options > 2 else {}
@@ -212,7 +218,7 @@ def _hover_lines(
         lines = [_entropy_line(entropy.get(place), first.get(place), flips.get(place))]
         floor = noise.get(place)
         if floor is not None and floor.value is not None:
-            lines.append(f"{share(floor.value, 0)} flip without any swap (noise floor)")
+            lines.append(f"{share(floor.value, 0)} change on a repeat (noise floor)")
         if grades:
             lines.append(_grade_line({part: of.get(place) for part, of in grades.items()}))
         if key == "position_term" and one.value is not None:
@@ -248,20 +254,22 @@ def _grade_line(parts: Mapping[str, Estimate | None]) -> str:
     )
 
 
-def _consistency_notes(kept: Mapping[tuple[str, str], Estimate]) -> dict[tuple[str, str], str]:
+def _consistency_notes(
+    consistency: Mapping[tuple[str, str], Estimate],
+) -> dict[tuple[str, str], str]:
     return {
-        place: f"kept {number(100 * one.value)}"
-        for place, one in kept.items()
+        place: f"same {share(one.value, 0)}"
+        for place, one in consistency.items()
         if one.value is not None
     }
 
 
 def _chance_note(key: str, options: int) -> str:
-    """What a coin would have, named where the number stands."""
+    """The value that random choices would give, for the end of the scale strip."""
     if key == "grade" and options in RANDOM_GRADE:
-        return f"coin at N = {options}: {RANDOM_GRADE[options]:.2f}"
+        return f"chance at N = {options}: {RANDOM_GRADE[options]:.2f}"
     if key == "consistency":
-        return f"coin {share((1 / options) ** (options - 1), 0)}"
+        return f"chance {share((1 / options) ** (options - 1), 0)}"
     if key == "accuracy":
-        return f"coin {share(1 / options, 0)}"
+        return f"chance {share(1 / options, 0)}"
     return ""

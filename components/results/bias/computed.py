@@ -1,4 +1,4 @@
-"""What the bias panels count, once for each version of a study; a filter then only picks cells."""
+"""Counts behind the bias panels, made once per version of a study; a filter selects cells."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def _tally_unusable(evidence: GroupedFrame) -> MeasureTally:
     return build_tally(evidence.frame, failed, 1)
 
 
-UNUSABLE_SHARE: Final = Measure("asked", "share", _tally_unusable)
-"""Share of asks that are no evidence; its items and n say what was asked."""
+UNUSABLE_SHARE: Final = Measure("unusable", "share", _tally_unusable)
+"""Share of unusable replies among all calls; its n is the number of calls."""
 
 
 def slot_share_measure(slot: int, options: int) -> Measure:
-    """One slot's share of the decisive verdicts of complete sets of N options."""
+    """Share of one slot among the decisive verdicts of complete sets of N options."""
 
     def tally(evidence: GroupedFrame) -> MeasureTally:
         rows = evidence.balanced_picks
@@ -73,7 +73,7 @@ def _bias_measures(options: int) -> list[Measure]:
 
 
 class BiasCounts:
-    """A study's machine verdicts, counted by judge, prompt and category."""
+    """Counts of a study's machine verdicts by judge, prompt and category."""
 
     def __init__(self, frame: pd.DataFrame) -> None:
         rows = machine_rows(frame)
@@ -87,7 +87,7 @@ class BiasCounts:
 
 
 def _labels_by_row(rows: pd.DataFrame) -> dict[CellKey, tuple[str, ...]]:
-    """The labels that each judge and prompt read."""
+    """(judge, prompt) -> the labels shown with that prompt."""
     pairs = rows.groupby([*ROW_COLUMNS, "labels"], observed=True).size().index
     found: dict[CellKey, set[str]] = {}
     for judge, prompt, labels in pairs:
@@ -97,14 +97,14 @@ def _labels_by_row(rows: pd.DataFrame) -> dict[CellKey, tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class Bias:
-    """The counts seen through the filters of a reader: what every bias panel is drawn from."""
+    """Measures of the counts under one filter; all bias panels are drawn from it."""
 
     counts: BiasCounts
     filter: Filter = field(default_factory=Filter)
     _memo: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def memoise(self, key: Any, make: Callable[[], Memoised]) -> Memoised:
-        """What was worked out once for this view: panels ask for the same numbers."""
+        """Return the value of `make`, computed once per key, as panels share numbers."""
         if key not in self._memo:
             self._memo[key] = make()
         return self._memo[key]  # type: ignore[no-any-return]
@@ -116,7 +116,7 @@ class Bias:
 
     @property
     def _cube(self) -> MeasureCube:
-        """Whole cells of judge and prompt, unless a category is asked for."""
+        """Counts by judge and prompt, or also by category where the filter names one."""
         return self.counts.cells if "category" in self._where else self.counts.rows
 
     @property
@@ -125,22 +125,22 @@ class Bias:
 
     @property
     def orders(self) -> int:
-        """In how many orders a comparison was put at most; 0: nobody wrote the order down."""
+        """Maximum number of orders per comparison; 0: the order was not recorded."""
         return self.counts.orders
 
     @cached_property
     def names(self) -> dict[CellKey, str]:
-        """(judge, prompt) -> the shortest name that tells it from the others, steadiest first."""
+        """(judge, prompt) -> shortest unambiguous name, most consistent first."""
         return short_names(self.sort_rows(self.each))
 
     def sort_rows(self, each: Callable[[str], dict[CellKey, Estimate]]) -> list[CellKey]:
-        """Rows by what survives a new order (or by the grade): in every panel the same."""
+        """Rows by descending consistency (grade among N options), the same in every panel."""
         values = each("consistency" if self.options == 2 else "grade")
         known = {cell: one.value for cell, one in values.items() if one.value is not None}
-        return sorted(each("asked"), key=lambda cell: -known.get(cell, -1.0))
+        return sorted(each("unusable"), key=lambda cell: -known.get(cell, -1.0))
 
     def whole(self, measure: str) -> Estimate:
-        """One measure of everything in view."""
+        """One measure over everything the filter selects."""
         return self.memoise(("whole", measure), lambda: self._cube.of(measure, self._where))
 
     def each(self, measure: str) -> dict[CellKey, Estimate]:
@@ -162,31 +162,31 @@ class Bias:
     @cached_property
     def categories(self) -> dict[str, int]:
         """Categories with their numbers of items, by name."""
-        found = self.counts.cells.by_cell("asked", ("category",), self._where)
+        found = self.counts.cells.by_cell("unusable", ("category",), self._where)
         return {name: one.items for (name,), one in sorted(found.items()) if name}
 
     @cached_property
     def items(self) -> int:
-        return self._cube.items("asked", self._where)
+        return self._cube.items("unusable", self._where)
 
     @cached_property
-    def asked(self) -> int:
-        return self.whole("asked").n
+    def calls(self) -> int:
+        return self.whole("unusable").n
 
     @cached_property
     def failures(self) -> int:
-        """Asks that are no evidence: never counted as ties."""
-        share = self.whole("asked")
+        """Number of unusable replies; they are never counted as ties."""
+        share = self.whole("unusable")
         return round((share.value or 0.0) * share.n)
 
     @cached_property
     def fairness(self) -> dict[CellKey, Estimate]:
-        """Recency − primacy of every (judge, prompt, category); only pairs have it."""
+        """(judge, prompt, category) -> recency − primacy; defined for pairs only."""
         return self.by_category("fairness") if self.options == 2 else {}
 
     @cached_property
     def tables(self) -> dict[CellKey, OrderTable]:
-        """(judge, prompt, category) -> both orders of its pairs."""
+        """(judge, prompt, category) -> table of the verdicts in both orders of its pairs."""
         where = [(CELL_COLUMNS.index(name), value) for name, value in self._where.items()]
         return {
             cell: table
@@ -195,7 +195,7 @@ class Bias:
         }
 
     def table(self, row: CellKey) -> OrderTable:
-        """Both orders of a judge's pairs with a prompt, all categories in view."""
+        """Table of both orders for one judge and prompt, pooled over the categories in view."""
         return pool_order_tables(self.tables, [cell for cell in self.tables if cell[:2] == row])
 
     def labels(self, row: CellKey) -> tuple[str, ...]:
@@ -203,13 +203,13 @@ class Bias:
 
 
 def bias_from_frame(frame: pd.DataFrame) -> Bias:
-    """A frame that is already filtered."""
+    """The measures of a frame that is already filtered."""
     return Bias(BiasCounts(frame))
 
 
-def load_bias(scene: FilteredStudy) -> Bias:
-    """What the scene shows; the counting is done once for each version of its study."""
-    store, name, chosen = scene.store, scene.name, scene.filter
+def load_bias(filtered_study: FilteredStudy) -> Bias:
+    """The measures of a filtered study, counted once per version of the study."""
+    store, name, chosen = filtered_study.store, filtered_study.name, filtered_study.filter
     outside = Filter(contestants=chosen.contestants, suspects=chosen.suspects)
     return _cached_bias(_cached_counts(store, name, store.version(name), outside), chosen)
 
@@ -223,9 +223,9 @@ def _cached_bias(counts: BiasCounts, chosen: Filter) -> Bias:
 def _cached_counts(
     store: Store, name: str, version: tuple[str, int], outside: Filter
 ) -> BiasCounts:
-    """A pure function of what the store holds at a version, so it may be kept.
+    """Counts of one version of a study, cached because they depend on nothing else.
 
-    `outside`: what the cells do not tell apart, and so is filtered before they are counted.
+    `outside`: filters on columns that the cells do not have, applied before counting.
     """
     frame = people_as_judge(store.frame(name))
     return BiasCounts(frame if outside == Filter() else outside.apply(frame))

@@ -1,4 +1,4 @@
-"""N options: what a place is worth among equal answers, and who prefers one."""
+"""Choices among N options: effect of the position, and the judges that prefer one."""
 
 from __future__ import annotations
 
@@ -15,41 +15,49 @@ from metrics.position.order_tables import holm_adjust
 
 
 def option_finding(bias: Bias, rows: Sequence[OptionModelRow]) -> tuple[str, str]:
-    """Who prefers a place when the options rotate, by the permutation test; and which place."""
+    """Headline and lead: judges with a significant position preference (permutation test)."""
     options = bias.options
     tests = option_test_rows(rows, bias)
     adjusted = holm_adjust([row.tests["permutation"].p for row in tests])
-    sure = [
+    significant = [
         row
         for row, p in zip(tests, adjusted, strict=True)
         if p is not None and p < SIGNIFICANCE_LEVEL
     ]
     tested = [p for p in adjusted if p is not None]
     lead = (
-        f"Each answer stood in each of {options} places once: a judge that goes by what it reads "
-        f"picks every place in {share(1 / options, 0)} of trials."
+        f"Each answer was shown once in each of {options} positions. "
+        f"A judge without position bias picks every position in {share(1 / options, 0)} of trials."
     )
     if not tested:
-        return "No item has been read in all rotations yet.", "Slots are compared within items."
+        return (
+            "No item has been judged in all rotations yet.",
+            "Positions are compared within items.",
+        )
     what = row_noun(list(bias.names))
-    if not sure:
-        kept = share(bias.whole("consistency").value, 0)
-        return f"No {what} prefers a place for sure; {kept} of items keep one choice.", lead
-    head = _preferring_judges(len(sure), len(tested), what)
+    if not significant:
+        same = share(bias.whole("consistency").value, 0)
+        return (
+            f"No {what} significantly prefers a position; {same} of items have the same choice "
+            "in every order.",
+            lead,
+        )
+    head = _preferring_judges(len(significant), len(tested), what)
     return f"{head}. {_strongest_preference(bias)}", lead
 
 
-def _preferring_judges(sure: int, rows: int, what: str) -> str:
+def _preferring_judges(significant: int, rows: int, what: str) -> str:
     if rows == 1:
-        return f"This {what} prefers a place"
-    if sure == rows:
-        return f"All {number_word(sure)} {what}s prefer a place"
-    verb = "prefers" if sure == 1 else "prefer"
-    return f"{number_word(sure).capitalize()} of {number_word(rows)} {what}s {verb} a place"
+        return f"This {what} prefers a position"
+    if significant == rows:
+        return f"All {number_word(rows)} {what}s prefer a position"
+    verb = "prefers" if significant == 1 else "prefer"
+    some = number_word(significant).capitalize()
+    return f"{some} of {number_word(rows)} {what}s {verb} a position"
 
 
 def _strongest_preference(bias: Bias) -> str:
-    """The most chosen place of any row, in words."""
+    """Sentence about the highest position share of any row."""
     best = max(
         (
             (one.value, row, slot)
@@ -68,7 +76,7 @@ def _strongest_preference(bias: Bias) -> str:
 
 
 def show_slot_effects(rows: Sequence[OptionModelRow], bias: Bias) -> str:
-    """Each place's share among equal options, by the choice model; even is blank."""
+    """Matrix of each position's share among equal options, by the choice model."""
     options, names = bias.options, bias.names
     scale = even_share_scale(options)
     columns = [MatrixColumn(slot_name(slot)) for slot in range(options)]
@@ -84,27 +92,39 @@ def show_slot_effects(rows: Sequence[OptionModelRow], bias: Bias) -> str:
             cards[place] = [f"Effect {number(effect.value, 2, signed=True)} logits {bounds}"]
             selects[place] = {"judge": row.judge, "prompt": row.prompt, "slot": slot}
     if not cells:
-        why = next((row.model.note for row in rows if row.model.note), "No choice was read yet.")
-        return empty_state("Places cannot be told from content.", f"{why}.")
+        why = next(
+            (row.model.note for row in rows if row.model.note),
+            "No reply with a choice is stored yet.",
+        )
+        return empty_state("The effect of the position cannot be estimated.", f"{why}.")
     made = matrix_html(
-        list(dict.fromkeys(row for row, _ in cells)), columns, cells, scale, label_width=168,
-        keys=("row", "slot"), more=cards, select=selects,
-    )  # fmt: skip
+        list(dict.fromkeys(row for row, _ in cells)),
+        columns,
+        cells,
+        scale,
+        label_width=168,
+        keys=("row", "slot"),
+        more=cards,
+        select=selects,
+    )
     return made + _label_effects_html(sort_option_rows(rows, bias), names)
 
 
 def _label_effects_html(rows: Sequence[OptionModelRow], names: dict[tuple[str, str], str]) -> str:
-    """Labels have effects of their own where their crossing lets them be told from places."""
-    told = [row for row in rows if row.model.labels]
-    if not told:
-        note = "Labels cannot be told from places here: each label stood in few places."
+    """Label effects as sentences, for rows where crossed labels separate them from positions."""
+    labelled = [row for row in rows if row.model.labels]
+    if not labelled:
+        note = (
+            "Label and position effects cannot be separated here: each label was used in few "
+            "positions."
+        )
         return wrap(f'<p class="eh-small eh-under">{escape(note)}</p>')
     lines = []
-    for row in told:
+    for row in labelled:
         best = max(row.model.labels, key=lambda label: row.model.labels[label].value or 0.0)
         effect = row.model.labels[best]
-        sure = effect.low is not None and effect.low > 0
-        word = "is drawn to" if sure else "has no sure taste for"
+        significant = effect.low is not None and effect.low > 0
+        word = "prefers" if significant else "has no significant preference for"
         bounds = f"{number(effect.value, 2, signed=True)} {interval(effect, 2)}"
         lines.append(f"{names[row.judge, row.prompt]} {word} the label “{best}” ({bounds} logits)")
     return wrap(f'<p class="eh-small eh-under">{escape("; ".join(lines))}.</p>')

@@ -1,4 +1,4 @@
-"""Could this be chance? The order tests of every judge and prompt, p-values adjusted."""
+"""Order tests of every judge and prompt, with p-values adjusted over the rows shown."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from studies.store.store import Store
 SEED: Final = 20_24
 PERMUTATION_ROUNDS: Final = 999
 BAND_ROUNDS: Final = 399
-"""Draws for the band of entropies: its ends need not be as sharp as a p."""
+"""Draws for the entropy band, whose ends need less precision than a p-value."""
 ENTROPY_BAND_HEAD: Final = "Entropy : if only content counted"
 PAIR_TEST_NAMES: Final = {
     "sign": "Sign, exact",
@@ -35,41 +35,41 @@ PAIR_TEST_NAMES: Final = {
 }
 OPTION_TEST_NAMES: Final = {
     "permutation": "Permutation",
-    "place": "Place effects, LR",
+    "place": "Position effects, LR",
     "label": "Label effects, LR",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class OrderTestRow:
-    """The tests of one judge with one prompt."""
+    """Test results of one judge with one prompt."""
 
     __test__ = False  # pytest would collect the name
 
     name: str
     n: int
     counts_text: str
-    """What the tests look at, in numbers: flips toward first and second, or slots chosen."""
+    """Counts behind the tests: flips toward first and second, or the entropy and its band."""
     tests: dict[str, OrderTest]
     select: Any
 
 
 @dataclass(frozen=True, eq=False)
 class OptionModelRow:
-    """One judge and prompt among N options: the model of places and labels, and its tests."""
+    """One judge and prompt among N options: model of positions and labels, and its tests."""
 
     judge: str
     prompt: str
     model: ChoiceModel
     permutation: OrderTest
     entropy: float | None = None
-    """Of the slots chosen, over log2 N."""
+    """Entropy of the slots chosen, divided by log2 N."""
     null_band: tuple[float, float] | None = None
-    """The middle 95 % of what it would be if only content counted."""
+    """Middle 95 % of the entropy if choices depended on content only."""
 
 
 def pair_test_rows(bias: Bias) -> list[OrderTestRow]:
-    """Sign, McNemar, Stuart–Maxwell and permutation test of every row with pairs."""
+    """Rows with the sign, McNemar, Stuart–Maxwell and permutation tests, for pairs."""
     rows = []
     for (judge, prompt), name in bias.names.items():
         table = bias.table((judge, prompt))
@@ -80,13 +80,13 @@ def pair_test_rows(bias: Bias) -> list[OrderTestRow]:
 
 
 def sort_option_rows(rows: Sequence[OptionModelRow], bias: Bias) -> list[OptionModelRow]:
-    """The rows as every panel has them: steadiest first."""
+    """Rows in the order of every panel: most consistent first."""
     place = {row: number for number, row in enumerate(bias.names)}
     return sorted(rows, key=lambda row: place.get((row.judge, row.prompt), len(place)))
 
 
 def option_test_rows(rows: Sequence[OptionModelRow], bias: Bias) -> list[OrderTestRow]:
-    """The within-item permutation test, and what places and labels add to the likelihood."""
+    """Rows with the within-item permutation test and the likelihood-ratio tests, for N options."""
     found = []
     for row in sort_option_rows(rows, bias):
         slots = row.model.slots.get(bias.options, ())
@@ -106,7 +106,7 @@ def option_test_rows(rows: Sequence[OptionModelRow], bias: Bias) -> list[OrderTe
 
 
 def _entropy_band_text(row: OptionModelRow) -> str:
-    """The entropy and where it would lie without any effect of the place."""
+    """The entropy and its 95 % band under no position effect, as text."""
     if row.entropy is None or row.null_band is None:
         return DASH
     low, high = (number(end, 3) for end in row.null_band)
@@ -119,10 +119,10 @@ def _likelihood_test(test: Any, note: str) -> OrderTest:
     return OrderTest("LR", test.statistic, test.p, test.df)
 
 
-def load_option_rows(scene: FilteredStudy) -> tuple[OptionModelRow, ...]:
-    """The choice models of the rows in view, fitted once for each version of the study."""
-    store, name = scene.store, scene.name
-    return _cached_option_rows(store, name, store.version(name), scene.filter)
+def load_option_rows(filtered_study: FilteredStudy) -> tuple[OptionModelRow, ...]:
+    """Choice models of the filtered study, fitted once per version of the study."""
+    store, name = filtered_study.store, filtered_study.name
+    return _cached_option_rows(store, name, store.version(name), filtered_study.filter)
 
 
 @lru_cache(maxsize=16)
@@ -133,7 +133,7 @@ def _cached_option_rows(
 
 
 def fit_option_rows(frame: pd.DataFrame) -> tuple[OptionModelRow, ...]:
-    """A model and a permutation test for each judge and prompt."""
+    """Fit a choice model and run a permutation test for each judge and prompt."""
     options = int(frame["options"].max()) if len(frame) else 0
     rows = frame[frame["options"] == options]
     found = []
@@ -153,11 +153,11 @@ def fit_option_rows(frame: pd.DataFrame) -> tuple[OptionModelRow, ...]:
 def order_tests_html(
     rows: Sequence[OrderTestRow], names: dict[str, str], between: str, unit: str
 ) -> str:
-    """One line a judge and prompt, one column a test; adjusted p, the rest in the card."""
+    """Table of adjusted p-values, judges and prompts by tests; details in the hover card."""
     rows = [row for row in rows if row.n]
     if not rows:
         return empty_state(
-            "Nothing to test yet.", "The tests need comparisons read in all their orders."
+            "Nothing to test yet.", "The tests need comparisons with usable replies in all orders."
         )
     adjusted = {key: holm_adjust([row.tests[key].p for row in rows]) for key in names}
     shown = [key for key in names if any(p is not None for p in adjusted[key])]
@@ -194,7 +194,7 @@ def _p_cell(test: OrderTest, adjusted: float | None) -> str:
         return f'<td class="num"><span class="eh-mute"{tip}>{DASH}</span></td>'
     statistic = "" if test.statistic is None else f"{test.name}: {number(test.statistic, 2)}"
     df = f", {test.df} df" if test.df else ""
-    lines = [f"p {format_p(adjusted)} after Holm", f"p {format_p(test.p)} by itself"]
+    lines = [f"p {format_p(adjusted)} after Holm", f"p {format_p(test.p)} unadjusted"]
     lines += [statistic + df] if statistic else []
     lines += [test.note] if test.note else []
     tip = attributes({"data-tip": "\n".join(lines), "tabindex": "0"})
@@ -203,7 +203,7 @@ def _p_cell(test: OrderTest, adjusted: float | None) -> str:
 
 
 def format_p(p: float | None) -> str:
-    """.031, < .001: as papers print it."""
+    """A p-value in the style of papers: .031, < .001."""
     if p is None:
         return DASH
     if p < 0.001:

@@ -1,6 +1,6 @@
-"""Position bias in numbers and words: what the bias panels show. No gradio here.
+"""Contents of the bias panels as HTML and figures, without Gradio.
 
-Functions of a frame draw what is in it; those that end in `_of` draw from counts made before.
+The functions named `show_…` take a frame; the others take counts that were made before.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from studies.domain import Estimate
 from studies.frames.frame import SEP
 
 MAX_SLOT_ROWS: Final = 6
-"""So many rows of N bars, N above two, stand one under the other before prompts are pooled."""
+"""Maximum rows of the histogram among more than two options; beyond it prompts are pooled."""
 
 __all__ = [
     "MEASURES",
@@ -56,22 +56,22 @@ __all__ = [
 
 
 def leans_from_frame(frame: pd.DataFrame) -> list[FlipLean]:
-    """One for each judge and prompt, p-values adjusted by Holm's step-down."""
+    """The flip lean of each judge and prompt, p-values adjusted by Holm's step-down."""
     return flip_leans(bias_from_frame(frame))
 
 
 def show_matrix(frame: pd.DataFrame, measure: str, layout: str = BY_CATEGORY) -> str:
-    """Judges and prompts by category; the whole slice first, set apart."""
+    """Matrix of judges and prompts by category; the first column is all items."""
     return bias_matrix_html(bias_from_frame(frame), measure, layout, machine_rows(frame))
 
 
 def show_slots(frame: pd.DataFrame) -> Figure | None:
-    """How often each slot is chosen, against 1/N."""
+    """Histogram of the slots chosen, against 1/N."""
     return slot_figure(bias_from_frame(frame))
 
 
 def show_flips(frame: pd.DataFrame) -> str:
-    """Diverging bars with a sentence each."""
+    """Diverging bars of the flips with one sentence each."""
     return flips_html(bias_from_frame(frame))
 
 
@@ -81,7 +81,7 @@ def show_finding(frame: pd.DataFrame, recorded: bool = False) -> tuple[str, str]
 
 
 def show_kpis(frame: pd.DataFrame, failures: int, planned: int, right: str = ACCURACY_LABEL) -> str:
-    """The usual strip of a results view."""
+    """Default KPI strip of a results view."""
     return default_kpis_html(bias_from_frame(frame), failures, planned, right)
 
 
@@ -89,12 +89,12 @@ def show_kpis(frame: pd.DataFrame, failures: int, planned: int, right: str = ACC
 
 
 def slot_figure(bias: Bias) -> Figure | None:
-    """One row a judge and prompt; ties in a column of their own where there are pairs.
+    """Histogram with one row per judge and prompt; for pairs, ties have their own column.
 
-    Among N options many rows of N bars cannot be read: then prompts are pooled, and a filter shows
-    one judge's prompts.
+    Above `MAX_SLOT_ROWS` rows among N options, prompts are pooled to keep the chart readable; a
+    filter on one judge shows its prompts.
     """
-    if not bias.asked:
+    if not bias.calls:
         return None
     if pools_prompts(bias):
         each, names = bias.by_judge, {(judge,): judge for judge, _ in bias.names}
@@ -118,16 +118,21 @@ def _row_select(row: CellKey) -> dict[str, str]:
 
 
 def flips_html(bias: Bias) -> str:
-    """Which way verdicts flip, judge by judge."""
+    """Table of the direction of flips by judge and prompt."""
     if bias.options != 2 or not bias.tables:
-        return empty_state("No pairs here.", "Flips toward a side need pairs asked in both orders.")
+        return empty_state(
+            "No pairs here.", "The direction of flips needs pairs judged in both orders."
+        )
     rows = [
         FlipRow(
-            row.name, row.first, row.second, flip_sentence(row),
+            row.name,
+            row.first,
+            row.second,
+            flip_sentence(row),
             {"judge": row.judge, "prompt": row.prompt, "flipped": True},
         )
         for row in sorted(flip_leans(bias), key=lambda row: row.flips)
-    ]  # fmt: skip
+    ]
     return flips_table(rows)
 
 
@@ -137,24 +142,29 @@ def flips_html(bias: Bias) -> str:
 def default_kpis_html(
     bias: Bias, failures: int | None = None, planned: int | None = None, right: str = ACCURACY_LABEL
 ) -> str:
-    """The usual strip: five numbers, failures always one of them."""
-    if not bias.asked:
+    """Default KPI strip: five numbers, one of them the unusable replies."""
+    if not bias.calls:
         return ""
     kpis = [
-        _share_kpi("Verdicts that survive a new order", bias.whole("consistency"),
-             after=f"; coin {_chance_consistency(bias.options)}"),
-        _share_kpi("Shown first wins", bias.whole("first_share")),
-        _share_kpi("Flips without any swap", bias.whole("noise_floor"), before="noise floor; "),
+        _share_kpi(
+            "Same verdict in every order",
+            bias.whole("consistency"),
+            after=f"; chance {_chance_consistency(bias.options)}",
+        ),
+        _share_kpi("Answer shown first wins", bias.whole("first_share")),
+        _share_kpi("Changes on a repeat", bias.whole("noise_floor"), before="noise floor; "),
         _share_kpi(right, bias.whole("accuracy")),
-        _failures_kpi(bias.failures if failures is None else failures,
-                  bias.asked if planned is None else planned),
-    ]  # fmt: skip
+        _failures_kpi(
+            bias.failures if failures is None else failures,
+            bias.calls if planned is None else planned,
+        ),
+    ]
     return kpi_strip(kpis)
 
 
 def bias_kpis_html(bias: Bias, right: str = ACCURACY_LABEL) -> str:
-    """The strip of the bias view: what survives, who leans most, how many prefer a slot."""
-    if not bias.asked:
+    """KPI strip of the bias view: consistency, strongest lean, judges that prefer a slot."""
+    if not bias.calls:
         return ""
     return kpi_strip(_option_kpis(bias) if bias.options > 2 else _pair_kpis(bias, right))
 
@@ -162,46 +172,53 @@ def bias_kpis_html(bias: Bias, right: str = ACCURACY_LABEL) -> str:
 def _pair_kpis(bias: Bias, right: str) -> list[Kpi]:
     rows = [row for row in flip_leans(bias) if row.pairs]
     noise = bias.whole("noise_floor")
-    fourth = _share_kpi("Flips without any swap", noise, before="noise floor; ")
+    fourth = _share_kpi("Changes on a repeat", noise, before="noise floor; ")
     if noise.value is None and len(rows) > 1:
         fourth = _most_consistent_kpi(bias)
     return [
-        _share_kpi("Verdicts that survive the swap", bias.whole("consistency"),
-             after=f"; coin {_chance_consistency(2)}"),
+        _share_kpi(
+            "Same verdict after the swap",
+            bias.whole("consistency"),
+            after=f"; chance {_chance_consistency(2)}",
+        ),
         _strongest_lean_kpi(bias, rows),
         _slot_preference_kpi(rows) if len(rows) > 1 else _accuracy_kpi(bias, right),
         fourth,
-        _failures_kpi(bias.failures, bias.asked),
-    ]  # fmt: skip
+        _failures_kpi(bias.failures, bias.calls),
+    ]
 
 
 def _strongest_lean_kpi(bias: Bias, rows: list[FlipLean]) -> Kpi:
-    """The row that leans most, as a share of its pairs."""
+    """The row with the largest absolute lean, as a share of its pairs."""
     label = "Strongest lean" if len(rows) > 1 else "Lean of its flips"
     if not rows:
-        return Kpi(label, "–", note="no pair was read in both orders")
+        return Kpi(label, "–", note="no pair was judged in both orders")
     fairness = bias.each("fairness")
     most = max(rows, key=lambda row: abs(fairness[row.judge, row.prompt].value or 0.0))
     lean = fairness[most.judge, most.prompt]
     value = None if lean.value is None else -lean.value
     unit = "" if not value else "to first" if value > 0 else "to second"
-    turned = Estimate(value, None if lean.high is None else -lean.high,
-                      None if lean.low is None else -lean.low)  # fmt: skip
+    negated = Estimate(
+        value,
+        None if lean.high is None else -lean.high,
+        None if lean.low is None else -lean.low,
+    )
     name = f"{most.name} " if len(rows) > 1 else ""
-    note = f"{name}{interval(turned, 0, scale=100)}, {count(most.pairs, 'pair')}"
+    note = f"{name}{interval(negated, 0, scale=100)}, {count(most.pairs, 'pair')}"
     return Kpi(label, share(value, 0, signed=True), unit, note)
 
 
 def _accuracy_kpi(bias: Bias, label: str) -> Kpi:
-    return _share_kpi(label, bias.whole("accuracy"), after=f"; coin {_chance_consistency(2)}")
+    return _share_kpi(label, bias.whole("accuracy"), after=f"; chance {_chance_consistency(2)}")
 
 
 def _slot_preference_kpi(rows: list[FlipLean]) -> Kpi:
-    sure = sum(row.is_significant for row in rows)
+    significant = sum(row.is_significant for row in rows)
     what = row_noun([(row.judge, row.prompt) for row in rows])
-    label = "With a preferred slot" if "-" in what else f"{what.capitalize()}s that prefer a slot"
+    plural = f"{what.capitalize()}s that prefer a position"
+    label = "With a preferred position" if "-" in what else plural
     unit = f"of {count(len(rows), what)}" if "-" in what else f"of {count(len(rows))}"
-    return Kpi(label, count(sure), unit, "sign test on flips, p < .05, Holm")
+    return Kpi(label, count(significant), unit, "sign test on flips, p < .05, Holm")
 
 
 def _most_consistent_kpi(bias: Bias) -> Kpi:
@@ -214,20 +231,28 @@ def _most_consistent_kpi(bias: Bias) -> Kpi:
 def _option_kpis(bias: Bias) -> list[Kpi]:
     grades = bias.each("grade")
     best = max(grades, key=lambda row: _value_or_minus_one(grades[row]))
-    top, coin = grades[best], RANDOM_GRADE.get(bias.options)
+    top, chance = grades[best], RANDOM_GRADE.get(bias.options)
     slots = [bias.whole(f"slot {slot}") for slot in range(bias.options)]
     place = max(range(bias.options), key=lambda slot: _value_or_minus_one(slots[slot]))
     name = bias.names[best[0], best[1]]
-    coin_note = f"; coin {coin:.2f}" if coin is not None else ""
+    chance_note = f"; chance {chance:.2f}" if chance is not None else ""
     return [
-        Kpi("Best grade", number(top.value, 2), note=f"{name} {interval(top, 2)}{coin_note}"),
-        _share_kpi("Items that keep one choice", bias.whole("consistency"),
-             after=f"; coin {_chance_consistency(bias.options)}"),
-        _share_kpi(f"Place {place + 1}, chosen most", slots[place],
-             after=f"; even {share(1 / bias.options, 0)}"),
-        _share_kpi("Right", bias.whole("accuracy"), after=f"; coin {share(1 / bias.options, 0)}"),
-        _failures_kpi(bias.failures, bias.asked),
-    ]  # fmt: skip
+        Kpi("Best grade", number(top.value, 2), note=f"{name} {interval(top, 2)}{chance_note}"),
+        _share_kpi(
+            "Same choice in every order",
+            bias.whole("consistency"),
+            after=f"; chance {_chance_consistency(bias.options)}",
+        ),
+        _share_kpi(
+            f"Position {place + 1}, chosen most",
+            slots[place],
+            after=f"; even {share(1 / bias.options, 0)}",
+        ),
+        _share_kpi(
+            "Correct", bias.whole("accuracy"), after=f"; chance {share(1 / bias.options, 0)}"
+        ),
+        _failures_kpi(bias.failures, bias.calls),
+    ]
 
 
 def _failures_kpi(failures: int, planned: int) -> Kpi:
@@ -247,7 +272,7 @@ def _share_kpi(label: str, estimate: Estimate, *, before: str = "", after: str =
 
 def _estimate_note(estimate: Estimate) -> str:
     if estimate.value is None:
-        return estimate.note or "not asked"
+        return estimate.note or "not measured"
     return f"{interval(estimate, 1, scale=100)}, n {count(estimate.n)}"
 
 
@@ -259,7 +284,7 @@ def _value_or_minus_one(estimate: Estimate | None) -> float:
 
 
 def first_visit_rows(frame: pd.DataFrame) -> list[FirstVisitRow]:
-    """One line a prompt: flips, noise floor, share of the first slot, right on known pairs."""
+    """One row per judge and prompt for the first visit, least consistent first."""
     rows = []
     for (judge, prompt), measures in position_profile(frame, ["judge", "prompt"]).items():
         part = frame[(frame["judge"] == judge) & (frame["prompt"] == prompt)]
@@ -282,36 +307,36 @@ def _label_names(frame: pd.DataFrame) -> str:
 
 
 def prompt_summary(frame: pd.DataFrame, measures: dict[str, Estimate]) -> str:
-    """What a line of the first screen means, in words made from its numbers."""
+    """Summary of a row of the first visit: flips, noise floor, first share, accuracy, cause."""
     flips, noise = measures["conflict"].value, measures["noise_floor"].value
     if flips is None:
-        return "Not read in both orders yet."
+        return "Not judged in both orders yet."
     parts = [f"Flips **{share(flips, 0)}**"]
     if noise is not None:
         parts[0] += f" (noise floor {share(noise, 0)})"
     first, right = measures["first_share"].value, measures["accuracy"].value
     if first is not None:
-        parts.append(f"{share(first, 0)} first")
+        parts.append(f"picks the answer shown first in {share(first, 0)}")
     if right is not None:
-        parts.append(f"right on {share(right, 0)} of known pairs")
+        parts.append(f"correct on {share(right, 0)} of pairs with a known answer")
     return ", ".join(parts) + ". " + slot_or_label_from_frame(frame)
 
 
 def slot_or_label_from_frame(frame: pd.DataFrame) -> str:
-    """Slot or label: told apart only where labels were crossed."""
+    """Sentence on position or label preference; empty unless labels were crossed."""
     effects = slot_and_label_effects(frame)
     names = sorted({n for text in frame["labels"].unique() for n in str(text).split(SEP)})
     return slot_or_label_sentence(effects["slot"], effects["label"], names)
 
 
 def slot_or_label_sentence(slot: Estimate, label: Estimate, names: list[str]) -> str:
-    """The same from finished numbers."""
+    """The sentence of `slot_or_label_from_frame`, from the two estimated effects."""
     if slot.value is None or label.value is None:
         return ""
     pulls = (abs(slot.value - 0.5), abs(label.value - 0.5))
     if max(pulls) < 0.1:
-        return "No strong taste for a place or a label."
+        return "No strong preference for a position or a label."
     if pulls[0] >= pulls[1]:
-        side = "first" if slot.value > 0.5 else "second"
-        return f"It goes by **place**: the {side}."
-    return f"It goes by **label**: {names[0] if label.value > 0.5 else names[-1]}."
+        position = "first" if slot.value > 0.5 else "second"
+        return f"It favours the **position**: {position}."
+    return f"It favours the **label**: {names[0] if label.value > 0.5 else names[-1]}."

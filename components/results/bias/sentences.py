@@ -1,4 +1,4 @@
-"""What the bias panels say: who prefers a slot, where, and how sure that is, by fixed rules."""
+"""Sentences of the bias panels: position preferences, worded by fixed statistical rules."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from metrics.position.order_tables import holm_adjust
 from metrics.position.order_tests import sign_test
 
 SIGNIFICANCE_LEVEL: Final = 0.05
-"""A slot is called preferred below this p, Holm-adjusted over the rows shown."""
+"""A preference is reported below this p, Holm-adjusted over the rows shown."""
 EVEN_ENTROPY: Final = 0.9
-"""From this entropy on a histogram of slots looks even: opposite leans may hide behind it."""
+"""From this entropy on, slot shares look even, though opposite leans may cancel out."""
 ONE_WAY_SHARE: Final = 0.75
-"""From this share of flips on, a judge that flips most pairs is said to decide by position."""
+"""Share of flips in one direction from which a judge is said to decide by position."""
 PREFERENCE_RULE: Final = (
-    f"“Prefers” is said if an exact sign test on the flips has p < .05 after Holm's adjustment "
-    f"over the rows shown; within a category also only if the 95{NARROW_SPACE}% interval of its lean "
-    f"leaves out 0 and it has at least {MIN_COLOURED_ITEMS} items (Holm over the row's categories). "
-    "“Decides by position”: more than half of the pairs flip beyond those that flip without any "
-    "swap (the noise floor, where it was asked), three quarters of them one way."
+    "“Prefers”: an exact sign test on the flips has p < .05 after Holm's adjustment over the rows "
+    f"shown. Within a category, the 95{NARROW_SPACE}% interval of the lean must also exclude 0, "
+    f"with at least {MIN_COLOURED_ITEMS} items (Holm over the row's categories). "
+    "“Decides by position”: the share of flips exceeds the noise floor (where measured) by more "
+    "than 50 points, and three quarters of the flips go one way."
 )
 _NUMBER_WORDS: Final = (
     "no",
@@ -39,13 +39,21 @@ _NUMBER_WORDS: Final = (
     "nine",
 )
 ORDINALS: Final = (
-    "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth",
-)  # fmt: skip
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class LeaningCategory:
-    """A category in which a judge surely leans one way."""
+    """A category in which a judge significantly leans one way."""
 
     category: str
     toward: str
@@ -53,7 +61,7 @@ class LeaningCategory:
 
 @dataclass(frozen=True, slots=True)
 class FlipLean:
-    """Which way one row's flips go, and whether that is more than chance."""
+    """Direction of the flips of one row, with the p-value of a sign test."""
 
     name: str
     judge: str
@@ -66,7 +74,7 @@ class FlipLean:
     entropy: float | None = None
     leaning_categories: tuple[LeaningCategory, ...] = ()
     noise: float | None = None
-    """Share that flips without any swap, where that was asked."""
+    """Noise floor: share that changes on a repeat in the same order, where measured."""
 
     @property
     def toward(self) -> str:
@@ -82,12 +90,12 @@ class FlipLean:
 
     @property
     def order_decides(self) -> bool:
-        """Most pairs flip, and not because the judge says something else each time it is asked."""
+        """Whether flips exceed the noise floor by more than half of the pairs."""
         return self.flips / max(self.pairs, 1) - (self.noise or 0.0) > 0.5
 
 
 def flip_leans(bias: Bias) -> list[FlipLean]:
-    """One for each judge and prompt, p-values adjusted by Holm's step-down."""
+    """The flip lean of each judge and prompt, p-values adjusted by Holm's step-down."""
     return bias.memoise("leans", lambda: _compute_leans(bias))
 
 
@@ -114,7 +122,10 @@ def _compute_leans(bias: Bias) -> list[FlipLean]:
 
 
 def _leaning_categories(bias: Bias, row: CellKey) -> tuple[LeaningCategory, ...]:
-    """Categories in which this row prefers a slot for sure: looked at before saying «none»."""
+    """Categories in which this row significantly prefers a slot.
+
+    They are checked before "no preference" is reported, as opposite leans cancel overall.
+    """
     if len(bias.categories) < 2:
         return ()
     fairness = bias.fairness
@@ -140,23 +151,23 @@ def _leaning_categories(bias: Bias, row: CellKey) -> tuple[LeaningCategory, ...]
 
 
 def flip_sentence(row: FlipLean) -> str:
-    """'Prefers' only when the test says so, and only after a look at the slices."""
+    """Sentence on one row's flips; a preference is named only if it is significant."""
     if not row.pairs:
-        return "No pair was read in both orders."
+        return "No pair was judged in both orders."
     if not row.flips:
-        return f"All {count(row.pairs)} pairs keep their verdict."
+        return f"All {count(row.pairs)} pairs have the same verdict in both orders."
     rate = share(row.flips / row.pairs, 0)
     directions = {each.toward for each in row.leaning_categories}
     if len(directions) == 2 and row.flips_majority and (row.entropy or 0.0) >= EVEN_ENTROPY:
         return (
             f"{rate} of pairs flip: {_category_directions(row.leaning_categories, 'toward')}. "
-            f"**The two cancel in its entropy of {number(row.entropy, 2)}.**"
+            f"**The two cancel out: the entropy is {number(row.entropy, 2)}.**"
         )
     if not row.is_significant:
         if row.leaning_categories:
-            told = f"Prefers **no slot overall**; leans {_category_directions(row.leaning_categories)}. "
-            return told + f"{rate} of pairs still flip."
-        return f"**No slot preferred**; {rate} of pairs still flip."
+            leans = _category_directions(row.leaning_categories)
+            return f"**No preference overall**; leans {leans}. {rate} of pairs still flip."
+        return f"**No significant preference**; {rate} of pairs still flip."
     return _lean_sentence(row, rate)
 
 
@@ -167,12 +178,12 @@ def _lean_sentence(row: FlipLean, rate: str) -> str:
         share_of = f"{count(most)} of its {count(row.flips)}"
         return f"Decides **by position**: {share_of} flips go to the {row.toward} answer."
     if row.flips_majority:
-        again = f" ({share(row.noise, 0)} without any swap)" if row.noise else ""
-        told = f"{rate} of pairs flip{again}, more **toward the answer shown {row.toward}**"
-        return f"{told}: {versus}."
+        floor = f" (noise floor {share(row.noise, 0)})" if row.noise else ""
+        direction = f"more **toward the answer shown {row.toward}**"
+        return f"{rate} of pairs flip{floor}, {direction}: {versus}."
     other = [each for each in row.leaning_categories if each.toward != row.toward]
     but = f" It leans {_category_directions(other)}." if other else ""
-    return f"Wavers **toward the answer shown {row.toward}**: {versus}.{but}"
+    return f"Flips mostly **toward the answer shown {row.toward}**: {versus}.{but}"
 
 
 def _category_directions(slices: Sequence[LeaningCategory], word: str = "") -> str:
@@ -195,21 +206,23 @@ def join_names(names: Sequence[str], most: int = 3) -> str:
 
 
 def low_consistency_warning(bias: Bias) -> str:
-    """For whoever is about to believe an order of contestants: what it rests on may be less steady
-    than a coin. Said only where the interval is sure of it."""
-    kept, coin = bias.whole("consistency"), (1 / bias.options) ** (bias.options - 1)
-    if kept.value is None or kept.high is None or kept.high >= coin:
+    """Warning for ratings and win rates: the verdicts are less consistent than chance.
+
+    Empty unless the whole interval of the consistency lies below chance.
+    """
+    same, chance = bias.whole("consistency"), (1 / bias.options) ** (bias.options - 1)
+    if same.value is None or same.high is None or same.high >= chance:
         return ""
-    told = "survive a swap" if bias.options == 2 else "survive new orders"
+    when = "after a swap" if bias.options == 2 else "in every order"
     return (
-        f"Read it with care: {share(kept.value, 0)} of these verdicts {told}, "
-        f"fewer than the {share(coin, 0)} of a coin."
+        f"Low consistency: {share(same.value, 0)} of comparisons have the same verdict {when}; "
+        f"chance gives {share(chance, 0)}."
     )
 
 
 def bias_finding(bias: Bias) -> tuple[str, str]:
     """The headline and its lead: subject, direction and size."""
-    if not bias.asked:
+    if not bias.calls:
         return "Nothing has been judged yet.", "Run the study; this page fills while it runs."
     if bias.options > 2:
         return _options_finding(bias)
@@ -217,85 +230,87 @@ def bias_finding(bias: Bias) -> tuple[str, str]:
     if not rows:
         return _no_flips_finding(bias)
     lead = (
-        "Swap two answers, and an even-handed judge mirrors its verdict. "
-        "Blank is even-handed; more ink is more bias."
+        "If two answers are swapped, an unbiased judge still prefers the same answer. "
+        "Blank cells: no bias; darker cells: more bias."
     )
     flips, pairs = sum(row.flips for row in rows), sum(row.pairs for row in rows)
     rate = share(flips / pairs, 0)
     if len(rows) == 1:
-        title = f"Swap two answers, and {rows[0].judge} changes its mind on {rate} of pairs."
+        title = f"Swapping the answers changes the verdict of {rows[0].judge} on {rate} of pairs."
         return title, _category_lead(rows[0]) or lead
     most = sum(row.order_decides for row in rows)
-    then = f"For {number_word(most)}, the order decides most pairs." if most else ""
-    then = then or f"Swapping the answers changes {rate} of verdicts."
-    return f"{_preference_sentence(rows)}. {then}", lead
+    effect = f"For {number_word(most)}, the order decides most pairs." if most else ""
+    effect = effect or f"Swapping the answers changes {rate} of verdicts."
+    return f"{_preference_sentence(rows)}. {effect}", lead
 
 
 def _no_flips_finding(bias: Bias) -> tuple[str, str]:
-    """Why nothing can be said of swaps: each reason has another remedy."""
+    """Headline and lead where flips cannot be measured: the reason and the remedy."""
     if bias.orders > 1:
-        return "No pair has been read in both orders yet.", "Position bias needs both orders."
+        return "No pair has been judged in both orders yet.", "Position bias needs both orders."
     if not bias.orders:
         return (
-            "These verdicts came without the order of their answers.",
-            "Who stood first is not known, so position bias cannot be measured here.",
+            "These verdicts do not record the order of the answers.",
+            "Without the order, position bias cannot be measured.",
         )
     first = bias.whole("first_share")
-    told = "Each pair was shown in one order only: what a swap would change is not known."
+    title = "Each pair was shown in one order only, so the effect of a swap is unknown."
     if first.value is None:
-        return told, "Ask again with `orders: both`."
-    return told, (
-        f"The first slot wins {share(first.value, 0)} of decisive verdicts, which may be the "
-        "judge's lean or the better answers standing there. Ask again with `orders: both`."
+        return title, "Run again with `orders: both`."
+    return title, (
+        f"The first position wins {share(first.value, 0)} of decisive verdicts. This may be "
+        "position bias, or better answers shown first. Run again with `orders: both`."
     )
 
 
 def _preference_sentence(rows: Sequence[FlipLean]) -> str:
-    what, sure = (
-        row_noun([(row.judge, row.prompt) for row in rows]),
-        sum(row.is_significant for row in rows),
-    )
-    if sure == len(rows):
-        return f"All {number_word(sure)} {what}s prefer a slot"
-    if sure:
-        verb = "prefers" if sure == 1 else "prefer"
-        return f"{number_word(sure).capitalize()} of {number_word(len(rows))} {what}s {verb} a slot"
+    what = row_noun([(row.judge, row.prompt) for row in rows])
+    significant = sum(row.is_significant for row in rows)
+    if significant == len(rows):
+        return f"All {number_word(significant)} {what}s prefer a position"
+    if significant:
+        verb = "prefers" if significant == 1 else "prefer"
+        some = number_word(significant).capitalize()
+        return f"{some} of {number_word(len(rows))} {what}s {verb} a position"
     sliced = sum(bool(row.leaning_categories) for row in rows)
     if sliced:
         verb = "does" if sliced == 1 else "do"
-        return (
-            f"No {what} prefers a slot overall, but {number_word(sliced)} {verb} in some categories"
-        )
-    return f"No {what} prefers a slot for sure"
+        some = f"{number_word(sliced)} {verb} in some categories"
+        return f"No {what} prefers a position overall, but {some}"
+    return f"No {what} significantly prefers a position"
 
 
 def _category_lead(row: FlipLean) -> str:
-    """Of one judge alone the lead says what its slices say."""
+    """Lead for a single judge: its flip sentence, where a preference is significant."""
     return (
         flip_sentence(row).replace("**", "") if row.leaning_categories or row.is_significant else ""
     )
 
 
 def number_word(value: int) -> str:
-    """Up to nine in letters."""
+    """A count in words up to nine, in digits above."""
     return _NUMBER_WORDS[value] if value < len(_NUMBER_WORDS) else count(value)
 
 
 def row_noun(cells: Sequence[tuple[str, ...]]) -> str:
-    """What a row stands for, so that the finding counts the right thing."""
+    """Noun for the rows of a finding: prompt, judge or judge-prompt pair."""
     if len({cell[0] for cell in cells}) == 1:
         return "prompt" if len(cells) > 1 else "judge"
     return "judge" if len({cell[1] for cell in cells}) == 1 else "judge-prompt pair"
 
 
 def _options_finding(bias: Bias) -> tuple[str, str]:
-    """N options from the counts alone: which place wins, if one does."""
+    """Headline and lead among N options, from the counts alone: the most chosen position."""
     options = bias.options
     shares = [bias.whole(f"slot {slot}") for slot in range(options)]
     known = [one.value for one in shares if one.value is not None]
     if not known:
-        return "No item has been read in all rotations yet.", "Slots are compared within items."
+        return (
+            "No item has been judged in all rotations yet.",
+            "Positions are compared within items.",
+        )
     best = max(range(options), key=lambda slot: shares[slot].value or 0.0)
-    place = ORDINALS[best] if best < len(ORDINALS) else f"{best + 1}th"
-    lead = f"Even is {share(1 / options, 0)}: each answer stood in each place once."
-    return f"Of {options} places, the {place} wins {share(max(known), 0)} of the time.", lead
+    ordinal = ORDINALS[best] if best < len(ORDINALS) else f"{best + 1}th"
+    lead = f"Even: {share(1 / options, 0)}; each answer was shown in each position once."
+    title = f"Of {options} positions, the {ordinal} is chosen in {share(max(known), 0)} of trials."
+    return title, lead

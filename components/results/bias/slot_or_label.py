@@ -1,4 +1,4 @@
-"""Slot or label? Told apart where labels were crossed: a place and its name pull differently."""
+"""Panel on position and label preference, which can be separated where labels were crossed."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from studies.domain import Estimate
 
 SHARE_AXIS: Final = Axis(chance=0.5)
 LABELS_NOT_CROSSED: Final = (
-    "First always had the first label here, so a taste for the place and one for its name look the "
-    "same. `labels: crossed` in the study turns the labels of half of the pairs: no ask more."
+    "The first answer always had the first label here, so position and label preference cannot be "
+    "separated. `labels: crossed` in the study swaps the labels of half of the pairs at no extra "
+    "cost."
 )
 
 
 def show_slot_or_label(bias: Bias) -> str:
-    """For each row the share of the first slot and of the label that sorts first, against half."""
+    """Forest plots by row: shares of the first slot and of the first label, against 50 %."""
     slots, labels = bias.each("slot"), bias.each("label")
     rows = [row for row in bias.names if slots[row].value is not None]
     if not rows:
         return empty_state("Labels were not crossed.", LABELS_NOT_CROSSED)
     head = (
         f'<div class="eh-sl h"><span>Row</span>{axis_html(SHARE_AXIS)}'
-        f'<span class="eh-num">First slot</span>{axis_html(SHARE_AXIS)}'
+        f'<span class="eh-num">First position</span>{axis_html(SHARE_AXIS)}'
         '<span class="eh-num">First label</span><span>Finding</span></div>'
     )
     body = "".join(_label_row(bias, row, slots[row], labels[row]) for row in rows)
@@ -36,15 +37,15 @@ def show_slot_or_label(bias: Bias) -> str:
 def _label_row(bias: Bias, row: tuple[str, ...], slot: Estimate, label: Estimate) -> str:
     names = list(bias.labels(row))
     label_name = names[0] if names else "first"
-    told = slot_or_label_sentence(slot, label, names)
+    sentence = slot_or_label_sentence(slot, label, names)
     parts = (
-        (slot, "the first slot", "slot"),
+        (slot, "the first position", "position"),
         (label, f"the label “{label_name}”", f"label {label_name}"),
     )
     marks = "".join(_forest_html(one, what, word) for one, what, word in parts)
     return (
         f'<div class="eh-sl"><span class="nm">{escape(bias.names[row[0], row[1]])}</span>{marks}'
-        f'<span class="eh-small tx">{inline_markup(told)}</span></div>'
+        f'<span class="eh-small tx">{inline_markup(sentence)}</span></div>'
     )
 
 

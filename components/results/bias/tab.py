@@ -1,4 +1,4 @@
-"""Results, position bias: does the place of an answer decide? The panels and what fills them."""
+"""Position bias view of the Results tab: layout of its panels and their contents."""
 
 from __future__ import annotations
 
@@ -53,13 +53,14 @@ def build() -> ViewParts:
             matrix = ClickableHTML(elem_id="eh-matrix")
             ClickableHTML(how_computed(HOW_MATRIX))
         with gr.Column(elem_classes="eh-panel", scale=10):
-            slots_head = ClickableHTML(panel_heading("Which slot is chosen"))
+            slots_head = ClickableHTML(panel_heading("Which position is chosen"))
             slots = PlotlyView(height=300, elem_id="eh-slots")
             ClickableHTML(how_computed(HOW_SLOTS))
     with gr.Column(elem_classes="eh-panel") as flips_panel:
         keys: list[tuple[LegendMark, str]] = [
-            ("first", "toward the first shown"), ("second", "toward the second"),
-        ]  # fmt: skip
+            ("first", "toward the first shown"),
+            ("second", "toward the second"),
+        ]
         ClickableHTML(
             panel_heading(
                 "Which way verdicts flip", "pairs whose verdict changed with the order", keys
@@ -69,12 +70,12 @@ def build() -> ViewParts:
         ClickableHTML(how_computed(HOW_FLIPS))
     with gr.Column(elem_classes="eh-panel"):
         ClickableHTML(
-            panel_heading("Could this be chance?", "p, adjusted by Holm for the rows shown")
+            panel_heading("Could this be chance?", "p, Holm-adjusted over the rows shown")
         )
         tests = ClickableHTML(elem_id="eh-order-tests")
         ClickableHTML(how_computed(HOW_TESTS))
     with gr.Column(elem_classes="eh-panel"):
-        labels_head = ClickableHTML(panel_heading("Slot or label?"))
+        labels_head = ClickableHTML(panel_heading("Position or label?"))
         labels = ClickableHTML(elem_id="eh-slot-or-label")
         labels_how = ClickableHTML(how_computed(HOW_LABELS))
     with gr.Column(elem_classes="eh-panel", visible=False) as unrelated_panel:
@@ -107,59 +108,61 @@ def build() -> ViewParts:
 
 
 HOW_MATRIX: Final = (
-    "Each comparison is asked in every planned order. It survives if all orders name the same "
-    "answer (or all a tie): `consistency = surviving / read in all orders`. Entropy is that of the "
-    "slot chosen, divided by log2 N: it has little range and no sign, so read it beside what "
-    "survives. A reply that cannot be read lowers n, never the value.\n\n"
+    "Each comparison is judged in every planned order. It is consistent if all orders choose the "
+    "same answer (or all a tie): `consistency = consistent / judged in all orders`. Entropy is "
+    "that of the position chosen, divided by log2 N. It has little range and no sign, so read it "
+    "with the consistency. An unusable reply lowers n, never the value.\n\n"
     "Lean: `(flips toward first − flips toward second) / pairs`. Position term: the γ of "
-    "`logit P(first wins) = θ_first − θ_second + γ`, so a strong answer shown first is not taken "
-    "for bias. Grade: the harmonic mean of an item's slot entropy and the share of its most chosen "
+    "`logit P(first wins) = θ_first − θ_second + γ`, so a strong answer shown first does not count "
+    "as bias. Grade: the harmonic mean of an item's slot entropy and the share of its most chosen "
     "answer. Intervals: Wilson at the effective n, items as clusters; means by item-cluster t; the "
     "position term by the item sandwich."
 )
 HOW_SLOTS: Final = (
-    "Decisive verdicts of comparisons read in all orders, so content cancels: whatever differs "
-    "from even is the place. `share = verdicts for the slot / decisive verdicts`."
+    "Decisive verdicts (no ties) of comparisons judged in all orders, so content cancels out: any "
+    "difference from even is due to the position. "
+    "`share = verdicts for the position / decisive verdicts`."
 )
 HOW_FLIPS: Final = (
-    f"A pair flips if the two orders do not mirror each other, ties included.\n\n{PREFERENCE_RULE}"
+    "A pair flips if its two orders do not choose the same answer (or both a tie).\n\n"
+    + PREFERENCE_RULE
 )
 HOW_LABELS: Final = (
-    "With f the first-slot share under labels A, B and g under B, A: `slot = (f + g)/2`, "
-    "`label = (f + 1 − g)/2`; even is 50 for both. Among N options: the choice model "
-    "`P(slot s) ∝ exp(θ_option + γ_slot + λ_label)`; shown is softmax(γ), what each place would "
-    "get among equal answers. Intervals: item jackknife, item sandwich."
+    "With f the share of the first position under labels A, B and g under B, A: "
+    "`position = (f + g)/2`, `label = (f + 1 − g)/2`; even is 50 for both. Among N options: the "
+    "choice model `P(position s) ∝ exp(θ_option + γ_position + λ_label)`; shown is softmax(γ), the "
+    "share of each position among equal answers. Intervals: item jackknife, item sandwich."
 )
 HOW_TESTS: Final = (
-    "All ask whether verdicts follow content only. Sign: are flips toward first as likely as "
-    "toward second (exact binomial). McNemar: the same by χ². Stuart–Maxwell: do win, tie and loss "
-    "of one answer have the same shares in both orders. Permutation: choices of a comparison are "
+    "Null hypothesis: verdicts depend on content only. Sign: flips toward first are as likely as "
+    "toward second (exact binomial). McNemar: the same by χ². Stuart–Maxwell: win, tie and loss of "
+    "one answer have the same shares in both orders. Permutation: the choices of a comparison are "
     "exchanged over its orders, which changes nothing if only content counts; exact for pairs, "
-    "999 draws among N options. LR: what places (or labels) add to the choice model. Among N "
-    "options the slots' entropy stands beside the middle 95 % of what the same exchanges give.\n\n"
-    "Holm's step-down holds the error of each column over its rows."
+    "999 draws among N options. LR: likelihood-ratio test of positions (or labels) in the choice "
+    "model. Among N options the entropy is shown with the middle 95 % of its permutation values."
+    "\n\nHolm's step-down controls the family-wise error of each column over its rows."
 )
 HOW_UNRELATED: Final = (
-    "The unrelated option is an answer to another item. Added, it makes N larger, and a coin's "
-    "grade changes with N; replacing the worst-ranked answer keeps N. Differences are paired by "
-    "item; intervals are max-t adjusted for all rows over the item bootstrap."
+    "The unrelated option is an answer to another item. Adding it increases N, and the grade of "
+    "random choices changes with N; replacing the worst-ranked answer keeps N. Differences are "
+    "paired by item; intervals are max-t adjusted for all rows over the item bootstrap."
 )
 
 
-def finding(scene: FilteredStudy) -> tuple[str, str]:
-    bias = load_bias(scene)
-    if bias.options == 2 or not bias.asked:
+def finding(filtered_study: FilteredStudy) -> tuple[str, str]:
+    bias = load_bias(filtered_study)
+    if bias.options == 2 or not bias.calls:
         return bias_finding(bias)
-    return option_finding(bias, load_option_rows(scene))
+    return option_finding(bias, load_option_rows(filtered_study))
 
 
-def kpis(scene: FilteredStudy) -> str:
-    return bias_view.bias_kpis_html(load_bias(scene), accuracy_label(scene))
+def kpis(filtered_study: FilteredStudy) -> str:
+    return bias_view.bias_kpis_html(load_bias(filtered_study), accuracy_label(filtered_study))
 
 
-def initial_controls(scene: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, Any]:
-    """The controls as an address or a new study wants them."""
-    bias = load_bias(scene)
+def initial_controls(filtered_study: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, Any]:
+    """Initial control values, from the page address or from the data of a new study."""
+    bias = load_bias(filtered_study)
     names = measures_for(bias.options)
     sliced = bool(bias.categories) or len({prompt for _, prompt in bias.names}) < 2
     layout = BY_CATEGORY if sliced else BY_PROMPT
@@ -169,31 +172,31 @@ def initial_controls(scene: FilteredStudy, wanted: Mapping[str, str]) -> dict[st
     }
 
 
-def render(scene: FilteredStudy, measure: str, columns: str) -> list[Any]:
-    bias = load_bias(scene)
+def render(filtered_study: FilteredStudy, measure: str, columns: str) -> list[Any]:
+    bias = load_bias(filtered_study)
     pairs = bias.options == 2
     return [
-        *render_matrix(scene, measure, columns),
+        *render_matrix(filtered_study, measure, columns),
         slots_heading(bias),
         bias_view.slot_figure(bias),
         gr.Column(visible=pairs),
         bias_view.flips_html(bias) if pairs else "",
-        *render_labels(scene, bias),
-        render_tests(scene, bias),
+        *render_labels(filtered_study, bias),
+        render_tests(filtered_study, bias),
         gr.Column(visible=not pairs),
-        "" if pairs else show_unrelated_contrast(scene),
+        "" if pairs else show_unrelated_contrast(filtered_study),
     ]
 
 
-def render_matrix(scene: FilteredStudy, measure: str, columns: str) -> list[Any]:
-    """Only what a change of the measure or of the columns touches."""
-    bias = load_bias(scene)
+def render_matrix(filtered_study: FilteredStudy, measure: str, columns: str) -> list[Any]:
+    """The outputs that a change of the measure or of the columns redraws."""
+    bias = load_bias(filtered_study)
     names = measures_for(bias.options)
     measure = measure if measure in names else names[0]
     rows = "judge" if len({judge for judge, _ in bias.names}) > 1 else "prompt"
     by = "prompt" if columns != BY_CATEGORY else "category"
     title = f"{measure} by {rows} and {by}" if rows != by else f"{measure} by {by}"
-    frame = scene.machines if MEASURES[measure].key == "position_term" else None
+    frame = filtered_study.machines if MEASURES[measure].key == "position_term" else None
     return [
         panel_heading(title, MEASURES[measure].subtitle),
         bias_matrix_html(bias, measure, columns, frame),
@@ -203,27 +206,27 @@ def render_matrix(scene: FilteredStudy, measure: str, columns: str) -> list[Any]
 def slots_heading(bias: Bias) -> str:
     even = f"1/{bias.options}" if bias.options > 2 else "even"
     keys: list[tuple[LegendMark, str]] = [("first", "1st"), ("second", "2nd"), ("even", even)]
-    told = f"% of {count(bias.whole('slot 0').n)} decisive verdicts, 95{NARROW_SPACE}% CI"
-    told += "; prompts pooled" if bias_view.pools_prompts(bias) else ""
-    return panel_heading("Which slot is chosen", told, keys)
+    subtitle = f"% of {count(bias.whole('slot 0').n)} decisive verdicts, 95{NARROW_SPACE}% CI"
+    subtitle += "; prompts pooled" if bias_view.pools_prompts(bias) else ""
+    return panel_heading("Which position is chosen", subtitle, keys)
 
 
-def render_labels(scene: FilteredStudy, bias: Bias) -> list[Any]:
-    """Heading, panel and drawer: for pairs two shares, among N options the choice model."""
+def render_labels(filtered_study: FilteredStudy, bias: Bias) -> list[Any]:
+    """Heading, panel and explanation: for pairs two shares, among N options the choice model."""
     if bias.options == 2:
-        told = f"% of decisive verdicts, 95{NARROW_SPACE}% CI; labels crossed over slots"
+        subtitle = f"% of decisive verdicts, 95{NARROW_SPACE}% CI; labels crossed over positions"
         return [
-            panel_heading("Slot or label?", told),
+            panel_heading("Position or label?", subtitle),
             show_slot_or_label(bias),
             how_computed(HOW_LABELS),
         ]
-    told = f"% that each place would get among equal answers, 95{NARROW_SPACE}% CI"
-    made = show_slot_effects(load_option_rows(scene), bias)
-    return [panel_heading("What a place is worth", told), made, how_computed(HOW_LABELS)]
+    subtitle = f"% of choices for each position among equal answers, 95{NARROW_SPACE}% CI"
+    effects = show_slot_effects(load_option_rows(filtered_study), bias)
+    return [panel_heading("Effect of the position", subtitle), effects, how_computed(HOW_LABELS)]
 
 
-def render_tests(scene: FilteredStudy, bias: Bias) -> str:
+def render_tests(filtered_study: FilteredStudy, bias: Bias) -> str:
     if bias.options == 2:
         return order_tests_html(pair_test_rows(bias), PAIR_TEST_NAMES, "First : second", "Pairs")
-    rows = option_test_rows(load_option_rows(scene), bias)
+    rows = option_test_rows(load_option_rows(filtered_study), bias)
     return order_tests_html(rows, OPTION_TEST_NAMES, ENTROPY_BAND_HEAD, "Choices")

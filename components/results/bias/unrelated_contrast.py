@@ -1,4 +1,4 @@
-"""What an unrelated option does to a judge: two studies on the same items, at equal N only."""
+"""Effect of an unrelated option on grades: two studies on the same items, at equal N only."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ SEED: Final = 20_24
 BOOTSTRAP_ROUNDS: Final = 500
 SIDE_COLUMN: Final = "side"
 REPLACE_ADVICE: Final = (
-    "Only `unrelated: replace` keeps N: it puts an answer to another item in the place of the "
-    "worst-ranked one. Run the same study with it, and the two stand here side by side."
+    "`unrelated: replace` keeps N: it replaces the worst-ranked answer by an answer to another "
+    "item. Run the same study with it to compare the two here."
 )
 
 
@@ -45,14 +45,14 @@ class UnrelatedEffect:
     chosen: Estimate
 
 
-def show_unrelated_contrast(scene: FilteredStudy) -> str:
-    """Side by side where both studies are there; else what is missing."""
-    store, name = scene.store, scene.name
-    other = find_counterpart(store, scene.study)
+def show_unrelated_contrast(filtered_study: FilteredStudy) -> str:
+    """Table of the grades of both studies, or a note on the missing one."""
+    store, name = filtered_study.store, filtered_study.name
+    other = find_counterpart(store, filtered_study.study)
     if other is None:
-        return empty_state(_missing_study_text(scene.study), REPLACE_ADVICE)
+        return empty_state(_missing_study_text(filtered_study.study), REPLACE_ADVICE)
     versions = (store.version(name), store.version(other))
-    found = _cached_effects(store, name, other, versions, scene.filter)
+    found = _cached_effects(store, name, other, versions, filtered_study.filter)
     if isinstance(found, str):
         return empty_state("Not comparable.", found)
     return _effects_table(found, other)
@@ -62,13 +62,15 @@ def _missing_study_text(study: Study) -> str:
     if study.unrelated == "add":
         return "An added option changes N, and grades of different N cannot be compared."
     if study.unrelated == "replace":
-        return "No study without the unrelated option is here."
-    return "No study with an unrelated option is here."
+        return "The store has no matching study without the unrelated option."
+    return "The store has no matching study with an unrelated option."
 
 
 def find_counterpart(store: Store, study: Study) -> str | None:
-    """A study on the same data with judges and prompts in common, with the option if this has none
-    and without if it has."""
+    """Name of a study on the same data, with common judges and prompts, that differs in the option.
+
+    It has the unrelated option if this study has none, and the other way round.
+    """
     wanted = {"none": "replace", "replace": "none"}.get(study.unrelated)
     judges = {judge.name for judge in study.judges}
     for line in store.studies():
@@ -97,7 +99,7 @@ def _cached_effects(
 
 
 def unrelated_effects(one: pd.DataFrame, two: pd.DataFrame) -> tuple[UnrelatedEffect, ...] | str:
-    """Paired by item, for each judge and prompt that both have; a reason where N differs."""
+    """Effects paired by item, per common judge and prompt; a reason if not comparable."""
     sides = {}
     for frame in (one, two):
         has = bool((mark_unrelated(frame)["unrelated"] == UNRELATED_PRESENT).any())
@@ -142,15 +144,15 @@ def _effects_table(found: tuple[UnrelatedEffect, ...], other: str) -> str:
         f'<th class="num">Difference, adjusted 95{NARROW_SPACE}% CI</th>'
         '<th class="num">Chosen</th></tr></thead>'
         f'<tbody>{body}</tbody></table></div><p class="eh-small eh-under">The other study: '
-        f"{escape(other)}. Grades on the items that both have, paired.</p>"
+        f"{escape(other)}. Grades on common items, paired.</p>"
     )
 
 
 def _effect_row(name: str, one: UnrelatedEffect) -> str:
     contrast = one.contrast
     gap = contrast.adjusted
-    untold = gap.low is not None and gap.high is not None and gap.low <= 0 <= gap.high
-    badge = f" {no_difference_badge()}" if untold else ""
+    includes_zero = gap.low is not None and gap.high is not None and gap.low <= 0 <= gap.high
+    badge = f" {no_difference_badge()}" if includes_zero else ""
     value = f"<b>{number(gap.value, 2, signed=True)}</b>"
     bounds = f'<span class="eh-ci">{interval(gap, 2)}</span>'
     return (

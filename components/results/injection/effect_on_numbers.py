@@ -1,6 +1,6 @@
-"""Injection suspects beside the results: how many, and what they do to the numbers.
+"""Injection suspects in the results: their number and their effect on the win rates.
 
-Nothing is left out unless the reader says so, and the page says both numbers either way.
+They are excluded only if the user chooses so; both values are shown either way.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from studies.frames.frame import SEP, SUSPECT_COLUMN
 from studies.texts.injection import INSTRUCTION, find_echoes
 
 MAX_REPLIES_SCANNED: Final = 200
-"""Replies that are looked through for what they repeat: a page is not a place to read all."""
+"""Maximum replies searched for repeated injection text, to keep the page fast."""
 SUSPECTS_SELECTION: Final = {"suspect": ONLY_SUSPECTS}
-"""What a click on "open them" selects."""
+"""Selection behind the "Read them" button."""
 
 
 @dataclass(frozen=True, slots=True)
 class WinRateShift:
-    """The contestant whose win rate the suspects change most."""
+    """The contestant whose win rate changes most without the suspects."""
 
     name: str
     rate_with: float
@@ -39,7 +39,7 @@ class WinRateShift:
 
 @dataclass(frozen=True, slots=True)
 class InjectionEffect:
-    """What is under suspicion in view, and what it does."""
+    """Injection suspects in view and their effect."""
 
     texts: int
     items: int
@@ -50,40 +50,48 @@ class InjectionEffect:
 
 
 @memoise_by_study
-def injection_effect(scene: FilteredStudy) -> InjectionEffect | None:
-    """None where nothing in view is suspicious; whether it is left out makes no difference."""
-    every = replace(scene, filter=replace(scene.filter, suspects=WITH_SUSPECTS))
-    if SUSPECT_COLUMN not in scene.unfiltered_frame or not every.frame[SUSPECT_COLUMN].any():
+def injection_effect(filtered_study: FilteredStudy) -> InjectionEffect | None:
+    """The effect of the suspects in view, whether they are excluded or not; None without any."""
+    included = replace(
+        filtered_study, filter=replace(filtered_study.filter, suspects=WITH_SUSPECTS)
+    )
+    if (
+        SUSPECT_COLUMN not in filtered_study.unfiltered_frame
+        or not included.frame[SUSPECT_COLUMN].any()
+    ):
         return None
-    rows = every.frame[every.frame[SUSPECT_COLUMN]]
-    texts = suspect_texts(scene, rows)
+    rows = included.frame[included.frame[SUSPECT_COLUMN]]
+    texts = suspect_texts(filtered_study, rows)
     return InjectionEffect(
         texts=len(texts),
         items=len({item for item, _ in texts}),
         judgements=len(rows),
-        of=len(every.frame),
-        echo_count=_count_echoes(scene, rows["seq"].tolist()),
-        largest_shift=_largest_shift(every),
+        of=len(included.frame),
+        echo_count=_count_echoes(filtered_study, rows["seq"].tolist()),
+        largest_shift=_largest_shift(included),
     )
 
 
-def suspect_texts(scene: FilteredStudy, rows: pd.DataFrame) -> list[tuple[str, str]]:
-    """(item, where in it) of each suspect that stood before the judges of these rows."""
+def suspect_texts(filtered_study: FilteredStudy, rows: pd.DataFrame) -> list[tuple[str, str]]:
+    """(item, field or contestant) of each suspect text shown to the judges of these rows."""
     shown = rows.groupby("item", observed=True)["shown"].unique()
     return [
         (item, where)
-        for item, facts in scene.store.item_facts(scene.name).items()
+        for item, facts in filtered_study.store.item_facts(filtered_study.name).items()
         for where in facts["suspects"]
         if item in shown.index
         and (where == INSTRUCTION or any(where in str(who).split(SEP) for who in shown[item]))
     ]
 
 
-def _largest_shift(every: FilteredStudy) -> WinRateShift | None:
-    without = replace(every, filter=replace(every.filter, suspects=WITHOUT_SUSPECTS))
+def _largest_shift(included: FilteredStudy) -> WinRateShift | None:
+    without = replace(included, filter=replace(included.filter, suspects=WITHOUT_SUSPECTS))
     rates = [
-        {name: one.value for name, one in win_rates_by_cell(scene.outcomes, ()).get((), {}).items()}
-        for scene in (every, without)
+        {
+            name: one.value
+            for name, one in win_rates_by_cell(filtered_study.outcomes, ()).get((), {}).items()
+        }
+        for filtered_study in (included, without)
     ]
     known = [
         WinRateShift(name, before, after)
@@ -93,59 +101,59 @@ def _largest_shift(every: FilteredStudy) -> WinRateShift | None:
     return max(known, key=_shift_size, default=None)
 
 
-def _shift_size(moved: WinRateShift) -> tuple[float, float]:
-    """How far a rate moves; of two that move as far, the one that suspects help comes first."""
-    by = round(moved.rate_with - moved.rate_without, 9)
-    return abs(by), by
+def _shift_size(shift: WinRateShift) -> tuple[float, float]:
+    """Sort key: absolute change of the rate, then its sign (raised by suspects first)."""
+    change = round(shift.rate_with - shift.rate_without, 9)
+    return abs(change), change
 
 
-def _count_echoes(scene: FilteredStudy, seqs: Sequence[int]) -> int:
-    """Replies that repeat what a suspect says, among the first of those that saw one."""
-    keys = scene.store.keys_by_seq(seqs[:MAX_REPLIES_SCANNED])
-    found = (scene.store.judgement(scene.name, key) for key in keys.values())
+def _count_echoes(filtered_study: FilteredStudy, seqs: Sequence[int]) -> int:
+    """Number of replies that repeat a suspect text, among the first that were shown one."""
+    keys = filtered_study.store.keys_by_seq(seqs[:MAX_REPLIES_SCANNED])
+    found = (filtered_study.store.judgement(filtered_study.name, key) for key in keys.values())
     return sum(
         bool(find_echoes(one.reply, texts_shown(item, one.ask.shown)))
         for one in found
         if one is not None
         and one.reply
-        and (item := scene.store.item(scene.name, one.ask.item)) is not None
+        and (item := filtered_study.store.item(filtered_study.name, one.ask.item)) is not None
     )
 
 
-def suspects_notice(scene: FilteredStudy) -> str:
-    """One line above the numbers: how many, and what they are with and without them."""
-    told = suspects_text(scene)
-    return notice_html("warn", *told, Action("Read them", SUSPECTS_SELECTION)) if told else ""
+def suspects_notice(filtered_study: FilteredStudy) -> str:
+    """Notice above the numbers: count of suspects, and a win rate with and without them."""
+    text = suspects_text(filtered_study)
+    return notice_html("warn", *text, Action("Read them", SUSPECTS_SELECTION)) if text else ""
 
 
-def suspects_text(scene: FilteredStudy) -> tuple[str, str] | None:
-    """The same as words: the title, and what stands under it."""
-    found = injection_effect(scene)
+def suspects_text(filtered_study: FilteredStudy) -> tuple[str, str] | None:
+    """Title and text of the notice on suspects; None without any."""
+    found = injection_effect(filtered_study)
     if found is None:
         return None
     many = f"{count(found.texts, 'injection suspect')} in {count(found.items, 'item')}"
-    left_out = scene.filter.suspects == WITHOUT_SUSPECTS
+    left_out = filtered_study.filter.suspects == WITHOUT_SUSPECTS
     verb = "is" if found.texts == 1 else "are"
-    title = f"{many} {verb} left out." if left_out else f"{many}."
+    title = f"{many} {verb} excluded." if left_out else f"{many}."
     rows = f"{count(found.judgements)} of {count(found.of, 'judgement')}"
-    told = [f"{rows} {'are not counted' if left_out else 'saw text that speaks to the judge'}."]
-    told.append(_shift_sentence(found.largest_shift, left_out))
+    state = "are not counted" if left_out else "were shown text addressed to the judge"
+    sentences = [f"{rows} {state}."]
+    sentences.append(_shift_sentence(found.largest_shift, left_out))
     if found.echo_count:
-        told.append(
-            f"{count(found.echo_count, 'reply')} {'repeats' if found.echo_count == 1 else 'repeat'} it."
-        )
-    return title, " ".join(told)
+        verb = "repeats" if found.echo_count == 1 else "repeat"
+        sentences.append(f"{count(found.echo_count, 'reply')} {verb} it.")
+    return title, " ".join(sentences)
 
 
-def _shift_sentence(moved: WinRateShift | None, left_out: bool) -> str:
-    if moved is None:
-        return "Without them no verdict is left to compare."
+def _shift_sentence(shift: WinRateShift | None, left_out: bool) -> str:
+    if shift is None:
+        return "Without them there is no verdict to compare."
     here, there = (
-        (moved.rate_without, moved.rate_with) if left_out else (moved.rate_with, moved.rate_without)
+        (shift.rate_without, shift.rate_with) if left_out else (shift.rate_with, shift.rate_without)
     )
     decimals = 0 if abs(here - there) >= 0.02 else 1
     seen, other = share(here, decimals), share(there, decimals)
     word = "With" if left_out else "Without"
     if seen == other:
         return f"{word} them no win rate changes."
-    return f"{word} them {moved.name} wins {other} instead of {seen}."
+    return f"{word} them {shift.name} wins {other} instead of {seen}."

@@ -1,7 +1,6 @@
-"""Injection suspects on paper: how many, what they do, and every main number with and without them.
+"""Report section on injection suspects: their number, and the main results with and without them.
 
-A report is read without the page behind it, so both numbers stand side by side, and where nothing
-was found it says that it was looked for.
+Where no suspect was found, the section states that the texts were checked.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ from studies.frames.frame import SUSPECT_COLUMN
 from studies.texts.injection import RULE_DESCRIPTIONS, find_suspects
 
 MAX_ROWS: Final = 20
-"""Contestants, and judges with their prompts, that are compared line by line."""
+"""Maximum rows per measure: contestants, or judges with their prompts."""
 SECTION_TITLE: Final = "Injection suspects"
 COMPARED_MEASURES: Final = (("Consistency", CONSISTENCY), ("First slot chosen", FIRST_SHARE))
 
 
 @dataclass(frozen=True, slots=True)
 class SuspectComparison:
-    """One number with the suspects and without them."""
+    """One measure with the suspects and without them."""
 
     measure_name: str
     subject: str
@@ -47,14 +46,15 @@ class SuspectComparison:
         )
 
 
-def injection_section(scene: FilteredStudy) -> str:
-    """The section of a report."""
-    told = suspects_text(scene)
-    if told is None:
-        none = "No question and no answer that a judge was shown speaks to the judge."
-        return panel_html(SECTION_TITLE, "texts that speak to the judge", notice_html("calm", none))
+def injection_section(filtered_study: FilteredStudy) -> str:
+    """The section as HTML."""
+    text = suspects_text(filtered_study)
+    if text is None:
+        none = "No question or answer shown to a judge contains text addressed to the judge."
+        return panel_html(SECTION_TITLE, "texts addressed to the judge", notice_html("calm", none))
     found = [
-        (rule, RULE_DESCRIPTIONS[rule], count(n)) for rule, n in count_rules(scene).most_common()
+        (rule, RULE_DESCRIPTIONS[rule], count(n))
+        for rule, n in count_rules(filtered_study).most_common()
     ]
     numbers = [
         (
@@ -63,23 +63,26 @@ def injection_section(scene: FilteredStudy) -> str:
             _estimate_text(one.with_suspects),
             _estimate_text(one.without_suspects),
         )
-        for one in with_and_without(scene)
+        for one in with_and_without(filtered_study)
         if one.is_known
     ]
     return panel_html(
         SECTION_TITLE,
-        f"texts that speak to the judge; nothing is left out unless it says so; 95{NARROW_SPACE}% CI",
-        notice_html("warn", *told)
+        f"texts addressed to the judge; included unless stated otherwise; 95{NARROW_SPACE}% CI",
+        notice_html("warn", *text)
         + plain_table(("Rule", "A text that", "Texts"), found)
-        + plain_table(("Number", "Of", "With them", "Without them"), numbers),
+        + plain_table(("Measure", "Of", "With them", "Without them"), numbers),
     )
 
 
-def count_rules(scene: FilteredStudy) -> Counter[str]:
-    """In how many of the texts that were shown each rule found something."""
-    rows = scene.frame[scene.frame[SUSPECT_COLUMN]]
-    seen = suspect_texts(scene, rows)
-    items = {name: scene.store.item(scene.name, name) for name in dict.fromkeys(n for n, _ in seen)}
+def count_rules(filtered_study: FilteredStudy) -> Counter[str]:
+    """Number of shown texts that each rule matches."""
+    rows = filtered_study.frame[filtered_study.frame[SUSPECT_COLUMN]]
+    seen = suspect_texts(filtered_study, rows)
+    items = {
+        name: filtered_study.store.item(filtered_study.name, name)
+        for name in dict.fromkeys(n for n, _ in seen)
+    }
     rules = {
         (name, one.where): one.rules
         for name, item in items.items()
@@ -89,19 +92,23 @@ def count_rules(scene: FilteredStudy) -> Counter[str]:
     return Counter(rule for text in seen for rule in rules.get(text, ()))
 
 
-def with_and_without(scene: FilteredStudy) -> list[SuspectComparison]:
+def with_and_without(filtered_study: FilteredStudy) -> list[SuspectComparison]:
     """Win rates by contestant, then consistency and first share by judge and prompt."""
-    without = replace(scene, filter=replace(scene.filter, suspects=WITHOUT_SUSPECTS))
-    here, there = (win_rates_by_cell(one.outcomes, ()).get((), {}) for one in (scene, without))
+    without = replace(
+        filtered_study, filter=replace(filtered_study.filter, suspects=WITHOUT_SUSPECTS)
+    )
+    here, there = (
+        win_rates_by_cell(one.outcomes, ()).get((), {}) for one in (filtered_study, without)
+    )
     best = sorted(here, key=lambda name: (-(here[name].value or 0), name))
     made = [
         SuspectComparison("Win rate", name, here[name], there.get(name)) for name in best[:MAX_ROWS]
     ]
-    names = row_names(scene.machines)
+    names = row_names(filtered_study.machines)
     for what, measure in COMPARED_MEASURES:
         known, rest = (
             measure.by_cell(GroupedFrame(one.machines, ["judge", "prompt"]))
-            for one in (scene, without)
+            for one in (filtered_study, without)
         )
         made += _compare_judges(what, names, known, rest)
     return made
@@ -113,10 +120,10 @@ def _compare_judges(
     known: Mapping[tuple[str, ...], Estimate],
     rest: Mapping[tuple[str, ...], Estimate],
 ) -> list[SuspectComparison]:
-    asked = [(cell, name) for cell, name in names.items() if cell in known]
+    measured = [(cell, name) for cell, name in names.items() if cell in known]
     return [
         SuspectComparison(what, name, known[cell], rest.get(cell))
-        for cell, name in asked[:MAX_ROWS]
+        for cell, name in measured[:MAX_ROWS]
     ]
 
 

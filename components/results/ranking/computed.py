@@ -1,4 +1,4 @@
-"""What the ranking panels count, once for each version of a study and choice of filters."""
+"""Ratings behind the ranking panels, computed once per version of a study and filter."""
 
 from __future__ import annotations
 
@@ -20,49 +20,52 @@ from studies.domain import Estimate
 from studies.store.store import Store
 
 SEED: Final = 20_24
-"""Bands and bootstraps are drawn with this seed: the same data, the same picture."""
+"""Fixed seed of bands and bootstraps, so that the same data give the same figures."""
 MAX_BAND_BATTLES: Final = 2_000_000
-"""Battles times orders in the band: beyond it fewer orders are shuffled, never under 20."""
+"""Maximum battles times orders in the band; above it fewer orders are shuffled, at least 20."""
 
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """The boards of a selection: all verdicts, each order alone, people; and the way there."""
+    """Leaderboards of a selection (all verdicts, each order alone, people) and the Elo curve."""
 
     boards: list[Leaderboard]
     win_rates: dict[str, Estimate] = field(default_factory=dict)
     head_to_heads: dict[str, dict[str, Estimate]] = field(default_factory=dict)
     elo_curve: EloResult | None = None
     orders: int = 0
-    """Shuffled orders in the curve's band."""
+    """Number of shuffled orders in the band of the curve."""
     first_order: Leaderboard | None = None
-    """The largest board from the first order of each pair alone, and from the second alone."""
+    """Largest board from the first order of each pair alone."""
     second_order: Leaderboard | None = None
+    """Largest board from the second order alone."""
     people: Leaderboard | None = None
     judges: tuple[str, ...] = ()
 
     @property
     def board(self) -> Leaderboard | None:
-        """The largest group, if it ranks anybody."""
+        """Board of the largest group of connected contestants; None below two contestants."""
         return self.boards[0] if self.boards and len(self.boards[0].names) > 1 else None
 
     @property
     def colours(self) -> dict[str, int]:
-        """Contestant -> place in the palette: by name, so that a filter changes no colour."""
+        """Contestant -> index in the palette, by name, so that filters change no colour."""
         return {name: place for place, name in enumerate(sorted(self.win_rates))}
 
 
 def compute_ranking(
-    rows: pd.DataFrame, asked: pd.DataFrame | None = None, votes: pd.DataFrame | None = None
+    rows: pd.DataFrame, verdicts: pd.DataFrame | None = None, votes: pd.DataFrame | None = None
 ) -> Ranking:
-    """From outcomes under the rule in force; `asked` are the verdicts before both orders were
-    combined, `votes` those of people."""
+    """Compute the ranking from outcomes under the counting rule of the study or filter.
+
+    `verdicts`: the verdicts before both orders were combined; `votes`: those of people.
+    """
     pairs = machine_pairs(rows)
     if pairs.empty:
         return Ranking([])
     orders = int(np.clip(MAX_BAND_BATTLES // max(len(pairs), 1), 20, 100))
     rng = np.random.default_rng(SEED)
-    one, two = _boards_by_order(machine_pairs(asked)) if asked is not None else (None, None)
+    one, two = _boards_by_order(machine_pairs(verdicts)) if verdicts is not None else (None, None)
     return Ranking(
         fit_leaderboards(pairs),
         win_rate(pairs),
@@ -81,9 +84,9 @@ def machine_pairs(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _boards_by_order(pairs: pd.DataFrame) -> tuple[Leaderboard | None, Leaderboard | None]:
-    """Boards from the order that the plan lists first for each pair of contestants, and the other.
+    """Boards from the order that the plan lists first for each pair, and from the other order.
 
-    None where an order was not asked.
+    None for an order that was not judged.
     """
     pairs = row_selection.select_picks(pairs[[*BATTLE_COLUMNS, "options", "comparison", "shown"]])
     case, cases = row_selection.group_codes(pairs, ["comparison"])
@@ -97,15 +100,17 @@ def _largest_board(pairs: pd.DataFrame) -> Leaderboard | None:
     return boards[0] if boards and len(boards[0].names) > 1 else None
 
 
-def load_ranking(scene: FilteredStudy) -> Ranking:
-    """What the scene shows; the work is done once for each version of its study."""
-    store, name = scene.store, scene.name
-    return _cached_ranking(store, name, store.version(name), scene.filter)
+def load_ranking(filtered_study: FilteredStudy) -> Ranking:
+    """The ranking of a filtered study, computed once per version of the study."""
+    store, name = filtered_study.store, filtered_study.name
+    return _cached_ranking(store, name, store.version(name), filtered_study.filter)
 
 
 @lru_cache(maxsize=16)
 def _cached_ranking(store: Store, name: str, version: tuple[str, int], chosen: Filter) -> Ranking:
-    scene = FilteredStudy(store, name, chosen)
-    everyone = replace(chosen, judge=ALL_CHOICE, prompt=ALL_CHOICE).apply(scene.unfiltered_frame)
+    filtered_study = FilteredStudy(store, name, chosen)
+    everyone = replace(chosen, judge=ALL_CHOICE, prompt=ALL_CHOICE).apply(
+        filtered_study.unfiltered_frame
+    )
     votes = row_selection.select_rows(everyone, row_selection.people_mask(everyone))
-    return compute_ranking(scene.outcomes, scene.machines, votes)
+    return compute_ranking(filtered_study.outcomes, filtered_study.machines, votes)

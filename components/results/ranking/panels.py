@@ -1,6 +1,6 @@
-"""Who is better: leaderboard, one order against both, Elo curves, head-to-head. No gradio here.
+"""Contents of the ranking panels: leaderboard, orders compared, Elo curves, head-to-head.
 
-Functions of a frame draw what is in it; those that end in `_of` draw from counts made before.
+No Gradio. The functions named `show_…` take a frame; the others take a computed ranking.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from metrics.ratings.online_elo import EloResult
 from studies.domain import Estimate
 
 NO_PAIRS_HTML: Final = empty_state(
-    "No pairs here.", "Ratings and head-to-heads need answers that met each other in pairs."
+    "No pairs here.", "Ratings and head-to-heads need pairwise comparisons."
 )
 
 
 def show_leaderboard(frame: pd.DataFrame) -> str:
-    """Bradley–Terry on the Elo scale; one table for each group that can be compared."""
+    """Bradley–Terry leaderboard on the Elo scale, one table per connected group."""
     return leaderboard_html(compute_ranking(frame))
 
 
 def show_elo(frame: pd.DataFrame) -> Figure | None:
-    """Online Elo in plan order, its band over shuffled items, Bradley–Terry as the limit."""
+    """Figure of online Elo in plan order, its band over shuffled items, and its limit."""
     return elo_figure(compute_ranking(frame))
 
 
@@ -51,7 +51,7 @@ def show_head_to_head(frame: pd.DataFrame) -> str:
 
 
 def show_ranking_finding(frame: pd.DataFrame) -> tuple[str, str]:
-    """Who leads, and whether that is sure: read off the interval of the difference."""
+    """Headline and lead: the leading contestant, and whether the lead is significant."""
     return ranking_finding(compute_ranking(frame))
 
 
@@ -59,13 +59,13 @@ def show_ranking_finding(frame: pd.DataFrame) -> tuple[str, str]:
 
 
 def leaderboard_html(ranking: Ranking) -> str:
-    """One table for each group that can be compared; people beside the judges where they voted."""
+    """One table per connected group; with the ratings of people where they voted."""
     if not ranking.boards:
         return NO_PAIRS_HTML
     parts = [_board_html(board, ranking) for board in ranking.boards]
     if len(parts) > 1:
-        told = "Contestants of different groups never met: no ranking across them."
-        parts.insert(0, notice_html("warn", f"{len(parts)} groups.", told))
+        text = "Models of different groups were never compared, so they have no common ranking."
+        parts.insert(0, notice_html("warn", f"{len(parts)} groups.", text))
     return "".join(parts)
 
 
@@ -90,16 +90,16 @@ def _board_html(board: Leaderboard, ranking: Ranking) -> str:
     ]
     table = leaderboard_table(rows)
     if board.regularised:
-        told = (
-            "Someone won or lost every battle, so the gap has no finite value of its own: "
-            "a small pseudo-count holds it."
+        text = (
+            "A model won or lost every battle, so its rating has no finite estimate; "
+            "a small pseudo-count keeps it finite."
         )
-        table = notice_html("warn", "Regularised.", told) + table
+        table = notice_html("warn", "Regularised.", text) + table
     return table
 
 
 def people_ratings(board: Leaderboard, ranking: Ranking) -> dict[str, float]:
-    """People's ratings, if they rated the same contestants: else the two means differ."""
+    """People's ratings; empty unless they rated the same contestants, as the means would differ."""
     people = ranking.people
     if people is None or set(people.names) != set(board.names):
         return {}
@@ -111,13 +111,13 @@ def people_ratings(board: Leaderboard, ranking: Ranking) -> dict[str, float]:
 
 
 def order_comparison_html(ranking: Ranking) -> str:
-    """The ranking from one order alone, from the other alone, from both: side by side."""
+    """Table of ranks and ratings from the first order, from the second, and from both."""
     both, one, two = ranking.board, ranking.first_order, ranking.second_order
     if both is None:
         return NO_PAIRS_HTML
     if one is None or two is None:
-        told = "Here every pair was asked in one order. Ask in both to see what that hides."
-        return empty_state("One order only.", told)
+        text = "Every pair was judged in one order. Run both orders to see the effect of the order."
+        return empty_state("One order only.", text)
     boards = [board.ratings for board in (one, two, both)]
     ends = [e for board in boards for e in board.values()]
     axis = fit_rating_axis([LeaderRow("", (1, 1), estimate) for estimate in ends])
@@ -138,24 +138,25 @@ def _order_row(
     one, two, both = (board.ratings.get(name) for board in boards)
     value = f"<b>{number(both.value if both else None)}</b>"
     bounds = f' <span class="eh-ci">{interval(both, 0)}</span>' if both else ""
+    swatch = contestant_swatch(ranking.colours.get(name, 0))
     return (
-        f'<div class="eh-ord"><span class="nm">{contestant_swatch(ranking.colours.get(name, 0))}{escape(name)}'
-        f'</span>{ranks}<div class="plot">{_order_dumbbell(name, one, two, both, axis)}</div>'
+        f'<div class="eh-ord"><span class="nm">{swatch}{escape(name)}</span>'
+        f'{ranks}<div class="plot">{_order_dumbbell(name, one, two, both, axis)}</div>'
         f'<span class="eh-num eh-nw val">{value}{bounds}</span></div>'
     )
 
 
 def _rank_text(board: Leaderboard, name: str) -> str:
-    """The rank as the intervals allow it."""
+    """Range of ranks that the intervals allow."""
     return str(board.ranks[name]) if name in board.names else "–"
 
 
 def _order_dumbbell(
     name: str, one: Estimate | None, two: Estimate | None, both: Estimate | None, axis: Axis
 ) -> str:
-    """Hollow: one order alone, with its number; solid: both; the line is the solid one's interval.
+    """Marks of one row: hollow for each single order, solid with its interval for both.
 
-    The card has all three in words.
+    The hover card gives all three values.
     """
     marks = "".join(f'<i class="g" style="left:{axis.place(v)}"></i>' for v in axis.ticks)
     lines = [name]
@@ -180,7 +181,7 @@ def _order_dumbbell(
 
 
 def elo_figure(ranking: Ranking, lines: bool = True) -> Figure | None:
-    """The curve of plan order, the band over shuffled items, Bradley–Terry as the limit."""
+    """Figure of the curve in plan order, the band over shuffled items, Bradley–Terry as limit."""
     if ranking.elo_curve is None:
         return None
     curve = ranking.elo_curve.curve
@@ -191,13 +192,17 @@ def elo_figure(ranking: Ranking, lines: bool = True) -> Figure | None:
         band = {n: (curve.low[:, at[n]].tolist(), curve.high[:, at[n]].tolist()) for n in names}
     curves = {name: curve.of(name).tolist() for name in names}
     return elo_curve_figure(
-        curve.battles.tolist(), curves, band=band, limits=rating_limits(ranking), lines=lines,
+        curve.battles.tolist(),
+        curves,
+        band=band,
+        limits=rating_limits(ranking),
+        lines=lines,
         replay=lines,
-    )  # fmt: skip
+    )
 
 
 def rating_limits(ranking: Ranking) -> dict[str, float]:
-    """Where the curves run to; a gap without a finite value has no limit."""
+    """Contestant -> Bradley–Terry rating, the limit of its curve; none where regularised."""
     return {
         name: rating.value
         for board in ranking.boards
@@ -208,7 +213,7 @@ def rating_limits(ranking: Ranking) -> dict[str, float]:
 
 
 def convergence_badge(ranking: Ranking) -> str:
-    """Converged: every Bradley–Terry rating lies within the band over orders at the end."""
+    """Badge on convergence: whether every Bradley–Terry rating lies in the final band."""
     limits, curve = rating_limits(ranking), ranking.elo_curve
     if curve is None or not limits:
         return ""
@@ -220,25 +225,25 @@ def convergence_badge(ranking: Ranking) -> str:
         if not rated.order_low <= limit <= rated.order_high:
             away[name] = limit - (rated.estimate.value or 0.0)
     if not away:
-        done = '<span class="eh-badge s-ok"><i>✓</i>Elo has converged</span>'
-        return wrap(f'{done} <span class="eh-small">{escape(_outside_band_text(curve))}</span>')
+        badge = '<span class="eh-badge s-ok"><i>✓</i>Elo has converged</span>'
+        return wrap(f'{badge} <span class="eh-small">{escape(_outside_band_text(curve))}</span>')
     most = max(away, key=lambda name: abs(away[name]))
-    told = f"{most} is {count(round(abs(away[most])))} points from its Bradley–Terry rating"
+    text = f"{most} is {count(round(abs(away[most])))} points from its Bradley–Terry rating"
     tip = attributes(
         {
             "data-tip": "Elo has not converged\nA rating counts as reached if it lies within the "
-            f"band over orders at the end.\nNot reached: {', '.join(away)}",
+            f"final band over orders.\nNot reached: {', '.join(away)}",
             "tabindex": "0",
         }
     )
     return wrap(
         f'<span class="eh-badge s-unreadable"{tip}><i>≠</i>Not converged yet</span> '
-        f'<span class="eh-small">{escape(told)}</span>'
+        f'<span class="eh-small">{escape(text)}</span>'
     )
 
 
 def _outside_band_text(curve: EloResult) -> str:
-    """Whom the order drawn leaves outside the band: battles in blocks, and the last decides."""
+    """Contestants whose drawn curve ends outside the band, as when battles come in blocks."""
     names = [
         name
         for name, rated in sorted(curve.table.items())
@@ -256,7 +261,7 @@ def _outside_band_text(curve: EloResult) -> str:
 
 
 def head_to_head_html(ranking: Ranking) -> str:
-    """Row beats column; the card also says what Bradley–Terry expects."""
+    """Matrix of win shares, row against column; the hover card adds the expected share."""
     if not ranking.head_to_heads:
         return NO_PAIRS_HTML
     order = _leaderboard_order(ranking)
@@ -264,13 +269,18 @@ def head_to_head_html(ranking: Ranking) -> str:
     sizes = {one.n for one in cells.values() if one is not None}
     counts = {cell: f"n {count(one.n)}" for cell, one in cells.items() if one is not None}
     return heat.matrix_html(
-        order, order, cells, heat.WINS_SCALE, keys=("contestant", "opponent"),
-        more=_expected_lines(ranking), beside=counts if len(sizes) > 1 else None,
-    )  # fmt: skip
+        order,
+        order,
+        cells,
+        heat.WINS_SCALE,
+        keys=("contestant", "opponent"),
+        more=_expected_lines(ranking),
+        beside=counts if len(sizes) > 1 else None,
+    )
 
 
 def battles_per_cell(ranking: Ranking) -> str:
-    """ "160 battles a cell", or "82 to 160"."""
+    """Number of battles per cell: "160 battles a cell" or "82 to 160 battles a cell"."""
     sizes = {one.n for row in ranking.head_to_heads.values() for one in row.values()}
     if not sizes:
         return ""
@@ -280,7 +290,7 @@ def battles_per_cell(ranking: Ranking) -> str:
 
 
 def _leaderboard_order(ranking: Ranking) -> list[str]:
-    """As on the leaderboard, so that wins stand above the diagonal."""
+    """Contestants in leaderboard order, so that wins are above the diagonal."""
     ranked = [name for board in ranking.boards for name in board.names]
     return [name for name in ranked if ranking.head_to_heads.get(name)]
 
@@ -288,7 +298,7 @@ def _leaderboard_order(ranking: Ranking) -> list[str]:
 def _expected_lines(ranking: Ranking) -> dict[tuple[str, str], list[str]]:
     found = {}
     for board in ranking.boards:
-        if board.regularised:  # a gap without end predicts nothing but 0 or 100 %
+        if board.regularised:  # an infinite gap predicts only 0 or 100 %
             continue
         for above in board.names:
             for below in board.names:

@@ -1,4 +1,4 @@
-"""What the ranking says: who leads, whether that is sure, what people and either order say."""
+"""Sentences of the ranking view: the leader, significance, people, single orders."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from studies.domain import Estimate
 
 
 def ranking_finding(ranking: Ranking) -> tuple[str, str]:
-    """Who leads, and whether that is sure: read off the interval of the difference."""
+    """Headline and lead: the leading contestant, and whether the lead is significant."""
     board = ranking.board
     if board is None:
-        return "No ranking here.", "Ratings need pairs of answers that met each other."
+        return "No ranking here.", "Ratings need pairwise comparisons."
     return f"{_leader_sentence(board, ranking)}{_people_clause(board, ranking)}.", _lead_sentence(
         board, ranking
     )
 
 
 def is_significantly_above(gap: Estimate) -> bool:
-    """Above for sure: the interval of the difference leaves out zero."""
+    """Whether the interval of the difference lies above zero."""
     return gap.low is not None and gap.low > 0
 
 
@@ -31,8 +31,8 @@ def _leader_sentence(board: Leaderboard, ranking: Ranking) -> str:
     first, second = board.names[:2]
     if not is_significantly_above(board.gap(first, second)):
         if board.strong_component[0] != board.strong_component[1]:
-            return f"{first} won every battle that tells it from {second}"
-        return f"{first} and {second} cannot be told apart yet"
+            return f"{first} won every battle that separates it from {second}"
+        return f"No significant difference between {first} and {second} yet"
     if ranking.judges == (first,):
         return f"{first} ranks itself first"
     return f"{first} is ahead of {second}"
@@ -46,26 +46,26 @@ def _people_clause(board: Leaderboard, ranking: Ranking) -> str:
         return ", and people give the same order"
     if people.names[0] != board.names[0]:
         return f"; people put {people.names[0]} first"
-    return "; people agree on the first and order the others differently"
+    return "; people agree on the first and rank the others differently"
 
 
 def _lead_sentence(board: Leaderboard, ranking: Ranking) -> str:
     parts = [_tied_sentence(board), _order_sentence(ranking)]
-    plain = "Bradley–Terry on the Elo scale. “Above” is read off the interval of the difference."
-    return " ".join(part for part in parts if part) or plain
+    default = "Bradley–Terry on the Elo scale; significance by the interval of the difference."
+    return " ".join(part for part in parts if part) or default
 
 
 def _tied_sentence(board: Leaderboard) -> str:
-    """The closest neighbours that cannot be told apart, and what it would take."""
+    """First neighbours without a significant difference, and the battles needed for one."""
     for place, (above, below) in enumerate(pairwise(board.names)):
         gap = board.gap(above, below)
         if gap.low is None or gap.high is None or is_significantly_above(gap):
             continue
         places = f"{_ordinal_word(place)} and {_ordinal_word(place + 1).lower()} place"
-        told = f"{places} cannot be told apart: {number(gap.value)} points, 95{NARROW_SPACE}% CI "
-        told += interval(gap, 0)
+        size = f"{number(gap.value)} points, 95{NARROW_SPACE}% CI {interval(gap, 0)}"
         more = battles_to_separate(gap)
-        return told + (f"; about {approximate_count(more)} more battles would." if more else ".")
+        needed = f"; about {approximate_count(more)} more battles needed" if more else ""
+        return f"{places}: no significant difference ({size}){needed}."
     return ""
 
 
@@ -74,7 +74,7 @@ def _ordinal_word(place: int) -> str:
 
 
 def _order_sentence(ranking: Ranking) -> str:
-    """Whether one order alone would have crowned somebody else."""
+    """Sentence on the leader from one order alone, where it differs from that of both."""
     one, two, both = ranking.first_order, ranking.second_order, ranking.board
     if one is None or two is None or both is None:
         return ""

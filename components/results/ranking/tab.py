@@ -1,4 +1,4 @@
-"""Results, ranking: who is better, and is that sure? The panels and what fills them."""
+"""Ranking view of the Results tab: layout of its panels and their contents."""
 
 from __future__ import annotations
 
@@ -44,10 +44,11 @@ def build() -> ViewParts:
             ClickableHTML(how_computed(HOW_HEAD_TO_HEAD))
     with gr.Column(elem_classes="eh-panel"):
         keys: list[tuple[LegendMark, str]] = [
-            ("ring", "one order alone"), ("dot", "both"),
-        ]  # fmt: skip
-        told = f"what asking in one order only would have given; line: 95{NARROW_SPACE}% CI of both"
-        ClickableHTML(panel_heading("One order, the other, both", told, keys))
+            ("ring", "one order alone"),
+            ("dot", "both"),
+        ]
+        subtitle = f"ratings from one order alone and from both; line: 95{NARROW_SPACE}% CI of both"
+        ClickableHTML(panel_heading("Does the ranking depend on the order?", subtitle, keys))
         orders = ClickableHTML(elem_id="eh-orders")
         ClickableHTML(how_computed(HOW_ORDERS))
     return ViewParts(
@@ -59,51 +60,51 @@ def build() -> ViewParts:
 
 
 HOW_RANKING: Final = (
-    "Each readable verdict of each order is one battle, unless the rule combines the orders. "
+    "Each usable verdict of each order is one battle, unless the rule combines the orders. "
     "`P(a beats b) = 1/(1 + 10^((Rb − Ra)/400))` is fitted by maximum likelihood; ratings average "
-    "1000; intervals by the item sandwich. The interval to read for “a is above b” is that of the "
-    "difference, not the overlap of two bars; ranks are the ranges that these intervals allow.\n\n"
-    "More battles: `n·(h·(1 + 0.84/1.96)/gap)² − n`, h the half-width now: verdicts like those so "
-    f"far until the interval leaves out 0, with a chance of 80{NARROW_SPACE}%."
+    "1000; intervals by the item sandwich. To compare two models, use the interval of their "
+    "difference, not the overlap of two bars. Ranks are the ranges that these intervals allow.\n\n"
+    "More battles: `n·(h·(1 + 0.84/1.96)/gap)² − n`, h the present half-width: similar verdicts "
+    f"needed for an interval that excludes 0, with 80{NARROW_SPACE}% power."
 )
 HOW_ELO: Final = (
     "`R += 4 (S − E)` battle by battle, start 1000, in the order of the plan. The order of battles "
-    "is luck: the band shows what other orders of the items would have given. With more battles "
-    "the curves run to the Bradley–Terry ratings (dotted); Elo has converged where these lie "
-    "within the band at the end. A curve that ends outside its band comes from battles in blocks "
-    "(one judge, then the next): Elo forgets, and the last block decides. Read the band then."
+    "is arbitrary: the band shows the results of other orders of the items. With more battles "
+    "the curves approach the Bradley–Terry ratings (dotted); Elo has converged where these lie "
+    "within the final band. A curve ends outside its band if battles come in blocks (one judge, "
+    "then the next), as Elo weights the last block most. In that case use the band."
 )
 HOW_HEAD_TO_HEAD: Final = (
     "`(wins + ties/2) / battles` of the two; Wilson intervals at the effective n, items as "
-    "clusters. The card also has what Bradley–Terry expects from all battles: a large difference "
-    "means that the two do not fit on one scale."
+    "clusters. The hover card adds the share that Bradley–Terry expects from all battles: a large "
+    "difference means that the two do not fit on one scale."
 )
 HOW_ORDERS: Final = (
-    "First order: the one that the plan lists first for a pair of contestants; second: its mirror "
-    "image. Each board is Bradley–Terry on the verdicts of that order alone, every verdict one "
-    "battle. Where the two differ, the order has entered the ranking; both together cancel most of "
-    "it."
+    "First order: the one that the plan lists first for a pair of models; second: the answers "
+    "swapped. Each board is Bradley–Terry on the verdicts of that order alone, every verdict one "
+    "battle. Where the two differ, the order affects the ranking; using both orders cancels most "
+    "of this effect."
 )
 
 
-def finding(scene: FilteredStudy) -> tuple[str, str]:
-    title, lead = ranking_finding(load_ranking(scene))
-    return title, f"{low_consistency_warning(load_bias(scene))} {lead}".strip()
+def finding(filtered_study: FilteredStudy) -> tuple[str, str]:
+    title, lead = ranking_finding(load_ranking(filtered_study))
+    return title, f"{low_consistency_warning(load_bias(filtered_study))} {lead}".strip()
 
 
-def initial_controls(scene: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, Any]:
+def initial_controls(filtered_study: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, Any]:
     return {"curves": gr.Radio(value=pick_choice(wanted.get("curves"), CURVE_MODES))}
 
 
-def render(scene: FilteredStudy, curves: str) -> list[Any]:
-    ranking = load_ranking(scene)
+def render(filtered_study: FilteredStudy, curves: str) -> list[Any]:
+    ranking = load_ranking(filtered_study)
     sizes = panels.battles_per_cell(ranking)
     return [
         board_heading(ranking),
         panels.leaderboard_html(ranking),
         elo_heading(ranking),
         panels.convergence_badge(ranking),
-        *render_curves(scene, curves),
+        *render_curves(filtered_study, curves),
         panel_heading(
             "Head-to-head", f"row beats column, %, ties as half; {sizes}" if sizes else ""
         ),
@@ -112,27 +113,29 @@ def render(scene: FilteredStudy, curves: str) -> list[Any]:
     ]
 
 
-def render_curves(scene: FilteredStudy, curves: str) -> list[Any]:
-    drawn = panels.elo_figure(load_ranking(scene), curves != BAND_ONLY)
-    return [drawn or empty_figure("Elo needs pairs of answers.", 200)]
+def render_curves(filtered_study: FilteredStudy, curves: str) -> list[Any]:
+    drawn = panels.elo_figure(load_ranking(filtered_study), curves != BAND_ONLY)
+    return [drawn or empty_figure("Elo needs pairwise comparisons.", 200)]
 
 
 def board_heading(ranking: Ranking) -> str:
     if not ranking.board:
         return panel_heading("Leaderboard")
     items = ranking.board.items
-    told = f"Bradley–Terry on the Elo scale, ties as half a win; 95{NARROW_SPACE}% CI over "
+    subtitle = f"Bradley–Terry on the Elo scale, ties as half a win; 95{NARROW_SPACE}% CI over "
     keys: list[tuple[LegendMark, str]] = []
     if ranking.board and panels.people_ratings(ranking.board, ranking):
         who = f"judge {ranking.judges[0]}" if len(ranking.judges) == 1 else "judges"
         keys = [("dot", who), ("diamond", "people")]
-    return panel_heading("Leaderboard", told + count(items, "item"), keys)
+    return panel_heading("Leaderboard", subtitle + count(items, "item"), keys)
 
 
 def elo_heading(ranking: Ranking) -> str:
     if ranking.elo_curve is None:
         return panel_heading("Elo as battles come in")
-    told = f"one order of the same battles; band: 95{NARROW_SPACE}% of {ranking.orders} shuffled orders"
+    band = f"band: 95{NARROW_SPACE}% of {ranking.orders} shuffled orders"
     return panel_heading(
-        "Elo as battles come in", f"{told}; K 4", [("limit", "Bradley–Terry, the limit")]
+        "Elo as battles come in",
+        f"battles in plan order; {band}; K 4",
+        [("limit", "Bradley–Terry, the limit")],
     )

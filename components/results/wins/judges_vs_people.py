@@ -1,4 +1,4 @@
-"""Judges against people, contestant by contestant: the same cases, each side's mean word."""
+"""Differences between the win rates by judges and by people, on the cases both judged."""
 
 from __future__ import annotations
 
@@ -26,19 +26,26 @@ from metrics.win_rates.win_rates import appearance_points
 from studies.domain import Estimate
 
 GAP_SCALE: Final = heat.ColourScale(
-    "Judges − people", "r", 0, 0.3, ("−30 points below people", "+30 above"), 0, 100, "points",
+    "Judges − people",
+    "r",
+    0,
+    0.3,
+    ("−30 points below people", "+30 above"),
+    0,
+    100,
+    "points",
     signed=True,
-)  # fmt: skip
+)
 ALL_CATEGORIES: Final = "All"
 
 
 @memoise_by_study
-def judge_people_gaps(scene: FilteredStudy) -> dict[tuple[str, str], Estimate]:
+def judge_people_gaps(filtered_study: FilteredStudy) -> dict[tuple[str, str], Estimate]:
     """(contestant, category or All) -> judges' win rate − people's, on the cases both judged.
 
-    A case is one pair of answers to one item; each side's word is the mean of its verdicts.
+    A case is one pair of answers to one item; each side counts with the mean of its verdicts.
     """
-    rows = select_pairs(select_picks(Raters(scene).rows))
+    rows = select_pairs(select_picks(Raters(filtered_study).rows))
     human = people_mask(rows)
     if not human.any() or human.all():
         return {}
@@ -49,32 +56,32 @@ def judge_people_gaps(scene: FilteredStudy) -> dict[tuple[str, str], Estimate]:
     category = rows["category"].astype(str).to_numpy()[first]
     row, who, points = appearance_points(rows, names)
 
-    def said(kept: Mask) -> Floats:
+    def mean_points(selected: Mask) -> Floats:
         """Mean points of each contestant in each case: (cases, names)."""
-        mine = kept[row]
-        cell: Ints = case[row[mine]] * len(names) + who[mine]
-        total = np.bincount(cell, points[mine], minlength=cases * len(names))
+        chosen = selected[row]
+        cell: Ints = case[row[chosen]] * len(names) + who[chosen]
+        total = np.bincount(cell, points[chosen], minlength=cases * len(names))
         return safe_divide(total, np.bincount(cell, minlength=cases * len(names))).reshape(
             cases, -1
         )
 
-    gap = said(~human) - said(human)
+    gap = mean_points(~human) - mean_points(human)
     found: dict[tuple[str, str], Estimate] = {}
     for code, name in enumerate(names):
         known = np.isfinite(gap[:, code])
         for group in (ALL_CATEGORIES, *sorted(set(category[known]) - {""})):
-            kept = known if group == ALL_CATEGORIES else known & (category == group)
-            if kept.any():
+            selected = known if group == ALL_CATEGORIES else known & (category == group)
+            if selected.any():
                 note = "judges − people, same cases"
                 found[name, group] = mean_estimate(
-                    gap[kept, code], item[kept], "share", (-1, 1), note
+                    gap[selected, code], item[selected], "share", (-1, 1), note
                 )
     return found
 
 
-def overall_gaps(scene: FilteredStudy) -> dict[str, Estimate]:
-    """Contestant -> the gap over all categories."""
-    found = judge_people_gaps(scene).items()
+def overall_gaps(filtered_study: FilteredStudy) -> dict[str, Estimate]:
+    """Contestant -> difference over all categories."""
+    found = judge_people_gaps(filtered_study).items()
     return {
         name: got
         for (name, group), got in found

@@ -1,4 +1,4 @@
-"""Does length decide? Wins by length ratio with a fit, and win rates with length held equal."""
+"""Length panels: share won by length ratio with a fit, and length-controlled win rates."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ from studies.domain import Estimate
 from studies.frames.frame import TIE
 
 LENGTH_BIN_EDGES: Final = (-math.inf, -1.5, -0.9, -0.5, -0.17, 0.17, 0.5, 0.9, 1.5, math.inf)
-"""Of log2(its length / the other's): fixed, so that two judges have the same bins."""
+"""Edges of log2(its length / the other's), fixed so that all judges share the same bins."""
 MIN_ITEMS: Final = 5
-NO_LENGTHS_TEXT: Final = "Length needs pairs of answers whose texts are known."
+NO_LENGTHS_TEXT: Final = "Length effects need pairs of answers with stored texts."
 
 
 @dataclass(frozen=True, slots=True)
 class LengthBin:
-    """Answers about so much longer or shorter than the other, and how often they won."""
+    """One bin of the length ratio, with the share of its answers that won."""
 
     ratio: float
     """Mean of log2(its length / the other's)."""
@@ -60,16 +60,17 @@ class LengthBin:
 
 @dataclass(frozen=True, slots=True)
 class LengthEffect:
-    """Wins against length for one voice: bins to look at, a slope to quote."""
+    """Wins by length for one group of raters: bins for the chart, odds ratio for the text."""
 
     bins: tuple[LengthBin, ...]
     odds_ratio: Estimate
-    """What doubling the length multiplies the odds of winning by."""
+    """Factor on the odds of winning when the length doubles."""
 
 
 def length_effect(frame: pd.DataFrame) -> LengthEffect | None:
-    """Every verdict counts for both of its answers, so a bin and its mirror image say the same.
+    """Length effect of the verdicts in a frame; None without lengths.
 
+    Every verdict counts for both of its answers, so the bins are symmetric.
     logit P(win) = β·log2(ratio), no intercept: an answer as long as the other has no advantage.
     """
     rows = select_pairs(select_picks(frame))
@@ -86,7 +87,7 @@ def length_effect(frame: pd.DataFrame) -> LengthEffect | None:
 
 
 def _length_bins(ratio: np.ndarray, won: np.ndarray, item: np.ndarray) -> tuple[LengthBin, ...]:
-    """Every verdict counts for both of its answers; bin by bin, or millions would stand twice."""
+    """The bins, computed one at a time so that millions of verdicts are not stored twice."""
     own, other = (
         np.digitize(side, LENGTH_BIN_EDGES[1:-1]).astype(np.int8) for side in (ratio, -ratio)
     )
@@ -119,20 +120,22 @@ def _odds_ratio(ratio: np.ndarray, won: np.ndarray, item: np.ndarray) -> Estimat
 
 
 @memoise_by_study
-def length_effects(scene: FilteredStudy) -> tuple[LengthEffect | None, LengthEffect | None]:
-    """(the judges', the people's)."""
-    heard = Raters(scene).rows
-    human = people_mask(heard)
-    persons = length_effect(select_rows(heard, human)) if human.any() else None
-    return length_effect(scene.machines), persons
+def length_effects(
+    filtered_study: FilteredStudy,
+) -> tuple[LengthEffect | None, LengthEffect | None]:
+    """(effect for the judges, effect for the people)."""
+    rows = Raters(filtered_study).rows
+    human = people_mask(rows)
+    persons = length_effect(select_rows(rows, human)) if human.any() else None
+    return length_effect(filtered_study.machines), persons
 
 
 # -- the plot ------------------------------------------------------------------------------------
 
 
-def length_figure(scene: FilteredStudy) -> Figure | None:
-    """Share won by length ratio: dots with the fit; people as diamonds."""
-    judges, persons = length_effects(scene)
+def length_figure(filtered_study: FilteredStudy) -> Figure | None:
+    """Figure of the share won by length ratio: judges as dots with the fit, people as diamonds."""
+    judges, persons = length_effects(filtered_study)
     if judges is None:
         return None
     data = [_fit_trace(judges.odds_ratio)] if judges.odds_ratio.value else []
@@ -140,17 +143,28 @@ def length_figure(scene: FilteredStudy) -> Figure | None:
         data.append(_bin_trace(persons, "people", 0.05))
     data.append(_bin_trace(judges, "judges", 0.0))
     layout = make_layout(
-        height=330, left=52, right=16, bottom=52, revision="length", dragmode=False,
+        height=330,
+        left=52,
+        right=16,
+        bottom=52,
+        revision="length",
+        dragmode=False,
         shapes=[horizontal_line(0.5)],
         xaxis=make_axis(
-            "its length against the other's, characters", range=[-2.9, 2.9], fixedrange=True,
-            tickvals=[-2, -1, 0, 1, 2], ticktext=["¼", "½", "same", "2 ×", "4 ×"], showgrid=False,
+            "its length against the other's, characters",
+            range=[-2.9, 2.9],
+            fixedrange=True,
+            tickvals=[-2, -1, 0, 1, 2],
+            ticktext=["¼", "½", "same", "2 ×", "4 ×"],
+            showgrid=False,
         ),
         yaxis=make_axis(
-            range=[-0.02, 1.04], tickvals=[0, 0.25, 0.5, 0.75, 1], fixedrange=True,
+            range=[-0.02, 1.04],
+            tickvals=[0, 0.25, 0.5, 0.75, 1],
+            fixedrange=True,
             ticktext=["0", "25", "50", "75", "100\u202f%"],
         ),
-    )  # fmt: skip
+    )
     return make_figure(data, layout, length_sentence(judges, persons).replace("**", ""))
 
 
@@ -158,9 +172,12 @@ def _fit_trace(odds: Estimate) -> dict[str, Any]:
     x = [-2.9 + 5.8 * i / 60 for i in range(61)]
     slope = math.log(odds.value or 1.0)
     return {
-        "x": x, "y": [1 / (1 + math.exp(-slope * a)) for a in x], "mode": "lines",
-        "line": {"color": "var(--ink)", "width": 2}, "hoverinfo": "skip",
-    }  # fmt: skip
+        "x": x,
+        "y": [1 / (1 + math.exp(-slope * a)) for a in x],
+        "mode": "lines",
+        "line": {"color": "var(--ink)", "width": 2},
+        "hoverinfo": "skip",
+    }
 
 
 def _bin_trace(effect: LengthEffect, who: str, shift: float) -> dict[str, Any]:
@@ -175,13 +192,14 @@ def _bin_trace(effect: LengthEffect, who: str, shift: float) -> dict[str, Any]:
         "y": [b.win_rate.value for b in bins],
         "error_y": {**bars, "color": colour},
         "marker": {
-            "size": 11, "symbol": "diamond" if person else "circle",
+            "size": 11,
+            "symbol": "diamond" if person else "circle",
             "color": ["var(--surface)" if person or thin else colour for thin in few],
             "line": {"width": 2, "color": colour},
         },
         "hovertext": [_hover_text(b, who) for b in bins],
         "hovertemplate": "%{hovertext}<extra></extra>",
-    }  # fmt: skip
+    }
 
 
 def _hover_text(one: LengthBin, who: str) -> str:
@@ -194,26 +212,26 @@ def _hover_text(one: LengthBin, who: str) -> str:
 
 
 def _odds_text(odds: Estimate) -> tuple[str, str]:
-    """One decimal, two below 1: an odds ratio of 0.04 is not 0.0."""
+    """Odds ratio and interval with one decimal; two below 1, so that 0.04 is not shown as 0.0."""
     ends = [end for end in (odds.low, odds.value) if end is not None]
     style = NumberStyle(2 if min(ends, default=1.0) < 1 else 1)
     return style.text(odds.value), style.bounds(odds)
 
 
 def length_sentence(judges: LengthEffect, persons: LengthEffect | None) -> str:
-    """Twice as long multiplies the odds by … It describes; it does not say that length decides."""
+    """Sentence on the odds ratio for twice the length, marked as descriptive, not causal."""
     odds = judges.odds_ratio
     if odds.value is None:
-        return f"{odds.note.capitalize()}: length says nothing here."
+        return f"{odds.note.capitalize()}: no length effect can be estimated."
     times, bounds = _odds_text(odds)
-    said = f"Twice as long multiplies the odds of winning by **{times}** {bounds}".rstrip()
+    text = f"Twice the length multiplies the odds of winning by **{times}** {bounds}".rstrip()
     if persons is not None and persons.odds_ratio.value is not None:
-        said += f", for people by {' '.join(_odds_text(persons.odds_ratio))}".rstrip()
-    return f"{said}. This describes; it does not say that length is the cause."
+        text += f", for people by {' '.join(_odds_text(persons.odds_ratio))}".rstrip()
+    return f"{text}. This is a description, not evidence that length is the cause."
 
 
-def show_length_sentence(scene: FilteredStudy) -> str:
-    judges, persons = length_effects(scene)
+def show_length_sentence(filtered_study: FilteredStudy) -> str:
+    judges, persons = length_effects(filtered_study)
     if judges is None:
         return empty_state("No lengths here.", NO_LENGTHS_TEXT)
     return wrap(f'<p class="eh-small">{inline_markup(length_sentence(judges, persons))}</p>')
@@ -222,17 +240,21 @@ def show_length_sentence(scene: FilteredStudy) -> str:
 # -- length held equal ---------------------------------------------------------------------------
 
 
-def length_opponent(scene: FilteredStudy) -> str | None:
-    """Whom everybody is held against: the study's baseline, else the one who wins most."""
-    if scene.study.pairing in ("baseline", "new") and scene.study.baseline:
-        return scene.study.baseline
-    return next(iter(win_rate(select_pairs(scene.machines))), None) if len(scene.machines) else None
+def length_opponent(filtered_study: FilteredStudy) -> str | None:
+    """Opponent of the length-controlled rates: the baseline, else the highest win rate."""
+    if filtered_study.study.pairing in ("baseline", "new") and filtered_study.study.baseline:
+        return filtered_study.study.baseline
+    return (
+        next(iter(win_rate(select_pairs(filtered_study.machines))), None)
+        if len(filtered_study.machines)
+        else None
+    )
 
 
-def show_length_controlled(scene: FilteredStudy) -> str:
-    """Raw and length-controlled win rate against one opponent, side by side."""
-    rows = select_pairs(scene.machines)
-    opponent = length_opponent(scene)
+def show_length_controlled(filtered_study: FilteredStudy) -> str:
+    """Table of raw and length-controlled win rates against one opponent."""
+    rows = select_pairs(filtered_study.machines)
+    opponent = length_opponent(filtered_study)
     if rows.empty or opponent is None or "length_0" not in rows:
         return empty_state("No lengths here.", NO_LENGTHS_TEXT)
     raw = head_to_head(rows)
@@ -245,17 +267,20 @@ def show_length_controlled(scene: FilteredStudy) -> str:
             [
                 name_cell(who, select),
                 value_cell(plain, PERCENT, who=f"{who} against {opponent}", select=select),
-                value_cell(held, PERCENT, who=f"{who} against {opponent}, length held equal",
-                      select=select),
+                value_cell(
+                    held, PERCENT, who=f"{who} against {opponent}, length held equal", select=select
+                ),
                 _change_text(plain, held),
             ]
-        )  # fmt: skip
+        )
     if not lines:
-        return empty_state("Nobody met it.", f"Nobody was compared with {opponent}.")
+        return empty_state("No comparisons.", f"No model was compared with {opponent}.")
     heads = [
-        ColumnHead(f"Against {opponent}", numeric=False), ColumnHead("Win rate, %"),
-        ColumnHead("Length held equal, %"), ColumnHead("Change"),
-    ]  # fmt: skip
+        ColumnHead(f"Against {opponent}", numeric=False),
+        ColumnHead("Win rate, %"),
+        ColumnHead("Length held equal, %"),
+        ColumnHead("Change"),
+    ]
     return value_table(heads, lines, label="Length-controlled win rates")
 
 

@@ -1,4 +1,4 @@
-"""Who wins how often: by contestant, category, judge and prompt, and what is missing. No gradio."""
+"""Contents of the win-rate panels: by contestant, category, judge and prompt, without Gradio."""
 
 from __future__ import annotations
 
@@ -43,34 +43,37 @@ NOTHING_YET_HTML: Final = empty_state(
     "Nothing to show yet.", "No judgement of this selection has been stored."
 )
 NO_VOTES_HTML: Final = empty_state(
-    "Nobody voted here.", "People's win rates need votes: in the data, or from the Vote tab."
+    "No votes by people.", "People's win rates need votes: in the data, or from the Vote tab."
 )
 
 
 # -- by contestant -------------------------------------------------------------------------------
 
 
-def study_win_rates(scene: FilteredStudy) -> dict[str, Estimate]:
-    """Win rates under the rule in force, best first."""
-    return {who: rate for who, rate in win_rate(scene.outcomes).items() if rate.n}
+def study_win_rates(filtered_study: FilteredStudy) -> dict[str, Estimate]:
+    """Win rates under the counting rule of the study or filter, highest first."""
+    return {who: rate for who, rate in win_rate(filtered_study.outcomes).items() if rate.n}
 
 
 def chance_win_rate(frame: pd.DataFrame) -> float:
-    """What a contestant wins by chance: 1/N, of the N most rows have."""
+    """Win rate of random choices: 1/N, with N the most frequent number of options."""
     sizes = frame["options"].value_counts()
     return 1 / max(int(sizes.index[0]), 2) if len(sizes) else 0.5
 
 
-def show_win_rates(scene: FilteredStudy) -> str:
-    """One line a contestant: rate, what the missing verdicts could make of it, ties."""
-    rates = study_win_rates(scene)
+def show_win_rates(filtered_study: FilteredStudy) -> str:
+    """Table by contestant: win rate, wins, ties, losses, and bounds for missing verdicts."""
+    rates = study_win_rates(filtered_study)
     if not rates:
         return NOTHING_YET_HTML
-    counts, bounds = win_loss_record(scene.outcomes), manski_bounds(scene.machines)
-    axis = Axis(chance=chance_win_rate(scene.outcomes))
+    counts, bounds = (
+        win_loss_record(filtered_study.outcomes),
+        manski_bounds(filtered_study.machines),
+    )
+    axis = Axis(chance=chance_win_rate(filtered_study.outcomes))
     missing = any(_has_missing(bounds.get(who)) for who in rates)
     heads = [
-        ColumnHead("Contestant", numeric=False),
+        ColumnHead("Model", numeric=False),
         ColumnHead("Win rate, %"),
         ColumnHead("", axis=axis),
         ColumnHead("Wins"),
@@ -78,9 +81,11 @@ def show_win_rates(scene: FilteredStudy) -> str:
         ColumnHead("Losses"),
     ]
     if missing:
-        heads.append(ColumnHead("If all missing", tip="all missing verdicts lost, all won: bounds"))
+        heads.append(
+            ColumnHead("Bounds", tip="win rate if all missing verdicts were lost, or all won")
+        )
     lines = [_rate_row(who, rates, counts, bounds, axis, missing) for who in rates]
-    return _missing_notice(scene, rates) + value_table(heads, lines, label="Win rates")
+    return _missing_notice(filtered_study, rates) + value_table(heads, lines, label="Win rates")
 
 
 def _rate_row(
@@ -115,54 +120,66 @@ def _has_missing(bound: Estimate | None) -> bool:
     return bound is not None and bound.low is not None and bound.low != bound.high
 
 
-def _missing_notice(scene: FilteredStudy, rates: Mapping[str, Estimate]) -> str:
-    """How many verdicts are missing, what they would do as ties, and what they could do at all."""
-    failed = ~scene.machines["status"].isin(list(USABLE_STATUSES)) & ~scene.machines["noise"]
+def _missing_notice(filtered_study: FilteredStudy, rates: Mapping[str, Estimate]) -> str:
+    """Notice on missing verdicts: their number, the rate with them as ties, and its bounds."""
+    failed = (
+        ~filtered_study.machines["status"].isin(list(USABLE_STATUSES))
+        & ~filtered_study.machines["noise"]
+    )
     missing = int(failed.sum())
     if not missing:
         return ""
     best = next(iter(rates))
-    asked = int((~scene.machines["noise"]).sum())
-    combine, unreadable = scene.rule
-    other = win_rate(scene.machines, combine, "exclude" if unreadable == "tie" else "tie").get(best)
+    total = int((~filtered_study.machines["noise"]).sum())
+    combine, unreadable = filtered_study.rule
+    other = win_rate(
+        filtered_study.machines, combine, "exclude" if unreadable == "tie" else "tie"
+    ).get(best)
     now = number(100 * (rates[best].value or 0), 1)
-    told = f"{count(missing)} of {count(asked)} verdicts are missing. "
+    text = f"{count(missing)} of {count(total)} verdicts are missing. "
     if other is not None and other.value is not None:
-        word = "Left out" if unreadable == "tie" else "As ties"
-        told += f"{word}, {number(100 * other.value, 1)} instead of {now}\u202f% for {best}. "
-    bound = manski_bounds(scene.machines).get(best)
+        word = "Excluded" if unreadable == "tie" else "As ties"
+        text += f"{word}, {number(100 * other.value, 1)} instead of {now}\u202f% for {best}. "
+    bound = manski_bounds(filtered_study.machines).get(best)
     if bound is not None and bound.low is not None and bound.high is not None:
         low, high = number(100 * bound.low, 1), number(100 * bound.high, 1)
-        told += f"All lost or all won: {low} to {high}\u202f%."
-    title = "Counted as ties." if unreadable == "tie" else "Left out."
+        text += f"All lost or all won: {low} to {high}\u202f%."
+    title = "Counted as ties." if unreadable == "tie" else "Excluded."
     return notice_html(
-        "warn", title, told, Action(f"Open {count(missing)}", {"status": "failures"})
+        "warn", title, text, Action(f"Open {count(missing)}", {"status": "failures"})
     )
 
 
 # -- by category, judge, prompt ------------------------------------------------------------------
 
 
-def default_split(scene: FilteredStudy) -> str:
-    """By category where the items have several, else by what else differs."""
-    frame = scene.machines
+def default_split(filtered_study: FilteredStudy) -> str:
+    """Default split: by category if there are several, else by judge or prompt."""
+    frame = filtered_study.machines
     if len({str(group) for group in frame["category"].unique()} - {""}) > 1:
         return "Category"
     return "Judge" if frame["judge"].nunique() >= frame["prompt"].nunique() else "Prompt"
 
 
-def show_matrix(scene: FilteredStudy, by: str, voice: str) -> str:
-    """Contestants by category, judge or prompt: by the judges, by people, or the difference."""
+def show_matrix(filtered_study: FilteredStudy, by: str, raters: str) -> str:
+    """Matrix of contestants by category, judge or prompt.
+
+    `raters`: verdicts of judges, of people, or their difference.
+    """
     column = SPLIT_COLUMNS[by]
-    if voice != "Judges":
-        heard = Raters(scene).rows
-        voters = select_rows(heard, people_mask(heard))
-        if voters.empty:
+    if raters != "Judges":
+        rows = Raters(filtered_study).rows
+        votes = select_rows(rows, people_mask(rows))
+        if votes.empty:
             return NO_VOTES_HTML
-        if voice == "Difference":
-            return _difference_matrix(scene)
-        return _rate_matrix(voters, "category", "Category")
-    return _rate_matrix(scene.outcomes, column, by) if len(scene.outcomes) else NOTHING_YET_HTML
+        if raters == "Difference":
+            return _difference_matrix(filtered_study)
+        return _rate_matrix(votes, "category", "Category")
+    return (
+        _rate_matrix(filtered_study.outcomes, column, by)
+        if len(filtered_study.outcomes)
+        else NOTHING_YET_HTML
+    )
 
 
 def _rate_matrix(rows: pd.DataFrame, column: str, by: str) -> str:
@@ -176,10 +193,10 @@ def _rate_matrix(rows: pd.DataFrame, column: str, by: str) -> str:
 
 
 def wins_scale(even: float) -> heat.ColourScale:
-    """From chance to all wins; below chance stays blank. Pairs: the scale of head-to-heads."""
+    """Colour scale from chance to all wins, blank below chance; for pairs the default scale."""
     if even == 0.5:
         return heat.WINS_SCALE
-    ends = (f"{number(100 * even)} % even", "100 % chosen; below even stays blank")
+    ends = (f"{number(100 * even)} % even", "100 % chosen; below even: blank")
     return heat.ColourScale("Wins", "w", even, 1, ends)
 
 
@@ -204,51 +221,60 @@ def _draw_matrix(
     )
 
 
-def _difference_matrix(scene: FilteredStudy) -> str:
-    found = judge_people_gaps(scene)
+def _difference_matrix(filtered_study: FilteredStudy) -> str:
+    found = judge_people_gaps(filtered_study)
     if not found:
-        return empty_state("No pair that people judged too.", "The difference is paired by item.")
-    rows = scene.machines
-    names = list(study_win_rates(scene)) or contestants(rows)
+        return empty_state(
+            "No pair judged by both.", "The difference needs pairs with votes and verdicts."
+        )
+    rows = filtered_study.machines
+    names = list(study_win_rates(filtered_study)) or contestants(rows)
     return _draw_matrix(rows, names, "category", "Category", found, GAP_SCALE)
 
 
 # -- five levels ---------------------------------------------------------------------------------
 
 
-def show_levels(scene: FilteredStudy) -> str:
-    """Stacks where verdicts have margins; nothing at all where they have not."""
-    rows = select_pairs(scene.machines)
+def show_levels(filtered_study: FilteredStudy) -> str:
+    """Panel of five-level verdicts; empty where no verdict has a margin."""
+    rows = select_pairs(filtered_study.machines)
     strong = select_picks(rows)
     if strong.empty or not bool((strong["margin"] > 1).any()):
         return ""
-    baseline = study_baseline(scene)
+    baseline = study_baseline(filtered_study)
     found = creation_table(rows, baseline).get((), [])
     scored = any(row.vfs.value is not None for row in found)
     lines = [
-        LevelRow(row.model, row.counts, row.fail, row.reward, row.win_rate,
-                 row.vfs if scored else None, {"contestant": row.model})
+        LevelRow(
+            row.model,
+            row.counts,
+            row.fail,
+            row.reward,
+            row.win_rate,
+            row.vfs if scored else None,
+            {"contestant": row.model},
+        )
         for row in found
-    ]  # fmt: skip
-    against = f"against {baseline}" if baseline else "against everyone met"
-    subtitle = f"% of readable verdicts {against}, both orders; the tie is centred on the line"
+    ]
+    against = f"against {baseline}" if baseline else "against all opponents"
+    subtitle = f"% of usable verdicts {against}, both orders; the tie is centred on the line"
     body = level_legend() + level_table(lines, baseline or "")
     return panel_html("Five levels", subtitle, body, how_text=HOW_LEVELS)
 
 
 HOW_LEVELS: Final = (
-    "`Reward = (100 MB + 50 B − 50 W − 100 MW) / readable`, `Win rate = (MB + B) / readable`: here "
-    "a tie is no win. Failures are left out and shown. VFS: visual factuality, 0 to 10. Reward: "
-    "item-cluster t; Win rate: Wilson at the effective n of the items."
+    "`Reward = (100 MB + 50 B − 50 W − 100 MW) / usable`, `Win rate = (MB + B) / usable`: here a "
+    "tie is not a win. Unusable replies are excluded and counted separately. VFS: visual "
+    "factuality, 0 to 10. Reward: item-cluster t; Win rate: Wilson at the effective n of the items."
 )
 
 
 # -- ties ----------------------------------------------------------------------------------------
 
 
-def show_ties(scene: FilteredStudy) -> str:
-    """How often each judge says tie, by prompt; nothing at all where nobody ever does."""
-    rates = load_bias(scene).each("tie_rate")
+def show_ties(filtered_study: FilteredStudy) -> str:
+    """Table of tie rates by judge and prompt; empty where no verdict is a tie."""
+    rates = load_bias(filtered_study).each("tie_rate")
     if not any(rate.value for rate in rates.values()):
         return ""
     axis = Axis()
@@ -261,7 +287,7 @@ def show_ties(scene: FilteredStudy) -> str:
     for (judge, prompt), rate in sorted(rates.items()):
         select = {"judge": judge, "prompt": prompt, "slot": -1}
         if rate.value is None:
-            continue  # a format that only scores
+            continue  # a format with scores only
         who = f"ties by {judge}, {prompt}"
         lines.append(
             [

@@ -1,4 +1,4 @@
-"""The win rates in words: who leads and where, and five numbers."""
+"""Sentences and KPI strip of the win-rate view."""
 
 from __future__ import annotations
 
@@ -17,112 +17,121 @@ from metrics.win_rates.win_rates import win_rates_by_cell
 from studies.domain import Estimate
 
 MIN_ITEMS: Final = 5
-"""A category with fewer says nothing about who leads in it."""
+"""Minimum items of a category for a statement about its leader."""
 
 
-def leading_categories(scene: FilteredStudy, best: str) -> tuple[list[str], list[str]]:
-    """(categories in which it has the highest rate, those in which it has not)."""
-    rows = scene.outcomes
-    ahead, open_ = [], []
+def leading_categories(filtered_study: FilteredStudy, best: str) -> tuple[list[str], list[str]]:
+    """(categories in which `best` has the highest rate, other categories)."""
+    rows = filtered_study.outcomes
+    ahead, behind = [], []
     for (group,), rates in win_rates_by_cell(rows, ["category"]).items():
         known = {w: e for w, e in rates.items() if e.value is not None and e.items >= MIN_ITEMS}
         if not group or best not in known or len(known) < 2:
             continue
         top = max(e.value or 0.0 for e in known.values())
-        (ahead if (known[best].value or 0.0) >= top else open_).append(str(group))
-    return sorted(ahead), sorted(open_)
+        (ahead if (known[best].value or 0.0) >= top else behind).append(str(group))
+    return sorted(ahead), sorted(behind)
 
 
-def wins_finding(scene: FilteredStudy) -> tuple[str, str]:
-    """Who leads and where; what people say, or what the rule is."""
-    rates = study_win_rates(scene)
+def wins_finding(filtered_study: FilteredStudy) -> tuple[str, str]:
+    """Headline on the leader and its categories; lead on people, or on the counting rule."""
+    rates = study_win_rates(filtered_study)
     if not rates:
-        return "No win yet.", "Win rates need readable verdicts."
+        return "No win yet.", "Win rates need usable verdicts."
     best = next(iter(rates))
-    ahead, open_ = leading_categories(scene, best)
-    even = chance_win_rate(scene.outcomes)
+    ahead, behind = leading_categories(filtered_study, best)
+    even = chance_win_rate(filtered_study.outcomes)
     title = f"{best} wins {share(rates[best].value, 0)} of its verdicts"
     if even != 0.5:
-        title += f", {share(even, 0)} being even"
+        title += f" (even: {share(even, 0)})"
     if rates[best].low is not None and rates[best].low <= even:
-        return f"Nobody is above even for sure: {title}.", _lead_sentence(scene)
-    if len(ahead) + len(open_) > 1:
-        where = _categories_clause(ahead, open_)
-        title = f"{title}{where}"
-    return f"{title}.", _lead_sentence(scene)
+        return f"No model is significantly above even: {title}.", _lead_sentence(filtered_study)
+    if len(ahead) + len(behind) > 1:
+        title += _categories_clause(ahead, behind)
+    return f"{title}.", _lead_sentence(filtered_study)
 
 
-def _categories_clause(ahead: list[str], open_: list[str]) -> str:
-    whole = len(ahead) + len(open_)
-    if not open_:
+def _categories_clause(ahead: list[str], behind: list[str]) -> str:
+    whole = len(ahead) + len(behind)
+    if not behind:
         return f" and has the highest rate in all {whole} categories"
     if not ahead:
         return " and has the highest rate in no category"
-    said = f" and has the highest rate in {len(ahead)} of {whole} categories"
-    return f"{said}, not in {' and '.join(open_)}" if len(open_) <= 2 else said
+    clause = f" and has the highest rate in {len(ahead)} of {whole} categories"
+    return f"{clause}, not in {' and '.join(behind)}" if len(behind) <= 2 else clause
 
 
-def _lead_sentence(scene: FilteredStudy) -> str:
-    known = overall_gaps(scene)
+def _lead_sentence(filtered_study: FilteredStudy) -> str:
+    known = overall_gaps(filtered_study)
     if not known:
-        combine, unreadable = scene.rule
-        lead = "(Wins + half the ties) / readable verdicts"
+        combine, unreadable = filtered_study.rule
+        lead = "(Wins + half the ties) / usable verdicts"
         if combine != "pooled":
             lead = "(Wins + half the ties) / head-to-heads, both orders merged"
-        silent = "count for nobody" if unreadable == "exclude" else "count as ties"
-        return f"{lead}; unreadable replies {silent}."
+        how = "are excluded" if unreadable == "exclude" else "count as ties"
+        return f"{lead}; unusable replies {how}."
     who = max(known, key=lambda one: abs(known[one].value or 0.0))
     got = known[who]
-    sure = got.low is not None and got.high is not None and not got.low <= 0 <= got.high
+    significant = got.low is not None and got.high is not None and not got.low <= 0 <= got.high
     size = f"{_points_text(got)} points {interval(got, scale=100)}".strip()
-    end = f"picked from {len(known)}" if sure else "and its interval includes 0"
-    return f"Against people's votes on the same pairs the largest gap is {size}: {who}, {end}."
+    end = "unadjusted interval" if significant else "the interval includes 0"
+    return (
+        f"Largest of {len(known)} differences to people on the same pairs: {size} for {who}; {end}."
+    )
 
 
 def _points_text(gap: Estimate) -> str:
-    """One decimal: a bound of 0.3 must not read as 0."""
+    """Difference in points with one decimal, so that 0.3 is not shown as 0."""
     return number(100 * (gap.value or 0.0), 1, signed=True)
 
 
-def show_kpis(scene: FilteredStudy) -> str:
-    """Highest rate, ties, gap to people, length, failures."""
-    rates = study_win_rates(scene)
+def show_kpis(filtered_study: FilteredStudy) -> str:
+    """KPI strip: highest rate, ties, difference to people, length, unusable replies."""
+    rates = study_win_rates(filtered_study)
     if not rates:
         return ""
     best = next(iter(rates))
     rate = rates[best]
     kpis = [
-        Kpi("Highest win rate", share(rate.value),
-            note=f"{best} {PERCENT.bounds(rate)}, n {count(rate.n)}"),
-        *_tie_kpi(scene), *_people_kpi(scene), *_length_kpi(scene),
-    ]  # fmt: skip
-    kpis.append(unusable_replies_kpi(scene.failed, len(scene.machines)))
+        Kpi(
+            "Highest win rate",
+            share(rate.value),
+            note=f"{best} {PERCENT.bounds(rate)}, n {count(rate.n)}",
+        ),
+        *_tie_kpi(filtered_study),
+        *_people_kpi(filtered_study),
+        *_length_kpi(filtered_study),
+    ]
+    kpis.append(unusable_replies_kpi(filtered_study.failed, len(filtered_study.machines)))
     return kpi_strip(kpis[-5:] if len(kpis) > 5 else kpis)
 
 
-def _tie_kpi(scene: FilteredStudy) -> list[Kpi]:
-    rate = tie_rate(scene.machines)
+def _tie_kpi(filtered_study: FilteredStudy) -> list[Kpi]:
+    rate = tie_rate(filtered_study.machines)
     if rate.value is None:
         return []
     note = f"{PERCENT.bounds(rate)}, n {count(rate.n)}"
     return [Kpi("Ties", share(rate.value), note=note)]
 
 
-def _people_kpi(scene: FilteredStudy) -> list[Kpi]:
-    known = overall_gaps(scene)
+def _people_kpi(filtered_study: FilteredStudy) -> list[Kpi]:
+    known = overall_gaps(filtered_study)
     if not known:
         return []
     who = max(known, key=lambda one: abs(known[one].value or 0.0))
     got = known[who]
     note = f"{who} {interval(got, scale=100)}"
-    return [Kpi("Largest gap to people", _points_text(got), "points", note)]
+    return [Kpi("Largest difference to people", _points_text(got), "points", note)]
 
 
-def _length_kpi(scene: FilteredStudy) -> list[Kpi]:
-    longer = length_preference(scene.machines)
+def _length_kpi(filtered_study: FilteredStudy) -> list[Kpi]:
+    longer = length_preference(filtered_study.machines)
     if longer.value is None:
         return []
     return [
-        Kpi("Longer answer wins", share(longer.value), note=f"{PERCENT.bounds(longer)}; even "
-            f"{share(0.5, 0)}")
-    ]  # fmt: skip
+        Kpi(
+            "Longer answer wins",
+            share(longer.value),
+            note=f"{PERCENT.bounds(longer)}; even {share(0.5, 0)}",
+        )
+    ]

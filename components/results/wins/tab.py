@@ -1,4 +1,4 @@
-"""Results, win rates: how often each contestant wins, and where. The panels and what fills them."""
+"""Win-rate view of the Results tab: layout of its panels and their contents."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ NAME: Final = "Win rates"
 
 def build() -> ViewParts:
     with gr.Column(elem_classes="eh-panel"):
-        subtitle = f"% of verdicts, ties as half; 95{NARROW_SPACE}% CI by items; grey: if verdicts are missing"
-        ClickableHTML(panel_heading("Win rate by contestant", subtitle))
+        interval = f"95{NARROW_SPACE}% CI by items"
+        subtitle = f"% of verdicts, ties as half; {interval}; grey: bounds for missing verdicts"
+        ClickableHTML(panel_heading("Win rate by model", subtitle))
         rates = ClickableHTML(elem_id="eh-rates")
         ClickableHTML(how_computed(HOW_WINS))
     with gr.Row(equal_height=True, elem_classes="eh-pair"):
@@ -40,15 +41,20 @@ def build() -> ViewParts:
                 panel_heading("Does length decide?", f"% won by length ratio, 95{NARROW_SPACE}% CI")
             )
             ClickableHTML(
-                wrap('<div class="eh-row">', legend_key("dot", "judges, with fit"),
-                     legend_key("diamond", "people"), legend_key("even", "even"), "</div>")
-            )  # fmt: skip
+                wrap(
+                    '<div class="eh-row">',
+                    legend_key("dot", "judges, with fit"),
+                    legend_key("diamond", "people"),
+                    legend_key("even", "even"),
+                    "</div>",
+                )
+            )
             length = PlotlyView(height=330, elem_id="eh-length")
-            said = ClickableHTML(elem_id="eh-length-said")
+            length_text = ClickableHTML(elem_id="eh-length-said")
             ClickableHTML(how_computed(HOW_LENGTH))
     with gr.Row(equal_height=True, elem_classes="eh-pair"):
         with gr.Column(elem_classes="eh-panel", scale=1) as held_equal:
-            subtitle = "raw, and as if both answers were equally long; describes, does not identify"
+            subtitle = "raw, and as if both answers were equally long; descriptive, not causal"
             ClickableHTML(panel_heading("Win rate with length held equal", subtitle))
             controlled = ClickableHTML(elem_id="eh-controlled")
             ClickableHTML(how_computed(HOW_CONTROLLED))
@@ -63,7 +69,7 @@ def build() -> ViewParts:
             table,
             by_length,
             length,
-            said,
+            length_text,
             held_equal,
             controlled,
             tied,
@@ -80,18 +86,18 @@ def build() -> ViewParts:
 
 
 HOW_WINS: Final = (
-    "`(wins + ties/2) / readable verdicts`. Among N options a win is being chosen, so even is 1/N. "
-    "Wilson intervals at the effective n, items as clusters. The grey span behind a dot is what "
-    "the missing verdicts could make of it: all lost, all won (Manski bounds, no sampling in them)."
+    "`(wins + ties/2) / usable verdicts`. Among N options a win is being chosen, so even is 1/N. "
+    "Wilson intervals at the effective n, items as clusters. The grey span behind a dot is the "
+    "range if all missing verdicts were lost or all won (Manski bounds, without sampling error)."
 )
 HOW_MATRIX: Final = (
     "The same rate in each part. People: every vote is a verdict. Difference: judges − people, "
-    "paired by pair and item, so that both sides speak of the same cases; item-cluster t."
+    "paired by pair and item, so that both are measured on the same cases; item-cluster t."
 )
 HOW_LENGTH: Final = (
     "Every verdict counts for both of its answers. `logit P(win) = β · log2(its length / the "
     "other's)`, item sandwich; the odds for twice the length are `exp(β)`. Length may be what made "
-    "an answer better: only the padded answers of the probe set tell the two apart."
+    "an answer better: only the padded answers of the probe set separate the two."
 )
 HOW_CONTROLLED: Final = (
     "`logit P(preferred) = θ + φ · tanh(Δlength / sd)`; the rate is σ(θ), length term at 0. "
@@ -99,44 +105,52 @@ HOW_CONTROLLED: Final = (
 )
 
 
-def finding(scene: FilteredStudy) -> tuple[str, str]:
-    title, lead = wins_words.wins_finding(scene)
-    return title, f"{low_consistency_warning(load_bias(scene))} {lead}".strip()
+def finding(filtered_study: FilteredStudy) -> tuple[str, str]:
+    title, lead = wins_words.wins_finding(filtered_study)
+    return title, f"{low_consistency_warning(load_bias(filtered_study))} {lead}".strip()
 
 
-def kpis(scene: FilteredStudy) -> str:
-    return wins_words.show_kpis(scene)
+def kpis(filtered_study: FilteredStudy) -> str:
+    return wins_words.show_kpis(filtered_study)
 
 
-def initial_controls(scene: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, Any]:
-    """The controls as an address or a new study wants them."""
+def initial_controls(filtered_study: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, Any]:
+    """Initial control values, from the page address or from the data of a new study."""
     return {
         "by": gr.Radio(
             value=pick_choice(
-                wanted.get("by"), list(wins_view.SPLIT_COLUMNS), wins_view.default_split(scene)
+                wanted.get("by"),
+                list(wins_view.SPLIT_COLUMNS),
+                wins_view.default_split(filtered_study),
             )
         ),
         "voice": gr.Radio(value=pick_choice(wanted.get("voice"), list(wins_view.RATER_CHOICES))),
     }
 
 
-def render(scene: FilteredStudy, by: str, voice: str) -> list[Any]:
-    """Panels about length and ties are there only where answers have lengths and judges tie."""
-    long, ties = wins_length.length_figure(scene), wins_view.show_ties(scene)
+def render(filtered_study: FilteredStudy, by: str, voice: str) -> list[Any]:
+    """One value per output; the panels on length and ties are hidden without such data."""
+    long, ties = wins_length.length_figure(filtered_study), wins_view.show_ties(filtered_study)
     return [
-        wins_view.show_win_rates(scene), *render_matrix(scene, by, voice),
-        gr.Column(visible=long is not None), long, wins_length.show_length_sentence(scene),
-        gr.Column(visible=long is not None), wins_length.show_length_controlled(scene),
-        gr.Column(visible=bool(ties)), ties, wins_view.show_levels(scene),
-    ]  # fmt: skip
+        wins_view.show_win_rates(filtered_study),
+        *render_matrix(filtered_study, by, voice),
+        gr.Column(visible=long is not None),
+        long,
+        wins_length.show_length_sentence(filtered_study),
+        gr.Column(visible=long is not None),
+        wins_length.show_length_controlled(filtered_study),
+        gr.Column(visible=bool(ties)),
+        ties,
+        wins_view.show_levels(filtered_study),
+    ]
 
 
-def render_matrix(scene: FilteredStudy, by: str, voice: str) -> list[Any]:
+def render_matrix(filtered_study: FilteredStudy, by: str, voice: str) -> list[Any]:
     what = "Judges − people" if voice == "Difference" else "Win rate"
     of = "" if voice == "Judges" else " by people" if voice == "People" else ""
     split = by.lower() if voice == "Judges" else "category"
-    subtitle = f"%; 95{NARROW_SPACE}% CI; below even is blank"
+    subtitle = f"%; 95{NARROW_SPACE}% CI; below even: blank"
     if voice == "Difference":
-        subtitle = f"points, on the pairs both judged; 95{NARROW_SPACE}% CI"
+        subtitle = f"points, on pairs judged by both; 95{NARROW_SPACE}% CI"
     head = panel_heading(f"{what}{of} by {split}", subtitle)
-    return [head, wins_view.show_matrix(scene, by, voice)]
+    return [head, wins_view.show_matrix(filtered_study, by, voice)]
