@@ -45,7 +45,7 @@ def test_a_cell_of_agreement_opens_where_the_two_part(visit, study):
     row = page.locator("#eh-agree tbody tr", has=page.locator("th", has_text="first"))
     row.locator("button").first.click()  # first against people
     page.wait_for_selector(".eh-inspect-filters .eh-fpill.on")
-    assert "Unlike people" in page.locator(".eh-inspect-filters").first.inner_text()
+    assert "Differs from people" in page.locator(".eh-inspect-filters").first.inner_text()
     assert "6" in page.locator(".eh-list .h").first.inner_text()
 
 
