@@ -157,7 +157,7 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
         known = measures["accuracy"]
         lines.append(
             _share_measure(
-                "Correct on known answers",
+                "Right on known answers",
                 "chooses the better answer by design; a tie counts as wrong",
                 known,
                 even,

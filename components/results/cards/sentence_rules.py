@@ -63,8 +63,8 @@ CARD_FACTS: Final[dict[str, CardFact]] = {
         "agreement between its orders beyond chance, κ", lambda value: number(value, 2)
     ),
     "unreadable": CardFact("unusable replies", _whole_percent),
-    "known": CardFact("correct on known answers", _whole_percent),
-    "known_gain": CardFact("correct on known answers, above chance", _points),
+    "known": CardFact("right on known answers", _whole_percent),
+    "known_gain": CardFact("right on known answers, above chance", _points),
     "people": CardFact("same verdict as people", _whole_percent),
     "stand_in_low": CardFact("lower end of the advantage over a person (judge − person)", _points),
     "stand_in_high": CardFact("upper end of the advantage over a person (judge − person)", _points),
