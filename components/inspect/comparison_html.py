@@ -1,4 +1,4 @@
-"""One comparison opened, as HTML: why it is here, question, answers, replies, prompt, details."""
+"""HTML of one opened comparison: finding, question, answers, replies, prompt and details."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ _SIMULATED: Final = '<span class="eh-badge sim">simulated judge</span>'
 def comparison_html(
     opened: ComparisonDetail, place: int, total: int, previous: str, following: str
 ) -> str:
-    """The panel at the right; on a phone, the whole view."""
-    told = explain_comparison(opened)
+    """Panel of the opened comparison, `place` of `total` in the filtered list (from 0)."""
+    explanation = explain_comparison(opened)
     parts = (
         _heading(opened, place, total, previous, following),
-        notice_html(told.kind, told.title, told.text),
+        notice_html(explanation.kind, explanation.title, explanation.text),
         suspect_notice(opened),
         _question(opened),
         _answers(opened),
@@ -67,17 +67,17 @@ def _heading(
     where = ", ".join(escape(part) for part in (line.item, line.category) if part)
     badges = _SIMULATED if opened.simulated else ""
     badges += "".join(status_badge(status) for status in _statuses(opened))
-    at = f"{count(place + 1)} of {count(total)}"
+    position = f"{count(place + 1)} of {count(total)}"
     return (
         f'<header class="eh-open-head"><div class="eh-row"><b>{escape(line.judge)}</b>'
         f'<span class="eh-mute">judges item {where} with {escape(line.prompt)}</span>{badges}</div>'
-        f'<nav class="eh-row"><span class="at" aria-live="polite">{at}</span>'
+        f'<nav class="eh-row"><span class="at" aria-live="polite">{position}</span>'
         f"{_navigation(previous, following)}</nav></header>"
     )
 
 
 def _statuses(opened: ComparisonDetail) -> list[Status]:
-    """The failures of its orders, or how all of them were read."""
+    """Failure statuses of the orders; without a failure, the status of the first order."""
     found = list(dict.fromkeys(order.reply.judgement.status for order in opened.orders))
     return [status for status in found if status not in USABLE_STATUSES] or found[:1]
 
@@ -112,7 +112,7 @@ def _question(opened: ComparisonDetail) -> str:
     item = opened.item
     if item is None:
         return section_heading("Question") + missing_note(
-            "Not recorded: this study has verdicts only."
+            "Not recorded. This study contains verdicts without texts."
         )
     pictures = "".join(_image_html(one) for one in opened.images)
     pictures = f'<div class="eh-pictures">{pictures}</div>' if pictures else ""
@@ -125,15 +125,15 @@ def _question(opened: ComparisonDetail) -> str:
 
 def _context_drawers(opened: ComparisonDetail, item: Item) -> Iterable[str]:
     context = item.context if isinstance(item.context, str) else "\n\n".join(item.context)
-    told = "Image description" if item.images else "Context"
+    context_title = "Image description" if item.images else "Context"
     for title, text in (
-        (told, context),
+        (context_title, context),
         (_REFERENCE, item.reference),
         ("Ground truth", item.ground_truth),
     ):
         if text.strip():
-            said = checks_html(opened.checks, REFERENCE) if title == _REFERENCE else ""
-            body = f'<div class="eh-txt" dir="auto">{text_html(text)}</div>{said}'
+            checks = checks_html(opened.checks, REFERENCE) if title == _REFERENCE else ""
+            body = f'<div class="eh-txt" dir="auto">{text_html(text)}</div>{checks}'
             yield drawer(title, body, "soft")
 
 
@@ -144,7 +144,7 @@ def _image_html(one: ItemImage) -> str:
     if one.link:
         rel = 'target="_blank" rel="noopener noreferrer nofollow"'
         return f'<p class="eh-small">Image: <a href="{escape(one.link)}" {rel}>{name}</a></p>'
-    return f'<p class="eh-small">Image {name} is not beside the data here.</p>'
+    return f'<p class="eh-small">The file of image {name} is missing.</p>'
 
 
 # ---------------------------------------------------------------------- answers
@@ -166,12 +166,12 @@ def _answers(opened: ComparisonDetail) -> str:
 
 def _shared_note(found: WordDifference) -> str:
     if found.shared is None:
-        return '<span class="eh-small">too long to mark differences</span>'
-    told = f"{share(found.shared, 0)} of words shared"
+        return '<span class="eh-small">Too long to mark the differences</span>'
+    shared = f"{share(found.shared, 0)} of words shared"
     if found.marked:
-        return f'<span class="eh-row"><mark>only in this answer</mark><span>{told}</span></span>'
+        return f'<span class="eh-row"><mark>only in this answer</mark><span>{shared}</span></span>'
     least = share(MIN_SHARED_WORDS, 0)
-    return f"<span>{told}: differences are not marked below {least}</span>"
+    return f"<span>{shared}. Differences are marked from {least} on.</span>"
 
 
 def _answer_card(
@@ -210,20 +210,20 @@ def _prompt_drawer(order: OrderReplies, place: int, orders: int) -> str:
 
 def _hash_note(sent: SentMessages) -> str:
     if sent.exact:
-        return "written out again from the stored prompt; it hashes to the key of this ask"
-    return "written out again from the stored prompt; it no longer hashes to the key of this ask"
+        return "Rebuilt from the stored prompt; its hash matches the key of this call."
+    return "Rebuilt from the stored prompt; its hash does not match the key of this call."
 
 
 def _details(opened: ComparisonDetail) -> str:
     line, item = opened.line, opened.item
-    told = human_verdict_text(item, line.names) if item else ""
+    better = human_verdict_text(item, line.names) if item else ""
     facts = {
         "Judge": escape(line.judge),
         "Prompt": escape(line.prompt),
         "Item": escape(line.item),
         "Category": escape(line.category) or "none",
-        "Better answer": escape(told) or NOT_RECORDED,
-        "Source": "recorded elsewhere" if opened.recorded else "asked here",
+        "Better answer": escape(better) or NOT_RECORDED,
+        "Source": "imported" if opened.recorded else "called from this app",
     }
     pairs = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts.items())
     body = f'<dl class="eh-meta">{pairs}</dl>{_order_table(opened)}'
@@ -258,7 +258,7 @@ def _order_facts(judgement: Judgement, recorded: bool) -> dict[str, str]:
         "Time": duration(judgement.seconds) if judgement.seconds else unknown,
         "Model": escape(judgement.model) or unknown,
         "Finish": escape(judgement.finish) or unknown,
-        "Asked": at if judgement.time else unknown,
+        "Called": at if judgement.time else unknown,
         "Key": f'<span class="eh-mono">{escape(judgement.ask.key)}</span>',
     }
 

@@ -1,7 +1,7 @@
-"""The comparisons of a study: which are in view, how many each filter would leave, in what order.
+"""Index of a study's comparisons: filters, counts per filter, order and pages.
 
-One comparison is some answers to one item, by one judge with one prompt; what counts as a flip is
-what metrics count, so that "Open 249" opens 249.
+A comparison is a set of answers to one item, judged by one judge with one prompt. Flips are taken
+from `metrics`, so a link "Open 249" in Results lists exactly 249 comparisons.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _EXACT_FILTERS: Final = ("judge", "prompt", "category", "item")
 
 @dataclass(frozen=True, slots=True)
 class OrderVerdict:
-    """One order: the slot picked (the mode of its repeats), or why there is none."""
+    """Verdict on one order: the slot picked (the mode of its repeats), or the failure status."""
 
     shown: tuple[str, ...]
     pick: Pick
@@ -53,7 +53,7 @@ class OrderVerdict:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRow:
-    """One comparison in the list."""
+    """One comparison in the list; `at` is its position in the index."""
 
     at: int
     seqs: tuple[int, ...]
@@ -63,30 +63,33 @@ class ComparisonRow:
     prompt: str
     verdicts: tuple[OrderVerdict, ...]
     failed_repeats: tuple[Status, ...] = ()
-    """Of asks put again in the same order: marks do not show these."""
+    """Statuses of failed repeats of the same order, which `verdicts` leaves out."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The contestants in the order in which they were shown first."""
+        """The models, in the order of the first presentation."""
         return self.verdicts[0].shown
 
 
 @dataclass(frozen=True)
 class ComparisonIndex:
-    """A frame's comparisons in plan order, people's last, with what the filters ask about them."""
+    """A frame's comparisons in plan order, people's last, with the values the filters need."""
 
     frame: pd.DataFrame
     comparison_of_row: Ints
     first: Ints
+    """By comparison: its first row in the frame."""
     flipped: Mask
     lean: Ints
+    """By comparison: the direction of its flip, positive toward the answer shown first."""
     noisy: Mask
+    """By comparison: whether a repeat of the same order got another verdict."""
 
     def __len__(self) -> int:
         return len(self.first)
 
     def with_any_row(self, rows: Mask) -> Mask:
-        """Comparisons with at least one of these rows."""
+        """Mask of the comparisons that have at least one of these rows."""
         return np.bincount(self.comparison_of_row[rows], minlength=len(self)) > 0
 
 
@@ -106,7 +109,7 @@ def index_comparisons(frame: pd.DataFrame) -> ComparisonIndex:
 
 
 def _sort_people_last(frame: pd.DataFrame, of_row: Ints, n: int) -> Ints:
-    """The same comparisons, those of judges first: it is they whom a reader came to see."""
+    """Renumber the comparisons so that those of judges come before those of people."""
     human = people_mask(frame)
     theirs = np.zeros(n, bool)
     theirs[of_row[human]] = True
@@ -116,7 +119,7 @@ def _sort_people_last(frame: pd.DataFrame, of_row: Ints, n: int) -> Ints:
 
 
 def _find_noisy(frame: pd.DataFrame, of_row: Ints, n: int) -> Mask:
-    """Comparisons of which one order, asked again, got two verdicts."""
+    """Comparisons in which repeats of one order got different verdicts."""
     read = evidence_mask(frame) & (frame["pick"] != NO_PICK).to_numpy()
     order, orders = group_codes(frame, ORDER_KEY)
     low, high = np.full(orders, 127), np.full(orders, -127)
@@ -127,62 +130,65 @@ def _find_noisy(frame: pd.DataFrame, of_row: Ints, n: int) -> Mask:
 
 
 def filter_comparisons(
-    all_of: ComparisonIndex,
+    index: ComparisonIndex,
     selection: Selection,
     matching: Collection[int] | None = None,
     verified: Mapping[str, Mask] = NO_VERIFICATIONS,
 ) -> Ints:
-    """The comparisons that pass every filter, in their order. `matching` are seqs of a search,
-    `verified` what people verified, by kind."""
-    mask = _base_mask(all_of, selection, matching, verified)
+    """Comparisons that pass every filter, in index order.
+
+    `matching` are the sequence numbers a text search found; `verified` the masks of
+    `verification_masks`, by kind.
+    """
+    mask = _base_mask(index, selection, matching, verified)
     if selection.flipped or selection.toward:
-        mask &= _flip_mask(all_of, selection.toward)
+        mask &= _flip_mask(index, selection.toward)
     if selection.status:
-        mask &= _status_mask(all_of, selection.status)
+        mask &= _status_mask(index, selection.status)
     if selection.noise:
-        mask &= all_of.noisy
+        mask &= index.noisy
     if selection.suspect == ONLY_SUSPECTS:
-        mask &= suspect_mask(all_of)
+        mask &= suspect_mask(index)
     return np.flatnonzero(mask)
 
 
 def count_by_filter(
-    all_of: ComparisonIndex,
+    index: ComparisonIndex,
     selection: Selection,
     matching: Collection[int] | None = None,
     verified: Mapping[str, Mask] = NO_VERIFICATIONS,
 ) -> dict[str, int]:
-    """How many comparisons each pill would leave, given what the menus and the search leave."""
-    base = _base_mask(all_of, selection, matching, verified)
+    """Number of comparisons each filter button would leave, after the menus and the search."""
+    base = _base_mask(index, selection, matching, verified)
     found = {
         "all": base,
-        "flipped": base & all_of.flipped,
-        "first": base & _flip_mask(all_of, "first"),
-        "second": base & _flip_mask(all_of, "second"),
-        "noise": base & all_of.noisy,
-        "suspect": base & suspect_mask(all_of),
-        FAILURES: base & _status_mask(all_of, FAILURES),
+        "flipped": base & index.flipped,
+        "first": base & _flip_mask(index, "first"),
+        "second": base & _flip_mask(index, "second"),
+        "noise": base & index.noisy,
+        "suspect": base & suspect_mask(index),
+        FAILURES: base & _status_mask(index, FAILURES),
     }
-    found |= {status: base & _status_mask(all_of, status) for status in STATUSES}
+    found |= {status: base & _status_mask(index, status) for status in STATUSES}
     return {name: int(mask.sum()) for name, mask in found.items()}
 
 
 def count_by_verification(
-    all_of: ComparisonIndex,
+    index: ComparisonIndex,
     selection: Selection,
     matching: Collection[int] | None,
     verified: Mapping[str, Mask],
 ) -> dict[str, int]:
-    """How many comparisons each kind of verification would leave beside the other menus."""
+    """Number of comparisons each kind of verification would leave, after the other menus."""
     if not verified:
         return {}
-    base = _base_mask(all_of, replace(selection, verified=""), matching, verified)
+    base = _base_mask(index, replace(selection, verified=""), matching, verified)
     return {kind: int((base & mask).sum()) for kind, mask in verified.items()}
 
 
-def menu_choices(all_of: ComparisonIndex) -> dict[str, list[str]]:
-    """What the menus offer."""
-    frame = all_of.frame
+def menu_choices(index: ComparisonIndex) -> dict[str, list[str]]:
+    """Options of the filter menus, by field."""
+    frame = index.frame
     named = {name: frame[name].cat.remove_unused_categories() for name in ("judge", "prompt")}
     out = {name: sorted(str(v) for v in column.cat.categories) for name, column in named.items()}
     out["category"] = sorted({str(value) for value in frame["category"].unique()} - {""})
@@ -190,39 +196,39 @@ def menu_choices(all_of: ComparisonIndex) -> dict[str, list[str]]:
 
 
 def page_number(view: Sequence[int], selection: Selection, opened: int | None) -> int:
-    """The page that shows what is opened, else the one asked for, within what there is."""
+    """Page with the opened comparison, else the requested page, limited to existing pages."""
     if opened is not None:
         return int(np.searchsorted(view, opened)) // PAGE_SIZE
     return min(max(selection.page, 0), max(len(view) - 1, 0) // PAGE_SIZE)
 
 
-def comparison_rows(all_of: ComparisonIndex, wanted: Sequence[int] | Ints) -> list[ComparisonRow]:
-    """Some comparisons with the verdicts of their orders."""
+def comparison_rows(index: ComparisonIndex, wanted: Sequence[int] | Ints) -> list[ComparisonRow]:
+    """List rows of the `wanted` comparisons, with the verdict on each order."""
     at = np.asarray(wanted, np.int64)
-    rows = np.flatnonzero(np.isin(all_of.comparison_of_row, at))
-    table = all_of.frame.iloc[rows].assign(at=all_of.comparison_of_row[rows])
+    rows = np.flatnonzero(np.isin(index.comparison_of_row, at))
+    table = index.frame.iloc[rows].assign(at=index.comparison_of_row[rows])
     by_comparison: dict[int, list[Mapping[Any, Any]]] = {}
     for row in table.to_dict("records"):
         by_comparison.setdefault(row["at"], []).append(row)
     return [_comparison_row(int(one), by_comparison[int(one)]) for one in at]
 
 
-def find_comparison(all_of: ComparisonIndex, seq: int | None) -> int | None:
-    """The comparison that holds a judgement."""
+def find_comparison(index: ComparisonIndex, seq: int | None) -> int | None:
+    """Index of the comparison with the judgement of this sequence number, or None."""
     if seq is None:
         return None
-    found = np.flatnonzero(all_of.frame["seq"].to_numpy() == seq)
-    return int(all_of.comparison_of_row[found[0]]) if len(found) else None
+    found = np.flatnonzero(index.frame["seq"].to_numpy() == seq)
+    return int(index.comparison_of_row[found[0]]) if len(found) else None
 
 
 def _base_mask(
-    all_of: ComparisonIndex,
+    index: ComparisonIndex,
     selection: Selection,
     matching: Collection[int] | None,
     verified: Mapping[str, Mask],
 ) -> Mask:
-    firsts = all_of.frame.iloc[all_of.first]
-    mask = np.ones(len(all_of), bool)
+    firsts = index.frame.iloc[index.first]
+    mask = np.ones(len(index), bool)
     for name in _EXACT_FILTERS:
         if wanted := getattr(selection, name):
             mask &= np.asarray(firsts[name] == wanted, bool)
@@ -230,25 +236,25 @@ def _base_mask(
         if name:
             mask &= _contestant_mask(firsts["comparison"], name)
     if selection.slot is not None:
-        mask &= all_of.with_any_row((all_of.frame["pick"] == selection.slot).to_numpy())
+        mask &= index.with_any_row((index.frame["pick"] == selection.slot).to_numpy())
     if selection.unlike:
         mask &= disagreement_mask(
-            all_of.frame, all_of.comparison_of_row, len(all_of), selection.unlike
+            index.frame, index.comparison_of_row, len(index), selection.unlike
         )
     if selection.suspect == NO_SUSPECTS:
-        mask &= ~suspect_mask(all_of)
+        mask &= ~suspect_mask(index)
     if selection.verified:
-        mask &= verified.get(selection.verified, np.zeros(len(all_of), bool))
+        mask &= verified.get(selection.verified, np.zeros(len(index), bool))
     if matching is not None:
-        mask &= all_of.with_any_row(np.isin(all_of.frame["seq"].to_numpy(), list(matching)))
+        mask &= index.with_any_row(np.isin(index.frame["seq"].to_numpy(), list(matching)))
     return mask
 
 
-def suspect_mask(all_of: ComparisonIndex) -> Mask:
-    """Comparisons in which a text speaks to the judge."""
-    if SUSPECT_COLUMN not in all_of.frame:
-        return np.zeros(len(all_of), bool)
-    return all_of.with_any_row(all_of.frame[SUSPECT_COLUMN].to_numpy())
+def suspect_mask(index: ComparisonIndex) -> Mask:
+    """Comparisons with a text flagged as a possible prompt injection."""
+    if SUSPECT_COLUMN not in index.frame:
+        return np.zeros(len(index), bool)
+    return index.with_any_row(index.frame[SUSPECT_COLUMN].to_numpy())
 
 
 def _contestant_mask(column: pd.Series, name: str) -> Mask:
@@ -256,18 +262,18 @@ def _contestant_mask(column: pd.Series, name: str) -> Mask:
     return has[column.cat.codes.to_numpy()] if len(has) else np.zeros(len(column), bool)
 
 
-def _flip_mask(all_of: ComparisonIndex, toward: str) -> Mask:
+def _flip_mask(index: ComparisonIndex, toward: str) -> Mask:
     if not toward:
-        return all_of.flipped.copy()
-    leans = {"first": all_of.lean > 0, "second": all_of.lean < 0}
-    return all_of.flipped & leans.get(toward, np.zeros(len(all_of), bool))
+        return index.flipped.copy()
+    leans = {"first": index.lean > 0, "second": index.lean < 0}
+    return index.flipped & leans.get(toward, np.zeros(len(index), bool))
 
 
-def _status_mask(all_of: ComparisonIndex, status: str) -> Mask:
-    column = all_of.frame["status"]
+def _status_mask(index: ComparisonIndex, status: str) -> Mask:
+    column = index.frame["status"]
     failed = status == FAILURES
     rows = ~column.isin(list(USABLE_STATUSES)) if failed else column == status
-    return all_of.with_any_row(np.asarray(rows, bool))
+    return index.with_any_row(np.asarray(rows, bool))
 
 
 def _comparison_row(at: int, rows: Sequence[Mapping[str, Any]]) -> ComparisonRow:
@@ -293,13 +299,13 @@ def _comparison_row(at: int, rows: Sequence[Mapping[str, Any]]) -> ComparisonRow
 
 
 def _without_noise_repeats(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The asks of an order without its noise-floor repeats."""
+    """Rows of an order without its noise-floor repeats; all rows if there are no others."""
     return [row for row in rows if not row["noise"]] or list(rows)
 
 
 def _order_verdict(shown: str, rows: Sequence[Mapping[str, Any]]) -> OrderVerdict:
-    asked = _without_noise_repeats(rows)
-    head = next((row for row in asked if row["status"] in USABLE_STATUSES), asked[0])
+    planned = _without_noise_repeats(rows)
+    head = next((row for row in planned if row["status"] in USABLE_STATUSES), planned[0])
     names = tuple(shown.split(SEP))
     scores = tuple(head.get(f"score_{slot}", np.nan) for slot in range(len(names)))
     mark = OrderVerdict(names, None, head["status"])
@@ -307,13 +313,13 @@ def _order_verdict(shown: str, rows: Sequence[Mapping[str, Any]]) -> OrderVerdic
         return mark
     if not any(np.isnan(score) for score in scores):
         mark = replace(mark, scores=tuple(float(score) for score in scores))
-    return replace(mark, pick=_modal_pick([int(row["pick"]) for row in asked]))
+    return replace(mark, pick=_modal_pick([int(row["pick"]) for row in planned]))
 
 
 def _modal_pick(picks: Sequence[int]) -> Pick:
-    """As metrics reduce repeats: the modal verdict, and no mode is a tie."""
+    """Modal verdict of the repeats, as in `metrics`; two equally frequent verdicts give a tie."""
     most = Counter(pick for pick in picks if pick != NO_PICK).most_common(2)
     if not most:
         return None
-    drawn = len(most) > 1 and most[0][1] == most[1][1]
-    return "tie" if drawn or most[0][0] == TIE else most[0][0]
+    no_mode = len(most) > 1 and most[0][1] == most[1][1]
+    return "tie" if no_mode or most[0][0] == TIE else most[0][0]

@@ -1,4 +1,4 @@
-"""Why a comparison is worth reading, in a sentence: flipped, not read, or consistent."""
+"""One-sentence finding on a comparison: flipped, unusable, scored, one order or consistent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from studies.frames.truth import best_answer, better_answer
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A notice: amber where the reader should look twice."""
+    """Text of the notice above a comparison; `kind` sets its colour."""
 
     kind: Literal["warn", "bad", "calm"]
     title: str
@@ -25,27 +25,27 @@ class Explanation:
 
 
 def explain_comparison(opened: ComparisonDetail) -> Explanation:
-    """The first thing to say about a comparison, then who is said to be right."""
-    made = _main_finding(opened)
-    told = human_verdict_text(opened.item, opened.line.names) if opened.item else ""
+    """Main finding, failed repeats, and the better answer by design or by people's votes."""
+    finding = _main_finding(opened)
+    human = human_verdict_text(opened.item, opened.line.names) if opened.item else ""
     repeats = len(opened.line.failed_repeats)
     lost = f"{count(repeats, 'repeat')} of the same order gave no verdict." if repeats else ""
-    text = " ".join(part for part in (made.text, lost, told) if part)
-    return Explanation(made.kind, made.title, text)
+    text = " ".join(part for part in (finding.text, lost, human) if part)
+    return Explanation(finding.kind, finding.title, text)
 
 
 def _main_finding(opened: ComparisonDetail) -> Explanation:
     marks = opened.line.verdicts
     failed = [mark for mark in marks if mark.status not in USABLE_STATUSES]
     if failed:
-        return Explanation("warn", "Not evidence.", _failure_text(failed, marks))
+        return Explanation("warn", "Unusable replies.", _failure_text(failed, marks))
     if opened.flipped:
         return Explanation("warn", "Flipped.", _flip_text(marks))
     if all(mark.pick is None for mark in marks):
-        return Explanation("calm", "Scored.", "It gave scores and picked no answer.")
+        return Explanation("calm", "Scored.", "The judge gave scores and picked no answer.")
     if len(marks) == 1:
         return Explanation(
-            "calm", "One order.", f"{_single_order_text(marks[0])} No other order was read."
+            "calm", "One order.", f"{_single_order_text(marks[0])} No other order has a verdict."
         )
     return Explanation("calm", "Consistent.", _consistent_text(marks))
 
@@ -56,31 +56,32 @@ def _failure_text(failed: Sequence[OrderVerdict], marks: Sequence[OrderVerdict])
     which = "Its reply gave no verdict"
     if len(marks) > 1:
         which = f"{count(len(failed))} of its {count(len(marks), 'reply')} gave no verdict"
-    return f"{which} ({named}). It is counted as a failure, never as a tie or a loss."
+    return f"{which} ({named}). Counted as a failure, never as a tie or a loss."
 
 
 def _flip_text(marks: Sequence[OrderVerdict]) -> str:
     if len(marks) > 2:
         chosen = {_picked_name(mark) for mark in marks}
-        return f"Over {len(marks)} orders it chose {len(chosen)} different outcomes."
+        return f"Over {len(marks)} orders the judge gave {len(chosen)} different verdicts."
     first, second = marks
     if first.pick == second.pick:
-        return f"It chose {_picked_slot(first)} in both orders, whoever stood there."
+        return f"The judge chose {_picked_slot(first)} in both orders, whichever model it was."
     decided = first if isinstance(first.pick, int) else second
-    return f"It chose {_picked_name(decided)} shown {_slot_ordinal(decided)}, and called it a tie when swapped."
+    shown = f"{_picked_name(decided)} when shown {_slot_ordinal(decided)}"
+    return f"The judge chose {shown}, and a tie when swapped."
 
 
 def _consistent_text(marks: Sequence[OrderVerdict]) -> str:
     orders = "both orders" if len(marks) == 2 else f"all {len(marks)} orders"
     if marks[0].pick == "tie":
-        return f"It called it a tie in {orders}."
-    return f"It chose {_picked_name(marks[0])} in {orders}."
+        return f"The judge called it a tie in {orders}."
+    return f"The judge chose {_picked_name(marks[0])} in {orders}."
 
 
 def _single_order_text(mark: OrderVerdict) -> str:
     if mark.pick == "tie":
-        return "It called it a tie."
-    return f"It chose {_picked_name(mark)}, shown {_slot_ordinal(mark)}."
+        return "The judge called it a tie."
+    return f"The judge chose {_picked_name(mark)}, shown {_slot_ordinal(mark)}."
 
 
 def _picked_name(mark: OrderVerdict) -> str:
@@ -98,21 +99,21 @@ def _slot_ordinal(mark: OrderVerdict) -> str:
 
 
 def human_verdict_text(item: Item | None, names: Sequence[str]) -> str:
-    """What the design of the data or the people say about these answers."""
+    """The better answer by the design of the data, or the votes of people on these answers."""
     if item is None or len(names) < 2 or not item.human:
         return ""
     design = any(p.judge == BY_DESIGN for p in item.human)
     if design or len(names) > 2:
         return _best_answer_text(item, names, "By design" if design else "By the people's votes")
     votes = (better_answer([preference], names[0], names[1]) for preference in item.human)
-    said = Counter(vote for vote in votes if vote is not None)
-    if not said:
+    counts = Counter(vote for vote in votes if vote is not None)
+    if not counts:
         return ""
-    total = sum(said.values())
+    total = sum(counts.values())
     if total == 1:
-        (who,) = said
+        (who,) = counts
         return f"The one person who voted {'called it a tie' if who == 'tie' else f'chose {who}'}."
-    parts = [f"{n} for {'a tie' if who == 'tie' else who}" for who, n in said.most_common()]
+    parts = [f"{n} for {'a tie' if who == 'tie' else who}" for who, n in counts.most_common()]
     return f"{count(total)} people voted: {', '.join(parts)}."
 
 

@@ -1,4 +1,4 @@
-"""The bar over Inspect as HTML: the pills with their counts, the menus and the search."""
+"""HTML of the Inspect filter bar: filter buttons with counts, menus and the search field."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _MENUS: Final = {
     "judge": "Judge",
     "prompt": "Prompt",
     "category": "Category",
-    "contestant": "Contestant",
+    "contestant": "Model",
     "against": "Against",
 }
 _CHECKBOX: Final = '<input type="checkbox" aria-label="All filters">'
 _MORE_FILTERS: Final = f'<label class="eh-fpill eh-more">{_CHECKBOX}All filters</label>'
-"""On a phone menus and search wait behind this one."""
+"""Checkbox that opens the menus and the search on a phone."""
 
 
 def filter_bar(view: InspectView) -> str:
-    """Pills with counts, menus, search; what is on has an ink edge and a ×."""
+    """Filter bar; an active filter button has a dark edge and a × to remove it."""
     if view.choices is None or not (view.selection.has_filters or view.total):
         return ""
     pills = "".join(_pills(view.selection, view.counts or {}))
@@ -49,21 +49,23 @@ def _pills(selection: Selection, counts: Mapping[str, int]) -> Iterable[str]:
         yield _pill("Repeat differs", counts["noise"], wanted, selection.noise)
     if counts["suspect"] or selection.suspect == ONLY_SUSPECTS:
         on = selection.suspect == ONLY_SUSPECTS
-        yield _pill("Suspects", counts["suspect"], {"suspect": "" if on else ONLY_SUSPECTS}, on)
+        yield _pill(
+            "Injection suspects", counts["suspect"], {"suspect": "" if on else ONLY_SUSPECTS}, on
+        )
     if selection.suspect == NO_SUSPECTS:
-        yield _pill("Without suspects", None, {"suspect": ""}, True)
+        yield _pill("Without injection suspects", None, {"suspect": ""}, True)
     if selection.slot is not None:
-        which = "tie" if selection.slot < 0 else f"slot {selection.slot + 1}"
+        which = "tie" if selection.slot < 0 else f"position {selection.slot + 1}"
         yield _pill(f"Picked {which}", None, {"slot": None}, True)
     if selection.unlike:
-        yield _pill(f"Unlike {selection.unlike}", None, {"unlike": ""}, True)
+        yield _pill(f"Differs from {selection.unlike}", None, {"unlike": ""}, True)
     if selection.item:
         yield _pill(f"Item {selection.item}", None, {"item": ""}, True)
 
 
 def _status_pills(status: str, counts: Mapping[str, int]) -> Iterable[str]:
     on = status == FAILURES
-    yield _pill("Failures", counts[FAILURES], {"status": "" if on else FAILURES}, on)
+    yield _pill("Unusable replies", counts[FAILURES], {"status": "" if on else FAILURES}, on)
     if not status:
         return
     kinds = [name for name in STATUSES if name not in USABLE_STATUSES and counts[name]]
@@ -103,12 +105,12 @@ def _menus(selection: Selection, choices: Mapping[str, Sequence[str]]) -> Iterab
 
 def _menu(name: str, label: str, value: str, offered: Sequence[str]) -> str:
     known = [*offered] if not value or value in offered else [*offered, value]
-    everything = {"": "all" if name != "against" else "anyone"}
+    everything = {"": "all" if name != "against" else "any model"}
     return _select(name, label, value, everything | {each: each for each in known})
 
 
 def _select(name: str, label: str, value: str, offered: Mapping[str, str]) -> str:
-    options = "".join(_option(each, told, each == value) for each, told in offered.items())
+    options = "".join(_option(each, text, each == value) for each, text in offered.items())
     on = " on" if value else ""
     return (
         f'<label class="eh-menu{on}"><span>{escape(label)}</span>'
@@ -117,12 +119,15 @@ def _select(name: str, label: str, value: str, offered: Mapping[str, str]) -> st
 
 
 def _verified_menu(view: InspectView) -> str:
-    """What people verified, where they did; a kind that would leave nothing is not offered."""
+    """Menu of people's verifications, with the kinds that match at least one comparison."""
     value, left = view.selection.verified, view.verified or {}
     if not left.get(ANY_CHECK) and not value:
         return ""
-    offered = {kind: f"{told} ({count(left[kind])})" for kind, told in VERIFICATION_KINDS.items()
-               if left.get(kind)}  # fmt: skip
+    offered = {
+        kind: f"{label} ({count(left[kind])})"
+        for kind, label in VERIFICATION_KINDS.items()
+        if left.get(kind)
+    }
     if value and value not in offered:
         offered[value] = VERIFICATION_KINDS.get(value, value)
     return _select("verified", "Verified", value, {"": "all", **offered})

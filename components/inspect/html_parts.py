@@ -1,4 +1,4 @@
-"""Small pieces of the opened comparison: foreign text, drawers, sections."""
+"""HTML helpers of the opened comparison: untrusted text, drawers, sections, images."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from components.html.format import attributes, count, escape
 from components.inspect.load_comparison import ItemImage
 
 MAX_TEXT: Final = 40_000
-"""Characters of one text on the page; the store has the rest."""
+"""Characters of one text shown on the page; the store keeps the full text."""
 
 
 def section_heading(title: str, aside: str = "") -> str:
@@ -26,7 +26,7 @@ def drawer(title: str, body: str, kind: str, opened: bool = False) -> str:
 
 
 def images_html(pictures: Iterable[ItemImage], words: str) -> str:
-    """Images of an item in a row; one that is elsewhere is a link of these words, not read."""
+    """Images of an item in a row; a remote image is a link labelled `words` and is not fetched."""
     return f'<div class="eh-pictures">{"".join(_image_html(one, words) for one in pictures)}</div>'
 
 

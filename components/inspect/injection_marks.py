@@ -1,4 +1,4 @@
-"""Injection suspects in a comparison that is read: what is said of them, and their words marked."""
+"""Prompt-injection suspects in an opened comparison: notice and highlighted passages."""
 
 from __future__ import annotations
 
@@ -20,44 +20,44 @@ from studies.texts.injection import (
 
 
 def texts_shown(item: Item, shown: Sequence[str]) -> list[str]:
-    """What of an item a judge was shown: its question and these answers."""
+    """Texts of an item the judge was shown: its question and these answers."""
     answers = {REFERENCE: item.reference, **item.responses}
     return [item.instruction, *(answers.get(who, "") for who in shown)]
 
 
 def suspects_shown(item: Item | None, shown: Sequence[str]) -> list[InjectionSuspect]:
-    """The suspicious texts among those that stood before the judge."""
+    """Injection suspects among the texts the judge was shown."""
     if item is None:
         return []
     return [one for one in find_suspects(item) if one.where in (INSTRUCTION, *shown)]
 
 
 def suspect_notice(opened: ComparisonDetail) -> str:
-    """What the reader should know before reading the verdicts of a comparison."""
+    """Warning about injection suspects, shown above the verdicts of a comparison."""
     found = suspects_shown(opened.item, opened.line.names)
     if not found:
         return ""
-    told = [f"{said[:1].upper()}{said[1:]}." for said in map(describe_suspect, found)]
+    sentences = [f"{text[:1].upper()}{text[1:]}." for text in map(describe_suspect, found)]
     repeated = sum(bool(_echo_spans(order, opened.item)) for order in opened.orders)
     if repeated:
         word = "repeats" if repeated == 1 else "repeat"
-        told.append(f"{count(repeated, 'reply')} {word} those words.")
+        sentences.append(f"{count(repeated, 'reply')} {word} those words.")
     if any(_verdict_in_echo(order, opened.item) for order in opened.orders):
-        told.append("**A verdict was read inside the words it repeats:** check it by hand.")
+        sentences.append("**A verdict was read inside the repeated words.** Check it by hand.")
     else:
-        told.append("The verdict is read from the reply alone, never from an answer.")
-    return notice_html("warn", "Injection suspect.", " ".join(told))
+        sentences.append("Verdicts are read from replies only, never from an answer.")
+    return notice_html("warn", "Injection suspect.", " ".join(sentences))
 
 
 def _echo_spans(order: OrderReplies, item: Item | None) -> tuple[tuple[int, int], ...]:
-    """Where the reply to one order repeats a suspect's words."""
+    """Spans of the reply to one order that repeat a suspect's words."""
     if item is None:
         return ()
     return find_echoes(order.reply.judgement.reply, texts_shown(item, order.shown))
 
 
 def _verdict_in_echo(order: OrderReplies, item: Item | None) -> bool:
-    """Whether the verdict was read in words that are a suspect's, not the judge's."""
+    """Whether the verdict was read inside a passage repeated from a suspect."""
     read = order.reply.span
     return read is not None and any(
         start <= read[0] and read[1] <= end for start, end in _echo_spans(order, item)
@@ -65,25 +65,25 @@ def _verdict_in_echo(order: OrderReplies, item: Item | None) -> bool:
 
 
 def describe_suspect(one: InjectionSuspect) -> str:
-    """Whose text it is, and what it does."""
+    """Clause that names the suspicious text and the rules it matches."""
     whose = "the question" if one.where == INSTRUCTION else f"the answer of {one.where}"
     return f"{whose} {describe_rules(one.rules)}"
 
 
 def describe_rules(rules: Sequence[str]) -> str:
-    """What a text does that these rules found."""
-    told = [RULE_DESCRIPTIONS[rule] for rule in rules]
-    return told[0] if len(told) == 1 else f"{', '.join(told[:-1])} and {told[-1]}"
+    """Descriptions of these rules, joined as a list in words."""
+    *others, last = [RULE_DESCRIPTIONS[rule] for rule in rules]
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def mark_suspects(text: str) -> str:
-    """A text with its suspicious pieces marked, or nothing if it has none."""
+    """Escaped text with its suspicious passages marked, or "" if it has none."""
     found = find_spans(text)
     return mark_spans(text, [(one.start, one.end, describe_rules(one.rules)) for one in found])
 
 
 def mark_spans(text: str, pieces: Sequence[tuple[int, int, str]]) -> str:
-    """Pieces of a text (from, to, why) inside marks; everything is escaped."""
+    """Escaped text with its pieces (start, end, reason) inside <mark> elements."""
     if not pieces:
         return ""
     shown, out, at = truncate_text(text), [], 0
@@ -100,5 +100,5 @@ def mark_spans(text: str, pieces: Sequence[tuple[int, int, str]]) -> str:
 
 
 def untrusted_text_html(text: str) -> str:
-    """A text from outside, with what is suspicious in it marked."""
+    """Escaped text of an untrusted source, with suspicious passages marked."""
     return mark_suspects(text) or text_html(text)

@@ -1,4 +1,4 @@
-"""Inspect as HTML: the list of comparisons, and what is said where there is none."""
+"""HTML of the Inspect list, the detail panel and its empty states."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ _MAX_QUESTION: Final = 160
 
 
 def list_html(view: InspectView) -> str:
-    """Question, the chips of all orders, the pair; the foot turns the page."""
+    """One row per comparison: question, verdict per order, models; then the page buttons."""
     if not view.total:
         return ""
     several = _varying_fields(view)
     rows = "".join(_list_row(line, view, several) for line in view.lines)
     orders = max(len(line.verdicts) for line in view.lines)
-    told = "slot picked: as asked, swapped" if orders == 2 else "slot picked, order by order"
-    head = f'<div class="h"><span>{told}</span><span>{count(view.total)}</span></div>'
+    picked = "position picked: original order, swapped"
+    title = picked if orders == 2 else "position picked, per order"
+    head = f'<div class="h"><span>{title}</span><span>{count(view.total)}</span></div>'
     address = {k: v for k, v in view.selection.as_mapping().items() if k != "study"}
     made = attributes({"class": "eh-list", "data-address": json.dumps(address)})
     return wrap(
@@ -43,7 +44,7 @@ def list_html(view: InspectView) -> str:
 
 
 def _varying_fields(view: InspectView) -> tuple[str, ...]:
-    """What has to be named in every line, because more than one is in view."""
+    """Fields shown in every row because the listed comparisons differ in them."""
     offered = view.choices or {}
     return tuple(
         name
@@ -54,7 +55,7 @@ def _varying_fields(view: InspectView) -> tuple[str, ...]:
 
 def _list_row(line: ComparisonRow, view: InspectView, several: Sequence[str]) -> str:
     key = (view.keys or {}).get(line.at, "")
-    question = (view.questions or {}).get(line.item) or line.item
+    question = _truncate_question((view.questions or {}).get(line.item) or line.item)
     chips = "".join(_order_chip(mark) for mark in line.verdicts[:_MAX_CHIPS])
     chips += "<span>\u2026</span>" if len(line.verdicts) > _MAX_CHIPS else ""
     chips += "".join(status_badge(status) for status in dict.fromkeys(line.failed_repeats))
@@ -68,7 +69,7 @@ def _list_row(line: ComparisonRow, view: InspectView, several: Sequence[str]) ->
         }
     )
     return (
-        f'<li><button{made}><span class="q" dir="auto">{escape(_truncate_question(question))}</span>'
+        f'<li><button{made}><span class="q" dir="auto">{escape(question)}</span>'
         f'<span class="m">{chips}<span class="w">{who}</span></span>'
         + (f'<span class="by">{by}</span>' if by else "")
         + "</button></li>"
@@ -122,46 +123,47 @@ def _truncate_question(text: str) -> str:
 
 
 def detail_panel(view: InspectView) -> str:
-    """The comparison that is opened, or what to do where there is none."""
+    """The opened comparison, or the empty state."""
     if view.opened is not None:
         return comparison_html(view.opened, view.place, view.total, view.previous, view.next)
     return empty_panel(view)
 
 
 def empty_panel(view: InspectView) -> str:
-    """Why there is nothing to read, and the way out."""
+    """Reason for an empty list, and the next step."""
     selection = view.selection
     if view.choices is None:
-        named = f"No study is named {selection.study}." if selection.study else "No study in view."
-        way = "Choose one at the top of the page." if view.studies else "Make one on the Study tab."
-        return empty_state(named, way)
+        name = selection.study
+        reason = f"No study is named {name}." if name else "No study is selected."
+        choose, create = "Choose one at the top of the page.", "Create one on the Study tab."
+        return empty_state(reason, choose if view.studies else create)
     everything = (view.counts or {}).get("all", 0)
     if not selection.has_filters and not everything:
         return empty_state(
             "No judgements yet.",
-            f"{count(view.planned)} asks are planned. Start the run on the Run tab: replies can be "
-            "read here as they come in."
+            f"{count(view.planned)} calls are planned. Start the run on the Run tab. "
+            "Replies appear here as they arrive."
             if view.planned
-            else "This study plans no asks. Name its data, a judge and a prompt on the Study tab.",
+            else "This study plans no calls. Choose data, a judge and a prompt on the Study tab.",
         )
     return empty_state(
-        "No comparison passes these filters.",
+        "No comparison matches these filters.",
         _empty_reason(view),
-        Action("Show every comparison", {"clear": True}),
+        Action("Clear the filters", {"clear": True}),
     )
 
 
 def _empty_reason(view: InspectView) -> str:
     selection = view.selection
     if selection.text and not (view.counts or {}).get("all"):
-        return f"Neither a question nor a reply holds \u201c{selection.text}\u201d here."
+        return f"No question or reply contains \u201c{selection.text}\u201d."
     if selection.flipped and not (view.counts or {}).get("flipped"):
         return (
-            "No verdict in view changed with the order; a comparison counts once all its orders "
-            "were read."
+            "No verdict changed when swapped. A comparison counts once all its orders have a "
+            "verdict."
         )
     if selection.status == FAILURES:
-        return "Every reply in view was read."
+        return "All replies have a verdict."
     if selection.verified and not (view.verified or {}).get(ANY_CHECK):
-        return "Nobody has verified an answer that is in view: people do so on the Vote tab."
-    return "Take one of them away, or show everything."
+        return "No answer here has been verified. Answers are verified on the Vote tab."
+    return "Remove a filter, or clear them all."

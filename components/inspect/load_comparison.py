@@ -1,4 +1,4 @@
-"""What Inspect shows, read from the store: a page of comparisons, and the texts of one of them."""
+"""Loading of the Inspect view from the store: one page of comparisons and the opened one."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ MAX_IMAGE_BYTES: Final = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class SentMessages:
-    """The messages of an ask as they went out, or why they cannot be shown."""
+    """Messages of a call as sent, or the reason they cannot be shown."""
 
     messages: tuple[tuple[str, str], ...] = ()
     note: str = ""
     exact: bool = False
-    """Rendered again, they hash to the ask's key."""
+    """Whether the hash of the rebuilt messages equals the key of the call."""
 
 
 @dataclass(frozen=True, slots=True)
 class InspectedReply:
-    """A judgement, and where in its raw reply the verdict stands."""
+    """A judgement, with the span of the verdict in its raw reply."""
 
     judgement: Judgement
     span: tuple[int, int] | None = None
@@ -62,7 +62,7 @@ class InspectedReply:
 
 @dataclass(frozen=True, slots=True)
 class OrderReplies:
-    """One order of a comparison: its reply, those to the same ask again, the prompt."""
+    """One order of a comparison: its reply, the replies to its repeats, and the prompt as sent."""
 
     shown: tuple[str, ...]
     reply: InspectedReply
@@ -72,7 +72,7 @@ class OrderReplies:
 
 @dataclass(frozen=True, slots=True)
 class ItemImage:
-    """An image of an item: `source` is a data URL, or empty where only a link or name is shown."""
+    """An image of an item; `source` is a data URL, empty if only a link or name is shown."""
 
     name: str
     source: str = ""
@@ -81,7 +81,7 @@ class ItemImage:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonDetail:
-    """One comparison with its texts; answers in the order of the first showing."""
+    """One comparison with its texts; answers in the order of the first presentation."""
 
     line: ComparisonRow
     item: Item | None
@@ -92,12 +92,12 @@ class ComparisonDetail:
     recorded: bool
     simulated: bool
     checks: tuple[AnswerCheck, ...] = ()
-    """What people verified about its answers."""
+    """Verifications of its answers by people."""
 
 
 @dataclass(frozen=True, slots=True)
 class InspectView:
-    """Everything the tab shows for a selection."""
+    """Content of the Inspect tab for a selection."""
 
     selection: Selection
     studies: int
@@ -108,10 +108,10 @@ class InspectView:
     questions: Mapping[str, str] | None = None
     total: int = 0
     place: int = 0
-    """Of the opened comparison among those in view, from 0."""
+    """Position of the opened comparison in the filtered list, from 0."""
     counts: Mapping[str, int] | None = None
     verified: Mapping[str, int] | None = None
-    """How many each kind of verification would leave; none where nobody verified anything."""
+    """Comparisons each kind of verification would leave; empty without verifications."""
     choices: Mapping[str, Sequence[str]] | None = None
     previous: str = ""
     next: str = ""
@@ -119,46 +119,46 @@ class InspectView:
 
 
 def load_view(store: Store, selection: Selection) -> InspectView:
-    """The page of comparisons a selection names and the one that is opened on it."""
+    """Load the page of comparisons a selection asks for, and the opened comparison."""
     studies = {line.name: line for line in store.studies()}
     study = studies.get(selection.study)
     if study is None:
         return InspectView(selection, len(studies), 0)
-    all_of = _cached_index(store, study.name, store.version(study.name))
+    index = _cached_index(store, study.name, store.version(study.name))
     found = store.search_judgements(study.name, selection.text) if selection.text.strip() else None
-    said = verification_masks(all_of, current_checks(store, study.name), selection.contestant)
-    view = filter_comparisons(all_of, selection, found, said)
+    verified = verification_masks(index, current_checks(store, study.name), selection.contestant)
+    view = filter_comparisons(index, selection, found, verified)
     base = InspectView(
         selection,
         len(studies),
         study.planned,
         total=len(view),
-        counts=count_by_filter(all_of, selection, found, said),
-        verified=count_by_verification(all_of, selection, found, said),
-        choices=menu_choices(all_of),
+        counts=count_by_filter(index, selection, found, verified),
+        verified=count_by_verification(index, selection, found, verified),
+        choices=menu_choices(index),
     )
-    return _view_with_detail(store, all_of, view.tolist(), base) if len(view) else base
+    return _view_with_detail(store, index, view.tolist(), base) if len(view) else base
 
 
 @lru_cache(maxsize=4)
 def _cached_index(store: Store, name: str, version: tuple[str, int]) -> ComparisonIndex:
-    """Kept until the study changes: a step to the next comparison need not group 100,000 rows."""
+    """Index of a study, cached per version: paging must not group 100,000 rows again."""
     return index_comparisons(store.frame(name))
 
 
 def _view_with_detail(
-    store: Store, all_of: ComparisonIndex, view: list[int], base: InspectView
+    store: Store, index: ComparisonIndex, view: list[int], base: InspectView
 ) -> InspectView:
     selection, seen = base.selection, set(view)
-    at = find_comparison(all_of, store.seq_of(selection.key)) if selection.key else None
+    at = find_comparison(index, store.seq_of(selection.key)) if selection.key else None
     at = at if at in seen else None
     page = page_number(view, selection, at)
     shown = view[page * PAGE_SIZE : (page + 1) * PAGE_SIZE]
     at = shown[0] if at is None else at
     place = view.index(at)
     near = [view[i] for i in (place - 1, place + 1) if 0 <= i < len(view)]
-    keys = _first_keys(store, all_of, [*shown, *near])
-    listed = comparison_rows(all_of, shown)
+    keys = _first_keys(store, index, [*shown, *near])
+    listed = comparison_rows(index, shown)
     opened = listed[shown.index(at)]
     return replace(
         base,
@@ -169,18 +169,18 @@ def _view_with_detail(
         place=place,
         previous=keys.get(view[place - 1], "") if place else "",
         next=keys.get(view[place + 1], "") if place + 1 < len(view) else "",
-        opened=_load_detail(store, all_of, selection.study, opened),
+        opened=_load_detail(store, index, selection.study, opened),
     )
 
 
-def _first_keys(store: Store, all_of: ComparisonIndex, wanted: Sequence[int]) -> dict[int, str]:
-    seqs = {at: int(all_of.frame["seq"].iloc[all_of.first[at]]) for at in wanted}
+def _first_keys(store: Store, index: ComparisonIndex, wanted: Sequence[int]) -> dict[int, str]:
+    seqs = {at: int(index.frame["seq"].iloc[index.first[at]]) for at in wanted}
     keys = store.keys_by_seq(seqs.values())
     return {at: keys[seq] for at, seq in seqs.items() if seq in keys}
 
 
 def _load_detail(
-    store: Store, all_of: ComparisonIndex, name: str, line: ComparisonRow
+    store: Store, index: ComparisonIndex, name: str, line: ComparisonRow
 ) -> ComparisonDetail:
     keys = store.keys_by_seq(line.seqs)
     found = (store.judgement(name, keys[seq]) for seq in line.seqs if seq in keys)
@@ -193,7 +193,7 @@ def _load_detail(
         answers=tuple((who, _answer_text(item, who, other)) for who in line.names),
         images=item_images(study, item),
         orders=_load_orders(store, study, judgements, _items_by_id(item, other)),
-        flipped=bool(all_of.flipped[line.at]),
+        flipped=bool(index.flipped[line.at]),
         simulated=any(j.kind == "simulated" for j in study.judges if j.name == line.judge),
         recorded=all(store.request(one.ask.key) is None for one in judgements),
         checks=current_checks(store, name).get(line.item, ()),
@@ -250,7 +250,7 @@ def _render_messages(
         call = render_call(plan, ask, items)
     except (EvenhandError, KeyError, StopIteration) as error:
         return SentMessages(
-            note=f"It cannot be written out again: {error or 'the study has changed'}"
+            note=f"The prompt cannot be rebuilt: {error or 'the study has changed'}"
         )
     messages = tuple((str(one["role"]), _content_text(one["content"])) for one in call.messages)
     salts = ("", store.salt_of(study.name))
@@ -259,7 +259,7 @@ def _render_messages(
 
 
 def _content_text(content: Any) -> str:
-    """Text as it is; an image is named, not written out."""
+    """Text of a message; an image is replaced by "[image]"."""
     if isinstance(content, str):
         return content
     parts = (part.get("text", "[image]") for part in content)
@@ -276,7 +276,7 @@ def _items_by_id(*items: Item | None) -> dict[str, Item]:
 
 
 def _answer_text(item: Item | None, who: str, other: Item | None) -> str | None:
-    """None: the answer is not in the store."""
+    """Text of the answer, or None if it is not in the store."""
     if item is None:
         return None
     if who == UNRELATED:
@@ -285,7 +285,7 @@ def _answer_text(item: Item | None, who: str, other: Item | None) -> str | None:
 
 
 def _image_folder(study: Study) -> Path | None:
-    """What image paths are relative to; None where the records are no longer at hand."""
+    """Folder that image paths are relative to, or None if the data file is missing."""
     try:
         path = source_path(study.data, study.folder)
         return image_folder(study.data, study.folder) if path.exists() else None
@@ -299,9 +299,10 @@ def item_images(study: Study, item: Item | None) -> tuple[ItemImage, ...]:
 
 
 def load_image(path: str, folder: Path | None) -> ItemImage:
-    """A local image as a data URL; an address is a link, never fetched by the page.
+    """Local image as a data URL; a remote address becomes a link and is never fetched.
 
-    Only what lies in the folder of the data and is an image by its name: the path came with data.
+    Paths come from the data, so only files inside the data folder with the name and content of an
+    image are read.
     """
     if path.startswith("https://"):
         return ItemImage(path, link=path)

@@ -1,4 +1,4 @@
-"""What the judge said in every order, with the verdict boxed in the colour of its slot."""
+"""HTML of the judge's replies per order, with the verdict boxed in the colour of its slot."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ from studies.domain import Judgement
 
 def replies_html(opened: ComparisonDetail) -> str:
     n = len(opened.orders)
-    title = {1: "What the judge said", 2: "What the judge said, in both orders"}
+    titles = {1: "Judge's reply", 2: "Judge's replies in both orders"}
     cards = (_order_card(order, i) for i, order in enumerate(opened.orders, 1))
-    return section_heading(title.get(n, f"What the judge said, in {n} orders")) + columns_html(
-        cards
-    )
+    title = titles.get(n, f"Judge's replies in {n} orders")
+    return section_heading(title) + columns_html(cards)
 
 
 def _order_card(order: OrderReplies, place: int) -> str:
@@ -42,11 +41,11 @@ def _order_card(order: OrderReplies, place: int) -> str:
 
 
 def _shown_order(judgement: Judgement) -> str:
-    """Who stood where; the labels too where they are crossed, since A then stands second."""
+    """Models in the order shown; with their labels if those are crossed (A shown second)."""
     ask = judgement.ask
     crossed = list(ask.labels) != sorted(ask.labels, key=lambda label: (len(label), label))
     names = [
-        f"{escape(who)} (called {escape(label)})" if crossed else escape(who)
+        f"{escape(who)} (labelled {escape(label)})" if crossed else escape(who)
         for who, label in zip(ask.shown, ask.labels, strict=False)
     ]
     return ", then ".join(names or [escape(who) for who in ask.shown])
@@ -59,8 +58,8 @@ def _outcome_html(judgement: Judgement) -> str:
         return f'<p class="eh-small out">no verdict{detail}</p>'
     if verdict.pick is None:
         scores = zip(shown, verdict.scores, strict=False)
-        told = ", ".join(f"{escape(who)} <b>{number(score, 1)}</b>" for who, score in scores)
-        return f'<p class="eh-small out">scored {told}</p>'
+        listed = ", ".join(f"{escape(who)} <b>{number(score, 1)}</b>" for who, score in scores)
+        return f'<p class="eh-small out">scored {listed}</p>'
     if verdict.pick == "tie":
         return '<p class="eh-small out">called it a <b>tie</b></p>'
     much = " by far" if verdict.margin > 1 else ""
@@ -68,7 +67,7 @@ def _outcome_html(judgement: Judgement) -> str:
 
 
 def _probabilities(judgement: Judgement) -> str:
-    """How likely each label was as the next token: small bars in the colours of their slots."""
+    """Probability of each label as the next token, as bars in the colours of the slots."""
     verdict, ask = judgement.verdict, judgement.ask
     if verdict is None or not verdict.label_probabilities:
         return ""
@@ -76,8 +75,8 @@ def _probabilities(judgement: Judgement) -> str:
     bars = "".join(_probability_bar(i, who, label, p) for i, (who, label, p) in enumerate(rows))
     mass = ""
     if verdict.label_mass is not None:
-        told = f"the labels together: {share(verdict.label_mass)} of the next token"
-        mass = f'<p class="eh-small eh-mute">{told}</p>'
+        total = f"all labels together: probability {share(verdict.label_mass)}"
+        mass = f'<p class="eh-small eh-mute">{total}</p>'
     return f'<div class="eh-probs" role="group" aria-label="Label probabilities">{bars}{mass}</div>'
 
 
@@ -104,7 +103,7 @@ def _no_reply_text(judgement: Judgement) -> str:
 
 
 def _highlight_verdict(reply: InspectedReply) -> str:
-    """The raw reply with the verdict that was read in a box of its slot's colour."""
+    """Raw reply with its verdict in a box of the slot's colour."""
     text, span, verdict = reply.judgement.reply, reply.span, reply.judgement.verdict
     if span is None or verdict is None or span[1] > MAX_TEXT:
         return text_html(text)
@@ -118,16 +117,16 @@ def _reasoning(judgement: Judgement) -> str:
     if not judgement.reasoning.strip():
         return ""
     text = f'<div class="eh-txt reply" dir="auto">{text_html(judgement.reasoning)}</div>'
-    return drawer("Reasoning, never read for a verdict", text, "soft")
+    return drawer("Reasoning (not used for the verdict)", text, "soft")
 
 
 def _repeat_replies(replies: Sequence[InspectedReply]) -> str:
-    """The same ask put again: its verdicts as chips, its replies in a drawer."""
+    """Repeats of the same order: their verdicts, and their replies in a drawer."""
     if not replies:
         return ""
     chips = "".join(_verdict_or_status(one.judgement) for one in replies)
     bodies = "".join(_reply_html(one) for one in replies)
-    head = f'<p class="eh-row eh-small again">asked again in this order {chips}</p>'
+    head = f'<p class="eh-row eh-small again">repeats of this order {chips}</p>'
     return head + drawer(count(len(replies), "more reply"), bodies, "soft")
 
 

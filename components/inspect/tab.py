@@ -1,4 +1,4 @@
-"""The Inspect tab: judgements one by one, from a list that filters and pages on the server."""
+"""Inspect tab: read comparisons one by one, from a list filtered and paged on the server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LIST_SCRIPT = f"{_CLICKS} evenhand.follow(element, watch); /* triggers 'select'
 
 @dataclass(frozen=True)
 class InspectTab:
-    """`selection` says what is in view; the three others show it."""
+    """Components of the tab: the state with the selection, and three that display it."""
 
     selection: gr.State
     filters: gr.HTML
@@ -27,7 +27,7 @@ class InspectTab:
 
 
 def build() -> InspectTab:
-    """List left, one comparison right; on a phone the one comparison alone."""
+    """Lay out the filter bar, the list (left) and the opened comparison (right)."""
     selection = gr.State(Selection())
     filters = _clickable_html(_FIELDS_SCRIPT, "eh-inspect-filters")
     with gr.Row(elem_classes="eh-inspect"):
@@ -37,32 +37,34 @@ def build() -> InspectTab:
 
 
 def _clickable_html(script: str, elem_class: str) -> gr.HTML:
-    """As components.layout.widgets.ClickableHTML, with one more line of script."""
+    """`components.layout.widgets.ClickableHTML` with one more line of script."""
     return gr.HTML(
         "", js_on_load=script, apply_default_css=False, elem_classes=["eh-html", elem_class]
     )
 
 
 def view_outputs(tab: InspectTab) -> list[Any]:
-    """What `show` returns, in its order."""
+    """Outputs of `render`, in its order."""
     return [tab.selection, tab.filters, tab.list, tab.opened]
 
 
 def render(store: Store, selection: Selection) -> tuple[Selection, str, str, str]:
-    """Everything for a selection, which comes back with the page and key that are really shown."""
+    """Load a selection; return it with the page and key actually shown, and three HTML parts."""
     view = load_view(store, selection)
     return view.selection, filter_bar(view), list_html(view), detail_panel(view)
 
 
 def bind(tab: InspectTab, store: Store) -> None:
-    """Every click and field asks for another selection; one handler shows it."""
+    """Connect clicks and fields to one handler that renders the changed selection."""
 
-    def turn(selection: Selection, event: gr.EventData) -> tuple[Selection, str, str, str]:
+    def update_selection(
+        selection: Selection, event: gr.EventData
+    ) -> tuple[Selection, str, str, str]:
         return render(store, apply_click(selection, event._data))
 
     for part in (tab.filters, tab.list, tab.opened):
         part.select(
-            turn,
+            update_selection,
             tab.selection,
             view_outputs(tab),
             show_progress="hidden",

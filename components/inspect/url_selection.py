@@ -1,4 +1,4 @@
-"""Which judgements are in view: what the filters, the address and other tabs say to Inspect."""
+"""Selection of comparisons in Inspect, and its reading from URLs, clicks and other tabs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 FAILURES: Final = "failures"
-"""As a status: every reply that is no evidence."""
+"""Value of `status` that selects all unusable replies."""
 ONLY_SUSPECTS: Final = "only"
 NO_SUSPECTS: Final = "without"
 _MAX_VALUE_LENGTH: Final = 500
@@ -17,7 +17,7 @@ _TRUE_WORDS: Final = ("1", "true", "yes", "on")
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Filters over the comparisons of a study, and the one that is opened. Empty means all."""
+    """Filters on the comparisons of a study, and the opened comparison; empty means all."""
 
     study: str = ""
     judge: str = ""
@@ -25,46 +25,48 @@ class Selection:
     category: str = ""
     contestant: str = ""
     against: str = ""
-    """The other side of a pair, with `contestant`."""
+    """The model compared with `contestant`."""
     item: str = ""
     status: str = ""
     """A status, or "failures"."""
     flipped: bool = False
     toward: str = ""
-    """Flips that lean to the answer shown "first" or "second"."""
+    """Direction of the flips: toward the answer shown "first" or "second"."""
     noise: bool = False
-    """The same order, asked again, got another verdict."""
+    """Only comparisons where a repeat of the same order got another verdict."""
     slot: int | None = None
-    """Picked in some order; from 0, a tie is -1."""
+    """Slot picked in at least one order, from 0; -1 is a tie."""
     unlike: str = ""
-    """Some order got another verdict than this voice's: a row of the results, or "people"."""
+    """Rater (a row of the results, or "people") that gave another verdict on some order."""
     suspect: str = ""
-    """Comparisons with a text that speaks to the judge: "only" those, or all "without" them."""
+    """Injection suspects: "only" comparisons with one, or only those "without"."""
     verified: str = ""
-    """What somebody verified about an answer shown (of `contestant`, where there is one): a kind
-    of components.inspect.verification_filter."""
+    """Kind of verification (`verification_filter.VERIFICATION_KINDS`) of an answer shown; of
+    the answer of `contestant`, if that is set."""
     text: str = ""
-    """In the question or in a reply."""
+    """Text to find in the question or in a reply."""
     page: int = 0
     key: str = ""
-    """Of the judgement that is opened."""
+    """Key of the opened judgement."""
 
     def to_query(self) -> str:
-        """For the address: what is set, in the order above, without a question mark."""
+        """URL query of the fields that are set, in the order above, without question mark."""
         return urlencode(self.as_mapping())
 
     def as_mapping(self) -> dict[str, str]:
-        """What differs from a selection of everything, as text."""
-        kept = ((name, getattr(self, name)) for name in _FIELDS)
-        return {name: _query_text(value) for name, value in kept if value != _FIELDS[name].default}
+        """Fields that differ from their default, as text."""
+        values = ((name, getattr(self, name)) for name in _FIELDS)
+        return {
+            name: _query_text(value) for name, value in values if value != _FIELDS[name].default
+        }
 
     @property
     def has_filters(self) -> bool:
-        """Whether anything is left out."""
+        """Whether any filter is set."""
         return any(name in self.as_mapping() for name in FILTERS)
 
     def without_filters(self) -> Selection:
-        """Everything of the same study."""
+        """The same study without filters."""
         return Selection(study=self.study)
 
 
@@ -73,9 +75,9 @@ FILTERS: Final = tuple(name for name in _FIELDS if name not in ("study", "page",
 
 
 def parse_selection(values: Mapping[str, Any]) -> Selection:
-    """From an address or from what a mark in a chart carries; other keys are not ours.
+    """Read a selection from a URL query or the data of a chart mark; other keys are ignored.
 
-    A value nobody has (a judge that is gone) stays: it matches nothing, and the page says so.
+    Unknown values (such as a deleted judge) are kept: they match nothing, and the page reports it.
     """
     known = {
         name: _parse_value(name, values[name]) for name in _FIELDS if values.get(name) is not None
@@ -83,25 +85,25 @@ def parse_selection(values: Mapping[str, Any]) -> Selection:
     return Selection(**known)
 
 
-def apply_click(selection: Selection, asked: object) -> Selection:
-    """What a click or a field asks for: {"set": {…}}, {"page": 2}, {"key": "…"}, {"clear": 1}.
+def apply_click(selection: Selection, event: object) -> Selection:
+    """Apply a click or a changed field: {"set": {…}}, {"page": 2}, {"key": "…"}, {"clear": 1}.
 
-    It came from a browser: the study cannot be changed this way, and unknown fields are dropped.
+    The event comes from the browser: it cannot change the study, and unknown fields are dropped.
     """
-    if not isinstance(asked, Mapping):
+    if not isinstance(event, Mapping):
         return selection
-    if asked.get("clear"):
+    if event.get("clear"):
         return selection.without_filters()
-    if "key" in asked:
-        return replace(selection, key=str(asked["key"])[:_MAX_VALUE_LENGTH])
-    if "page" in asked:
-        return replace(selection, page=_parse_integer(asked["page"]) or 0, key="")
-    wanted = asked.get("set")
+    if "key" in event:
+        return replace(selection, key=str(event["key"])[:_MAX_VALUE_LENGTH])
+    if "page" in event:
+        return replace(selection, page=_parse_integer(event["page"]) or 0, key="")
+    wanted = event.get("set")
     if not isinstance(wanted, Mapping):
         return selection
     new = {name: _parse_value(name, wanted[name]) for name in FILTERS if name in wanted}
-    made = replace(selection, page=0, key="", **new)
-    return made if made.flipped else replace(made, toward="")
+    changed = replace(selection, page=0, key="", **new)
+    return changed if changed.flipped else replace(changed, toward="")
 
 
 def _parse_value(name: str, value: object) -> Any:

@@ -1,4 +1,4 @@
-"""Which words only one of two answers has: a longest common subsequence of words."""
+"""Word difference of two answers, by the longest common subsequence of words."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Final
 from components.html.format import escape
 
 MIN_SHARED_WORDS: Final = 0.25
-"""Below, nearly everything would be marked: the marks are left off, and the page says so."""
+"""Below this share nearly every word would be marked: differences are not marked."""
 MAX_WORDS: Final = 6000
 _SPACE: Final = re.compile(r"(\s+)")
 
 
 @dataclass(frozen=True, slots=True)
 class WordDifference:
-    """Two texts as HTML; `shared` is None where they are too long to compare."""
+    """Two texts as HTML; `shared` is None if they are too long to compare."""
 
     first: str
     second: str
@@ -27,39 +27,39 @@ class WordDifference:
 
 
 def word_difference(first: str, second: str) -> WordDifference:
-    """Both texts, with words that only one of them has inside <mark>, unless they share too few."""
+    """Mark the words found in only one of two texts, unless they share too few words."""
     a, b = first.split(), second.split()
     words = (len(a), len(b))
     if max(words) > MAX_WORDS or not (a and b):
         shared = None if max(words) > MAX_WORDS else 0.0
         return WordDifference(escape(first), escape(second), words, shared, False)
-    kept_a, kept_b = common_words(a, b)
-    shared = 2 * sum(kept_a) / (len(a) + len(b))
+    shared_a, shared_b = common_words(a, b)
+    shared = 2 * sum(shared_a) / (len(a) + len(b))
     if shared < MIN_SHARED_WORDS:
         return WordDifference(escape(first), escape(second), words, shared, False)
     return WordDifference(
-        _mark_unshared(first, kept_a), _mark_unshared(second, kept_b), words, shared, True
+        _mark_unshared(first, shared_a), _mark_unshared(second, shared_b), words, shared, True
     )
 
 
 def common_words(a: Sequence[str], b: Sequence[str]) -> tuple[list[bool], list[bool]]:
-    """Which words of each belong to a longest common subsequence.
+    """For each text, flags of the words in a longest common subsequence.
 
-    Bit-parallel (Hyyrö, 2004): the rows of the table are whole numbers, so that two answers of
-    thousands of words take milliseconds.
+    Bit-parallel (Hyyrö, 2004): each row of the table is one integer, so two answers of thousands
+    of words take milliseconds.
     """
     rows = _lcs_rows(a, b)
-    kept_a, kept_b = [False] * len(a), [False] * len(b)
+    shared_a, shared_b = [False] * len(a), [False] * len(b)
     i, j = len(a), len(b)
     while i and j:
         if a[i - 1] == b[j - 1]:
             i, j = i - 1, j - 1
-            kept_a[i] = kept_b[j] = True
+            shared_a[i] = shared_b[j] = True
         elif rows[i - 1] >> (j - 1) & 1:
             j -= 1
         else:
             i -= 1
-    return kept_a, kept_b
+    return shared_a, shared_b
 
 
 def _lcs_rows(a: Sequence[str], b: Sequence[str]) -> list[int]:
@@ -76,10 +76,10 @@ def _lcs_rows(a: Sequence[str], b: Sequence[str]) -> list[int]:
     return rows
 
 
-def _mark_unshared(text: str, kept: Sequence[bool]) -> str:
-    """Runs of unkept words in one mark, which never spans a line break."""
+def _mark_unshared(text: str, shared: Sequence[bool]) -> str:
+    """Put each run of words outside the subsequence in one <mark> that spans no line break."""
     parts = _SPACE.split(text)
-    flags = iter(kept)
+    flags = iter(shared)
     only = [bool(part) and not part.isspace() and not next(flags) for part in parts]
     out, inside = [], False
     for place, part in enumerate(parts):

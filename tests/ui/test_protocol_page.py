@@ -61,9 +61,9 @@ def overflow(page) -> int:
 def test_a_switch_redraws_the_heatmap_and_a_cell_opens_its_replies(visit, filled):
     page = visit(f"study={GRADE}&tab=results&view=Protocol")
     page.wait_for_selector("#eh-heatmap td button")
-    assert "coin at N = 3: 0.58" in page.locator("#eh-heatmap").inner_text()
+    assert "chance at N = 3: 0.58" in page.locator("#eh-heatmap").inner_text()
     assert page.locator("#eh-grades-printed td.flag").count() == 15
-    page.get_by_test_id("Above the coin-radio-label").click()
+    page.get_by_test_id("Above chance-radio-label").click()
     # always first: (0 − .58)/(1 − .58)
     page.wait_for_function("document.querySelector('#eh-heatmap').innerText.includes('−1.38')")
     page.wait_for_function("location.search.includes('score=Above')")

@@ -45,7 +45,7 @@ def test_a_cell_of_agreement_opens_where_the_two_part(visit, study):
     row = page.locator("#eh-agree tbody tr", has=page.locator("th", has_text="first"))
     row.locator("button").first.click()  # first against people
     page.wait_for_selector(".eh-inspect-filters .eh-fpill.on")
-    assert "Unlike people" in page.locator(".eh-inspect-filters").first.inner_text()
+    assert "Differs from people" in page.locator(".eh-inspect-filters").first.inner_text()
     assert "6" in page.locator(".eh-list .h").first.inner_text()
 
 
@@ -55,12 +55,12 @@ def test_two_sides_are_picked_and_a_link_shows_them_to_others(visit, study):
     until(lambda: "good" in told.inner_text())
     page.locator("#eh-left input").click()
     page.get_by_role("option", name="first", exact=True).click()
-    until(lambda: "stands on both sides" in page.locator("#eh-contrast-told").inner_text())
+    until(lambda: "selected as A and as B" in page.locator("#eh-contrast-told").inner_text())
     page.locator("#eh-right input").click()
     good = page.get_by_role("option", name="good", exact=True)
     until(lambda: good.count() == 1)  # the other menu fades out
     good.click()
-    until(lambda: "steadier" in told.inner_text())
+    until(lambda: "more consistent" in told.inner_text())
     page.get_by_test_id("Quality-radio-label").click()
     page.wait_for_url(re.compile("family=Quality"))
     asked = parse_qs(urlsplit(page.url).query)

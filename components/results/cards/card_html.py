@@ -1,4 +1,4 @@
-"""A judge's report card as one sheet: words, measures, places, categories, cost, flips to read."""
+"""HTML of a judge's report card: summary, measures, positions, categories, flips, cost."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ from components.results.cards.report_card import ReportCard
 from components.results.cards.sentence_rules import card_sentences
 from metrics.estimation import row_selection
 from studies.domain import Estimate
+from studies.store.judge_spending import JudgeSpending
 
 SLOT_COLOURS: Final = ("first", "second")
 
 
-def show_card(voices: Raters, voice: str) -> str:
-    """The whole sheet of one voice."""
-    if voice not in voices.in_view:
+def show_card(raters: Raters, rater: str) -> str:
+    """Report card of one rater (a judge with a prompt)."""
+    if rater not in raters.in_view:
         return empty_state(
             "No judge to report on.",
-            "No verdict of a judge is in view: run the study, or take a filter away. People who "
-            "judged alone are under Agreement.",
+            "These filters leave no verdict of a judge. Run the study or remove a filter. "
+            "Verdicts by people are under Agreement.",
         )
-    card = ReportCard(voices, voice)
+    card = ReportCard(raters, rater)
     parts = [_card_head(card), _sentences_html(card), show_measures(card)]
     if card.facts["read"]:
-        places = f"<section><h3>Which place is chosen</h3>{_slot_bars(card)}</section>"
-        left = f"{places}{_category_table(card)}"
-        parts.append(
-            f'<div class="eh-two eh-card-two"><div>{left}</div><div>{_flips_section(card)}</div></div>'
-        )
+        slots = f"<section><h3>Positions chosen</h3>{_slot_bars(card)}</section>"
+        left = f"<div>{slots}{_category_table(card)}</div>"
+        right = f"<div>{_flips_section(card)}</div>"
+        parts.append(f'<div class="eh-two eh-card-two">{left}{right}</div>')
     parts.append(_cost_html(card))
     return wrap(f'<article class="eh-report">{"".join(parts)}</article>') + how_computed(
         _how_computed(card)
@@ -56,13 +56,13 @@ def show_card(voices: Raters, voice: str) -> str:
 
 
 def _card_head(card: ReportCard) -> str:
-    scene = card.raters.filtered_study
+    filtered = card.raters.filtered_study
     items = count(card.rows["item"].nunique(), "item")
     orders = int(card.facts["orders"] or 0)
-    asked = "one order" if orders == 1 else "both orders" if card.pairs else f"{orders} orders"
-    words = ["Report card of a judge", card.prompt, scene.name, f"{items} in {asked}"]
-    if scene.filter.category != "all":
-        words.append(f"category {scene.filter.category}")
+    shown = "one order" if orders == 1 else "both orders" if card.pairs else f"{orders} orders"
+    words = ["Report card of a judge", card.prompt, filtered.name, f"{items} in {shown}"]
+    if filtered.filter.category != "all":
+        words.append(f"category {filtered.filter.category}")
     small = " \u00b7 ".join(escape(word) for word in words if word)
     badge = _simulated_badge(card)
     return f'<p class="eh-small eh-mute">{small}</p><h1>{escape(card.judge)} {badge}</h1>'
@@ -77,19 +77,18 @@ def _simulated_badge(card: ReportCard) -> str:
 
 def _sentences_html(card: ReportCard) -> str:
     """Two sentences and one piece of advice; the threshold of each on hover and on focus."""
-    said = card_sentences(card.facts, card.words)
     parts = []
-    for sentence in said:
+    for sentence in card_sentences(card.facts, card.words):
         made = attributes({"class": "eh-said", "data-tip": sentence.threshold, "tabindex": "0"})
         parts.append(f"<span{made}>{inline_markup(sentence.text)}</span>")
     return f'<p class="eh-verdict">{" ".join(parts)}</p>'
 
 
-# -------------------------------------------------------------------- places and flips
+# ------------------------------------------------------------------ positions and flips
 
 
 def _slot_bars(card: ReportCard) -> str:
-    """A bar a slot, share of decisive verdicts, the dashed line at 1/N; ties in words."""
+    """One bar per slot: its share of verdicts other than ties, with a dashed line at 1/N."""
     even = 1 / card.options
     bars = ""
     for slot, estimate in enumerate(card.slots):
@@ -99,9 +98,13 @@ def _slot_bars(card: ReportCard) -> str:
         select = json.dumps(_judge_selection(card) | {"slot": slot})
         tip = f"{share(estimate.value)} {interval(estimate, 1, scale=100)}\nshown {slot_name(slot)}"
         made = attributes(
-            {"type": "button", "class": "eh-bar", "data-select": select,
-             "data-tip": f"{tip}\nn {count(estimate.n)}\nClick to read them"}
-        )  # fmt: skip
+            {
+                "type": "button",
+                "class": "eh-bar",
+                "data-select": select,
+                "data-tip": f"{tip}\nn {count(estimate.n)}\nClick to open them in Inspect",
+            }
+        )
         low, high = estimate.low or estimate.value, estimate.high or estimate.value
         bars += (
             f'<button{made}><span>{slot_name(slot)}</span><span class="t">'
@@ -116,7 +119,7 @@ def _slot_bars(card: ReportCard) -> str:
 
 
 def _ties_and_flips(card: ReportCard) -> str:
-    ties = f"ties {share(card.ties.value, 0)}; dashed: even"
+    ties = f"ties {share(card.ties.value, 0)}; dashed line: no preference"
     if not card.pairs:
         return ties
     flips = card.flips
@@ -145,7 +148,7 @@ def _category_table(card: ReportCard) -> str:
             ]
         )
         for name, estimate in ranked
-    ]  # fmt: skip
+    ]
     heads = [TableCell("", "nm"), TableCell("", "trk"), TableCell("", "num")]
     made = range_table(heads, rows, "card cats", f"Consistency of {card.judge} by category")
     return f"<section><h3>Consistency by category</h3>{made}</section>"
@@ -160,28 +163,23 @@ def _category_value(estimate: Estimate) -> str:
 
 
 def _flips_section(card: ReportCard) -> str:
-    return f"<section><h3>Flips to read</h3>{flip_examples_html(card)}</section>"
+    return f"<section><h3>Example flips</h3>{flip_examples_html(card)}</section>"
 
 
 # ------------------------------------------------------------------------ cost and speed
 
 
 def _cost_html(card: ReportCard) -> str:
-    """Replies, tokens, seconds, dollars; what nobody recorded is a dash with the reason."""
+    """Replies, tokens, seconds and dollars; a dash and a reason for values not recorded."""
     spent = card.spent
-    failed = len(card.asked) - int(row_selection.evidence_mask(card.asked).sum())
-    per = None if spent.dollars is None or not spent.replies else 1000 * spent.dollars
+    failed = len(card.planned_rows) - int(row_selection.evidence_mask(card.planned_rows).sum())
+    timing = "median" if spent.timed else "not recorded"
     parts = [
         ("Replies", count(spent.replies), f"{count(failed)} without a verdict"),
-        ("Tokens, in and out", f"{tokens(spent.prompt_tokens)} + {tokens(spent.completion_tokens)}"
-         if spent.prompt_tokens is not None else DASH,
-         "" if spent.prompt_tokens is not None else "not recorded"),
-        ("Seconds a reply", duration(spent.median_seconds),
-         "median" if spent.timed else "not recorded"),
-        ("Dollars", dollars(spent.dollars) if spent.dollars is not None else DASH,
-         f"{dollars(per / (spent.replies - spent.unpriced))} for 1,000 replies" if per is not None
-         else "no price known"),
-    ]  # fmt: skip
+        ("Tokens, in and out", *_token_texts(spent)),
+        ("Time per reply", duration(spent.median_seconds), timing),
+        ("Dollars", *_dollar_texts(spent)),
+    ]
     cells = "".join(
         f"<div><dt>{escape(label)}</dt><dd><b>{escape(value)}</b>"
         f'<span class="eh-small eh-mute">{escape(note)}</span></dd></div>'
@@ -190,19 +188,35 @@ def _cost_html(card: ReportCard) -> str:
     return f'<dl class="eh-spent">{cells}</dl>'
 
 
+def _token_texts(spent: JudgeSpending) -> tuple[str, str]:
+    if spent.prompt_tokens is None:
+        return DASH, "not recorded"
+    return f"{tokens(spent.prompt_tokens)} + {tokens(spent.completion_tokens)}", ""
+
+
+def _dollar_texts(spent: JudgeSpending) -> tuple[str, str]:
+    if spent.dollars is None:
+        return DASH, "price unknown"
+    if not spent.replies:
+        return dollars(spent.dollars), "price unknown"
+    per_thousand = 1000 * spent.dollars / (spent.replies - spent.unpriced)
+    return dollars(spent.dollars), f"{dollars(per_thousand)} for 1,000 replies"
+
+
 def _how_computed(card: ReportCard) -> str:
-    asked, read = len(card.asked), int(card.facts["read"] or 0)
+    replies, read = len(card.planned_rows), int(card.facts["read"] or 0)
     people = card.among_voters
     votes = (
-        f"People: {count(people.cases, 'pair')} voted on, majority; {count(people.single_vote_cases)} with a "
-        "single vote. "
+        f"People: the majority vote on {count(people.cases, 'pair')}, of which "
+        f"{count(people.single_vote_cases)} have a single vote. "
         if people.cases
         else ""
     )
     return (
-        f"{count(asked, 'reply')}, {count(read)} read. Intervals: 95{NARROW_SPACE}%, resampled by items, "
-        f"all orders and pairs of an item kept together. {votes}Chance of consistency is what "
-        "independent draws from the judge's own shares would give.\n\n"
-        "The sentences are chosen by rules from the numbers; the rule and its threshold stand in "
-        "the hover of each."
+        f"{count(replies, 'reply')}, {count(read)} with a verdict. Intervals: "
+        f"95{NARROW_SPACE}%, resampled by items; all orders and pairs of an item stay together. "
+        f"{votes}Chance consistency: the value expected from independent draws from the judge's "
+        "own slot shares.\n\n"
+        "Rules choose the sentences from the numbers. Hover over a sentence to see its rule and "
+        "threshold."
     )

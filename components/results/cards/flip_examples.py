@@ -1,4 +1,4 @@
-"""Three flips worth reading: the same place won in both orders, whoever stood there."""
+"""Three example flips of a report card, with links to Inspect."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ MAX_QUESTION_CHARS: Final = 150
 
 
 def flip_examples_html(card: ReportCard) -> str:
-    """Cards that open the flip in Inspect; of different items, categories apart if possible."""
-    scene = card.raters.filtered_study
+    """Example flips of different items, and of different categories if possible."""
+    filtered = card.raters.filtered_study
     own = card.rows.assign(judge=card.rows["judge"].cat.rename_categories(_judge_rename(card)))
     chosen = _pick_examples(index_comparisons(own))
     if not chosen:
         return f'<p class="eh-small eh-mute">{_no_flips_text(card)}</p>'
-    questions = scene.store.questions(scene.name, {line.item for line in chosen})
-    keys = scene.store.keys_by_seq([line.seqs[0] for line in chosen])
+    questions = filtered.store.questions(filtered.name, {line.item for line in chosen})
+    keys = filtered.store.keys_by_seq([line.seqs[0] for line in chosen])
     made = "".join(
         _flip_html(card, line, questions.get(line.item) or line.item, keys.get(line.seqs[0], ""))
         for line in chosen
     )
-    told = "The same colour twice: the same place won in both orders." if card.pairs else ""
-    return f'{made}<p class="eh-small eh-mute">{told}</p>'
+    legend = "Same colour twice: the same position won in both orders." if card.pairs else ""
+    return f'{made}<p class="eh-small eh-mute">{legend}</p>'
 
 
 def _judge_rename(card: ReportCard) -> dict[str, str]:
@@ -44,23 +44,24 @@ def _judge_rename(card: ReportCard) -> dict[str, str]:
 
 def _no_flips_text(card: ReportCard) -> str:
     if not card.facts["sets"]:
-        return "No comparison was read in more than one order."
-    return "No verdict changed with the order."
+        return "No comparison has a verdict in more than one order."
+    return "No verdict changed when swapped."
 
 
-def _pick_examples(all_of: ComparisonIndex) -> list[ComparisonRow]:
-    """Hard flips first; a category that was shown already waits."""
-    flipped = np.flatnonzero(all_of.flipped)
-    ranked = flipped[np.argsort(-np.abs(all_of.lean[flipped]), kind="stable")]
-    firsts = all_of.frame.iloc[all_of.first[ranked]]
-    items, categories, taken, waiting = set(), set(), [], []
+def _pick_examples(index: ComparisonIndex) -> list[ComparisonRow]:
+    """Flips with the largest lean first; one of each category before a second of any."""
+    flipped = np.flatnonzero(index.flipped)
+    ranked = flipped[np.argsort(-np.abs(index.lean[flipped]), kind="stable")]
+    firsts = index.frame.iloc[index.first[ranked]]
+    items, categories, new_category, same_category = set(), set(), [], []
     for at, item, category in zip(ranked, firsts["item"], firsts["category"], strict=True):
         if item in items:
             continue
         items.add(item)
-        (waiting if category in categories else taken).append(int(at))
+        (same_category if category in categories else new_category).append(int(at))
         categories.add(category)
-    return comparison_rows(all_of, [*taken, *waiting][:MAX_EXAMPLES]) if len(ranked) else []
+    examples = [*new_category, *same_category][:MAX_EXAMPLES]
+    return comparison_rows(index, examples) if len(ranked) else []
 
 
 def _flip_html(card: ReportCard, line: ComparisonRow, question: str, key: str) -> str:

@@ -1,4 +1,4 @@
-"""The measures of a report card: value and interval, beside chance, other judges and people."""
+"""Measure table of a report card: values, intervals, chance, other judges and people."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from metrics.agreement.pairwise_agreement import PEOPLE
 from studies.domain import Estimate
 
 SHARE_AXIS: Final = Axis()
-"""0 to 100 %: every measure of a card is a share of something."""
+"""Axis from 0 to 100 %: every measure of a card is a share."""
 
 MEASURE_SELECTIONS: Final[Mapping[str, Mapping[str, object]]] = {
     "Consistency": {"flipped": True},
     "First-slot share": {"slot": 0},
     "Agreement with people": {"unlike": PEOPLE},
-    "Replies without a verdict": {"status": FAILURES},
+    "Unusable replies": {"status": FAILURES},
 }
-"""What a click on a measure shows of the judge in Inspect."""
+"""By measure: the filters of Inspect that a click on its label sets."""
 
 
 @dataclass(frozen=True, slots=True)
 class CardMeasure:
-    """One measure of the card; `said` is what stands in the value column."""
+    """One row of the table; `value_text` and `bounds` fill the value column."""
 
     label: str
     description: str
@@ -49,7 +49,7 @@ class CardMeasure:
 
 
 def show_measures(card: ReportCard) -> str:
-    """The table of measures, each beside chance, the others and the people."""
+    """Table of the measures with a value, then a list of those without."""
     lines = card_measures(card)
     shown = [line for line in lines if line.estimate.value is not None]
     missing = [line for line in lines if line.estimate.value is None]
@@ -62,28 +62,11 @@ def show_measures(card: ReportCard) -> str:
         ]
     )
     heads = [
-        TableCell("Measure", "nm"), TableCell(f"Value, 95{NARROW_SPACE}% CI", "num"),
+        TableCell("Measure", "nm"),
+        TableCell(f"Value, 95{NARROW_SPACE}% CI", "num"),
         TableCell(f'<div class="eh-row">{keys}</div>', "trk"),
-    ]  # fmt: skip
-    rows = [
-        TableRow(
-            [
-                TableCell(
-                    f'<b>{_label_html(card, line)}</b><span class="eh-small eh-mute">'
-                    f"{inline_markup(line.description)}</span>",
-                    "nm",
-                ),
-                TableCell(
-                    f'<b class="v">{line.value_text}</b><span class="eh-small eh-mute">{line.bounds}'
-                    "</span>",
-                    "num",
-                ),
-                TableCell(_forest_html(line), "trk"),
-            ],
-            tip=_hover_text(line),
-        )
-        for line in shown
     ]
+    rows = [_measure_row(card, line) for line in shown]
     scale = "".join(f'<span style="left:{place}%">{place}</span>' for place in (0, 50, 100))
     foot = TableRow(
         [
@@ -95,6 +78,16 @@ def show_measures(card: ReportCard) -> str:
     )
     made = range_table(heads, [*rows, foot], "card", f"Measures of {card.judge}")
     return made + _unknown_html(missing)
+
+
+def _measure_row(card: ReportCard, line: CardMeasure) -> TableRow:
+    label = (
+        f'<b>{_label_html(card, line)}</b><span class="eh-small eh-mute">'
+        f"{inline_markup(line.description)}</span>"
+    )
+    value = f'<b class="v">{line.value_text}</b><span class="eh-small eh-mute">{line.bounds}</span>'
+    cells = [TableCell(label, "nm"), TableCell(value, "num"), TableCell(_forest_html(line), "trk")]
+    return TableRow(cells, tip=_hover_text(line))
 
 
 def _label_html(card: ReportCard, line: CardMeasure) -> str:
@@ -119,14 +112,14 @@ def _hover_text(line: CardMeasure) -> str:
 def _unknown_html(lines: Sequence[CardMeasure]) -> str:
     if not lines:
         return ""
-    said = "; ".join(
-        f"{line.label.lower()} ({line.estimate.note or 'not asked'})" for line in lines
+    listed = "; ".join(
+        f"{line.label.lower()} ({line.estimate.note or 'not measured'})" for line in lines
     )
-    return f'<p class="eh-small eh-mute eh-under">Not known: {inline_markup(said)}.</p>'
+    return f'<p class="eh-small eh-mute eh-under">No value: {inline_markup(listed)}.</p>'
 
 
 def card_measures(card: ReportCard) -> list[CardMeasure]:
-    """The measures in the order of the sheet; what is not known is named under it."""
+    """Measures in the order of the table, with and without a value."""
     even = 1 / card.options
     measures = card.measures
     lines = [
@@ -139,7 +132,7 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
         ),
         _share_measure(
             "First-slot share",
-            f"of decisive verdicts; even is {share(even, 0)}",
+            f"of verdicts other than ties; no preference is {share(even, 0)}",
             measures["first_share"],
             even,
             card.others("first_share"),
@@ -155,8 +148,8 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
             card.among_voters.pair.share.value,
         ),
         _share_measure(
-            "Agreement with the others",
-            "same verdict on the same ask, all others pooled",
+            "Agreement with other judges",
+            "same verdict on the same order; other judges and prompts pooled",
             card.same_as_others,
         ),
     ]
@@ -165,7 +158,7 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
         lines.append(
             _share_measure(
                 "Right on known answers",
-                "the better one by design; a tie is wrong",
+                "chooses the better answer by design; a tie counts as wrong",
                 known,
                 even,
                 card.others("accuracy"),
@@ -175,12 +168,12 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
         lines.append(_longer_measure(card))
     own, people, names = card.own_family
     if names:
-        told = f"win rate of {', '.join(names)} against the others"
-        told += f"; people give {share(people.value, 1)}" if people.value is not None else ""
-        lines.append(_share_measure("Its own family's answers", told, own, people=people.value))
+        text = f"win rate of {', '.join(names)} against the others"
+        text += f"; by people {share(people.value, 1)}" if people.value is not None else ""
+        lines.append(_share_measure("Its own family's answers", text, own, people=people.value))
     lines.append(
         _share_measure(
-            "Replies without a verdict",
+            "Unusable replies",
             "unreadable, empty or failed; never counted as ties",
             card.unreadable,
         )
@@ -191,14 +184,17 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
 def _longer_measure(card: ReportCard) -> CardMeasure:
     rest = [e.value for name, e in card.longer_shares.items() if name != card.rater]
     return _share_measure(
-        "Picks the longer answer", "of decisive verdicts, by characters",
-        card.longer_shares.get(card.rater, Estimate(None)), 0.5, [x for x in rest if x is not None],
-    )  # fmt: skip
+        "Picks the longer answer",
+        "of verdicts other than ties; length in characters",
+        card.longer_shares.get(card.rater, Estimate(None)),
+        0.5,
+        [x for x in rest if x is not None],
+    )
 
 
 def _share_measure(
     label: str,
-    told: str,
+    description: str,
     estimate: Estimate,
     chance: float | None = None,
     others: Sequence[float] = (),
@@ -206,28 +202,27 @@ def _share_measure(
 ) -> CardMeasure:
     bounds = interval(estimate, 1, scale=100)
     return CardMeasure(
-        label, told, share(estimate.value, 1), bounds, estimate, chance, others, people
+        label, description, share(estimate.value, 1), bounds, estimate, chance, others, people
     )
 
 
 def _consistency_description(card: ReportCard) -> str:
     noise = card.measures["noise_floor"].value
     chance = card.measures["chance"].value
-    told = "verdicts that survive a new order"
+    swapped = "verdicts unchanged in a new order"
     if chance is not None:
-        told += f"; its slot shares alone give {share(chance, 0)}"
-    floor = "noise floor not asked" if noise is None else f"noise floor {share(noise, 0)}"
-    return f"{told}; {floor}"
+        swapped += f"; chance, from its slot shares: {share(chance, 0)}"
+    floor = "noise floor not measured" if noise is None else f"noise floor {share(noise, 0)}"
+    return f"{swapped}; {floor}"
 
 
 def _position_term_measure(card: ReportCard, even: float) -> CardMeasure:
-    term, equal, p, place = card.position_term
-    who = (
-        "the first of two equal answers" if card.pairs else f"the {place} of {card.options} equals"
-    )
-    told = f"{who} wins {share(equal.value, 0)}; {_test_text(p)}"
+    term, equal, p, position = card.position_term
+    among = "two" if card.pairs else str(card.options)
+    wins = f"the {position} of {among} equal answers wins {share(equal.value, 0)}"
+    text = f"{wins}; {_test_text(p)}"
     return CardMeasure(
-        "Position term", told, number(term.value, 2, signed=True), interval(term, 2), equal, even
+        "Position term", text, number(term.value, 2, signed=True), interval(term, 2), equal, even
     )
 
 
@@ -239,17 +234,17 @@ def _test_text(p: float | None) -> str:
 
 def _entropy_measure(card: ReportCard) -> CardMeasure:
     got = card.measures["entropy"]
-    said = decimal(got, 3, n=False).split(" ")[0]
-    told = "1 is even; read it only beside consistency"
+    value = decimal(got, 3, n=False).split(" ")[0]
+    text = "1 means even use of the positions; interpret it only together with consistency"
     return CardMeasure(
-        "Entropy of places", told, said, interval(got, 3), got, None, card.others("entropy")
+        "Entropy of positions", text, value, interval(got, 3), got, None, card.others("entropy")
     )
 
 
 def _people_description(card: ReportCard) -> str:
-    told = "same verdict as their majority, ties count"
+    text = "same verdict as their majority, ties included"
     pair = card.among_voters.pair.share.value
-    return told if pair is None else f"{told}; two people {share(pair, 0)}"
+    return text if pair is None else f"{text}; two people {share(pair, 0)}"
 
 
 def _people_chance(card: ReportCard) -> float | None:

@@ -1,4 +1,4 @@
-"""The numbers of a report card: one judge with one prompt, beside the others and the people."""
+"""Numbers of a report card: one judge with one prompt, with the other raters and people."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ NO_FAMILY: Final = "no answer of its own family"
 
 @dataclass(frozen=True)
 class ReportCard:
-    """Everything a card shows of one voice, computed when asked for."""
+    """Measures of one rater (a judge with a prompt), each computed on first use."""
 
     raters: Raters
     rater: str
@@ -64,8 +64,8 @@ class ReportCard:
         return self.raters.of(self.rater)
 
     @cached_property
-    def asked(self) -> pd.DataFrame:
-        """Without noise-floor repeats."""
+    def planned_rows(self) -> pd.DataFrame:
+        """Rows without noise-floor repeats."""
         return row_selection.select_rows(self.rows, ~self.rows["noise"])
 
     @cached_property
@@ -78,7 +78,7 @@ class ReportCard:
 
     @cached_property
     def measures_by_rater(self) -> dict[str, dict[str, Estimate]]:
-        """voice -> measure -> estimate, for the grey ticks of the others."""
+        """rater -> measure -> estimate; the other raters are drawn as grey ticks."""
         return {
             cell[0]: got for cell, got in position_profile(self.raters.machines, ["judge"]).items()
         }
@@ -116,7 +116,7 @@ class ReportCard:
 
     @cached_property
     def position_term(self) -> tuple[Estimate, Estimate, float | None, str]:
-        """(term in logits, share of the favoured place among equals, p, which place)."""
+        """(term in logits, win share of that position among equal answers, p, the position)."""
         if self.pairs:
             gamma = self.position.gamma.get(
                 self.rater, unknown_estimate("no readable verdict", "logit")
@@ -126,15 +126,14 @@ class ReportCard:
             )
             p = self.position.test.p if self.position.test else None
             return gamma, equal, p, "first"
-        places = self.choice.slots.get(self.options, ())
-        if not places:
-            none = unknown_estimate(
-                self.choice.note or "places cannot be told from answers", "logit"
-            )
+        terms = self.choice.slots.get(self.options, ())
+        if not terms:
+            note = self.choice.note or "position effects cannot be separated from the answers"
+            none = unknown_estimate(note, "logit")
             return none, none, None, "first"
-        top = max(range(len(places)), key=lambda slot: places[slot].value or 0.0)
+        top = max(range(len(terms)), key=lambda slot: terms[slot].value or 0.0)
         p = self.choice.slot_test.p if self.choice.slot_test else None
-        return places[top], self.choice.share_if_equal[self.options][top], p, slot_ordinal(top)
+        return terms[top], self.choice.share_if_equal[self.options][top], p, slot_ordinal(top)
 
     @cached_property
     def longer_shares(self) -> dict[str, Estimate]:
@@ -144,8 +143,8 @@ class ReportCard:
 
     @cached_property
     def unreadable(self) -> Estimate:
-        failed = ~row_selection.evidence_mask(self.asked)
-        return proportion(failed, row_selection.item_codes(self.asked))
+        failed = ~row_selection.evidence_mask(self.planned_rows)
+        return proportion(failed, row_selection.item_codes(self.planned_rows))
 
     @cached_property
     def grid(self) -> VerdictGrid:
@@ -155,10 +154,10 @@ class ReportCard:
     def people(self) -> Estimate:
         return self.with_people(self.rater)
 
-    def with_people(self, voice: str) -> Estimate:
-        if PEOPLE not in self.grid.raters or voice not in self.grid.raters:
-            return unknown_estimate("nobody has voted", "share")
-        return self.grid.between(voice, PEOPLE).share
+    def with_people(self, rater: str) -> Estimate:
+        if PEOPLE not in self.grid.raters or rater not in self.grid.raters:
+            return unknown_estimate("no votes by people", "share")
+        return self.grid.between(rater, PEOPLE).share
 
     @cached_property
     def among_voters(self) -> PeopleAgreement:
@@ -173,22 +172,22 @@ class ReportCard:
 
     @cached_property
     def same_as_others(self) -> Estimate:
-        """Share of equal verdicts with each other voice on the same asks, all pooled."""
+        """Share of equal verdicts with the other raters on the same orders, pooled."""
         names = [name for name in self.grid.raters if name not in (PEOPLE, self.rater)]
         if self.rater not in self.grid.raters or not names:
-            return unknown_estimate("no other judge or prompt in view", "share")
+            return unknown_estimate("no other judge or prompt", "share")
         mine = self.grid.picks[self.grid.raters.index(self.rater)]
         theirs = self.grid.picks[[self.grid.raters.index(name) for name in names]]
         both = (mine >= -1) & (theirs >= -1)
         counts = np.stack([((theirs == mine) & both).sum(axis=0), both.sum(axis=0)], axis=1)
         _, sums = sum_by_item(counts.astype(np.float64), self.grid.item)
-        note = "" if both.any() else "nothing that another one judged too"
+        note = "" if both.any() else "no order judged by another rater"
         one = np.zeros(len(sums), np.int64)
         return proportions(sums[:, 0], sums[:, 1], one, 1, note=note)[0]
 
     @cached_property
     def own_family(self) -> tuple[Estimate, Estimate, list[str]]:
-        """(win rate it gives answers of its family against others, people's rate, whose)."""
+        """(its win rate for answers of its own family, people's rate for them, their models)."""
         if "family" not in self.rows or not len(self.rows):
             return unknown_estimate(NO_FAMILY, "share"), unknown_estimate(NO_FAMILY, "share"), []
         families = self.raters.filtered_study.study.families
@@ -206,32 +205,33 @@ class ReportCard:
 
     @cached_property
     def spent(self) -> JudgeSpending:
-        scene = self.raters.filtered_study
-        return judge_spending(scene.store, scene.name, self.judge, self.prompt)
+        filtered = self.raters.filtered_study
+        return judge_spending(filtered.store, filtered.name, self.judge, self.prompt)
 
     # -------------------------------------------------------------------- for the rules
 
     @property
     def toward(self) -> str:
+        """Favoured position: of the flips for pairs, of the choice model for more options."""
         if not self.pairs:
-            return f"{self.position_term[3]} place"  # among N there is no other side
+            return self.position_term[3]
         return "first" if self.flips["toward_first"] >= self.flips["toward_second"] else "second"
 
     @cached_property
     def facts(self) -> dict[str, float | None]:
-        """What components.results.cards.sentence_rules speaks from."""
+        """Values for the rules of components.results.cards.sentence_rules."""
         measures, flips = self.measures, self.measures["conflict"].value
         noise = measures["noise_floor"].value
         known = measures["accuracy"].value if self.raters.truth == "design" else None
-        stand = self.replacement.advantage if self.replacement else Estimate(None)
+        advantage = self.replacement.advantage if self.replacement else Estimate(None)
         longer = self.longer_shares.get(self.rater, Estimate(None))
-        p, lopsided = self._place_preference()
+        p, lopsided = self._position_preference()
         slot, label = self._slot_label_pulls()
         return {
-            "asked": len(self.asked),
+            "replies": len(self.planned_rows),
             "read": len(row_selection.select_picks(self.rows)),
             "items": row_selection.select_picks(self.rows)["item"].nunique(),
-            "orders": int(self.asked["orders"].max()) if len(self.asked) else 0,
+            "orders": int(self.planned_rows["orders"].max()) if len(self.planned_rows) else 0,
             "sets": measures["consistency"].n,
             "flips": flips,
             "noise": noise,
@@ -245,8 +245,8 @@ class ReportCard:
             "known": known,
             "known_gain": None if known is None else known - 1 / self.options,
             "people": self.people.value,
-            "stand_in_low": stand.low,
-            "stand_in_high": stand.high,
+            "stand_in_low": advantage.low,
+            "stand_in_high": advantage.high,
             "longer": longer.value,
             "longer_low": longer.low,
             "others": self.same_as_others.value,
@@ -257,15 +257,15 @@ class ReportCard:
         return slot_and_label_effects(self.rows)
 
     def _slot_label_pulls(self) -> tuple[float | None, float | None]:
-        """How far from even the place and the label are chosen, where labels were crossed."""
+        """Distance from 1/2 of the slot share and the label share; None if not crossed."""
         slot, label = (self._effects[name].value for name in ("slot", "label"))
-        return (
-            None if slot is None else abs(slot - 0.5), None if label is None else abs(label - 0.5)
-        )  # fmt: skip
+        slot_pull = None if slot is None else abs(slot - 0.5)
+        label_pull = None if label is None else abs(label - 0.5)
+        return slot_pull, label_pull
 
     @property
     def words(self) -> dict[str, str]:
-        """What the sentences name besides numbers."""
+        """Words that the sentences insert besides numbers."""
         names = sorted({n for text in self.rows["labels"].unique() for n in str(text).split(SEP)})
         label = self._effects["label"].value
         return {
@@ -274,8 +274,8 @@ class ReportCard:
             "label": "" if label is None or not names else names[0] if label > 0.5 else names[-1],
         }
 
-    def _place_preference(self) -> tuple[float | None, float | None]:
-        """(p that no place is preferred, share of the preferred one)."""
+    def _position_preference(self) -> tuple[float | None, float | None]:
+        """(p of the test of no preferred position, share of the preferred position)."""
         if not self.pairs:
             return self.position_term[2], self.position_term[1].value
         first, second = self.flips["toward_first"], self.flips["toward_second"]
@@ -293,7 +293,7 @@ def _by_rater(got: dict[tuple[str, ...], Estimate]) -> dict[str, Estimate]:
 
 
 def own_family_rate(frame: pd.DataFrame, names: list[str]) -> Estimate:
-    """Win rate of some contestants against the others, pairs with exactly one of them."""
+    """Win rate of the models `names` against the others, on pairs with exactly one of them."""
     rows = row_selection.select_pairs(row_selection.select_picks(frame))
     own = rows["first"].isin(names) ^ rows["second"].isin(names)
     rows = row_selection.select_rows(rows, own)

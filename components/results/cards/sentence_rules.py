@@ -1,7 +1,8 @@
-"""What a report card says in words: rules as data, first that holds speaks, thresholds on hover.
+"""Sentences of a report card, chosen by rules with thresholds.
 
-Three groups: how steady the judge is, how good, and one piece of advice. A rule holds if all its
-conditions do; a fact that is not known satisfies none.
+There are three groups of rules: consistency, quality and advice. Of each group the first rule whose
+conditions all hold gives the sentence. A condition on an unknown fact does not hold. The page shows
+the threshold of a sentence on hover.
 """
 
 from __future__ import annotations
@@ -14,17 +15,20 @@ from typing import Final, Literal
 from components.html.format import count, number, share
 
 FactValues = Mapping[str, float | None]
-"""fact -> number, None where it is not known; the names are those of FACTS."""
+"""fact (a key of CARD_FACTS) -> number, or None if unknown."""
 
 _OPERATORS: Final[dict[str, Callable[[float, float], bool]]] = {
-    "≥": operator.ge, "≤": operator.le, "<": operator.lt, ">": operator.gt,
+    "≥": operator.ge,
+    "≤": operator.le,
+    "<": operator.lt,
+    ">": operator.gt,
     "known": lambda value, _: True,
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True)
 class CardFact:
-    """What a fact is called in a hover card, and how its number is written."""
+    """Name of a fact in a hover text, and the format of its number."""
 
     words: str
     write: Callable[[float], str]
@@ -43,27 +47,29 @@ def _decimal(value: float) -> str:
 
 
 CARD_FACTS: Final[dict[str, CardFact]] = {
-    "asked": CardFact("replies", lambda value: count(int(value))),
-    "read": CardFact("replies read", lambda value: count(int(value))),
-    "items": CardFact("items read", lambda value: count(int(value), "item")),
-    "orders": CardFact("orders asked", lambda value: count(int(value))),
-    "sets": CardFact("comparisons read in all orders", lambda value: count(int(value))),
+    "replies": CardFact("replies", lambda value: count(int(value))),
+    "read": CardFact("replies with a verdict", lambda value: count(int(value))),
+    "items": CardFact("items with a verdict", lambda value: count(int(value), "item")),
+    "orders": CardFact("orders", lambda value: count(int(value))),
+    "sets": CardFact("comparisons with a verdict in all orders", lambda value: count(int(value))),
     "flips": CardFact("flips", _whole_percent),
     "noise": CardFact("noise floor", _whole_percent),
     "above_noise": CardFact("flips above the noise floor", _points),
-    "lean_p": CardFact("p of the test for a preferred place", _decimal),
-    "lopsided": CardFact("flips toward that place", _whole_percent),
-    "label_pull": CardFact("choices of that label, from even", _points),
-    "label_lead": CardFact("pull of the label above that of the place", _points),
-    "own_kappa": CardFact("agreement with itself beyond chance, κ", lambda value: number(value, 2)),
-    "unreadable": CardFact("replies without a verdict", _whole_percent),
+    "lean_p": CardFact("p of the test for a preferred position", _decimal),
+    "lopsided": CardFact("flips toward that position", _whole_percent),
+    "label_pull": CardFact("choices of that label, above an even share", _points),
+    "label_lead": CardFact("effect of the label above that of the position", _points),
+    "own_kappa": CardFact(
+        "agreement between its orders beyond chance, κ", lambda value: number(value, 2)
+    ),
+    "unreadable": CardFact("unusable replies", _whole_percent),
     "known": CardFact("right on known answers", _whole_percent),
-    "known_gain": CardFact("right on known answers, above a coin", _points),
+    "known_gain": CardFact("right on known answers, above chance", _points),
     "people": CardFact("same verdict as people", _whole_percent),
-    "stand_in_low": CardFact("lower end of (judge − person) beside the other people", _points),
-    "stand_in_high": CardFact("upper end of (judge − person) beside the other people", _points),
+    "stand_in_low": CardFact("lower end of the advantage over a person (judge − person)", _points),
+    "stand_in_high": CardFact("upper end of the advantage over a person (judge − person)", _points),
     "longer": CardFact("picks the longer answer", _whole_percent),
-    "longer_low": CardFact("lower end of picks the longer answer", _whole_percent),
+    "longer_low": CardFact("lower end of the share of longer answers", _whole_percent),
     "others": CardFact("same verdict as the other judges", _whole_percent),
 }
 
@@ -90,7 +96,7 @@ class RuleCondition:
 
 @dataclass(frozen=True, slots=True)
 class SentenceRule:
-    """`text` may name facts and WORDS in braces; **bold** is for the eye."""
+    """One rule; `text` may insert facts and SENTENCE_WORDS in braces, and mark **bold**."""
 
     name: str
     text: str
@@ -101,9 +107,9 @@ class SentenceRule:
 
     @property
     def threshold_text(self) -> str:
-        """What the hover card says."""
+        """Hover text with the conditions."""
         if not self.conditions:
-            return "Rule: said where no other rule of its kind holds"
+            return "Rule: used if no other rule of its group applies"
         return f"Rule: {'; '.join(condition.words for condition in self.conditions)}"
 
 
@@ -118,26 +124,26 @@ MIN_ITEMS: Final = 5
 
 CONSISTENCY_RULES: Final = (
     SentenceRule(
-        "silent", "None of its {asked} replies could be read.", _conditions(("read", "≤", 0))
+        "silent", "None of its {replies} replies has a verdict.", _conditions(("read", "≤", 0))
     ),
     SentenceRule(
         "one order",
-        "It was asked in one order only, so whether the place decides cannot be told.",
+        "It judged one order only, so position bias cannot be measured.",
         _conditions(("orders", "≤", 1)),
     ),
     SentenceRule(
         "few items",
-        "Only {items} were read: too few to say more.",
+        "Only {items} have verdicts: too few for a conclusion.",
         _conditions(("items", "<", MIN_ITEMS)),
     ),
     SentenceRule(
         "few",
-        "Only {sets} of its comparisons were read in every order: too few to say more.",
+        "Only {sets} of its comparisons have verdicts in every order: too few for a conclusion.",
         _conditions(("sets", "<", MIN_COMPARISONS)),
     ),
     SentenceRule(
         "noise",
-        "{swapping} changes **{flips} of its verdicts**, no more than asking the same again does "
+        "{swapping} changes **{flips} of its verdicts**, no more than repeating the same order "
         "({noise}).",
         _conditions(
             ("flips", "≥", MIN_FLIP_RATE),
@@ -147,19 +153,21 @@ CONSISTENCY_RULES: Final = (
     ),
     SentenceRule(
         "by label",
-        "{swapping} changes **{flips} of its verdicts**: it goes by label, mostly “{label}”.",
+        "{swapping} changes **{flips} of its verdicts**: it mostly picks the answer "
+        "labelled “{label}”.",
         _conditions(("flips", "≥", 0.5), ("label_pull", "≥", 0.25), ("label_lead", ">", 0)),
     ),
     SentenceRule(
         "by place",
-        "{swapping} changes **{flips} of its verdicts**: it goes by place, mostly the {toward}.",
+        "{swapping} changes **{flips} of its verdicts**: it mostly picks the answer "
+        "shown {toward}.",
         _conditions(
             ("flips", "≥", 0.5), ("lean_p", "<", SIGNIFICANCE_LEVEL), ("lopsided", "≥", 0.8)
         ),
     ),
     SentenceRule(
         "one way",
-        "{swapping} changes **{flips} of its verdicts**, mostly toward the {toward}.",
+        "{swapping} changes **{flips} of its verdicts**, mostly toward the answer shown {toward}.",
         _conditions(
             ("flips", "≥", MIN_FLIP_RATE),
             ("lean_p", "<", SIGNIFICANCE_LEVEL),
@@ -168,12 +176,13 @@ CONSISTENCY_RULES: Final = (
     ),
     SentenceRule(
         "rather",
-        "{swapping} changes **{flips} of its verdicts**, more often toward the {toward}.",
+        "{swapping} changes **{flips} of its verdicts**, more often toward the answer "
+        "shown {toward}.",
         _conditions(("flips", "≥", MIN_FLIP_RATE), ("lean_p", "<", SIGNIFICANCE_LEVEL)),
     ),
     SentenceRule(
         "no side",
-        "{swapping} changes **{flips} of its verdicts**, to no side in particular.",
+        "{swapping} changes **{flips} of its verdicts**, without a preferred position.",
         _conditions(("flips", "≥", MIN_FLIP_RATE)),
     ),
     SentenceRule(
@@ -181,85 +190,92 @@ CONSISTENCY_RULES: Final = (
         "{swapping} changes only **{flips} of its verdicts**.",
         _conditions(("flips", ">", 0)),
     ),
-    SentenceRule("none", "{swapping} changes none of its {sets} verdicts."),
+    SentenceRule("none", "{swapping} changes none of its verdicts on {sets} comparisons."),
 )
 
 QUALITY_RULES: Final = (
     SentenceRule(
-        "no verdict", "**{unreadable} of its replies** give no verdict.",
+        "no verdict",
+        "**{unreadable} of its replies** are unusable.",
         _conditions(("unreadable", "≥", 0.05)),
     ),
     SentenceRule(
-        "a handful", "The numbers below are those of a handful of cases.",
+        "a handful",
+        "The numbers below rest on very few items.",
         _conditions(("items", "<", MIN_ITEMS)),
     ),
     SentenceRule(
-        "a coin", "It finds the better answer in **{known}** of known cases, little more than a "
-        "coin would.",
+        "near chance",
+        "It finds the better answer in **{known}** of known cases, little better than chance.",
         _conditions(("known_gain", "≤", 0.10)),
     ),
     SentenceRule(
-        "below people", "It sides with people in **{people}** of verdicts, less often than one of "
-        "them would.",
+        "below people",
+        "It agrees with people in **{people}** of verdicts, less often than another person would.",
         _conditions(("people", "known", 0), ("stand_in_high", "<", 0)),
     ),
     SentenceRule(
-        "above people", "It sides with people in **{people}** of verdicts, more often than one of "
-        "them does.",
+        "above people",
+        "It agrees with people in **{people}** of verdicts, more often than another person does.",
         _conditions(("people", "known", 0), ("stand_in_low", ">", 0)),
     ),
     SentenceRule(
-        "as people", "It sides with people in **{people}** of verdicts, about as often as one of "
-        "them does.",
+        "as people",
+        "It agrees with people in **{people}** of verdicts, about as often as another person does.",
         _conditions(("people", "known", 0), ("stand_in_low", "≤", 0)),
     ),
     SentenceRule(
-        "people", "It sides with people in **{people}** of verdicts.",
+        "people",
+        "It agrees with people in **{people}** of verdicts.",
         _conditions(("people", "known", 0)),
     ),
     SentenceRule(
-        "right", "It finds the better answer in **{known}** of known cases.",
+        "right",
+        "It finds the better answer in **{known}** of known cases.",
         _conditions(("known_gain", ">", 0.10)),
     ),
     SentenceRule(
-        "longer", "It picks the longer answer in **{longer}** of its decisions.",
+        "longer",
+        "It picks the longer answer in **{longer}** of verdicts other than ties.",
         _conditions(("longer_low", "≥", 0.6)),
     ),
     SentenceRule(
-        "others", "It says the same as the other judges in **{others}** of verdicts.",
+        "others",
+        "It agrees with the other judges in **{others}** of verdicts.",
         _conditions(("others", "known", 0)),
     ),
     SentenceRule(
-        "nothing", "Whether it is right is not known: no votes by people, no known answers, no "
-        "other judge.",
+        "nothing",
+        "Its accuracy is unknown: there are no votes by people, no known answers and no other "
+        "judge.",
     ),
-)  # fmt: skip
+)
 
 ADVICE_RULES: Final = (
     SentenceRule(
         "read them",
-        "Read its replies: the verdict format may not suit it.",
+        "Read its replies: the verdict format may not suit this judge.",
         _conditions(("read", "≤", 0)),
     ),
     SentenceRule(
-        "mend the format",
-        "Mend the verdict format before anything else.",
+        "fix the format",
+        "Fix the verdict format first.",
         _conditions(("unreadable", "≥", 0.2)),
     ),
-    SentenceRule("both orders", "Ask in both orders.", _conditions(("orders", "≤", 1))),
+    SentenceRule("both orders", "Judge in both orders.", _conditions(("orders", "≤", 1))),
     SentenceRule(
         "more items",
-        "Ask about more items before you use it.",
+        "Judge more items before using it.",
         _conditions(("items", "<", MIN_ITEMS)),
     ),
     SentenceRule(
         "more",
-        "Ask about more items before you use it.",
+        "Judge more items before using it.",
         _conditions(("sets", "<", MIN_COMPARISONS)),
     ),
     SentenceRule(
         "repeat",
-        "Ask several times and take the majority, or lower the temperature.",
+        "Repeat each call and take the majority, or lower the temperature.",
         _conditions(
             ("flips", "≥", MIN_FLIP_RATE),
             ("above_noise", "≤", 0.05),
@@ -268,18 +284,18 @@ ADVICE_RULES: Final = (
     ),
     SentenceRule(
         "another judge",
-        "Use another judge or another prompt: its verdicts hardly survive a new order.",
+        "Use another judge or prompt: its verdicts mostly depend on the order.",
         _conditions(("flips", "≥", MIN_FLIP_RATE), ("own_kappa", "≤", 0.2)),
     ),
     SentenceRule(
         "split is a tie",
-        "Ask in both orders, and count a split as a tie.",
+        "Judge in both orders, and count a pair of different verdicts as a tie.",
         _conditions(("flips", "≥", MIN_FLIP_RATE), ("lean_p", "<", SIGNIFICANCE_LEVEL)),
     ),
     SentenceRule(
-        "average", "Ask in both orders and average.", _conditions(("flips", "≥", MIN_FLIP_RATE))
+        "average", "Judge in both orders and average.", _conditions(("flips", "≥", MIN_FLIP_RATE))
     ),
-    SentenceRule("quick look", "One order does for a quick look; report both."),
+    SentenceRule("quick look", "One order is enough for a quick look; report both orders."),
 )
 
 RULE_GROUPS: Final = {
@@ -297,16 +313,16 @@ class CardSentence:
 
 
 SENTENCE_WORDS: Final = ("swapping", "toward", "label")
-"""What a sentence may name besides facts: the act, the place, the label."""
+"""Words a sentence may insert besides facts: the action, the position, the label."""
 
 
 def card_sentences(facts: FactValues, words: Mapping[str, str]) -> list[CardSentence]:
-    """One sentence of each group: the first rule that holds."""
-    said = {name: _fact_text(name, facts.get(name)) for name in CARD_FACTS}
-    said |= {name: words.get(name, "") for name in SENTENCE_WORDS}
-    spoken = [next(rule for rule in rules if rule.applies(facts)) for rules in RULE_GROUPS.values()]
+    """One sentence of each group, from its first rule that applies."""
+    values = {name: _fact_text(name, facts.get(name)) for name in CARD_FACTS}
+    values |= {name: words.get(name, "") for name in SENTENCE_WORDS}
+    chosen = [next(rule for rule in rules if rule.applies(facts)) for rules in RULE_GROUPS.values()]
     return [
-        CardSentence(rule.name, rule.text.format(**said), rule.threshold_text) for rule in spoken
+        CardSentence(rule.name, rule.text.format(**values), rule.threshold_text) for rule in chosen
     ]
 
 

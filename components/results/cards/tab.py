@@ -1,4 +1,4 @@
-"""Results, report cards: one screen a judge, in words and numbers, on one printed page."""
+"""Report cards in Results: a one-page summary per judge, in sentences and numbers."""
 
 from __future__ import annotations
 
@@ -20,40 +20,46 @@ def build() -> ViewParts:
     with gr.Column(elem_classes="eh-panel eh-sheet"):
         with gr.Row(elem_classes="eh-filters eh-sheet-bar"):
             card = gr.Dropdown(
-                [("", "")], value="", label="Judge", show_label=False, container=False,
-                interactive=True, elem_id="eh-card-judge", elem_classes="eh-filter",
+                [("", "")],
+                value="",
+                label="Judge",
+                show_label=False,
+                container=False,
+                interactive=True,
+                elem_id="eh-card-judge",
+                elem_classes="eh-filter",
                 filterable=False,
-            )  # fmt: skip
+            )
             print_it = gr.Button(
                 "Print or save as PDF", size="sm", elem_id="eh-print", elem_classes="eh-fit"
             )
-        sheet = ClickableHTML(elem_id="eh-card")
+        content = ClickableHTML(elem_id="eh-card")
     return ViewParts(
-        outputs=[sheet],
-        clickable=[sheet],
+        outputs=[content],
+        clickable=[content],
         controls={"card": card},
         private_components={"print": print_it},
     )
 
 
 def bind(parts: ViewParts) -> None:
-    """The browser prints what it shows: nothing to ask of Python."""
+    """Connect the print button, which runs in the browser only."""
     parts.private_components["print"].click(
         None, None, None, js="() => window.print()", api_visibility="private"
     )
 
 
-def finding(scene: FilteredStudy) -> tuple[str, str]:
-    """A card speaks for itself: its name and its sentences are on the sheet."""
+def finding(filtered: FilteredStudy) -> tuple[str, str]:
+    """No heading: the card has its own name and sentences."""
     return "", ""
 
 
-def kpis(scene: FilteredStudy) -> str:
+def kpis(filtered: FilteredStudy) -> str:
     return ""
 
 
-def initial_controls(scene: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, Any]:
-    names = list(Raters(scene).names)
+def initial_controls(filtered: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, Any]:
+    names = list(Raters(filtered).names)
     default = names[0] if names else ""
     offered = [(name, "" if name == default else name) for name in names]
     chosen = wanted.get("card", "")
@@ -61,10 +67,10 @@ def initial_controls(scene: FilteredStudy, wanted: Mapping[str, str]) -> dict[st
     return {"card": gr.Dropdown(choices=offered or [("\u2013", "")], value=value)}
 
 
-def render(scene: FilteredStudy, card: str) -> list[Any]:
-    """The card chosen; where the filters leave it nothing, the first that has something."""
-    voices = Raters(scene)
-    names = list(voices.names)
+def render(filtered: FilteredStudy, card: str) -> list[Any]:
+    """The chosen card, or the first with verdicts if the filters leave the chosen one none."""
+    raters = Raters(filtered)
+    names = list(raters.names)
     wanted = card or (names[0] if names else "")
-    heard = voices.in_view
-    return [show_card(voices, wanted if wanted in heard else heard[0] if heard else wanted)]
+    in_view = raters.in_view
+    return [show_card(raters, wanted if wanted in in_view or not in_view else in_view[0])]

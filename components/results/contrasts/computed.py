@@ -1,4 +1,4 @@
-"""Two sides of a study on the items both have: their paired differences, by family and category."""
+"""Paired differences of two sides on their common items, by measure family and category."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MeasureContrast = tuple[ComparedMeasure, Contrast]
 
 @dataclass(frozen=True)
 class PairedSides:
-    """Two sides of a scene, with their common frame."""
+    """Two sides of a filtered study, with the frame of both."""
 
     filtered_study: FilteredStudy
     left: Side
@@ -39,26 +39,27 @@ class PairedSides:
 
     @cached_property
     def problem(self) -> str:
-        """Why there is nothing to compare; empty where there is."""
+        """Reason the sides cannot be compared, or ""."""
         if not self.right.name:
-            return "A contrast needs two judges or two prompts; this study has one of each."
+            return "A contrast needs two judges or two prompts. This study has one of each."
         if self.left.name == self.right.name:
-            return f"{self.left.name} stands on both sides. Choose another one for B."
+            return f"{self.left.name} is selected as A and as B. Choose another one for B."
         read = self._readable_items
-        silent = [
+        without_verdicts = [
             side.name
             for (which,), side in zip(SIDE_CELLS, (self.left, self.right), strict=True)
             if not (read["side"] == which).any()
         ]
-        if silent:
-            return f"No readable verdict of {' and '.join(silent)} passes the filters."
+        if without_verdicts:
+            names = " and ".join(without_verdicts)
+            return f"No usable verdict of {names} passes the filters. Remove a filter."
         if not self.common_count:
             return f"{self.left.name} and {self.right.name} have no item in common."
         return ""
 
     @cached_property
     def _readable_items(self) -> pd.DataFrame:
-        """Which items of which category each side has readable verdicts on."""
+        """Rows (side, category, item) of the items on which a side has usable verdicts."""
         rows = row_selection.select_readable(self.frame)
         cell, cells = row_selection.group_codes(rows, ("side", "category", "item"))
         return rows.iloc[row_selection.first_rows(cell, cells)][
@@ -67,7 +68,7 @@ class PairedSides:
 
     @cached_property
     def common_items(self) -> pd.Series:
-        """The categories of the items that both sides have, by item."""
+        """item -> category, for the items of both sides."""
         left, right = (
             self._readable_items[self._readable_items["side"] == which] for (which,) in SIDE_CELLS
         )
@@ -86,7 +87,7 @@ class PairedSides:
         return {}
 
     def family(self, name: str) -> list[MeasureContrast]:
-        """Every measure of a family, those that both sides have with an adjusted interval."""
+        """Contrasts of all measures of a family; intervals adjusted where both sides have one."""
         if name not in self._families:
             by_people = Raters(self.filtered_study).truth == "people"
             compared = family_measures(name, self.contestants, by_people)
@@ -96,7 +97,7 @@ class PairedSides:
     def by_category(
         self, compared: ComparedMeasure
     ) -> tuple[list[MeasureContrast], list[MeasureContrast]]:
-        """(categories with enough items, which are a family of their own; the others)."""
+        """(contrasts of categories with MIN_ITEMS items, adjusted as one family; the others)."""
         sizes = self.common_items[self.common_items != ""].value_counts().sort_index()
         pairs = [
             (((SIDE_CELLS[0][0], name), (SIDE_CELLS[1][0], name)), n) for name, n in sizes.items()
@@ -121,10 +122,10 @@ class PairedSides:
 
 
 def limit_interval(line: Contrast) -> Contrast:
-    """Differences of shares lie between −1 and 1; too few items have no interval to show."""
+    """Clip the interval to [−1, 1]; below MIN_ITEMS items, remove it."""
     if 0 < line.raw.items < MIN_ITEMS:
-        bare = replace(line.raw, low=None, high=None)
-        return replace(line, raw=bare, adjusted=bare)
+        value_only = replace(line.raw, low=None, high=None)
+        return replace(line, raw=value_only, adjusted=value_only)
     return replace(line, raw=_clip_interval(line.raw), adjusted=_clip_interval(line.adjusted))
 
 
@@ -135,11 +136,11 @@ def _clip_interval(estimate: Estimate) -> Estimate:
 
 
 def is_significant(line: Contrast) -> bool:
-    """The adjusted interval does not cover 0."""
+    """Whether the adjusted interval excludes 0."""
     low, high = line.adjusted.low, line.adjusted.high
     return low is not None and high is not None and not low <= 0 <= high
 
 
 def known_differences(lines: Sequence[MeasureContrast]) -> list[MeasureContrast]:
-    """Those that have a difference to show."""
+    """Contrasts with a value."""
     return [line for line in lines if line[1].raw.value is not None]

@@ -1,4 +1,4 @@
-"""Which items two sides differ on most: a histogram of the differences and a list to open."""
+"""Differences per item between two sides: histogram, and the items that differ most."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_BARS: Final = 21
 
 @dataclass(frozen=True, slots=True)
 class ItemDifference:
-    """One item: how often each side has it, of how many."""
+    """One item: the sum of the measure and the number of cases, for each side."""
 
     item: str
     left: float
@@ -36,13 +36,13 @@ class ItemDifference:
 
     @property
     def whole(self) -> bool:
-        """Counts of the same many on both sides can be shown as they are."""
+        """Whether both sums are counts out of the same number, so they can be shown as such."""
         counts = self.left % 1 == 0 and self.right % 1 == 0
         return counts and self.left_n == self.right_n
 
 
 def item_differences(pair: PairedSides, compared: ComparedMeasure) -> list[ItemDifference]:
-    """Every item that both sides have, the largest difference first."""
+    """Items of both sides, the largest difference first."""
     evidence = GroupedFrame(pair.frame, ["side"])
     tally = compared.measure.tally(evidence)
     cell, item, sums = sum_by_cell_item(tally)
@@ -61,9 +61,9 @@ def item_differences(pair: PairedSides, compared: ComparedMeasure) -> list[ItemD
 
 
 def show_items(pair: PairedSides, compared: ComparedMeasure) -> str:
-    """The histogram, then the items that differ most, each one click from its replies."""
+    """Histogram, then the items that differ most, each with a link to Inspect."""
     if pair.problem:
-        return empty_state("Nothing to compare here.", pair.problem)
+        return empty_state("Nothing to compare.", pair.problem)
     items = item_differences(pair, compared)
     if not items:
         return empty_state("No item to compare.", f"{compared.label}: {compared.measure.empty}.")
@@ -74,9 +74,9 @@ def show_items(pair: PairedSides, compared: ComparedMeasure) -> str:
     categories = dict(
         pair.frame[["item", "category"]].astype(str).drop_duplicates("item").itertuples(index=False)
     )
-    whole = all(one.whole for one in top)  # one way of writing for the whole list
+    whole = all(one.whole for one in top)  # one number format for the whole list
     rows = "".join(_item_row(one, pair, questions, categories, whole) for one in top)
-    none = "" if top else '<p class="eh-small">They are the same on every item.</p>'
+    none = "" if top else '<p class="eh-small">Both sides are equal on every item.</p>'
     return wrap(difference_histogram(items, pair), f'<div class="eh-dl-box">{rows}{none}</div>')
 
 
@@ -109,7 +109,7 @@ def _item_row(
 
 
 def difference_histogram(items: Sequence[ItemDifference], pair: PairedSides) -> str:
-    """How many items have which difference: in counts where all have equally many, else points."""
+    """Histogram of the differences per item, in counts if all items have equal n, else points."""
     sizes = {one.left_n for one in items} | {one.right_n for one in items}
     each = sizes.pop() if len(sizes) == 1 and all(one.whole for one in items) else 0
     if each and 2 * each + 1 <= MAX_BARS:

@@ -1,4 +1,4 @@
-"""What a contrast compares: measures in families, all in points, so that they share one axis."""
+"""Measures of the contrasts, in families; all in percentage points, for a common axis."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from metrics.win_rates.win_rates import win_rate_measure
 
 @dataclass(frozen=True, slots=True)
 class ComparedMeasure:
-    """A measure with the words it stands under."""
+    """A measure with its label and description."""
 
     label: str
     description: str
     measure: Measure
     selection: Mapping[str, object] = field(default_factory=dict)
-    """What Inspect is asked for, besides the side's judge and prompt."""
+    """Filters for Inspect, besides the judge and prompt of the side."""
 
 
 def _tally_lean(evidence: GroupedFrame) -> MeasureTally:
@@ -34,22 +34,25 @@ def _tally_lean(evidence: GroupedFrame) -> MeasureTally:
 LEAN_MEASURE: Final = Measure(
     "lean", "share", _tally_lean, "mean", (-1, 1), position_measures.NO_PAIRS_NOTE
 )
-"""Flips toward the first minus flips toward the second: preference fairness turned round."""
+"""Flips toward the first minus flips toward the second: preference fairness times −1."""
 
 FLIPPED_SELECTION: Final = {"flipped": True}
 PEOPLE_SELECTION: Final = {"unlike": PEOPLE}
 
 CONSISTENCY: Final = ComparedMeasure(
     "Consistency",
-    "verdicts that survive a new order",
+    "verdicts unchanged in a new order",
     position_measures.CONSISTENCY,
     FLIPPED_SELECTION,
 )
 FIRST_SHARE: Final = ComparedMeasure(
-    "First-slot share", "of decisive verdicts", position_measures.FIRST_SHARE, {"slot": 0}
+    "First-slot share",
+    "of verdicts other than ties",
+    position_measures.FIRST_SHARE,
+    {"slot": 0},
 )
 FLIP_LEAN: Final = ComparedMeasure(
-    "Lean", "flips to first minus second", LEAN_MEASURE, FLIPPED_SELECTION
+    "Lean", "flips toward first minus flips toward second", LEAN_MEASURE, FLIPPED_SELECTION
 )
 HARD_FLIPS: Final = ComparedMeasure(
     "Hard flips", "the winner reverses", position_measures.HARD_FLIPS, FLIPPED_SELECTION
@@ -58,31 +61,41 @@ SOFT_FLIPS: Final = ComparedMeasure(
     "Soft flips", "a winner becomes a tie", position_measures.SOFT_FLIPS, FLIPPED_SELECTION
 )
 TIES: Final = ComparedMeasure("Ties", "of all verdicts", position_measures.TIE_RATE, {"slot": -1})
-ENTROPY: Final = ComparedMeasure("Entropy of slots", "100 is even", position_measures.SLOT_ENTROPY)
+ENTROPY: Final = ComparedMeasure(
+    "Entropy of slots", "100 means no preferred position", position_measures.SLOT_ENTROPY
+)
 POSITION_TERM: Final = ComparedMeasure(
-    "Position term", "how often the first of two equal answers wins", FIRST_IF_EQUAL
+    "Position term", "win rate of the first of two equal answers", FIRST_IF_EQUAL
 )
 NOISE_FLOOR: Final = ComparedMeasure(
-    "Noise floor", "changes without any swap", position_measures.NOISE_FLOOR, {"noise": True}
+    "Noise floor",
+    "changes when repeated in the same order",
+    position_measures.NOISE_FLOOR,
+    {"noise": True},
 )
 KNOWN_ACCURACY: Final = ComparedMeasure(
     "Right on known answers",
-    "the better one by design; a tie is wrong",
+    "chooses the better answer by design; a tie counts as wrong",
     position_measures.ACCURACY,
 )
 SAME_AS_PEOPLE: Final = ComparedMeasure(
-    "Same as people", "their majority, ties counted", people_agreement_measure(), PEOPLE_SELECTION
+    "Same as people",
+    "same verdict as their majority, ties included",
+    people_agreement_measure(),
+    PEOPLE_SELECTION,
 )
 DECISIVE_AGREEMENT: Final = ComparedMeasure(
     "Same as people, without ties",
-    "where both decide",
+    "where neither gives a tie",
     people_agreement_measure("drop"),
     PEOPLE_SELECTION,
 )
 KAPPA_WITH_PEOPLE: Final = ComparedMeasure(
     "κ with people, × 100", "0 is chance", people_kappa_measure(), PEOPLE_SELECTION
 )
-LONGER_PREFERENCE: Final = ComparedMeasure("Picks the longer", "of decisive verdicts", LONGER_SHARE)
+LONGER_PREFERENCE: Final = ComparedMeasure(
+    "Picks the longer", "of verdicts other than ties", LONGER_SHARE
+)
 
 FAMILIES: Final[dict[str, tuple[ComparedMeasure, ...]]] = {
     "Behaviour": (
@@ -108,7 +121,7 @@ FAMILIES: Final[dict[str, tuple[ComparedMeasure, ...]]] = {
     "Quality": (SAME_AS_PEOPLE, DECISIVE_AGREEMENT, KAPPA_WITH_PEOPLE, KNOWN_ACCURACY, CONSISTENCY),
     "Win rates": (),
 }
-"""The last is made of the contestants."""
+"""Win rates has one measure per model, built by `family_measures`."""
 
 CATEGORY_MEASURES: Final = {
     one.label: one
@@ -123,16 +136,19 @@ CATEGORY_MEASURES: Final = {
         LONGER_PREFERENCE,
     )
 }
-"""What can be looked at category by category and item by item."""
+"""Measures available by category and by item, by label."""
 
 
 def family_measures(
     name: str, contestants: list[str], known_by_people: bool
 ) -> list[ComparedMeasure]:
-    """The measures of a family. Where people's votes are the truth, "known" would be said twice."""
+    """Measures of a family; without KNOWN_ACCURACY if the known answers are people's votes,
+    since SAME_AS_PEOPLE measures that already."""
     if name == "Win rates":
         return [
-            ComparedMeasure(who, "win rate it is given", win_rate_measure(who), {"contestant": who})
+            ComparedMeasure(
+                who, "win rate given by the side", win_rate_measure(who), {"contestant": who}
+            )
             for who in contestants
         ]
     return [one for one in FAMILIES[name] if not (known_by_people and one is KNOWN_ACCURACY)]

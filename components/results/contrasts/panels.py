@@ -1,4 +1,4 @@
-"""Contrasts in numbers and words: two sides on the same items, difference by difference."""
+"""Panels of the contrasts: headline, table of differences, differences by category."""
 
 from __future__ import annotations
 
@@ -33,48 +33,53 @@ from metrics.estimation.contrasts import Contrast
 from studies.domain import Estimate
 
 MIN_OPPOSITE_LEAN: Final = 0.05
-"""Two sides lean opposite ways if each leans by more than this, and the difference is sure."""
+"""Smallest lean of each side for "opposite ways"; their difference must be significant too."""
 
 
-# ------------------------------------------------------------------------------- words
+# ---------------------------------------------------------------------------- headline
 
 
 def contrast_finding(pair: PairedSides, family: str) -> tuple[str, str]:
-    """The headline: who is steadier, by how much; the lead: how many differences hold."""
+    """(headline: the difference in consistency; lead: number of significant differences)."""
     if pair.problem:
-        return "Nothing to compare here.", pair.problem
+        return "Nothing to compare.", pair.problem
     lines = known_differences(pair.family(family))
     if not lines:
-        return "Nothing to compare here.", "Neither side has a number of this family."
-    held = [line for line in lines if is_significant(line[1])]
-    lead = _significance_sentence(len(held), len(lines), pair.common_count)
-    steady = next((line for one, line in lines if one is CONSISTENCY), None)
-    if steady is not None and family != "Win rates":
-        return _consistency_sentence(pair, steady, {one.label: line for one, line in lines}), lead
-    return _largest_difference(pair, held or lines, bool(held)), lead
+        return "Nothing to compare.", "No measure of this family has a value on both sides."
+    significant = [line for line in lines if is_significant(line[1])]
+    lead = _significance_sentence(len(significant), len(lines), pair.common_count)
+    consistency = next((line for one, line in lines if one is CONSISTENCY), None)
+    if consistency is not None and family != "Win rates":
+        by_label = {one.label: line for one, line in lines}
+        return _consistency_sentence(pair, consistency, by_label), lead
+    return _largest_difference(pair, significant), lead
 
 
-def _significance_sentence(held: int, lines: int, items: int) -> str:
+def _significance_sentence(significant: int, lines: int, items: int) -> str:
     on = f"on the same {count(items, 'item')}"
     if lines == 1:
-        return f"{'It holds' if held else 'It does not hold'} {on}."
-    if held == 0:
-        return f"None of {lines} differences holds {on} after adjusting for all of them."
-    which = "All" if held == lines else f"{held} of"
-    verb = "hold" if held > 1 else "holds"
-    return f"{which} {lines} differences {verb} {on} after adjusting for all of them."
+        return f"The difference is {'' if significant else 'not '}significant {on}."
+    number_of = "None" if not significant else "All" if significant == lines else str(significant)
+    verb = "is" if significant < 2 else "are"
+    of = "" if significant == lines else "of "
+    return (
+        f"{number_of} {of}{lines} differences {verb} significant {on}, "
+        "adjusted for multiple comparisons."
+    )
 
 
 def _consistency_sentence(pair: PairedSides, line: Contrast, lines: dict[str, Contrast]) -> str:
     left, right = pair.left.name, pair.right.name
     gap = 100 * (line.raw.value or 0.0)
     if not is_significant(line):
-        head = f"{left} and {right} cannot be told apart in steadiness"
+        head = f"No significant difference in consistency between {left} and {right}"
     else:
         more, less = (left, right) if gap > 0 else (right, left)
-        head = f"{more} is {number(abs(gap))} points steadier than {less}"
+        head = f"{more} is {number(abs(gap))} points more consistent than {less}"
     lean = lines.get(FLIP_LEAN.label)
-    return f"{head}; they lean opposite ways." if lean and _lean_opposite(lean) else f"{head}."
+    return (
+        f"{head}; they favour opposite positions." if lean and _lean_opposite(lean) else f"{head}."
+    )
 
 
 def _lean_opposite(line: Contrast) -> bool:
@@ -86,14 +91,14 @@ def _lean_opposite(line: Contrast) -> bool:
     )
 
 
-def _largest_difference(pair: PairedSides, lines: Sequence[MeasureContrast], held: bool) -> str:
-    one, line = max(lines, key=lambda line: abs(line[1].raw.value or 0.0))
+def _largest_difference(pair: PairedSides, significant: Sequence[MeasureContrast]) -> str:
+    if not significant:
+        return f"No significant difference between {pair.left.name} and {pair.right.name}."
+    one, line = max(significant, key=lambda line: abs(line[1].raw.value or 0.0))
     gap = 100 * (line.raw.value or 0.0)
     more, less = (pair.left.name, pair.right.name) if gap > 0 else (pair.right.name, pair.left.name)
-    if not held:
-        return f"{pair.left.name} and {pair.right.name} cannot be told apart here."
     if one.description.startswith("win rate"):
-        return f"{more} gives {one.label} {number(abs(gap))} points more than {less}."
+        return f"{more} gives {one.label} a win rate {number(abs(gap))} points above {less}."
     return f"{one.label}: {more} is {number(abs(gap))} points above {less}."
 
 
@@ -101,13 +106,13 @@ def _largest_difference(pair: PairedSides, lines: Sequence[MeasureContrast], hel
 
 
 def show_family(pair: PairedSides, family: str) -> str:
-    """Measure, both values, the difference on a common axis, its adjusted interval."""
+    """Table: measure, both values, their difference on a common axis, adjusted interval."""
     if pair.problem:
-        return empty_state("Nothing to compare here.", pair.problem)
+        return empty_state("Nothing to compare.", pair.problem)
     lines = pair.family(family)
     shown = known_differences(lines)
     if not shown:
-        return empty_state("Nothing to compare here.", _missing_measures(lines))
+        return empty_state("Nothing to compare.", _missing_measures(lines))
     axis = fit_share_axis([line.adjusted for _, line in shown], signed=True, holds=(0.0,))
     heads = [
         TableCell("Measure, %", "nm"),
@@ -146,7 +151,7 @@ def _small_text(text: str) -> str:
 
 
 def _side_value(side: Side, one: ComparedMeasure, value: float | None) -> str:
-    """A side's value opens its judgements; those of another study are not in this one."""
+    """Value of a side, linked to its judgements in Inspect unless they are in another study."""
     own = {"judge": side.judge, "prompt": side.prompt}
     select = None if side.study else {k: v for k, v in own.items() if v} | dict(one.selection)
     return select_link(_percent_text(value), select)
@@ -163,7 +168,7 @@ def _difference_html(estimate: Estimate, decimals: int) -> str:
 
 
 def significance_badge(line: Contrast) -> str:
-    """ "Not told apart" where the adjusted interval covers 0."""
+    """Badge "no significant difference", or the number of items if there is no interval."""
     if line.adjusted.low is None:
         return f'<span class="eh-small eh-mute">{count(line.raw.items, "item")}</span>'
     if is_significant(line):
@@ -172,7 +177,7 @@ def significance_badge(line: Contrast) -> str:
 
 
 def _hover_text(one: ComparedMeasure, line: Contrast) -> str:
-    raw = f"one by one {interval(line.raw, 1, scale=100)}, adjusted "
+    raw = f"CI {interval(line.raw, 1, scale=100)}, adjusted "
     raw += interval(line.adjusted, 1, scale=100)
     head = f"{number(100 * (line.raw.value or 0.0), 1, signed=True)} points, {one.label.lower()}"
     where = f"{count(line.raw.items, 'item')}, n {count(line.raw.n)}"
@@ -181,17 +186,17 @@ def _hover_text(one: ComparedMeasure, line: Contrast) -> str:
 
 def _missing_measures(lines: Sequence[MeasureContrast]) -> str:
     reasons = [f"{one.label} ({one.measure.empty})" for one, _ in lines]
-    return f"Not compared: {'; '.join(reasons)}." if reasons else "This family is empty here."
+    return f"Not compared: {'; '.join(reasons)}." if reasons else "This family has no measures."
 
 
 def show_categories(pair: PairedSides, within: str) -> str:
-    """One measure category by category, a family of its own; too few items: only the number."""
+    """One measure by category, adjusted as one family; with too few items, only the value."""
     if pair.problem:
-        return empty_state("Nothing to compare here.", pair.problem)
+        return empty_state("Nothing to compare.", pair.problem)
     enough, few = pair.by_category(CATEGORY_MEASURES[within])
     shown = sorted(known_differences(enough), key=lambda line: -(line[1].raw.value or 0.0))
     if not shown and not known_differences(few):
-        return empty_state("No categories here.", _why_no_categories(enough + few))
+        return empty_state("No categories.", _why_no_categories(enough + few))
     axis = fit_share_axis([line.adjusted for _, line in shown], signed=True, holds=(0.0, 0.1))
     heads = [
         TableCell("Category", "nm"),
@@ -213,13 +218,12 @@ def show_categories(pair: PairedSides, within: str) -> str:
         TableRow(
             [
                 TableCell(escape(line.left[1]), "nm"),
-                TableCell(f'<span class="eh-small eh-mute">{count(line.raw.items, "item")}: too few'
-                     "</span>", "trk"),
+                TableCell(_small_text(f"{count(line.raw.items, 'item')}: too few"), "trk"),
                 TableCell(f'<span class="eh-mute">{_points_text(line)}</span>', "num d"),
             ]
         )
         for _, line in known_differences(few)
-    ]  # fmt: skip
+    ]
     return range_table(heads, rows, "contrast short", f"{within} by category", axis)
 
 
@@ -229,10 +233,11 @@ def _points_text(line: Contrast) -> str:
 
 def _why_no_categories(lines: Sequence[MeasureContrast]) -> str:
     notes = {f"{one.label}: {one.measure.empty}." for one, _ in lines}
-    return " ".join(sorted(notes)) or "The items of this study have no category that both have."
+    return " ".join(sorted(notes)) or "The common items have no category."
 
 
 def family_subtitle(pair: PairedSides) -> str:
     if pair.problem:
         return ""
-    return f"points; the same {count(pair.common_count, 'item')} for both; 95{NARROW_SPACE}% CI, by items"
+    items = count(pair.common_count, "item")
+    return f"points; the same {items} for both; 95{NARROW_SPACE}% CI, by items"

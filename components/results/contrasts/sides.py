@@ -1,4 +1,4 @@
-"""The two sides of a contrast: who can be picked, and the rows each of them has."""
+"""Sides of a contrast: the available judges and prompts, and the rows of each side."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ SIDE_CELLS: Final = ((LEFT,), (RIGHT,))
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A judge, a prompt, or one with the other; empty leaves a field open."""
+    """A judge, a prompt, or a judge with a prompt; an empty field means all."""
 
     name: str
     judge: str = ""
     prompt: str = ""
     study: str = ""
-    """Another study with the same judge; empty: the one in view."""
+    """Name of another study with the same judge; empty means the current study."""
 
 
-def list_sides(scene: FilteredStudy) -> dict[str, Side]:
-    """Who can be compared in a study: its judges, its prompts, each with each."""
-    rows = machine_rows(scene.unfiltered_frame)
+def list_sides(filtered: FilteredStudy) -> dict[str, Side]:
+    """Sides of a study by name: its judges, its prompts, and their combinations."""
+    rows = machine_rows(filtered.unfiltered_frame)
     cells = row_names(rows)
     judges = sorted({judge for judge, _ in cells})
     prompts = sorted({prompt for _, prompt in cells})
@@ -47,14 +47,15 @@ def list_sides(scene: FilteredStudy) -> dict[str, Side]:
     return found
 
 
-def sides_in_other_studies(scene: FilteredStudy) -> dict[str, Side]:
-    """The same judge where it saw something else of the same data: images, or a description."""
-    judges = {str(name) for name in machine_rows(scene.unfiltered_frame)["judge"].unique()}
+def sides_in_other_studies(filtered: FilteredStudy) -> dict[str, Side]:
+    """The same judges in studies of the same data that show them images instead of a description
+    of the images, or the reverse."""
+    judges = {str(name) for name in machine_rows(filtered.unfiltered_frame)["judge"].unique()}
     found: dict[str, Side] = {}
-    for line in scene.store.studies():
-        if line.name == scene.name:
+    for line in filtered.store.studies():
+        if line.name == filtered.name:
             continue
-        study, own = scene.store.study(line.name), scene.study
+        study, own = filtered.store.study(line.name), filtered.study
         if study.data.source != own.data.source or study.judge_sees == own.judge_sees:
             continue
         for judge in study.judges:
@@ -64,18 +65,18 @@ def sides_in_other_studies(scene: FilteredStudy) -> dict[str, Side]:
     return found
 
 
-def default_sides(scene: FilteredStudy, known: dict[str, Side]) -> tuple[str, str]:
-    """What a study opens with: the steadiest judge and the least steady one, or prompts."""
+def default_sides(filtered: FilteredStudy, known: dict[str, Side]) -> tuple[str, str]:
+    """Default sides: the most and the least consistent judge, else prompt."""
     for column in ("judge", "prompt"):
-        got = estimate_all([CONSISTENCY], machine_rows(scene.unfiltered_frame), [column])[
+        got = estimate_all([CONSISTENCY], machine_rows(filtered.unfiltered_frame), [column])[
             CONSISTENCY.name
         ]
-        steady = sorted(
+        ranked = sorted(
             (cell[0] for cell in got if cell[0] in known),
             key=lambda name: -(got[name,].value or 0.0),
         )
-        if len(steady) > 1:
-            return steady[0], steady[-1]
+        if len(ranked) > 1:
+            return ranked[0], ranked[-1]
     return next(iter(known), ""), ""
 
 
@@ -87,40 +88,42 @@ def _select_side(rows: pd.DataFrame, side: Side) -> pd.DataFrame:
     return row_selection.select_rows(rows, mask)
 
 
-def rows_of_side(scene: FilteredStudy, side: Side) -> pd.DataFrame:
-    """The side's judgements; filters hold for what the side itself leaves open."""
-    chosen = scene.filter
+def rows_of_side(filtered: FilteredStudy, side: Side) -> pd.DataFrame:
+    """Rows of a side; the filters on judge and prompt apply only where the side sets neither."""
+    chosen = filtered.filter
     chosen = replace(
         chosen,
         judge=ALL_CHOICE if side.judge else chosen.judge,
         prompt=ALL_CHOICE if side.prompt else chosen.prompt,
     )
-    there = (
-        FilteredStudy(scene.store, side.study, chosen)
+    source = (
+        FilteredStudy(filtered.store, side.study, chosen)
         if side.study
-        else replace(scene, filter=chosen)
+        else replace(filtered, filter=chosen)
     )
-    return _select_side(there.machines, side)
+    return _select_side(source.machines, side)
 
 
-def load_people_rows(scene: FilteredStudy) -> pd.DataFrame:
-    """People's votes on the answers in view."""
-    rows = replace(scene.filter, judge=ALL_CHOICE, prompt=ALL_CHOICE).apply(scene.unfiltered_frame)
+def load_people_rows(filtered: FilteredStudy) -> pd.DataFrame:
+    """People's votes on the filtered answers."""
+    rows = replace(filtered.filter, judge=ALL_CHOICE, prompt=ALL_CHOICE).apply(
+        filtered.unfiltered_frame
+    )
     return row_selection.select_rows(rows, row_selection.people_mask(rows))
 
 
-def stack_sides(scene: FilteredStudy, left: Side, right: Side) -> pd.DataFrame:
-    """One frame with a column `side`; people's votes stand beside them, on neither side.
+def stack_sides(filtered: FilteredStudy, left: Side, right: Side) -> pd.DataFrame:
+    """One frame of both sides with a column `side`; people's votes have the side "people".
 
-    The prompt is marked with the side, so that rows that are on both sides stay two.
+    The side is added to the prompt name, so that a row on both sides is kept twice.
     """
-    parts = {LEFT: rows_of_side(scene, left), RIGHT: rows_of_side(scene, right)}
-    frame = stack_frames({**parts, "people": load_people_rows(scene)}, "side")
+    parts = {LEFT: rows_of_side(filtered, left), RIGHT: rows_of_side(filtered, right)}
+    frame = stack_frames({**parts, "people": load_people_rows(filtered)}, "side")
     return frame.assign(prompt=_side_prompts(frame))
 
 
 def _side_prompts(frame: pd.DataFrame) -> pd.Categorical[str]:
-    """side/prompt of every row, named once for each that occurs."""
+    """Category "side/prompt" of each row."""
     side, prompt = frame["side"].cat, frame["prompt"].cat
     code, count = row_selection.group_codes(frame, ["side", "prompt"])
     first = row_selection.first_rows(code, count)
@@ -129,5 +132,5 @@ def _side_prompts(frame: pd.DataFrame) -> pd.Categorical[str]:
         for a, b in zip(side.codes.iloc[first], prompt.codes.iloc[first], strict=True)
     ]
     known = sorted(names)
-    place = np.array([known.index(name) for name in names], np.int64)
-    return pd.Categorical.from_codes(place[code], pd.Index(known, dtype="str"))
+    codes = np.array([known.index(name) for name in names], np.int64)
+    return pd.Categorical.from_codes(codes[code], pd.Index(known, dtype="str"))

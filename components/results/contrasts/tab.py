@@ -1,4 +1,4 @@
-"""Results, contrasts: two judges or two prompts on the same items. Panels and what fills them."""
+"""Contrasts in Results: two judges or two prompts compared on the same items."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from components.results.view_contract import ViewParts, pick_choice
 
 NAME: Final = "Contrasts"
 INTERVAL_LEGEND: Final = (
-    '<div class="eh-row eh-keys"><span class="eh-key"><i class="thick"></i>one by one</span>'
-    '<span class="eh-key"><i class="thin"></i>adjusted for the family</span>'
+    '<div class="eh-row eh-keys"><span class="eh-key"><i class="thick"></i>95\u202f% CI</span>'
+    '<span class="eh-key"><i class="thin"></i>adjusted for all measures shown</span>'
     '<span class="eh-key"><i class="chance"></i>no difference</span></div>'
 )
 
 
 def build() -> ViewParts:
     with gr.Row(elem_classes="eh-title-row eh-sides"):
-        told = ClickableHTML(elem_id="eh-contrast-told")
+        headline = ClickableHTML(elem_id="eh-contrast-told")
         left = _side_dropdown("A", "eh-left")
         right = _side_dropdown("B", "eh-right")
     with gr.Column(elem_classes="eh-panel"):
@@ -69,51 +69,60 @@ def build() -> ViewParts:
             items = ClickableHTML(elem_id="eh-contrast-items")
     lower = [head_within, categories, head_items, items]
     return ViewParts(
-        outputs=[told, head, table, *lower],
+        outputs=[headline, head, table, *lower],
         clickable=[table, categories, items],
         controls={"left": left, "right": right, "family": family, "within": within},
         partial_redraws={
-            "family": ([told, head, table], render_family),
+            "family": ([headline, head, table], render_family),
             "within": (lower, render_categories),
         },
     )
 
 
 def _side_dropdown(label: str, elem_id: str) -> gr.Dropdown:
-    """Empty stands for what a study opens with, so that an address need not say it."""
+    """Menu of sides; the empty value is the default side, so a URL need not contain it."""
     return gr.Dropdown(
-        [("", "")], value="", label=label, show_label=False, container=False, interactive=True,
-        elem_id=elem_id, elem_classes="eh-filter eh-side", filterable=False,
-    )  # fmt: skip
+        [("", "")],
+        value="",
+        label=label,
+        show_label=False,
+        container=False,
+        interactive=True,
+        elem_id=elem_id,
+        elem_classes="eh-filter eh-side",
+        filterable=False,
+    )
 
 
 HOW_FAMILY: Final = (
-    "Every item is drawn with both sides' verdicts, so what makes an item hard cancels: "
-    "`d = measure(A) − measure(B)` on the items both have, interval by the item jackknife. "
-    "Adjusted: the same error times the 95\u202f% quantile of the family's largest |t| over 1,000 "
-    "item bootstrap rounds (max-t), so that all intervals of the family hold at once.\n\n"
-    "Not told apart: the adjusted interval covers 0. That is not proof of equality: read its width."
+    "Paired by item, so the difficulty of an item cancels: `d = measure(A) − measure(B)` on the "
+    "items both sides have. Interval: jackknife over items. Adjusted interval: the same standard "
+    "error times the 95\u202f% quantile of the family's largest |t|. The quantile comes from 1,000 "
+    "bootstrap rounds over items (max-t). All adjusted intervals of the family hold "
+    "simultaneously.\n\n"
+    "No significant difference: the adjusted interval covers 0. This does not prove equality; "
+    "consider the width of the interval."
 )
 HOW_CATEGORIES: Final = (
-    "The categories are a family of their own, adjusted by max-t over its members. A category "
-    "with fewer than five items is not in it."
+    "The categories form a family of their own, adjusted by max-t. Categories with fewer than "
+    "five items are left out of it and have no interval."
 )
 
 
-def finding(scene: FilteredStudy) -> tuple[str, str]:
-    """The finding depends on the sides, so the view tells it itself."""
+def finding(filtered: FilteredStudy) -> tuple[str, str]:
+    """No heading here: the finding depends on the sides, so `render` returns it."""
     return "", ""
 
 
-def kpis(scene: FilteredStudy) -> str:
+def kpis(filtered: FilteredStudy) -> str:
     return ""
 
 
-def initial_controls(scene: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, Any]:
-    known = list_sides(scene)
-    names = [*known, *sides_in_other_studies(scene)]
+def initial_controls(filtered: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, Any]:
+    known = list_sides(filtered)
+    names = [*known, *sides_in_other_studies(filtered)]
     made: dict[str, Any] = {}
-    for control, default in zip(("left", "right"), default_sides(scene, known), strict=True):
+    for control, default in zip(("left", "right"), default_sides(filtered, known), strict=True):
         offered = [(name, "" if name == default else name) for name in names]
         offered = offered if default else [("\u2013", ""), *offered]
         chosen = wanted.get(control, "")
@@ -127,34 +136,35 @@ def initial_controls(scene: FilteredStudy, wanted: Mapping[str, str]) -> dict[st
     return made
 
 
-def find_pair(scene: FilteredStudy, left: str, right: str) -> PairedSides:
-    """The two sides as the controls name them; what is empty or gone is the default."""
-    known = list_sides(scene)
+def find_pair(filtered: FilteredStudy, left: str, right: str) -> PairedSides:
+    """The two sides chosen; an empty or unknown name gives the default side."""
+    known = list_sides(filtered)
     if {left, right} - {""} - set(known):
-        known |= sides_in_other_studies(scene)
-    first, second = (left, right) if {left, right} <= set(known) else default_sides(scene, known)
-    nobody = Side("")
+        known |= sides_in_other_studies(filtered)
+    first, second = (left, right) if {left, right} <= set(known) else default_sides(filtered, known)
+    empty = Side("")
     return PairedSides(
-        scene, known.get(left) or known.get(first, nobody),
-        known.get(right) or known.get(second, nobody),
-    )  # fmt: skip
+        filtered,
+        known.get(left) or known.get(first, empty),
+        known.get(right) or known.get(second, empty),
+    )
 
 
-def render(scene: FilteredStudy, left: str, right: str, family: str, within: str) -> list[Any]:
-    pair = find_pair(scene, left, right)
+def render(filtered: FilteredStudy, left: str, right: str, family: str, within: str) -> list[Any]:
+    pair = find_pair(filtered, left, right)
     return [*_family_outputs(pair, family), *_category_outputs(pair, within)]
 
 
 def render_family(
-    scene: FilteredStudy, left: str, right: str, family: str, within: str
+    filtered: FilteredStudy, left: str, right: str, family: str, within: str
 ) -> list[Any]:
-    return _family_outputs(find_pair(scene, left, right), family)
+    return _family_outputs(find_pair(filtered, left, right), family)
 
 
 def render_categories(
-    scene: FilteredStudy, left: str, right: str, family: str, within: str
+    filtered: FilteredStudy, left: str, right: str, family: str, within: str
 ) -> list[Any]:
-    return _category_outputs(find_pair(scene, left, right), within)
+    return _category_outputs(find_pair(filtered, left, right), within)
 
 
 def _family_outputs(pair: PairedSides, family: str) -> list[Any]:
@@ -162,9 +172,10 @@ def _family_outputs(pair: PairedSides, family: str) -> list[Any]:
         "Paired differences" if pair.problem else f"Paired differences, {_difference_label(pair)}"
     )
     return [
-        finding_html(*contrast_finding(pair, family)), panel_heading(title, family_subtitle(pair)),
+        finding_html(*contrast_finding(pair, family)),
+        panel_heading(title, family_subtitle(pair)),
         show_family(pair, family),
-    ]  # fmt: skip
+    ]
 
 
 def _category_outputs(pair: PairedSides, within: str) -> list[Any]:
@@ -175,7 +186,7 @@ def _category_outputs(pair: PairedSides, within: str) -> list[Any]:
         show_categories(pair, within),
         panel_heading("Items that differ most", f"{within.lower()}: {compared.description}"),
         show_items(pair, compared),
-    ]  # fmt: skip
+    ]
 
 
 def _difference_label(pair: PairedSides) -> str:

@@ -1,4 +1,4 @@
-"""The protocol view as a whole: which blocks are drawn, with what in them. No gradio here."""
+"""Content of the Protocol view: blocks of a study, headline and key numbers (no gradio)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ OUTPUT_KEYS: Final = (
     "levels", "labels", "five_labels", "people", "alignment", "creation_printed", "games", "wins",
     "conflicts", "ratings", "single", "others", "redundancy", "scatter",
 )  # fmt: skip
-"""What protocol_tab built, in its order; a block's name stands before what is in it."""
+"""Outputs of the view in the order of its tab; a block's key precedes those of its parts."""
 
 load_leaderboard = memoise_by_study(protocol_visit.compute_leaderboard)
 load_spending = memoise_by_study(protocol_cost.head_to_head_spending)
@@ -40,97 +40,101 @@ load_grade_cells = memoise_by_study(protocol_grade.study_grade_cells)
 load_creation_rows = memoise_by_study(protocol_creation.creation_rows)
 load_sections = memoise_by_study(sections.study_sections)
 load_own_alignment = memoise_by_study(
-    lambda scene: protocol_alignment.compute_alignment(scene, None)
+    lambda filtered: protocol_alignment.compute_alignment(filtered, None)
 )
 
 
-def draw_blocks(scene: FilteredStudy, controls: Mapping[str, Any]) -> dict[str, Any]:
-    """Key -> what it shows. A block that is not called for has no key."""
-    wanted = load_sections(scene)
-    made: dict[str, Any] = {"rules": _rules_html(scene, wanted)}
+def draw_blocks(filtered: FilteredStudy, controls: Mapping[str, Any]) -> dict[str, Any]:
+    """Output key -> content; the blocks a study does not use have no key."""
+    wanted = load_sections(filtered)
+    made: dict[str, Any] = {"rules": _rules_html(filtered, wanted)}
     if sections.VISIT_SECTION in wanted:
-        made |= draw_visit(scene)
+        made |= draw_visit(filtered)
     if sections.GRADE_SECTION in wanted:
-        made |= draw_grade(scene, controls)
+        made |= draw_grade(filtered, controls)
     if sections.LEVELS_SECTION in wanted or sections.FACTUALITY_SECTION in wanted:
-        made |= {"creation": True, **draw_creation(scene, controls["split"], controls["cell"])}
+        made |= {"creation": True, **draw_creation(filtered, controls["split"], controls["cell"])}
     if sections.LEVELS_SECTION in wanted:
-        made |= {"labels": True, "five_labels": protocol_ratings.show_label_counts(scene)}
+        made |= {"labels": True, "five_labels": protocol_ratings.show_label_counts(filtered)}
     if sections.ALIGNMENT_SECTION in wanted:
-        made |= draw_people(scene, controls)
+        made |= draw_people(filtered, controls)
     if sections.WINS_SECTION in wanted:
-        made |= draw_games(scene)
+        made |= draw_games(filtered)
     if sections.RATINGS_SECTION in wanted:
-        made |= {"ratings": True, "single": protocol_ratings.show_ratings(scene)}
+        made |= {"ratings": True, "single": protocol_ratings.show_ratings(filtered)}
     if set(wanted) - {sections.GRADE_SECTION}:
-        made |= {"others": True,
-                 **draw_redundancy(scene, controls["scores"], controls["correlation"])}  # fmt: skip
+        made["others"] = True
+        made |= draw_redundancy(filtered, controls["scores"], controls["correlation"])
     return made
 
 
-def _rules_html(scene: FilteredStudy, wanted: tuple[str, ...]) -> str:
+def _rules_html(filtered: FilteredStudy, wanted: tuple[str, ...]) -> str:
     if not wanted:
         return empty_state(
-            "No protocol here yet.", "The panels follow the preset of the study, or its prompts."
+            "No protocol panels yet.",
+            "They depend on the study's preset or prompts, and appear with the first verdicts.",
         )
-    return sections.rules_table(sections.rules_in_force(scene, wanted))
+    return sections.rules_table(sections.rules_in_force(filtered, wanted))
 
 
-def draw_visit(scene: FilteredStudy) -> dict[str, Any]:
-    read = protocol_cost.reply_counts(scene)
+def draw_visit(filtered: FilteredStudy) -> dict[str, Any]:
+    read = protocol_cost.reply_counts(filtered)
     return {
         "visit": True,
         "board": protocol_visit.show_elo_leaderboard(
-            load_leaderboard(scene), protocol_visit.common_image_kind(scene)
+            load_leaderboard(filtered), protocol_visit.common_image_kind(filtered)
         ),
-        "cost": protocol_cost.show_cost(load_spending(scene)),
-        "extraction": protocol_cost.show_extraction(scene, read),
-        "skills": protocol_visit.show_skills(scene),
+        "cost": protocol_cost.show_cost(load_spending(filtered)),
+        "extraction": protocol_cost.show_extraction(filtered, read),
+        "skills": protocol_visit.show_skills(filtered),
     }
 
 
-def draw_grade(scene: FilteredStudy, controls: Mapping[str, Any]) -> dict[str, Any]:
-    cells = load_grade_cells(scene)
-    beside = load_comparison_study(scene, controls["beside"])
+def draw_grade(filtered: FilteredStudy, controls: Mapping[str, Any]) -> dict[str, Any]:
+    cells = load_grade_cells(filtered)
+    beside = load_comparison_study(filtered, controls["beside"])
     return {
         "grade": True,
-        **draw_heatmap(scene, controls["score"]),
-        "sizes": protocol_grade.show_by_size(scene, cells)
-        + protocol_unread.show_unread_trials(scene, cells),
-        "unrelated": protocol_unrelated.show_unrelated(scene, cells, beside),
-        "reading": protocol_reading.show_reading_differences(scene),
-        "points": protocol_reading.show_option_grades(scene),
+        **draw_heatmap(filtered, controls["score"]),
+        "sizes": protocol_grade.show_by_size(filtered, cells)
+        + protocol_unread.show_unread_trials(filtered, cells),
+        "unrelated": protocol_unrelated.show_unrelated(filtered, cells, beside),
+        "reading": protocol_reading.show_reading_differences(filtered),
+        "points": protocol_reading.show_option_grades(filtered),
         "grades_printed": paper_tables_html.show_published_grades(controls["printed"]),
     }
 
 
-def draw_heatmap(scene: FilteredStudy, score: str) -> dict[str, Any]:
+def draw_heatmap(filtered: FilteredStudy, score: str) -> dict[str, Any]:
     title = f"Grade Score: {score.lower()} by judge and prompt"
     return {
         "grade_head": panel_heading(title, protocol_grade.MEASURE_SUBTITLES[score]),
-        "heatmap": protocol_grade.show_heatmap(load_grade_cells(scene), score),
+        "heatmap": protocol_grade.show_heatmap(load_grade_cells(filtered), score),
     }
 
 
-def draw_creation(scene: FilteredStudy, split: str, cell: str) -> dict[str, Any]:
-    baseline = protocol_creation.study_baseline(scene)
-    against = f"against {baseline}" if baseline else "against everyone met"
+def draw_creation(filtered: FilteredStudy, split: str, cell: str) -> dict[str, Any]:
+    baseline = protocol_creation.study_baseline(filtered)
+    against = f"against {baseline}" if baseline else "against all opponents"
     title = {
-        "Models": "Five levels by model", "Categories": f"{cell} by category",
+        "Models": "Five levels by model",
+        "Categories": f"{cell} by category",
         "Tasks": f"{cell} by task",
-    }[split]  # fmt: skip
-    subtitle = f"% of readable verdicts {against}, both orders pooled; the tie is on the line"
+    }[split]
+    subtitle = f"% of usable verdicts {against}, both orders pooled; ties are centred on the line"
     if split != "Models":
         subtitle = f"{against}; both orders pooled; 95\u202f% CI by items"
     return {
         "creation_head": panel_heading(title, subtitle),
-        "levels": protocol_creation.show_creation_table(scene, split, cell, load_sections(scene)),
+        "levels": protocol_creation.show_creation_table(
+            filtered, split, cell, load_sections(filtered)
+        ),
     }
 
 
-def draw_people(scene: FilteredStudy, controls: Mapping[str, Any]) -> dict[str, Any]:
-    found = load_alignment(scene, controls["beside"])
-    printed = scene.study.preset in ("", "creation-mmbench")
+def draw_people(filtered: FilteredStudy, controls: Mapping[str, Any]) -> dict[str, Any]:
+    found = load_alignment(filtered, controls["beside"])
+    printed = filtered.study.preset in ("", "creation-mmbench")
     return {
         "people": True,
         "alignment": protocol_alignment.show_alignment(found),
@@ -140,35 +144,37 @@ def draw_people(scene: FilteredStudy, controls: Mapping[str, Any]) -> dict[str, 
     }
 
 
-def draw_games(scene: FilteredStudy) -> dict[str, Any]:
-    clash = protocol_games.game_conflicts(scene)
-    told = protocol_games.unequal_games_html(clash)
+def draw_games(filtered: FilteredStudy) -> dict[str, Any]:
+    conflicts = protocol_games.game_conflicts(filtered)
+    summary = protocol_games.unequal_games_html(conflicts)
     return {
         "games": True,
-        "wins": protocol_games.show_win_rates(scene),
-        "conflicts": told + protocol_games.show_conflicts(clash),
+        "wins": protocol_games.show_win_rates(filtered),
+        "conflicts": summary + protocol_games.show_conflicts(conflicts),
     }
 
 
-def draw_redundancy(scene: FilteredStudy, scores: Any, correlation: str) -> dict[str, Any]:
+def draw_redundancy(filtered: FilteredStudy, scores: Any, correlation: str) -> dict[str, Any]:
     return {
-        "redundancy": protocol_redundancy.show_correlations(scene, scores, correlation),
-        "scatter": protocol_redundancy.show_scatter(scene, scores),
+        "redundancy": protocol_redundancy.show_correlations(filtered, scores, correlation),
+        "scatter": protocol_redundancy.show_scatter(filtered, scores),
     }
 
 
-# -- another study beside this one ---------------------------------------------------------------
+# -- comparison with another study ---------------------------------------------------------------
 
 
-def comparable_studies(scene: FilteredStudy) -> list[str]:
-    """Studies of the same data that differ in the unrelated option or in what judges see, those
-    that can be compared first."""
-    mine = scene.study
+def comparable_studies(filtered: FilteredStudy) -> list[str]:
+    """Studies of the same data that differ in the unrelated option or in the judges' input.
+
+    Those with an added unrelated option come last: their N differs, so grades do not compare.
+    """
+    mine = filtered.study
     found = []
-    for line in scene.store.studies():
-        if line.name == scene.name or not line.judged:
+    for line in filtered.store.studies():
+        if line.name == filtered.name or not line.judged:
             continue
-        other = scene.store.study(line.name)
+        other = filtered.store.study(line.name)
         if _is_comparable(mine, other):
             found.append((other.unrelated == "add" or mine.unrelated == "add", line.name))
     return [name for _, name in sorted(found)]
@@ -179,57 +185,57 @@ def _is_comparable(one: Study, two: Study) -> bool:
     return bool(same) and (one.unrelated != two.unrelated or one.judge_sees != two.judge_sees)
 
 
-def load_comparison_study(scene: FilteredStudy, name: str | None) -> ComparisonStudy | None:
-    """The rotations of the study chosen, seen through the same filter."""
-    if not name or name not in comparable_studies(scene):
+def load_comparison_study(filtered: FilteredStudy, name: str | None) -> ComparisonStudy | None:
+    """Choice rows of the study `name` under the same filter, or None."""
+    if not name or name not in comparable_studies(filtered):
         return None
-    other = FilteredStudy(scene.store, name, scene.filter)
+    other = FilteredStudy(filtered.store, name, filtered.filter)
     return ComparisonStudy(name, other.study.unrelated, protocol_grade.load_choice_rows(other))
 
 
-def load_alignment(scene: FilteredStudy, name: str | None) -> AlignmentTable | None:
-    """Judges beside people; with another study, once for each thing that judges saw."""
-    if not name or name not in comparable_studies(scene):
-        return load_own_alignment(scene)
-    beside = FilteredStudy(scene.store, name, scene.filter)
-    if beside.study.judge_sees == scene.study.judge_sees:
-        return load_own_alignment(scene)
+def load_alignment(filtered: FilteredStudy, name: str | None) -> AlignmentTable | None:
+    """Alignment of judges with people, also of the study `name` if its judges saw other input."""
+    if not name or name not in comparable_studies(filtered):
+        return load_own_alignment(filtered)
+    beside = FilteredStudy(filtered.store, name, filtered.filter)
+    if beside.study.judge_sees == filtered.study.judge_sees:
+        return load_own_alignment(filtered)
     rows = sections.protocol_rows(beside, "five-level")
-    return protocol_alignment.compute_alignment(scene, (beside.study.judge_sees, rows))
+    return protocol_alignment.compute_alignment(filtered, (beside.study.judge_sees, rows))
 
 
-# -- words ---------------------------------------------------------------------------------------
+# -- headline and key numbers --------------------------------------------------------------------
 
 
-def protocol_finding(scene: FilteredStudy) -> tuple[str, str]:
-    """The finding of the first block."""
-    wanted = load_sections(scene)
+def protocol_finding(filtered: FilteredStudy) -> tuple[str, str]:
+    """Headline and lead of the first block."""
+    wanted = load_sections(filtered)
     if sections.GRADE_SECTION in wanted and wanted[0] == sections.GRADE_SECTION:
-        return protocol_grade.grade_finding(load_grade_cells(scene))
+        return protocol_grade.grade_finding(load_grade_cells(filtered))
     if sections.LEVELS_SECTION in wanted or sections.FACTUALITY_SECTION in wanted:
-        return protocol_creation.creation_finding(scene, load_creation_rows(scene))
+        return protocol_creation.creation_finding(filtered, load_creation_rows(filtered))
     if wanted and wanted[0] == sections.VISIT_SECTION:
-        return protocol_visit.leaderboard_finding(load_leaderboard(scene))
+        return protocol_visit.leaderboard_finding(load_leaderboard(filtered))
     if wanted:
-        return protocol_games.games_finding(scene)
-    return "Nothing has been judged yet.", "This page fills while the study runs."
+        return protocol_games.games_finding(filtered)
+    return "No verdicts yet.", "Results appear here while the study runs."
 
 
-def show_kpis(scene: FilteredStudy) -> str:
-    """The numbers of the first block; failures are always one of them."""
-    wanted = load_sections(scene)
+def show_kpis(filtered: FilteredStudy) -> str:
+    """Key numbers of the first block, with the unusable replies."""
+    wanted = load_sections(filtered)
     kpis: list[Kpi] = []
     if wanted and wanted[0] == sections.GRADE_SECTION:
-        kpis = protocol_grade.grade_kpis(load_grade_cells(scene))
+        kpis = protocol_grade.grade_kpis(load_grade_cells(filtered))
     elif sections.LEVELS_SECTION in wanted or sections.FACTUALITY_SECTION in wanted:
-        kpis = protocol_creation.creation_kpis(load_creation_rows(scene))
-        if (people := load_own_alignment(scene)) is not None:
+        kpis = protocol_creation.creation_kpis(load_creation_rows(filtered))
+        if (people := load_own_alignment(filtered)) is not None:
             kpis += protocol_alignment.alignment_kpis(people)
     elif wanted and wanted[0] == sections.VISIT_SECTION:
-        read = protocol_cost.reply_counts(scene)
-        kpis = protocol_cost.visit_kpis(load_leaderboard(scene), load_spending(scene), read)
+        read = protocol_cost.reply_counts(filtered)
+        kpis = protocol_cost.visit_kpis(load_leaderboard(filtered), load_spending(filtered), read)
     elif wanted:
-        kpis = protocol_games.game_kpis(scene)
+        kpis = protocol_games.game_kpis(filtered)
     if kpis:
-        kpis.append(unusable_replies_kpi(scene.failed, len(scene.machines)))
+        kpis.append(unusable_replies_kpi(filtered.failed, len(filtered.machines)))
     return kpi_strip(kpis[:5]) if kpis else ""

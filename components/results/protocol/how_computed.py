@@ -1,4 +1,4 @@
-"""How each panel of the protocol view is computed: two sentences, the formula, the resampling."""
+"""Texts "How is this computed" of the Protocol view: formulas and resampling."""
 
 from __future__ import annotations
 
@@ -6,60 +6,63 @@ from typing import Final
 
 HOW_COMPUTED: Final = {
     "board": (
-        "`R += 4 (S − E)`, `E = 1/(1 + 10^((Rb − Ra)/400))`, start 1000, battle by battle in plan "
-        "order; a tie scores ½. Intervals: 200 draws of the items. “Over orders” is what other "
-        "orders of the same items give. Win rate against the reference: wins / decisive "
-        "head-to-heads, Wilson at the effective n. The headline rating of this page is "
-        "Bradley–Terry, under Ranking: it does not depend on the order."
+        "`R += 4 (S − E)`, `E = 1/(1 + 10^((Rb − Ra)/400))`, start 1000, one battle after another "
+        "in plan order; a tie scores ½. Intervals: 200 bootstrap draws of the items. “Over "
+        "orders”: 95\u202f% range over other orders of the same items. Win rate against the "
+        "reference: wins / head-to-heads other than ties, Wilson interval at the effective n. "
+        "Ranking shows Bradley–Terry ratings, which do not depend on the order of the items."
     ),
     "cost": (
-        "A head-to-head is one pair of answers to one item in all its orders and repeats, noise "
-        "floor left out. Dollars are what the store has for each call, extraction shared out "
-        "evenly; item-cluster t. A call without a price is unknown, not free."
+        "A head-to-head is one pair of answers to one item in all its orders and repeats, without "
+        "noise-floor repeats. Dollars: the stored cost of each call, plus an equal share of the "
+        "extraction cost; interval: item-cluster t. A call without a price has unknown cost and "
+        "does not count as free."
     ),
     "extraction": (
-        "A reply is read by the rule of its format. Where that finds nothing, the extraction judge "
-        "is asked for the verdict in it. What is left has none: whether it counts as a tie is a "
-        "rule of the measure, never of the record."
+        "The rule of the verdict format reads each reply. If it finds no verdict, the extraction "
+        "judge reads the reply. Remaining replies have no verdict. Counting them as ties is a rule "
+        "of the measure; the stored records do not change."
     ),
     "skills": (
-        "`(wins + ties/2) / head-to-heads` of each skill, both orders merged by the rule in force. "
-        "Wilson at the effective n of the items; below five items a cell is not coloured."
+        "`(wins + ties/2) / head-to-heads` per skill, both orders combined by the active rule. "
+        "Intervals: Wilson at the effective n of the items. Cells with fewer than five items are "
+        "not coloured."
     ),
     "heatmap": (
-        "Per item, over its N rotations: entropy `H(slots) / log2 N`, choice = share of the most "
-        "chosen option, grade = their harmonic mean; then the mean over items, item-cluster t. A "
-        "coin's grade is the mean over all Nᴺ outcomes. Chance-corrected: "
-        "`Σ(G − coin(N)) / Σ(1 − coin(N))`. Items with an unread trial are left out and counted; "
-        "where there are any, what the authors' code makes of them stands beneath."
+        "Per item, over its N rotations: entropy `H(slots) / log2 N`; choice = share of the most "
+        "chosen option; grade = their harmonic mean. Then the mean over items, with an "
+        "item-cluster t interval. Chance grade: the mean over all Nᴺ outcomes. Above chance: "
+        "`Σ(G − chance(N)) / Σ(1 − chance(N))`. Items with an unusable trial are left out and "
+        "counted. If there are any, a table below gives the result of the authors' code."
     ),
     "unrelated": (
-        "Only at equal N (`unrelated: replace`) is the difference the option's own: with one more "
-        "option N grows, and a judge that behaves the same scores differently. Paired by item; "
-        "intervals adjusted for all judges and prompts at once (max-t)."
+        "Only at equal N (`unrelated: replace`) does the difference measure the unrelated option. "
+        "With one more option N grows, and the same behaviour gives another score. Paired by item; "
+        "intervals adjusted for all judges and prompts simultaneously (max-t)."
     ),
     "reading": (
-        "Stored replies are read again, nothing is asked. `default`: the option after the last "
+        "Stored replies are parsed again, without new calls. `default`: the option after the last "
         "`Selection:` line. `gradelab`: the first “Selection” anywhere, then the first `Option k`."
     ),
     "points": (
         "Replies that graded every option before selecting. A selection contradicts its grades if "
-        "another option got a higher one; a shared top grade contradicts nobody."
+        "another option got a higher grade; a shared top grade is no contradiction."
     ),
     "levels": (
         "`Reward = (100 MB + 50 B − 50 W − 100 MW) / readable`, `Win rate = (MB + B) / readable`, "
-        "both orders pooled; failures are left out and shown. VFS: an item's mean over its "
-        "readable orders, then over items. Reward and VFS: item-cluster t; Win rate: Wilson at the "
-        "effective n of the items."
+        "both orders pooled. Unusable replies are left out and counted. VFS: an item's mean over "
+        "its usable orders, then the mean over items. Intervals: item-cluster t for Reward and "
+        "VFS; Wilson at the effective n of the items for Win rate."
     ),
     "alignment": (
-        "J is the judge's score −2 to 2, P the mean of the people's: `MAE = mean |J − P|`, "
-        "Consistency = share of `|J − P| ≤ 1`. Both orders: J is their mean, both read. A person "
-        "is held against the mean of the others. Several models: items pooled."
+        "J is the judge's score from −2 to 2, P the mean score of the people: "
+        "`MAE = mean |J − P|`, Consistency = share of `|J − P| ≤ 1`. Both orders: J is the mean "
+        "of the two, if both are usable. Each person is compared with the mean of the others. "
+        "Several models: items pooled."
     ),
     "wins": (
-        "`(wins + ties/2) / all`, the two games of a pair merged by the rule in force; pairs with "
-        "an unread game are dropped. Wilson at the effective n of the items."
+        "`(wins + ties/2) / all`, the two games of a pair combined by the active rule. Pairs with "
+        "an unusable game are dropped. Interval: Wilson at the effective n of the items."
     ),
     "conflicts": (
         "A pair is in conflict if its two games do not mirror each other. First both times: the "
@@ -67,12 +70,12 @@ HOW_COMPUTED: Final = {
     ),
     "single": "The mean over items of each model's mean rating, item-cluster t.",
     "five_labels": (
-        "Counts of the labels by place. Ratings: Bradley–Terry on the Elo scale; Arena-Hard's code "
-        "counts `>>` three times, which makes intervals look surer than the data are."
+        "Counts of the labels by position. Ratings: Bradley–Terry on the Elo scale. Arena-Hard's "
+        "code counts `>>` three times, which makes its intervals too narrow."
     ),
     "redundancy": (
         "Spearman's rank correlation and R² (squared Pearson) between this study's scores and the "
-        "other benchmarks' scores of the same models. Intervals: bootstrap over models, rough "
-        "below ten of them."
+        "other benchmarks' scores of the same models. Intervals: bootstrap over models; unreliable "
+        "with fewer than ten models."
     ),
 }

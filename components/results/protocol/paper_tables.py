@@ -1,7 +1,6 @@
-"""What the papers print, read from assets/published, and what must be said beside it.
+"""Published tables of the papers, read from assets/published, and their caveats.
 
-Every caveat is worked out from the printed numbers: nothing about them is typed in here, except
-where a paper says it in words.
+The caveats are computed from the printed numbers; only statements of a paper's text are constants.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ from studies.domain import Estimate
 
 PUBLISHED_FOLDER: Final = Path(__file__).resolve().parents[3] / "assets" / "published"
 GRADE_PROMPTS: Final = ("grade-simple", "grade-criteria", "grade-debias", "grade-points")
-"""Prompts 1 to 4 of Grade Score, as they are called here."""
+"""Names in this app of prompts 1 to 4 of Grade Score."""
 ORDERS_PER_ITEM: Final = 2
-"""Table 5 pools two orders of an item; an interval must not count them as two items."""
+"""Orders of an item that table 5 pools; an interval counts them as one item."""
 PUBLISHED_BASELINE: Final = "GPT-4o-1120"
 ROUNDING_ERROR: Final = 5e-5
-"""Half of the last digit printed."""
+"""Half a unit of the last printed digit."""
 
 
 def _read_csv(name: str) -> list[dict[str, str]]:
@@ -46,7 +45,7 @@ def visit_skills() -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class PublishedGrade:
-    """One cell of the three tables: what is printed for it in each."""
+    """One cell of the three tables: its printed grade, entropy and choice."""
 
     grade: float
     entropy: float
@@ -54,20 +53,20 @@ class PublishedGrade:
 
     @property
     def max_grade(self) -> float:
-        """The highest grade its parts allow: a mean of harmonic means is never above the harmonic
-        mean of the means (it is concave)."""
+        """Upper bound of the grade: the harmonic mean is concave, so a mean of harmonic means
+        cannot exceed the harmonic mean of the means."""
         return 2 * self.entropy * self.choice / (self.entropy + self.choice)
 
     @property
     def doubt_level(self) -> int:
-        """0: possible. 1: above what its parts allow. 2: above both of them."""
+        """0: possible; 1: above `max_grade`; 2: above both entropy and choice."""
         if self.grade <= self.max_grade + ROUNDING_ERROR:
             return 0
         return 2 if self.grade > max(self.entropy, self.choice) + ROUNDING_ERROR else 1
 
 
 GradeKey = tuple[str, str, int]
-"""(model, prompt as it is called here, 0 without or 1 with the unrelated option)"""
+"""(model, name of the prompt in this app, 1 with and 0 without the unrelated option)"""
 
 
 @cache
@@ -80,13 +79,13 @@ def published_grades() -> Mapping[GradeKey, PublishedGrade]:
 
 
 def doubtful_grades() -> list[tuple[GradeKey, PublishedGrade]]:
-    """The cells above what their parts allow, the worst first."""
+    """Cells above their upper bound, the largest excess first."""
     found = [(key, cell) for key, cell in published_grades().items() if cell.doubt_level]
     return sorted(found, key=lambda pair: pair[1].max_grade - pair[1].grade)
 
 
 def models_by_grade(unrelated: int = 0) -> list[str]:
-    """The models of the tables, the highest mean grade first."""
+    """Models of the tables, the highest mean grade first."""
     tables = published_grades()
     means: dict[str, list[float]] = {}
     for (model, _, added), cell in tables.items():
@@ -97,7 +96,7 @@ def models_by_grade(unrelated: int = 0) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class GradeCaveat:
-    """What the printed tables say against being an oracle."""
+    """Counts that limit the use of the printed tables as a standard."""
 
     cells: int
     above_parts: int
@@ -107,7 +106,7 @@ class GradeCaveat:
     grade_rises: int
     choice_falls: int
     leaders: int
-    """How many different models lead one of the eight columns."""
+    """Number of different models that lead one of the eight columns."""
 
 
 def grade_caveat() -> GradeCaveat:
@@ -134,7 +133,7 @@ def grade_caveat() -> GradeCaveat:
 
 
 def short_model(name: str) -> str:
-    """A model without its date."""
+    """Model name without its date."""
     return re.sub(r"-(\d{8}|\d{4}-\d{2}-\d{2})$", "", name)
 
 
@@ -143,7 +142,7 @@ def short_model(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PublishedLevels:
-    """One row of table 5 that has counts, with intervals the paper does not print."""
+    """One row of table 5 with counts; the paper prints no intervals, these are computed."""
 
     model: str
     group: str
@@ -158,7 +157,7 @@ class PublishedLevels:
 
 @cache
 def creation_levels() -> tuple[PublishedLevels, ...]:
-    """Table 5, the highest Reward first. Intervals count the two orders of an item as one."""
+    """Table 5, the highest Reward first; intervals count the two orders of an item as one."""
     made = [
         _published_levels(row) for row in _read_csv("creation_mmbench_table5.csv") if row["fail"]
     ]
@@ -186,19 +185,33 @@ def _reward_estimate(counts: Mapping[str, int], reward: float, readable: int) ->
     items = readable // ORDERS_PER_ITEM
     spread = sum(n * (LEVEL_POINTS[level] - reward) ** 2 for level, n in counts.items()) / readable
     half = float(student_t_quantile(items)) * math.sqrt(spread / items)
-    return Estimate(reward, reward - half, reward + half, readable, items, "reward",
-                    method="t, two orders of an item counted as one")  # fmt: skip
+    return Estimate(
+        reward,
+        reward - half,
+        reward + half,
+        readable,
+        items,
+        "reward",
+        method="t, two orders of an item counted as one",
+    )
 
 
 def _win_rate_estimate(rate: float, readable: int) -> Estimate:
     items = readable // ORDERS_PER_ITEM
     low, high = wilson_bounds(rate * items, items)
-    return Estimate(rate, float(low), float(high), readable, items, "share",
-                    method="Wilson, two orders of an item counted as one")  # fmt: skip
+    return Estimate(
+        rate,
+        float(low),
+        float(high),
+        readable,
+        items,
+        "share",
+        method="Wilson, two orders of an item counted as one",
+    )
 
 
 def reproduction_error() -> tuple[float, float]:
-    """How far Reward and Win Rate from the counts are from print, at most."""
+    """Largest differences of Reward and Win Rate between the counts and the printed values."""
     rows = creation_levels()
     return (
         max(abs((row.reward.value or 0.0) - row.printed_reward) for row in rows),
@@ -208,7 +221,7 @@ def reproduction_error() -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class PublishedDescription:
-    """Table 6: one model that reads descriptions of the images."""
+    """Table 6: scores of one model that is given descriptions of the images."""
 
     model: str
     description: str
@@ -228,10 +241,10 @@ def creation_descriptions() -> tuple[PublishedDescription, ...]:
 
 @dataclass(frozen=True, slots=True)
 class PublishedAlignment:
-    """Table 7: one judge on one model's items, or on all (`overall`)."""
+    """Table 7: one judge on one model's items, or on all items (`overall`)."""
 
     sees: str
-    """images, description, or people"""
+    """"images", "description" or "people"."""
     judge: str
     model: str
     dual: bool
@@ -241,8 +254,10 @@ class PublishedAlignment:
 
 
 _JUDGE_SEES: Final = {
-    "LLM-as-a-judge": "description", "MLLM-as-a-judge": "images", "Human-as-a-judge": "people",
-}  # fmt: skip
+    "LLM-as-a-judge": "description",
+    "MLLM-as-a-judge": "images",
+    "Human-as-a-judge": "people",
+}
 
 
 @cache
@@ -266,8 +281,10 @@ def _published_alignment(row: Mapping[str, str]) -> PublishedAlignment:
 
 
 def count_images_unhelpful() -> tuple[int, int]:
-    """(cells in which seeing the images does not help, all): MAE and Consistency of every judge,
-    dual and not, over all models."""
+    """(cells in which seeing the images does not help, all cells).
+
+    The cells are MAE and Consistency of each judge, in one and in both orders, over all models.
+    """
     overall = {
         (row.judge, row.dual, row.sees): row
         for row in creation_alignment()

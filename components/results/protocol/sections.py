@@ -1,4 +1,4 @@
-"""Which result panels a study calls for, and which rule is on where a paper and its code differ."""
+"""Panels of the Protocol view a study uses, and the active rule where paper and code differ."""
 
 from __future__ import annotations
 
@@ -37,47 +37,47 @@ _PROTOCOL_SECTIONS: Final = {
     "factuality": (FACTUALITY_SECTION,),
     "single": (RATINGS_SECTION,),
 }
-"""Without a preset: what the prompts of a study ask for."""
+"""Panels by protocol of the prompts, for studies without a preset."""
 
 
-def study_sections(scene: FilteredStudy) -> tuple[str, ...]:
-    """The names of the panels to show, as studies.spec.presets has them, in order."""
-    preset = PRESETS.get(scene.study.preset)
+def study_sections(filtered: FilteredStudy) -> tuple[str, ...]:
+    """Names of the panels to show (as in studies.spec.presets), in order."""
+    preset = PRESETS.get(filtered.study.preset)
     shown = list(preset.panels) if preset else []
-    for kind in study_protocols(scene):
+    for kind in study_protocols(filtered):
         panels = _PROTOCOL_SECTIONS.get(kind, ())
         if preset is None or not set(panels) & set(preset.panels):
-            shown += panels  # a preset whose prompts were changed: theirs, too
+            shown += panels  # prompts that were added to a preset have their panels too
     return tuple(dict.fromkeys(shown))
 
 
-def study_protocols(scene: FilteredStudy) -> list[str]:
-    """The protocols of the prompts in view, in plan order."""
-    return list(dict.fromkeys(protocol_by_prompt(scene).values()))
+def study_protocols(filtered: FilteredStudy) -> list[str]:
+    """Protocols of the prompts left by the filters, in plan order."""
+    return list(dict.fromkeys(protocol_by_prompt(filtered).values()))
 
 
 @memoise_by_study
-def protocol_by_prompt(scene: FilteredStudy) -> dict[str, str]:
-    """Prompt -> protocol, for the prompts in view."""
-    names = [str(name) for name in scene.machines["prompt"].unique()]
-    return {name: _prompt_protocol(scene, name) for name in names}
+def protocol_by_prompt(filtered: FilteredStudy) -> dict[str, str]:
+    """Prompt -> protocol, for the prompts left by the filters."""
+    names = [str(name) for name in filtered.machines["prompt"].unique()]
+    return {name: _prompt_protocol(filtered, name) for name in names}
 
 
-def protocol_rows(scene: FilteredStudy, *protocols: str) -> pd.DataFrame:
-    """What the filters leave of the prompts of these protocols; people are heard all the same."""
-    wanted = {name for name, kind in protocol_by_prompt(scene).items() if kind in protocols}
-    frame = Raters(scene).rows
-    kept = frame["prompt"].isin(wanted).to_numpy() | people_mask(frame)
-    return select_rows(frame, kept)
+def protocol_rows(filtered: FilteredStudy, *protocols: str) -> pd.DataFrame:
+    """Filtered rows of the prompts of these protocols, and all rows of people."""
+    wanted = {name for name, kind in protocol_by_prompt(filtered).items() if kind in protocols}
+    frame = Raters(filtered).rows
+    mask = frame["prompt"].isin(wanted).to_numpy() | people_mask(frame)
+    return select_rows(frame, mask)
 
 
-def _prompt_protocol(scene: FilteredStudy, name: str) -> str:
-    """As the prompt says; a recorded study may have prompts we do not know: as its records look."""
+def _prompt_protocol(filtered: FilteredStudy, name: str) -> str:
+    """Protocol of a prompt; for the unknown prompts of an import, inferred from its records."""
     try:
-        text = scene.store.prompt_of(scene.name, name)
+        text = filtered.store.prompt_of(filtered.name, name)
         return (parse_prompt(text, name) if text else load_prompt(name)).protocol
     except EvenhandError:
-        return _infer_protocol(scene.machines[scene.machines["prompt"] == name])
+        return _infer_protocol(filtered.machines[filtered.machines["prompt"] == name])
 
 
 def _infer_protocol(rows: pd.DataFrame) -> str:
@@ -97,21 +97,21 @@ def _infer_protocol(rows: pd.DataFrame) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ProtocolRule:
-    """A choice on which a paper and its authors' code differ, or we and both."""
+    """A rule on which a paper, its authors' code and this app differ."""
 
     what: str
     on: str
     other: str
     published: bool = True
-    """Whether what is on is what the published numbers were made with."""
+    """Whether the published numbers were computed with the active rule."""
 
 
-def rules_in_force(scene: FilteredStudy, sections: Sequence[str]) -> list[ProtocolRule]:
-    """What is on for the panels shown; the filter of the page may have changed the study's."""
-    study = scene.study
+def rules_in_force(filtered: FilteredStudy, sections: Sequence[str]) -> list[ProtocolRule]:
+    """Active rules of the panels shown; a filter of the page may override the study's rule."""
+    study = filtered.study
     found: list[ProtocolRule] = []
     if VISIT_SECTION in sections:
-        found += [_combination_rule(scene), _unreadable_rule(scene), ELO_SIGN_RULE]
+        found += [_combination_rule(filtered), _unreadable_rule(filtered), ELO_SIGN_RULE]
     if GRADE_SECTION in sections:
         found += [_reading_rule(study), _unread_trials_rule(), CHOICE_SCORE_RULE]
     if LEVELS_SECTION in sections:
@@ -121,50 +121,50 @@ def rules_in_force(scene: FilteredStudy, sections: Sequence[str]) -> list[Protoc
     if FACTUALITY_SECTION in sections:
         found += [NO_IMAGES_RULE]
     if WINS_SECTION in sections and VISIT_SECTION not in sections:
-        found += [_games_rule(scene)]
+        found += [_games_rule(filtered)]
     return found
 
 
-def _combination_rule(scene: FilteredStudy) -> ProtocolRule:
+def _combination_rule(filtered: FilteredStudy) -> ProtocolRule:
     on = {
-        "strict": "2–0 wins, anything else is a tie (the authors' code)",
+        "strict": "a win needs both orders, otherwise a tie (the authors' code)",
         "majority": "one win and one tie is a win (the authors' README)",
-        "pooled": "each order counts by itself (ours)",
+        "pooled": "each order counts separately (this app)",
     }
     others = {
-        "strict": "README: one win and one tie is a win. Ours: each order counts.",
-        "majority": "Code: 2–0 wins, anything else is a tie. Ours: each order counts.",
-        "pooled": "Code: 2–0 wins, anything else is a tie. README: a win and a tie is a win.",
+        "strict": "README: one win and one tie is a win. This app: each order counts.",
+        "majority": "Code: a win needs both orders. This app: each order counts.",
+        "pooled": "Code: a win needs both orders. README: one win and one tie is a win.",
     }
-    combine = scene.rule[0]
+    combine = filtered.rule[0]
     return ProtocolRule("Two orders of a pair", on[combine], others[combine], combine == "strict")
 
 
-def _unreadable_rule(scene: FilteredStudy) -> ProtocolRule:
-    if scene.rule[1] == "tie":
-        on, other = "a tie (paper and code)", "Ours: left out and counted; it says nothing."
+def _unreadable_rule(filtered: FilteredStudy) -> ProtocolRule:
+    if filtered.rule[1] == "tie":
+        on, other = "a tie (paper and code)", "This app: left out and counted."
         return ProtocolRule("No verdict after extraction", on, other)
-    on, other = "left out and counted (ours)", "Paper and code: a tie."
+    on, other = "left out and counted (this app)", "Paper and code: a tie."
     return ProtocolRule("No verdict after extraction", on, other, published=False)
 
 
 ELO_SIGN_RULE: Final = ProtocolRule(
     "Elo's expected score",
     "`1/(1 + 10^((Rb − Ra)/400))` (code)",
-    "Paper, equation (1): the same with the sign of the difference turned round; a slip.",
+    "Paper, equation (1): the opposite sign of the difference, a misprint.",
 )
 
 
 def _reading_rule(study: Study) -> ProtocolRule:
     if study.reading == "gradelab":
         return ProtocolRule(
-            "Which words are the choice",
+            "Words read as the choice",
             "the first “Selection”, then the first “Option k” (code)",
-            "Ours: the last `Selection:` line; an echoed heading is no choice.",
+            "This app: the last `Selection:` line, so a repeated heading is no choice.",
         )
     return ProtocolRule(
-        "Which words are the choice",
-        "the last `Selection:` line (ours)",
+        "Words read as the choice",
+        "the last `Selection:` line (this app)",
         "Code: the first “Selection” anywhere, then the first “Option k” after it.",
         published=False,
     )
@@ -172,52 +172,54 @@ def _reading_rule(study: Study) -> ProtocolRule:
 
 def _unread_trials_rule() -> ProtocolRule:
     return ProtocolRule(
-        "Items with an unreadable trial",
-        "left out and counted (ours)",
-        "Code: scored over the readable trials, entropy over log2 of all; none readable is 0.",
+        "Items with an unusable trial",
+        "left out and counted (this app)",
+        "Code: scored over the usable trials, entropy over log2 of all; 0 if none is usable.",
         published=False,
     )
 
 
 CHOICE_SCORE_RULE: Final = ProtocolRule(
     "Choice score",
-    "how often the most chosen option was chosen, of all trials (code)",
-    "Paper, formula (4): writes the mode itself instead of its count.",
+    "share of trials that chose the most chosen option (code)",
+    "Paper, formula (4): the mode itself instead of its count.",
 )
 POOLED_ORDERS_RULE: Final = ProtocolRule(
     "Two orders of an item",
     "both verdicts pooled (paper and code)",
-    "Not averaged per item; a failed reply is in no denominator.",
+    "No average per item; unusable replies are left out of the denominators.",
 )
 POOLED_ITEMS_RULE: Final = ProtocolRule(
     "Consistency over several models",
-    "items pooled (what the printed values follow)",
+    "items pooled (reproduces the printed values)",
     "The mean of the models' values does not reproduce the paper's table.",
 )
 NO_IMAGES_RULE: Final = ProtocolRule(
-    "What the factuality judge is given",
-    "no images, as the authors do",
-    "Criteria, and the ground truth where an item has one.",
+    "Input of the factuality judge",
+    "no images (as the authors)",
+    "It gets the criteria, and the ground truth of items that have one.",
 )
 
 
-def _games_rule(scene: FilteredStudy) -> ProtocolRule:
-    if scene.study.preset == "arena-hard" and scene.rule[0] == "pooled":
-        on, other = "each game counts by itself (code)", "Elsewhere unequal games are a tie."
+def _games_rule(filtered: FilteredStudy) -> ProtocolRule:
+    if filtered.study.preset == "arena-hard" and filtered.rule[0] == "pooled":
+        on, other = "each game counts separately (code)", "Other protocols: unequal games tie."
         return ProtocolRule("Two games of a pair", on, other)
     on = {
         "strict": "unequal games are a tie, errors dropped (code)",
         "majority": "one win and one tie is a win",
-        "pooled": "each game counts by itself (ours)",
+        "pooled": "each game counts separately (this app)",
     }
-    combine = scene.rule[0]
-    other = "Other rules: the filter above." if combine == "strict" else "Code: unequal is a tie."
+    combine = filtered.rule[0]
+    code = "Code: unequal games are a tie."
+    other = "Change it with the filter above." if combine == "strict" else code
     return ProtocolRule("Two games of a pair", on[combine], other, combine == "strict")
 
 
 def rules_table(rules: Sequence[ProtocolRule]) -> str:
-    """What is on, what is not, and whether the published numbers were made that way."""
-    heads = [ColumnHead(text, numeric=False) for text in ("Where they differ", "On", "Not on", "")]
+    """Table of active rules, alternatives, and whether the published numbers used the rule."""
+    titles = ("Rule", "Active", "Alternatives", "")
+    heads = [ColumnHead(text, numeric=False) for text in titles]
     rows = [
         [
             escape(rule.what),
@@ -228,4 +230,4 @@ def rules_table(rules: Sequence[ProtocolRule]) -> str:
         ]
         for rule in rules
     ]
-    return f'<div class="eh-rules">{value_table(heads, rows, label="Rules in force")}</div>'
+    return f'<div class="eh-rules">{value_table(heads, rows, label="Active rules")}</div>'

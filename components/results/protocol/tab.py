@@ -1,4 +1,4 @@
-"""Results, protocol: what the paper of the study's protocol prints, with intervals added."""
+"""Protocol view in Results: the tables of the protocol's paper, with intervals added."""
 
 from __future__ import annotations
 
@@ -27,18 +27,26 @@ CI_TEXT: Final = f"95{NARROW_SPACE}% CI"
 
 
 def build() -> ViewParts:
-    """One block for each protocol; those that the study does not call for stay hidden."""
+    """Lay out one block per protocol; `render` shows those the study uses."""
     shown: dict[str, Any] = {}
     controls: dict[str, Any] = {}
     with gr.Column(elem_classes="eh-panel"):
         with gr.Row(elem_classes="eh-panel-head"):
             ClickableHTML(
-                panel_heading("Rules in force", "where a paper, its authors' code and we differ")
+                panel_heading(
+                    "Active rules", "where a paper, its authors' code and this app differ"
+                )
             )
             controls["beside"] = gr.Dropdown(
-                [NO_OTHER_STUDY], value=NO_OTHER_STUDY, label="Beside", interactive=True,
-                show_label=False, container=False, elem_classes="eh-filter", elem_id="eh-beside",
-            )  # fmt: skip
+                [NO_OTHER_STUDY],
+                value=NO_OTHER_STUDY,
+                label="Compare with",
+                interactive=True,
+                show_label=False,
+                container=False,
+                elem_classes="eh-filter",
+                elem_id="eh-beside",
+            )
         shown["rules"] = ClickableHTML(elem_id="eh-rules")
     _build_visit(shown)
     _build_grade(shown, controls)
@@ -55,13 +63,13 @@ def build() -> ViewParts:
 
 
 BLOCKS: Final = ("visit", "grade", "creation", "people", "games", "ratings", "labels", "others")
-"""Columns that are shown or hidden as a whole."""
+"""Output keys of the columns that are shown or hidden as a whole."""
 
 
 def _build_panel(
     shown: dict[str, Any], key: str, title: str, subtitle: str, *, scale: int = 1
 ) -> None:
-    """A panel with one body, and how it is computed."""
+    """Add a panel with one body and its "How is this computed" text."""
     with gr.Column(elem_classes="eh-panel", scale=scale):
         ClickableHTML(panel_heading(title, subtitle))
         shown[key] = ClickableHTML(elem_id=f"eh-{key}")
@@ -70,17 +78,28 @@ def _build_panel(
 
 def _build_visit(shown: dict[str, Any]) -> None:
     with gr.Column(visible=False, elem_classes="eh-block") as shown["visit"]:
-        _build_panel(shown, "board", "VisIT-Bench: Elo leaderboard",
-               f"online Elo, one pass in plan order, K 4; {CI_TEXT} by item bootstrap")  # fmt: skip
+        _build_panel(
+            shown,
+            "board",
+            "VisIT-Bench: Elo leaderboard",
+            f"online Elo, one pass in plan order, K 4; {CI_TEXT} by item bootstrap",
+        )
         with gr.Row(equal_height=True, elem_classes="eh-pair"):
             _build_panel(
-                shown, "cost", "What a head-to-head costs", "one pair, both orders; from the store"
+                shown, "cost", "Cost of a head-to-head", "one pair in both orders; recorded costs"
             )
             _build_panel(
-                shown, "extraction", "How verdicts were read", "by the rule, by extraction, not"
+                shown,
+                "extraction",
+                "Parsing of the replies",
+                "verdicts by the rule, by extraction, and none",
             )
-        _build_panel(shown, "skills", "Win rate by skill",
-               f"%, ties as half, under the rule in force; {CI_TEXT}")  # fmt: skip
+        _build_panel(
+            shown,
+            "skills",
+            "Win rate by skill",
+            f"%, ties count half, by the active rule; {CI_TEXT}",
+        )
 
 
 def _build_grade(shown: dict[str, Any], controls: dict[str, Any]) -> None:
@@ -92,18 +111,32 @@ def _build_grade(shown: dict[str, Any], controls: dict[str, Any]) -> None:
             shown["heatmap"] = ClickableHTML(elem_id="eh-heatmap")
             shown["sizes"] = ClickableHTML(elem_id="eh-sizes")
             ClickableHTML(how_computed(HOW_COMPUTED["heatmap"]))
-        _build_panel(shown, "unrelated", "With and without an unrelated option",
-               f"an answer to another question among the options; {CI_TEXT}")  # fmt: skip
-        _build_panel(shown, "reading", "Two ways to read the same replies",
-               "verdicts that change with the rule")  # fmt: skip
-        _build_panel(shown, "points", "Prompt 4: grades and contradictions",
-               f"mean grade 0 to 5; % of selections below the top grade; {CI_TEXT}")  # fmt: skip
+        _build_panel(
+            shown,
+            "unrelated",
+            "With and without an unrelated option",
+            f"an answer to another question among the options; {CI_TEXT}",
+        )
+        _build_panel(
+            shown,
+            "reading",
+            "Two parsing rules on the same replies",
+            "verdicts that change with the rule",
+        )
+        _build_panel(
+            shown,
+            "points",
+            "Prompt 4: grades and contradictions",
+            f"mean grade 0 to 5; % of selections below the top grade; {CI_TEXT}",
+        )
         with gr.Column(elem_classes="eh-panel"):
             with gr.Row(elem_classes="eh-panel-head"):
                 ClickableHTML(
-                    panel_heading("Published: Grade Score, Tables 1 to 3",
-                            "10 models, 4 prompts; OpenAssistant, mixed N; no intervals printed")
-                )  # fmt: skip
+                    panel_heading(
+                        "Published: Grade Score, Tables 1 to 3",
+                        "10 models, 4 prompts; OpenAssistant, mixed N; no intervals printed",
+                    )
+                )
                 controls["printed"] = Switch(tuple(paper_tables_html.GRADE_SCALES), "Printed score")
             shown["grades_printed"] = ClickableHTML(elem_id="eh-grades-printed")
 
@@ -113,24 +146,28 @@ def _build_creation(shown: dict[str, Any], controls: dict[str, Any]) -> None:
         with gr.Row(elem_classes="eh-panel-head"):
             shown["creation_head"] = ClickableHTML()
             controls["split"] = Switch(protocol_creation.SPLITS, "Split")
-            controls["cell"] = Switch(tuple(protocol_creation.CELL_SCALES), "In the cells")
+            controls["cell"] = Switch(tuple(protocol_creation.CELL_SCALES), "Value in the cells")
         shown["levels"] = ClickableHTML(elem_id="eh-creation")
         ClickableHTML(how_computed(HOW_COMPUTED["levels"]))
     with gr.Column(visible=False, elem_classes="eh-block") as shown["labels"]:
-        _build_panel(shown, "five_labels", "Five labels as given",
-               "A is the answer shown first: without a taste for places they mirror")  # fmt: skip
+        _build_panel(
+            shown,
+            "five_labels",
+            "Five labels as given",
+            "A = the answer shown first; without position bias, the counts are symmetric",
+        )
     with gr.Column(visible=False, elem_classes="eh-block") as shown["people"]:
         _build_panel(
             shown,
             "alignment",
-            "Five levels against people",
+            "Five levels: agreement with people",
             f"MAE: mean distance, −2 to 2; Consistency: % within one level; {CI_TEXT}",
         )
         with gr.Column(elem_classes="eh-panel"):
             with gr.Row(elem_classes="eh-panel-head"):
                 ClickableHTML(
                     panel_heading(
-                        "Published: Creation-MMBench", "Tables 5, 7 and 6; intervals are ours"
+                        "Published: Creation-MMBench", "Tables 5, 7 and 6; intervals computed here"
                     )
                 )
                 controls["table"] = Switch(paper_tables_html.CREATION_TABLES, "Printed table")
@@ -143,7 +180,7 @@ def _build_games(shown: dict[str, Any]) -> None:
             shown, "wins", "Adjusted win rate", f"(wins + ties/2) / all; {CI_TEXT} by items"
         )
         _build_panel(
-            shown, "conflicts", "Where the two games disagree", "pairs asked in both orders"
+            shown, "conflicts", "Conflicts between the two games", "pairs judged in both orders"
         )
     with gr.Column(visible=False, elem_classes="eh-block") as shown["ratings"]:
         _build_panel(shown, "single", "Single ratings", f"mean of 1 to 10 over items; {CI_TEXT}")
@@ -153,26 +190,31 @@ def _build_redundancy(shown: dict[str, Any], controls: dict[str, Any]) -> dict[s
     with gr.Column(visible=False, elem_classes="eh-panel") as shown["others"]:
         with gr.Row(elem_classes="eh-panel-head"):
             ClickableHTML(
-                panel_heading("Redundancy: does it say what other benchmarks say?",
-                        f"over the models in common; {CI_TEXT} over models")
-            )  # fmt: skip
+                panel_heading(
+                    "Redundancy: correlation with other benchmarks",
+                    f"over the models in common; {CI_TEXT} over models",
+                )
+            )
             controls["correlation"] = Switch(
                 tuple(protocol_redundancy.CORRELATION_SCALES), "Correlation"
             )
             upload = gr.UploadButton(
-                "Upload scores (CSV)", file_types=[".csv"], size="sm", elem_classes="eh-fit",
+                "Upload scores (CSV)",
+                file_types=[".csv"],
+                size="sm",
+                elem_classes="eh-fit",
                 elem_id="eh-scores",
-            )  # fmt: skip
-        said = ClickableHTML()
+            )
+        message = ClickableHTML()
         shown["redundancy"] = ClickableHTML(elem_id="eh-redundancy")
         shown["scatter"] = PlotlyView(height=1, elem_id="eh-scatter")
         ClickableHTML(how_computed(HOW_COMPUTED["redundancy"]))
     controls["scores"] = gr.State(None)
-    return {"upload": upload, "said": said, "scores": controls["scores"]}
+    return {"upload": upload, "message": message, "scores": controls["scores"]}
 
 
 def _partial_redraws(shown: dict[str, Any]) -> dict[str, tuple[list[Any], Any]]:
-    """What each switch redraws."""
+    """Outputs and render function of each switch."""
     return {
         "score": ([shown["grade_head"], shown["heatmap"]], render_heatmap),
         "printed": ([shown["grades_printed"]], render_published_grades),
@@ -185,24 +227,27 @@ def _partial_redraws(shown: dict[str, Any]) -> dict[str, tuple[list[Any], Any]]:
 
 
 def bind(parts: ViewParts) -> None:
-    """An uploaded table becomes the view's own setting; a bad one says what is wrong with it."""
+    """Connect the upload: store its scores in the view's state, or show the error."""
 
-    def take(path: str) -> tuple[Any, str]:
+    def load_upload(path: str) -> tuple[Any, str]:
         try:
             return read_scores(Path(path)), ""
         except InvalidScores as error:
-            return gr.skip(), notice_html("bad", "Not used.", str(error))
+            return gr.skip(), notice_html("bad", "File not used.", str(error))
 
     own = parts.private_components
     own["upload"].upload(
-        take, own["upload"], [own["scores"], own["said"]], show_progress="hidden",
+        load_upload,
+        own["upload"],
+        [own["scores"], own["message"]],
+        show_progress="hidden",
         api_visibility="private",
-    )  # fmt: skip
+    )
 
 
-def initial_controls(scene: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, Any]:
-    """The controls as an address or a new study wants them."""
-    beside = [NO_OTHER_STUDY, *protocol_view.comparable_studies(scene)]
+def initial_controls(filtered: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, Any]:
+    """Values of the controls for a study and a URL."""
+    beside = [NO_OTHER_STUDY, *protocol_view.comparable_studies(filtered)]
     default = beside[1] if len(beside) > 1 else NO_OTHER_STUDY
     known = {
         "score": tuple(protocol_grade.GRADE_MEASURES),
@@ -218,41 +263,41 @@ def initial_controls(scene: FilteredStudy, wanted: Mapping[str, str]) -> dict[st
     return {"beside": dropdown, **chosen}
 
 
-def finding(scene: FilteredStudy) -> tuple[str, str]:
-    return protocol_view.protocol_finding(scene)
+def finding(filtered: FilteredStudy) -> tuple[str, str]:
+    return protocol_view.protocol_finding(filtered)
 
 
-def kpis(scene: FilteredStudy) -> str:
-    return protocol_view.show_kpis(scene)
+def kpis(filtered: FilteredStudy) -> str:
+    return protocol_view.show_kpis(filtered)
 
 
-def render(scene: FilteredStudy, **controls: Any) -> list[Any]:
-    """Only the blocks the study calls for are worked out; the others are hidden."""
-    drawn = protocol_view.draw_blocks(scene, controls)
+def render(filtered: FilteredStudy, **controls: Any) -> list[Any]:
+    """Compute the blocks the study uses and hide the others."""
+    drawn = protocol_view.draw_blocks(filtered, controls)
     return [
         gr.Column(visible=key in drawn) if key in BLOCKS else drawn.get(key, gr.skip())
         for key in protocol_view.OUTPUT_KEYS
     ]
 
 
-def render_heatmap(scene: FilteredStudy, **controls: Any) -> list[Any]:
-    found = protocol_view.draw_heatmap(scene, controls["score"])
+def render_heatmap(filtered: FilteredStudy, **controls: Any) -> list[Any]:
+    found = protocol_view.draw_heatmap(filtered, controls["score"])
     return [found["grade_head"], found["heatmap"]]
 
 
-def render_published_grades(scene: FilteredStudy, **controls: Any) -> list[Any]:
+def render_published_grades(filtered: FilteredStudy, **controls: Any) -> list[Any]:
     return [paper_tables_html.show_published_grades(controls["printed"])]
 
 
-def render_creation_table(scene: FilteredStudy, **controls: Any) -> list[Any]:
-    found = protocol_view.draw_creation(scene, controls["split"], controls["cell"])
+def render_creation_table(filtered: FilteredStudy, **controls: Any) -> list[Any]:
+    found = protocol_view.draw_creation(filtered, controls["split"], controls["cell"])
     return [found["creation_head"], found["levels"]]
 
 
-def render_published_creation(scene: FilteredStudy, **controls: Any) -> list[Any]:
+def render_published_creation(filtered: FilteredStudy, **controls: Any) -> list[Any]:
     return [paper_tables_html.show_published_creation(controls["table"])]
 
 
-def render_redundancy(scene: FilteredStudy, **controls: Any) -> list[Any]:
-    found = protocol_view.draw_redundancy(scene, controls["scores"], controls["correlation"])
+def render_redundancy(filtered: FilteredStudy, **controls: Any) -> list[Any]:
+    found = protocol_view.draw_redundancy(filtered, controls["scores"], controls["correlation"])
     return [found["redundancy"], found["scatter"]]

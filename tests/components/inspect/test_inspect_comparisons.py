@@ -1,4 +1,4 @@
-"""Which comparisons are in view: flips, failures, repeats, search, pages."""
+"""Selection of comparisons in Inspect: flips, unusable replies, repeats, search, pages."""
 
 from __future__ import annotations
 

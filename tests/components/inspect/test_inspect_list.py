@@ -1,4 +1,4 @@
-"""Inspect as HTML, from a real store: escaping, differences, what is boxed, what is said."""
+"""HTML of Inspect from a real store: escaping, word differences, boxed verdicts, notices."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def test_chips_tell_a_flip_and_the_opened_line_is_current(store):
     one = Item("q1", "Why?", {"x": "1", "y": "2"})
     name = record(store, one, [told(one, "xy", 0), told(one, "yx", 0)])
     made = list_html(load_view(store, Selection(study=name)))
-    assert text_of(made) == "slot picked: as asked, swapped 1 Why? 1st 1st x · y 1 of 1"
+    assert text_of(made).endswith(" 1 Why? 1st 1st x · y 1 of 1")
     assert made.count('aria-current="true"') == 1
 
 
@@ -240,7 +240,7 @@ def test_a_flip_says_where_it_leans_and_what_the_people_said(store):
     )  # fmt: skip
     name = record(store, one, [told(one, "xy", 1), told(one, "yx", 1)])
     said = text_of(detail_panel(load_view(store, Selection(study=name))))
-    assert "Flipped. It chose the answer shown second in both orders" in said
+    assert "Flipped. The judge chose the answer shown second in both orders" in said
     assert "The one person who voted called it a tie." in said
     assert "Order 1 x, then y 2nd picked y" in said
     assert "Order 2 y, then x 2nd picked x" in said
@@ -249,10 +249,10 @@ def test_a_flip_says_where_it_leans_and_what_the_people_said(store):
 @pytest.mark.parametrize(
     ("picks", "words"),
     [
-        ((0, 1), "Consistent. It chose x in both orders."),
-        (("tie", "tie"), "Consistent. It called it a tie in both orders."),
-        ((0, "tie"), "Flipped. It chose x shown first, and called it a tie when swapped."),
-        (("tie", 1), "Flipped. It chose x shown second, and called it a tie when swapped."),
+        ((0, 1), "Consistent. The judge chose x in both orders."),
+        (("tie", "tie"), "Consistent. The judge called it a tie in both orders."),
+        ((0, "tie"), "Flipped. The judge chose x when shown first, and a tie when swapped."),
+        (("tie", 1), "Flipped. The judge chose x when shown second, and a tie when swapped."),
     ],
 )
 def test_why_it_is_here(store, picks, words):
@@ -266,7 +266,7 @@ def test_an_unread_reply_is_no_tie_and_its_reason_is_shown(store):
     lost = told(one, "yx", None, status="refusal", reply="I would rather not.")
     name = record(store, one, [told(one, "xy", 0), lost])
     said = text_of(detail_panel(load_view(store, Selection(study=name))))
-    assert "Not evidence. 1 of its 2 replies gave no verdict (1 refusal)." in said
+    assert "Unusable replies. 1 of its 2 replies gave no verdict (1 refusal)." in said
     assert "never as a tie or a loss" in said
     assert "I would rather not." in said
 
@@ -305,7 +305,7 @@ def test_the_prompt_is_the_one_that_was_sent(store):
         first, second = (view.opened.item.responses[who] for who in order.shown)
         sent = order.sent.messages[1][1]
         assert sent.index(first) < sent.rindex(second)
-    assert "it hashes to the key of this ask" in text_of(detail_panel(view))
+    assert "its hash matches the key" in text_of(detail_panel(view))
 
 
 def test_label_probabilities_are_bars_in_slot_colours_with_the_crossed_labels(store):
@@ -317,7 +317,7 @@ def test_label_probabilities_are_bars_in_slot_colours_with_the_crossed_labels(st
     assert 'class="first" style="width:25.0%"' in made
     assert 'class="second" style="width:75.0%"' in made
     assert "B x 25.0 % A y 75.0 %" in text_of(made).replace("\u202f", " ")
-    assert "x (called B), then y (called A)" in text_of(made)
+    assert "x (labelled B), then y (labelled A)" in text_of(made)
 
 
 def test_answers_that_share_little_are_not_marked_and_the_page_says_so(store):
@@ -325,7 +325,7 @@ def test_answers_that_share_little_are_not_marked_and_the_page_says_so(store):
     name = record(store, one, [told(one, "xy", 0), told(one, "yx", 1)])
     made = detail_panel(load_view(store, Selection(study=name)))
     assert "<mark>" not in made
-    assert "0\u202f% of words shared: differences are not marked below 25\u202f%" in made
+    assert "0\u202f% of words shared. Differences are marked from 25\u202f% on." in made
 
 
 def test_a_long_text_is_cut_and_says_by_how_much(store):
@@ -377,14 +377,14 @@ def test_an_address_is_a_link_and_only_images_beside_the_data_are_shown(tmp_path
 
 
 def test_empty_states_say_what_to_do(store):
-    assert "Make one on the Study tab." in detail_panel(load_view(store, Selection()))
+    assert "Create one on the Study tab." in detail_panel(load_view(store, Selection()))
     plan = make_plan(parse_study(FIRSTISH))
     save_plan(plan, store)
     assert "Choose one at the top of the page." in detail_panel(load_view(store, Selection()))
     gone = load_view(store, Selection(study=EVIL))
     assert not {"img", "script"} & set(tags_of(detail_panel(gone)).names)
     planned = load_view(store, Selection(study="firstish"))
-    assert "180 asks are planned. Start the run" in text_of(detail_panel(planned))
+    assert "180 calls are planned. Start the run" in text_of(detail_panel(planned))
     assert (filter_bar(planned), list_html(planned)) == ("", "")
 
 
@@ -392,9 +392,9 @@ def test_filters_that_leave_nothing_offer_a_way_back(store):
     one = Item("q1", "Why?", {"x": "a", "y": "b"})
     name = record(store, one, [told(one, "xy", 0), told(one, "yx", 1)])
     for selection, words in (
-        (Selection(study=name, flipped=True), "No verdict in view changed with the order"),
-        (Selection(study=name, status="failures"), "Every reply in view was read."),
-        (Selection(study=name, text="<zzz"), "Neither a question nor a reply holds “<zzz” here."),
+        (Selection(study=name, flipped=True), "No verdict changed when swapped"),
+        (Selection(study=name, status="failures"), "All replies have a verdict."),
+        (Selection(study=name, text="<zzz"), "No question or reply contains “<zzz”."),
     ):
         made = detail_panel(load_view(store, selection))
         assert words in text_of(made)

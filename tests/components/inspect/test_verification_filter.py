@@ -1,4 +1,4 @@
-"""Inspect by what people verified: the filter, the menu, the words under an answer."""
+"""Inspect filter by people's verifications: masks, menu, text under an answer."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_without_verifications_there_is_no_menu_and_a_stale_link_says_why(store:
     store.save_study(Study("s"), [item], (), recorded=made, only_recorded=True)
     assert 'data-field="verified"' not in filter_bar(load_view(store, Selection("s")))
     view = load_view(store, Selection("s", verified="fails"))
-    assert view.total == 0 and "Nobody has verified" in words(detail_panel(view))
+    assert view.total == 0 and "No answer here has been verified" in words(detail_panel(view))
     assert 'data-field="verified"' in filter_bar(view), "it can be taken away again"
 
 

@@ -1,4 +1,4 @@
-"""Judges beside people in five levels: MAE and Consistency, one order or both, seeing or not."""
+"""Creation-MMBench: agreement of judges with people on five levels (MAE and Consistency)."""
 
 from __future__ import annotations
 
@@ -33,47 +33,49 @@ from metrics.protocols.creation_alignment_table import (
     AlignmentRow,
     AlignmentTable,
 )
-from metrics.protocols.creation_alignment_table import alignment_table as measured
+from metrics.protocols.creation_alignment_table import alignment_table as compute_alignment_table
 from studies.domain import HUMAN_PREFIX, Estimate
 
 
 def compute_alignment(
-    scene: FilteredStudy, beside: tuple[str, pd.DataFrame] | None
+    filtered: FilteredStudy, beside: tuple[str, pd.DataFrame] | None
 ) -> AlignmentTable | None:
-    """MAE and Consistency with the people; None where nobody voted.
+    """MAE and Consistency with people, or None without votes.
 
-    `beside` is another study on the same items, named by what its judges saw.
+    `beside` is another study on the same items: the input its judges saw, and its rows.
     """
-    rows = protocol_rows(scene, "five-level")
+    rows = protocol_rows(filtered, "five-level")
     if not people_mask(rows).any():
         return None
-    frames = {scene.study.judge_sees: rows}
+    frames = {filtered.study.judge_sees: rows}
     if beside is not None:
         frames[beside[0]] = beside[1]
-    return measured(frames, study_baseline(scene))
+    return compute_alignment_table(frames, study_baseline(filtered))
 
 
 def show_alignment(found: AlignmentTable | None) -> str:
-    """Judges, what they saw, one order against both; people and always-tie under them."""
+    """Table of judges by input, one order and both; then people and the always-tie baseline."""
     if found is None:
         return empty_state(
-            "Nobody voted on these items.",
-            "MAE and Consistency hold a judge against people: five-level votes in the data or from "
-            "the Vote tab.",
+            "No votes by people on these items.",
+            "MAE and Consistency compare judges with people. They need five-level votes, in the "
+            "data or from the Vote tab.",
         )
     overall = [row for row in found.rows if row.model == OVERALL]
-    alone = [row for row in [*found.people, *found.always_tie] if row.model == OVERALL]
-    axis = fit_share_axis([row.consistency for row in [*overall, *alone]], bounds=(0, 1))
+    baselines = [row for row in [*found.people, *found.always_tie] if row.model == OVERALL]
+    axis = fit_share_axis([row.consistency for row in [*overall, *baselines]], bounds=(0, 1))
     heads = [
-        ColumnHead("Judge", numeric=False), ColumnHead("Sees", numeric=False),
-        ColumnHead("MAE, one", tip="mean |judge − people|, each verdict by itself"),
-        ColumnHead("MAE, both", tip="the same for the mean of both orders"),
+        ColumnHead("Judge", numeric=False),
+        ColumnHead("Input", numeric=False),
+        ColumnHead("MAE, one order", tip="mean |judge − people| over single verdicts"),
+        ColumnHead("MAE, both orders", tip="the same for the mean of both orders"),
         ColumnHead("Within one level, %", axis=axis),
-        ColumnHead("One"), ColumnHead("Both"),
-    ]  # fmt: skip
+        ColumnHead("One order"),
+        ColumnHead("Both orders"),
+    ]
     pairs = list(dict.fromkeys((row.judge, row.sees) for row in overall))
     lines = [_judge_row(judge, sees, overall, axis) for judge, sees in pairs]
-    lines += [_person_row(row, axis) for row in alone]
+    lines += [_baseline_row(row, axis) for row in baselines]
     return value_table(heads, lines, label="Alignment with people") + _gains_table(found)
 
 
@@ -84,7 +86,7 @@ def _judge_row(judge: str, sees: str, rows: Sequence[AlignmentRow], axis: Axis) 
     return [
         name_cell(judge, select),
         _side_label(sees) or "–",
-        value_cell(one and one.mae, SCORE, who=f"{judge}, each order by itself", select=select),
+        value_cell(one and one.mae, SCORE, who=f"{judge}, single verdicts", select=select),
         value_cell(both and both.mae, SCORE, who=f"{judge}, mean of both orders", select=select),
         order_dumbbell(axis, one and one.consistency, both and both.consistency, judge, select),
         value_cell(one and one.consistency, PERCENT, who=f"{judge}, each order", select=select),
@@ -92,22 +94,21 @@ def _judge_row(judge: str, sees: str, rows: Sequence[AlignmentRow], axis: Axis) 
     ]
 
 
-def _person_row(row: AlignmentRow, axis: Axis) -> list[str]:
-    """A person against the mean of the others; one vote, so there is no second order."""
+def _baseline_row(row: AlignmentRow, axis: Axis) -> list[str]:
+    """Row of a person against the mean of the others, or of always-tie; there is one order."""
     tie = row.judge == ALWAYS_TIE
-    shown = {
-        ALWAYS_TIE: "Always tie", PEOPLE: "People, each against the others",
-    }.get(row.judge, row.judge.removeprefix(HUMAN_PREFIX))  # fmt: skip
-    said = "says “equal” to everything" if tie else "against the mean of the others"
+    names = {ALWAYS_TIE: "Always tie", PEOPLE: "People, each against the others"}
+    shown = names.get(row.judge, row.judge.removeprefix(HUMAN_PREFIX))
+    note = "“equal” on every item" if tie else "against the mean of the others"
     return [
-        name_cell(shown, None, said if row.judge != PEOPLE else "pooled"),
+        name_cell(shown, None, note if row.judge != PEOPLE else "pooled"),
         "–" if tie else "the images",
         value_cell(row.mae, SCORE, who=shown),
         "",
         order_dumbbell(axis, row.consistency, None, shown),
         value_cell(row.consistency, PERCENT, who=shown),
         "",
-    ]  # fmt: skip
+    ]
 
 
 def order_dumbbell(
@@ -117,7 +118,7 @@ def order_dumbbell(
     who: str,
     select: Mapping[str, Any] | None = None,
 ) -> str:
-    """Hollow: one order. Solid: both, with its interval. Only one, of people: a diamond."""
+    """Hollow mark: one order; solid mark with interval: both orders; diamond: one order only."""
     last = both if both is not None and both.value is not None else one
     if last is None or last.value is None:
         return track_html(axis)
@@ -133,14 +134,15 @@ _SIGNED_POINTS_STYLE: Final = NumberStyle(1, 100, f"{NARROW_SPACE}points", signe
 
 
 def _gains_table(found: AlignmentTable) -> str:
-    """dual − single and images − description, on the same cases."""
+    """Differences dual − single and images − description, on the same cases."""
     if not found.contrasts:
         return ""
     heads = [
-        ColumnHead("On the same cases", numeric=False), ColumnHead("", numeric=False),
+        ColumnHead("On the same cases", numeric=False),
+        ColumnHead("", numeric=False),
         ColumnHead("MAE", tip="below 0: the first is closer to people"),
         ColumnHead("Consistency, points", tip="above 0: the first is closer to people"),
-    ]  # fmt: skip
+    ]
     lines = [
         [
             name_cell(one.judge, {"judge": one.judge}, seen),
@@ -152,23 +154,22 @@ def _gains_table(found: AlignmentTable) -> str:
         ]
         for one, seen in _labelled_contrasts(found)
     ]
-    return value_table(heads, lines, label="What asking twice and seeing add")
+    return value_table(heads, lines, label="Effect of both orders and of seeing the images")
 
 
 def _labelled_contrasts(found: AlignmentTable) -> list[tuple[AlignmentContrast, str]]:
-    """Each with what the judge saw: those of both orders come in the order of the rows."""
-    voices = iter(dict.fromkeys((row.judge, row.sees) for row in found.rows))
+    """Contrasts with the input of their judge; the dual ones have the order of the rows."""
+    raters = iter(dict.fromkeys((row.judge, row.sees) for row in found.rows))
     several = len({row.sees for row in found.rows}) > 1
     return [
-        (one, _side_label(next(voices)[1]) if one.left == "dual" and several else "")
+        (one, _side_label(next(raters)[1]) if one.left == "dual" and several else "")
         for one in found.contrasts
     ]
 
 
 def _side_label(side: str) -> str:
-    return {
-        "dual": "both orders", "single": "one order", "context": "description",
-    }.get(side, side)  # fmt: skip
+    labels = {"dual": "both orders", "single": "one order", "context": "description"}
+    return labels.get(side, side)
 
 
 def alignment_kpis(aligned: AlignmentTable) -> list[Kpi]:

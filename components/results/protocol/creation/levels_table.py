@@ -1,4 +1,4 @@
-"""Creation-MMBench on one's own study: the table by model, category and task; people beside it."""
+"""Creation-MMBench tables of a study: five levels by model, category and task."""
 
 from __future__ import annotations
 
@@ -40,81 +40,90 @@ CELL_SCALES: Final[dict[str, tuple[str, heat.ColourScale]]] = {
 }
 
 
-def load_level_rows(scene: FilteredStudy) -> pd.DataFrame:
-    """The machines' five-level verdicts and factuality scores in view."""
-    rows = machine_rows(protocol_rows(scene, "five-level", "factuality"))
+def load_level_rows(filtered: FilteredStudy) -> pd.DataFrame:
+    """Filtered five-level verdicts and factuality scores of the judges."""
+    rows = machine_rows(protocol_rows(filtered, "five-level", "factuality"))
     return rows.loc[(rows["options"] == 2).to_numpy()]
 
 
-def study_baseline(scene: FilteredStudy) -> str | None:
-    """Who everybody is held against; None where all met all."""
-    study = scene.study
+def study_baseline(filtered: FilteredStudy) -> str | None:
+    """The baseline model, or None if every model met every other."""
+    study = filtered.study
     return study.baseline if study.pairing == "baseline" and study.baseline else None
 
 
-def creation_rows(scene: FilteredStudy) -> list[CreationRow]:
-    """One row a model, the highest Reward first."""
-    rows = load_level_rows(scene)
-    found = creation_table(rows, study_baseline(scene)) if len(rows) else {}
+def creation_rows(filtered: FilteredStudy) -> list[CreationRow]:
+    """One row per model, the highest Reward first."""
+    rows = load_level_rows(filtered)
+    found = creation_table(rows, study_baseline(filtered)) if len(rows) else {}
     return found.get((), [])
 
 
 def show_creation_table(
-    scene: FilteredStudy, split: str, cell: str, sections: Sequence[str]
+    filtered: FilteredStudy, split: str, cell: str, sections: Sequence[str]
 ) -> str:
-    """Models as stacks; categories and tasks as a matrix of one of the paper's three numbers."""
-    rows = load_level_rows(scene)
+    """Stacked levels by model, or a matrix of Reward, Win rate or VFS by category or task."""
+    rows = load_level_rows(filtered)
     if rows.empty:
         return empty_state(
-            "No five-level verdict here.",
+            "No five-level verdicts.",
             "Creation-MMBench compares each model with a baseline in five levels.",
         )
     if split == "Models":
-        return _level_stacks(scene, sections)
+        return _level_stacks(filtered, sections)
     column = "category" if split == "Categories" else "task"
     if column == "task":
-        tasks = item_tasks(scene)
+        tasks = item_tasks(filtered)
         if not any(tasks.values()):
             return empty_state(
-                "The items name no task.", "`meta.task` of an item says which it is."
+                "The items have no task.", "Set `meta.task` of each item to its task."
             )
         rows = add_item_column(rows, "task", tasks)
-    return _group_matrix(scene, rows, column, cell)
+    return _group_matrix(filtered, rows, column, cell)
 
 
-def _level_stacks(scene: FilteredStudy, sections: Sequence[str]) -> str:
-    found = creation_rows(scene)
+def _level_stacks(filtered: FilteredStudy, sections: Sequence[str]) -> str:
+    found = creation_rows(filtered)
     judged = any(sum(row.counts.values()) + row.fail for row in found)
     if LEVELS_SECTION in sections and judged:
         scored = FACTUALITY_SECTION in sections or any(row.vfs.value is not None for row in found)
         stacks = [_level_row(row, scored) for row in found]
         head = wrap(level_legend())
         return (
-            head + level_table(stacks, study_baseline(scene) or "") + _baseline_note(scene, found)
+            head
+            + level_table(stacks, study_baseline(filtered) or "")
+            + _baseline_note(filtered, found)
         )
     return _factuality_table(found)
 
 
 def _level_row(row: CreationRow, scored: bool) -> LevelRow:
     return LevelRow(
-        row.model, row.counts, row.fail, row.reward, row.win_rate, row.vfs if scored else None,
+        row.model,
+        row.counts,
+        row.fail,
+        row.reward,
+        row.win_rate,
+        row.vfs if scored else None,
         {"contestant": row.model},
-    )  # fmt: skip
+    )
 
 
 def _factuality_table(found: Sequence[CreationRow]) -> str:
-    """Where only factuality was asked."""
+    """Table of studies with factuality scores only."""
     heads = [
         ColumnHead("Model", numeric=False),
         ColumnHead("VFS"),
-        ColumnHead("Baseline beside it"),
-        ColumnHead("Fail"),
+        ColumnHead("VFS of the baseline"),
+        ColumnHead("Unusable"),
     ]
     lines = [
         [
             name_cell(row.model, {"contestant": row.model}),
             value_cell(row.vfs, SCORE, who=f"VFS of {row.model}", select={"contestant": row.model}),
-            value_cell(row.baseline_vfs, SCORE, who=f"the baseline beside {row.model}"),
+            value_cell(
+                row.baseline_vfs, SCORE, who=f"VFS of the baseline, paired with {row.model}"
+            ),
             count(row.vfs_fail),
         ]
         for row in found
@@ -122,8 +131,8 @@ def _factuality_table(found: Sequence[CreationRow]) -> str:
     return value_table(heads, lines, label="Visual factuality")
 
 
-def _baseline_note(scene: FilteredStudy, found: Sequence[CreationRow]) -> str:
-    """The baseline's own factuality has one value per opponent: it is scored again beside each."""
+def _baseline_note(filtered: FilteredStudy, found: Sequence[CreationRow]) -> str:
+    """Range of the baseline's VFS, which is scored once per opponent, and unusable replies."""
     values = [row.baseline_vfs.value for row in found if row.baseline_vfs.value is not None]
     unread = sum(row.vfs_fail for row in found)
     parts = []
@@ -131,23 +140,25 @@ def _baseline_note(scene: FilteredStudy, found: Sequence[CreationRow]) -> str:
         low, high = number(min(values), 2), number(max(values), 2)
         span = low if low == high else f"{low} to {high}"
         parts.append(
-            f"{study_baseline(scene)} itself has a VFS of {span}, scored beside each model."
+            f"The baseline {study_baseline(filtered)} has a VFS of {span}, scored with each model."
         )
     if unread:
-        parts.append(f"{count(unread)} factuality replies could not be read.")
+        parts.append(f"{count(unread)} factuality replies are unusable.")
     return (
         wrap(f'<p class="eh-small eh-under">{inline_markup(" ".join(parts))}</p>') if parts else ""
     )
 
 
-def item_tasks(scene: FilteredStudy) -> dict[str, str]:
-    return {key: item.meta.get("task", "") for key, item in scene.store.items(scene.name).items()}
+def item_tasks(filtered: FilteredStudy) -> dict[str, str]:
+    return {
+        key: item.meta.get("task", "") for key, item in filtered.store.items(filtered.name).items()
+    }
 
 
-def _group_matrix(scene: FilteredStudy, rows: pd.DataFrame, column: str, cell: str) -> str:
+def _group_matrix(filtered: FilteredStudy, rows: pd.DataFrame, column: str, cell: str) -> str:
     attribute, scale = CELL_SCALES[cell]
-    found = creation_table(rows, study_baseline(scene), [column])
-    whole = creation_table(rows, study_baseline(scene)).get((), [])
+    found = creation_table(rows, study_baseline(filtered), [column])
+    whole = creation_table(rows, study_baseline(filtered)).get((), [])
     cells: dict[tuple[str, str], Estimate | None] = {
         ("All", row.model): getattr(row, attribute) for row in whole
     }
@@ -156,33 +167,34 @@ def _group_matrix(scene: FilteredStudy, rows: pd.DataFrame, column: str, cell: s
     groups = ["All", *sorted(group for (group,) in found if group)]
     columns = [heat.MatrixColumn(row.model) for row in whole]
     keys = ("category" if column == "category" else "group", "contestant")
-    click = "Click to read them" if column == "category" else "Click to read the model's verdicts"
+    click = "Click to open them" if column == "category" else "Click to open the model's verdicts"
     drawn = heat.matrix_html(
         groups, columns, cells, scale, keys=keys, turns=False, label_width=220, click=click
     )
     return f'<div class="eh-scrolls">{drawn}</div>' if len(groups) > 14 else drawn
 
 
-# -- words ---------------------------------------------------------------------------------------
+# -- headline and key numbers --------------------------------------------------------------------
 
 
-def creation_finding(scene: FilteredStudy, found: Sequence[CreationRow]) -> tuple[str, str]:
+def creation_finding(filtered: FilteredStudy, found: Sequence[CreationRow]) -> tuple[str, str]:
     known = [row for row in found if row.reward.value is not None]
     if not known:
         scored = [row for row in found if row.vfs.value is not None]
         if scored:
             best = max(scored, key=lambda row: row.vfs.value or 0.0)
-            said = f"{best.model} has the highest visual factuality: {number(best.vfs.value, 2)}."
-            return said, "Mean of an item's scores over both orders, then over items; 0 to 10."
-        return "No five-level verdict yet.", "The table fills while the study runs."
+            title = f"{best.model} has the highest visual factuality: {number(best.vfs.value, 2)}."
+            return title, "Mean of an item's scores over both orders, then over items; 0 to 10."
+        return "No five-level verdicts yet.", "Results appear here while the study runs."
     best = known[0]
-    against = study_baseline(scene) or "the others"
-    side = "is ahead of" if (best.reward.low or 0) > 0 else "is level with"
+    against = study_baseline(filtered) or "the others"
+    side = "is not significantly different from"
+    side = "is ahead of" if (best.reward.low or 0) > 0 else side
     side = "is behind" if (best.reward.high or 0) < 0 else side
     lead = (
         f"Reward {number(best.reward.value, 1, signed=True)} {POINTS.bounds(best.reward)}; it wins "
-        f"{share(best.win_rate.value, 0)} of its verdicts outright. Both orders are pooled; a "
-        "failed reply is in no denominator."
+        f"{share(best.win_rate.value, 0)} of its verdicts. Both orders are pooled; unusable "
+        "replies are left out."
     )
     return f"The best of {count(len(known), 'model')}, {best.model}, {side} {against}.", lead
 
@@ -200,7 +212,11 @@ def creation_kpis(found: Sequence[CreationRow]) -> list[Kpi]:
     if scored:
         top = max(scored, key=lambda row: row.vfs.value or 0.0)
         kpis.append(
-            Kpi("Highest VFS", number(top.vfs.value, 2), "of 10",
-                f"{top.model} {SCORE.bounds(top.vfs)}")
-        )  # fmt: skip
+            Kpi(
+                "Highest VFS",
+                number(top.vfs.value, 2),
+                "of 10",
+                f"{top.model} {SCORE.bounds(top.vfs)}",
+            )
+        )
     return kpis

@@ -1,6 +1,6 @@
-"""Grade Score on one's own study: the heatmap, the coin beside it, what the unrelated option does.
+"""Grade Score of a study: heatmap by judge, prompt and unrelated option, with chance scores.
 
-The heatmap is judge x prompt x unrelated option. Scores at different N are never compared.
+Scores at different numbers of options N are never compared.
 """
 
 from __future__ import annotations
@@ -30,49 +30,49 @@ from metrics.protocols.grade_score import (
 from studies.domain import Estimate
 
 CORRECTED_SCALE: Final = heat.ColourScale(
-    "Above the coin", "b", 1, 0, ("1.00 perfect", "0 as a coin"), 2, 1, ""
+    "Above chance", "b", 1, 0, ("1.00 perfect", "0 chance"), 2, 1, ""
 )
 
 GRADE_MEASURES: Final[dict[str, tuple[str, heat.ColourScale]]] = {
     "Grade": ("grade", heat.GRADE_SCALE),
     "Entropy": ("entropy", heat.ENTROPY_SCALE),
     "Choice": ("choice", heat.CHOICE_SCALE),
-    "Above the coin": ("corrected", CORRECTED_SCALE),
+    "Above chance": ("corrected", CORRECTED_SCALE),
     "Right": ("accuracy", heat.ACCURACY_SCALE),
 }
+_CI: Final = f"95{NARROW_SPACE}% CI"
 MEASURE_SUBTITLES: Final = {
-    "Grade": f"harmonic mean of entropy and choice, mean over items; 95{NARROW_SPACE}% CI",
-    "Entropy": f"of the slots chosen for an item, over log2 N; 1 = none preferred; 95{NARROW_SPACE}% CI",
-    "Choice": f"how often an item's most chosen option was chosen; 95{NARROW_SPACE}% CI",
-    "Above the coin": f"(grade − coin) / (1 − coin); still not comparable across N; 95{NARROW_SPACE}% CI",
-    "Right": f"% of choices that people ranked best; a steady judge can be steadily wrong; "
-    f"95{NARROW_SPACE}% CI",
+    "Grade": f"harmonic mean of entropy and choice, mean over items; {_CI}",
+    "Entropy": f"of an item's chosen slots, over log2 N; 1 = no preferred slot; {_CI}",
+    "Choice": f"share of an item's most chosen option; {_CI}",
+    "Above chance": f"(grade − chance) / (1 − chance); not comparable across N; {_CI}",
+    "Right": f"% of choices that people ranked best; a consistent judge can be wrong; {_CI}",
 }
 MAX_EXACT_OPTIONS: Final = 6
-"""All nⁿ outcomes of a coin are counted up to here; beyond it only its grade is known."""
+"""Largest N whose Nᴺ random outcomes are enumerated; beyond it only the chance grade is known."""
 SEED: Final = 20_24
 
 
-def study_grade_cells(scene: FilteredStudy) -> list[GradeCell]:
-    """The cells of the study in view; N = 1 has no score."""
-    rows = load_choice_rows(scene)
+def study_grade_cells(filtered: FilteredStudy) -> list[GradeCell]:
+    """Heatmap cells of the filtered study; items with one option have no score."""
+    rows = load_choice_rows(filtered)
     return grade_heatmap_cells(rows) if len(rows) else []
 
 
-def load_choice_rows(scene: FilteredStudy) -> pd.DataFrame:
-    rows = machine_rows(protocol_rows(scene, "choice"))
+def load_choice_rows(filtered: FilteredStudy) -> pd.DataFrame:
+    rows = machine_rows(protocol_rows(filtered, "choice"))
     return rows.loc[(rows["options"] > 1).to_numpy()]
 
 
-# -- the coin ------------------------------------------------------------------------------------
+# -- chance scores -------------------------------------------------------------------------------
 
 
 @cache
 def chance_score(measure: str, options: int) -> float | None:
-    """What a judge that flips a coin scores among so many options; None where nobody knows."""
+    """Expected score of random choices among `options` options, or None if unknown."""
     if measure == "Right":
         return 1 / options
-    if measure == "Above the coin":
+    if measure == "Above chance":
         return 0.0
     if measure == "Grade":
         return RANDOM_GRADE.get(options)
@@ -82,15 +82,15 @@ def chance_score(measure: str, options: int) -> float | None:
 
 
 def chance_sentence(measure: str, options: Sequence[int]) -> str:
-    """ "A coin scores, at N = 3: 0.58" for every N in view."""
-    said = _chance_by_size(measure, options)
-    return f"A coin scores, at {', at '.join(said)}." if said else ""
+    """Sentence such as "Random choices score, at N = 3: 0.58.", for each N in `options`."""
+    scores = _chance_by_size(measure, options)
+    return f"Random choices score, at {', at '.join(scores)}." if scores else ""
 
 
 def chance_note(measure: str, options: Sequence[int]) -> str:
-    """The same at the end of the scale strip: "coin at N = 3: 0.58"."""
-    said = _chance_by_size(measure, options)
-    return f"coin at {', '.join(said)}" if said else ""
+    """Note at the end of the colour scale, such as "chance at N = 3: 0.58"."""
+    scores = _chance_by_size(measure, options)
+    return f"chance at {', '.join(scores)}" if scores else ""
 
 
 def _chance_by_size(measure: str, options: Sequence[int]) -> list[str]:
@@ -108,7 +108,7 @@ def short_prompt(prompt: str) -> str:
 
 
 def prompt_columns(cells: Sequence[GradeCell]) -> list[heat.MatrixColumn]:
-    """Prompts in the paper's order, then any others as they come."""
+    """Columns of the prompts in the paper's order, then any others."""
     found = list(dict.fromkeys(cell.prompt for cell in cells))
     order = {prompt: place for place, prompt in enumerate(GRADE_PROMPTS)}
     found.sort(key=lambda prompt: order.get(prompt, len(order)))
@@ -116,7 +116,7 @@ def prompt_columns(cells: Sequence[GradeCell]) -> list[heat.MatrixColumn]:
 
 
 def rank_judges(cells: Sequence[GradeCell], measure: str = "Grade") -> list[str]:
-    """Judges, the highest mean first."""
+    """Judges, the highest mean score first."""
     attribute = GRADE_MEASURES[measure][0]
     values: dict[str, list[float]] = {}
     for cell in cells:
@@ -126,11 +126,11 @@ def rank_judges(cells: Sequence[GradeCell], measure: str = "Grade") -> list[str]
 
 
 def show_heatmap(cells: Sequence[GradeCell], measure: str) -> str:
-    """One matrix for each state of the unrelated option; under it what a coin would score."""
+    """One matrix with and one without the unrelated option, each with its chance score."""
     if not cells:
         return empty_state(
             "No item was shown in rotations.",
-            "Grade Score needs prompts that choose among N options: grade-simple and its sisters.",
+            "Grade Score needs prompts that choose among N options, such as grade-simple.",
         )
     attribute, scale = GRADE_MEASURES[measure]
     parts = []
@@ -139,9 +139,13 @@ def show_heatmap(cells: Sequence[GradeCell], measure: str) -> str:
         found = {(cell.judge, cell.prompt): getattr(cell, attribute) for cell in mine}
         sizes = sorted({n for cell in mine for n in cell.options})
         drawn = heat.matrix_html(
-            rank_judges(mine, measure), prompt_columns(mine), found, scale,
-            keys=("judge", "prompt"), aside=chance_note(measure, sizes),
-        )  # fmt: skip
+            rank_judges(mine, measure),
+            prompt_columns(mine),
+            found,
+            scale,
+            keys=("judge", "prompt"),
+            aside=chance_note(measure, sizes),
+        )
         parts.append(wrap(_heatmap_title(state, mine), drawn, _mixed_sizes_note(sizes)))
     return "".join(parts)
 
@@ -151,29 +155,27 @@ def _heatmap_title(state: str, cells: Sequence[GradeCell]) -> str:
     listed = ", ".join(map(str, sizes))
     items = max((cell.grade.items for cell in cells), default=0)
     shown = (
-        "with the unrelated option among them"
-        if state == UNRELATED_PRESENT
-        else "no unrelated option"
+        "with the unrelated option" if state == UNRELATED_PRESENT else "without an unrelated option"
     )
-    said = inline_markup(f"N = {listed}, {count(items, 'item')}, {shown}")
-    return f'<p class="eh-still-title">{said}</p>'
+    title = inline_markup(f"N = {listed}, {count(items, 'item')}, {shown}")
+    return f'<p class="eh-still-title">{title}</p>'
 
 
 def _mixed_sizes_note(sizes: Sequence[int]) -> str:
     if len(sizes) < 2:
         return ""
-    said = "Several N are mixed here: read the lines per N below, each against its own coin."
-    return f'<p class="eh-small eh-under">{said}</p>'
+    note = "Several N are mixed here. Use the table per N below, with the chance score of each N."
+    return f'<p class="eh-small eh-under">{note}</p>'
 
 
-def show_by_size(scene: FilteredStudy, cells: Sequence[GradeCell]) -> str:
-    """A line per N where several are mixed, each with its own coin."""
+def show_by_size(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> str:
+    """Grades per N with their chance score, if a study mixes several N."""
     sizes = sorted({n for cell in cells for n in cell.options})
     if len(sizes) < 2:
         return ""
-    rows = load_choice_rows(scene)
+    rows = load_choice_rows(filtered)
     heads = [ColumnHead("Judge, prompt", numeric=False)]
-    heads += [ColumnHead(f"N = {n}", tip=f"coin {number(RANDOM_GRADE.get(n), 2)}") for n in sizes]
+    heads += [ColumnHead(f"N = {n}", tip=f"chance {number(RANDOM_GRADE.get(n), 2)}") for n in sizes]
     lines = []
     for cell in cells:
         mine = rows[(rows["judge"] == cell.judge) & (rows["prompt"] == cell.prompt)]
@@ -184,11 +186,11 @@ def show_by_size(scene: FilteredStudy, cells: Sequence[GradeCell]) -> str:
             got = found.get(f"grade_{n}") or (found["grade"] if cell.options == (n,) else None)
             line.append(value_cell(got, SCORE, who=f"{cell.judge}, {cell.prompt}, N = {n}"))
         lines.append(line)
-    coins = ["coin", *(f"<b>{number(RANDOM_GRADE.get(n), 2)}</b>" for n in sizes)]
-    return value_table(heads, [*lines, coins], label="Grade by number of options")
+    chance = ["chance", *(f"<b>{number(RANDOM_GRADE.get(n), 2)}</b>" for n in sizes)]
+    return value_table(heads, [*lines, chance], label="Grade by number of options")
 
 
-# -- words ---------------------------------------------------------------------------------------
+# -- headline and key numbers --------------------------------------------------------------------
 
 
 def best_cell(cells: Sequence[GradeCell]) -> GradeCell | None:
@@ -197,14 +199,14 @@ def best_cell(cells: Sequence[GradeCell]) -> GradeCell | None:
 
 
 def grade_finding(cells: Sequence[GradeCell]) -> tuple[str, str]:
-    """How many cells are better than a coin for sure, and which leads."""
+    """Headline: number of cells significantly above chance; lead: the highest grade."""
     best = best_cell(cells)
     if best is None:
         return (
-            "No item has been read in all its rotations yet.",
+            "No item has usable verdicts in all its rotations yet.",
             "A grade needs every rotation of an item.",
         )
-    sure = [c for c in cells if c.corrected.low is not None and c.corrected.low > 0]
+    significant = [c for c in cells if c.corrected.low is not None and c.corrected.low > 0]
     known = [c for c in cells if c.corrected.value is not None]
     leader = f"{best.judge} with {short_prompt(best.prompt)}"
     lead = (
@@ -212,27 +214,29 @@ def grade_finding(cells: Sequence[GradeCell]) -> tuple[str, str]:
     )
     lead += chance_sentence("Grade", best.options)
     if len(known) == 1:
-        word = "beats" if sure else "does not beat"
-        return f"{leader} {word} a coin when the options rotate.", lead
+        word = "is" if significant else "is not"
+        return f"{leader} {word} significantly better than chance when options rotate.", lead
     return (
-        f"{len(sure)} of {len(known)} judge-prompt pairs beat a coin when the options rotate.",
+        f"{len(significant)} of {len(known)} judge-prompt pairs are significantly better than "
+        "chance when options rotate.",
         lead,
     )
 
 
 def _accuracy_clause(best: GradeCell) -> str:
-    """A judge that is always wrong in the same way has a grade of 1: say so where it is seen."""
+    """Accuracy of the cell: a judge that is consistently wrong also has a grade of 1."""
     right, even = best.accuracy, 1 / max(best.options)
     if right.value is None:
         return ""
-    said = f"{share(right.value, 0)} of its choices (even: {chance_accuracy_text(best.options)})"
+    correct = f"{share(right.value, 0)} of its choices"
+    correct += f" (chance: {chance_accuracy_text(best.options)})"
     if right.high is not None and right.high < even:
-        return f", yet it is right in only {said}"
-    return f", and is right in {said}"
+        return f", yet it is right in only {correct}"
+    return f", and is right in {correct}"
 
 
 def chance_accuracy_text(options: Sequence[int]) -> str:
-    """What guessing gets right: "33 %", or "11 to 33 %" where several N are mixed."""
+    """Accuracy of guessing: "33 %", or "11 to 33 %" if several N are mixed."""
     low, high = share(1 / max(options), 0), share(1 / min(options), 0)
     return low if low == high else f"{low.split(NARROW_SPACE)[0]} to {high}"
 
@@ -242,17 +246,21 @@ def grade_kpis(cells: Sequence[GradeCell]) -> list[Kpi]:
     if best is None:
         return []
     who = f"{best.judge}, {short_prompt(best.prompt)}"
-    gained = best.corrected
+    corrected = best.corrected
     right = best.accuracy
     return [
         Kpi("Best grade", number(best.grade.value, 2), note=f"{who} {_bounds_text(best.grade)}"),
-        Kpi("Above the coin", number(gained.value, 2), note=f"{_bounds_text(gained)}, coin 0"),
+        Kpi(
+            "Above chance",
+            number(corrected.value, 2),
+            note=f"{_bounds_text(corrected)}, chance 0",
+        ),
         Kpi(
             "Right",
             share(right.value, 0),
-            note=f"{_bounds_text(right, 100)}, coin {chance_accuracy_text(best.options)}"
+            note=f"{_bounds_text(right, 100)}, chance {chance_accuracy_text(best.options)}"
             if right.value is not None
-            else right.note or "nobody ranked these answers",
+            else right.note or "no ranking of these answers by people",
         ),
     ]
 

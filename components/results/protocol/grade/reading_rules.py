@@ -1,4 +1,4 @@
-"""What other eyes read in the same replies: two reading rules, and prompt 4's own grades."""
+"""Grade Score replies under two parsing rules, and the grades given by prompt 4."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ from studies.frames.frame import NO_PICK, TIE
 from studies.store.store import Store
 
 MAX_REREAD: Final = 4000
-"""Replies read again for the page. Plan order is a seeded shuffle, so the first are a fair part."""
+"""Replies parsed again for the page; plan order is a seeded shuffle, so they are a random part."""
 CHOICE_FORMAT: Final = "selection-option"
 READING_RULES: Final = ("default", "gradelab")
 
 
 def other_reading_rule(reading: str) -> str:
-    """The rule that the study's is held against."""
+    """The rule to compare the study's rule with."""
     return "default" if reading == "gradelab" else "gradelab"
 
 
@@ -52,7 +52,7 @@ def other_reading_rule(reading: str) -> str:
 def reread_choices(
     store: Store, study: str, version: tuple[str, int], rule: str, prompts: tuple[str, ...]
 ) -> dict[tuple[str, ...], tuple[str, int]]:
-    """Ask -> (status, slot) of the stored replies by another rule. `version` is what is cached."""
+    """Call -> (status, slot) of the stored replies under `rule`; `version` is a cache key."""
     found: dict[tuple[str, ...], tuple[str, int]] = {}
     for judgement in store.judgements(study):
         ask = judgement.ask
@@ -81,44 +81,46 @@ def _ask_key(
     return (item, judge, prompt, *shown, str(repeat))
 
 
-def load_two_readings(scene: FilteredStudy) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The frame as it is, and as the other rule reads it: only asks whose reply is stored."""
-    rows = load_choice_rows(scene).iloc[: 5 * MAX_REREAD]
+def load_two_readings(filtered: FilteredStudy) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Choice rows with a stored reply, under the study's rule and under the other rule."""
+    rows = load_choice_rows(filtered).iloc[: 5 * MAX_REREAD]
     prompts = tuple(sorted({str(prompt) for prompt in rows["prompt"].unique()}))
-    rule = other_reading_rule(scene.study.reading)
-    found = reread_choices(scene.store, scene.name, scene.store.version(scene.name), rule, prompts)
+    rule = other_reading_rule(filtered.study.reading)
+    found = reread_choices(
+        filtered.store, filtered.name, filtered.store.version(filtered.name), rule, prompts
+    )
     keys = [
         _ask_key(str(item), str(judge), str(prompt), str(shown).split("\x1f"), int(repeat))
         for item, judge, prompt, shown, repeat in zip(
             rows["item"], rows["judge"], rows["prompt"], rows["shown"], rows["repeat"], strict=True
         )
     ]
-    here = np.array([key in found for key in keys], bool)
-    again = [found[key] for key in keys if key in found]
-    rows = rows.loc[here]
+    stored = np.array([key in found for key in keys], bool)
+    reparsed = [found[key] for key in keys if key in found]
+    rows = rows.loc[stored]
     other = rows.assign(
-        status=pd.Categorical([status for status, _ in again], categories=list(STATUSES)),
-        pick=np.array([slot for _, slot in again], np.int8),
+        status=pd.Categorical([status for status, _ in reparsed], categories=list(STATUSES)),
+        pick=np.array([slot for _, slot in reparsed], np.int8),
     )
     return rows, other
 
 
-def load_reading_differences(scene: FilteredStudy) -> dict[tuple[str, ...], ReadingDifference]:
-    """By judge and prompt: how many verdicts the other rule reads differently."""
-    first, second = load_two_readings(scene)
+def load_reading_differences(filtered: FilteredStudy) -> dict[tuple[str, ...], ReadingDifference]:
+    """By judge and prompt: the verdicts that differ under the other rule."""
+    first, second = load_two_readings(filtered)
     return reading_differences(first, second) if len(first) else {}
 
 
-def show_reading_differences(scene: FilteredStudy) -> str:
-    found = load_reading_differences(scene)
+def show_reading_differences(filtered: FilteredStudy) -> str:
+    found = load_reading_differences(filtered)
     if not found:
         return empty_state(
-            "No reply in words is stored.",
-            "Reading rules can be compared where replies are texts, not label probabilities.",
+            "No reply text is stored.",
+            "Parsing rules can be compared on reply texts, not on label probabilities.",
         )
-    mine, other = scene.study.reading, other_reading_rule(scene.study.reading)
+    mine, other = filtered.study.reading, other_reading_rule(filtered.study.reading)
     prompts = list(dict.fromkeys(prompt for _, prompt in found))
-    heads = [ColumnHead("Read differently", numeric=False)]
+    heads = [ColumnHead("Different verdicts", numeric=False)]
     heads += [ColumnHead(short_prompt(prompt)) for prompt in prompts]
     lines = []
     for judge in dict.fromkeys(judge for judge, _ in found):
@@ -129,19 +131,20 @@ def show_reading_differences(scene: FilteredStudy) -> str:
         lines.append(line)
     return wrap(
         f'<p class="eh-small">{inline_markup(reading_sentence(found, mine, other))}</p>'
-    ) + value_table(heads, lines, label="Verdicts that depend on the reading rule")
+    ) + value_table(heads, lines, label="Verdicts that depend on the parsing rule")
 
 
 def _difference_cell(judge: str, prompt: str, one: ReadingDifference, mine: str, other: str) -> str:
-    """How many, with what they are in the hover card."""
+    """Number of different verdicts, with their kinds on hover."""
     if not one.differ:
         return f'<span class="eh-mute">0 of {count(one.share.n)}</span>'
     parts = {
-        "another option": one.both_read, f"only {mine} reads a choice": one.only_first,
-        f"only {other} does": one.only_second,
-    }  # fmt: skip
-    said = ", ".join(f"{count(n)} {what}" for what, n in parts.items() if n)
-    tip = f"{percent(one.share)}\n{judge}, {prompt}\n{said}\nClick to read them"
+        "another option": one.both_read,
+        f"a choice only under {mine}": one.only_first,
+        f"a choice only under {other}": one.only_second,
+    }
+    kinds = ", ".join(f"{count(n)} {what}" for what, n in parts.items() if n)
+    tip = f"{percent(one.share)}\n{judge}, {prompt}\n{kinds}\nClick to open them in Inspect"
     inside = f'<b>{count(one.differ)}</b> <span class="eh-ci">of {count(one.share.n)}</span>'
     return hover_html(inside, tip, {"judge": judge, "prompt": prompt})
 
@@ -149,21 +152,22 @@ def _difference_cell(judge: str, prompt: str, one: ReadingDifference, mine: str,
 def reading_sentence(found: dict[tuple[str, ...], ReadingDifference], mine: str, other: str) -> str:
     differ = sum(one.differ for one in found.values())
     replies = sum(one.share.n for one in found.values())
+    rules = f"`{mine}` and `{other}`"
     part = "" if replies < MAX_REREAD else f" (the first {count(MAX_REREAD)} in plan order)"
     if not differ:
-        return f"All {count(replies)} replies{part} read the same under `{mine}` and `{other}`."
+        return f"All {count(replies)} replies{part} give the same verdict under {rules}."
     return (
-        f"**{count(differ)} of {count(replies)}** replies{part} read differently under "
-        f"`{mine}` and `{other}`: {share(differ / replies)}."
+        f"**{count(differ)} of {count(replies)}** replies{part} give different verdicts under "
+        f"{rules}: {share(differ / replies)}."
     )
 
 
 # -- prompt 4: its grades ------------------------------------------------------------------------
 
 
-def graded_rows(scene: FilteredStudy) -> pd.DataFrame:
-    """Readable choices all of whose options got a grade from the same reply."""
-    rows = select_picks(load_choice_rows(scene))
+def graded_rows(filtered: FilteredStudy) -> pd.DataFrame:
+    """Usable choices whose reply graded every option."""
+    rows = select_picks(load_choice_rows(filtered))
     columns = score_columns(rows)
     if not columns or rows.empty:
         return rows.iloc[:0]
@@ -173,7 +177,7 @@ def graded_rows(scene: FilteredStudy) -> pd.DataFrame:
 
 
 def mean_grades(rows: pd.DataFrame) -> dict[str, Estimate]:
-    """Contestant -> the mean of the grades 0 to 5 that it got, whatever its place."""
+    """Model -> mean of its grades (0 to 5) over all positions."""
     if rows.empty:
         return {}
     names = contestants(rows)
@@ -188,9 +192,9 @@ def mean_grades(rows: pd.DataFrame) -> dict[str, Estimate]:
     return found
 
 
-def show_option_grades(scene: FilteredStudy) -> str:
-    """What grades each answer gets, and how many selections their own grades contradict."""
-    rows = graded_rows(scene)
+def show_option_grades(filtered: FilteredStudy) -> str:
+    """Mean grade of each answer, and the share of selections their own grades contradict."""
+    rows = graded_rows(filtered)
     if rows.empty:
         return empty_state(
             "No reply graded its options.",

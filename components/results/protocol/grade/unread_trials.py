@@ -1,5 +1,7 @@
-"""Grade Score where trials could not be read: ours leaves such items out, the authors' code does
-not. Both numbers side by side, since published ones were made the other way."""
+"""Grade Score of items with unusable trials, by the rule of this app and by the authors' code.
+
+This app leaves such items out. The authors' code, and so the published numbers, include them.
+"""
 
 from __future__ import annotations
 
@@ -22,23 +24,25 @@ from metrics.protocols.grade_heatmap import UNRELATED_PRESENT, GradeCell, mark_u
 from metrics.protocols.grade_score import grade_estimates, grade_table
 
 
-def show_unread_trials(scene: FilteredStudy, cells: Sequence[GradeCell]) -> str:
-    """A line for every cell with an item that has an unread trial; nothing where all were read."""
-    rows = mark_unrelated(load_choice_rows(scene))
+def show_unread_trials(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> str:
+    """Table of the cells with an item that has an unusable trial; empty without such items."""
+    rows = mark_unrelated(load_choice_rows(filtered))
     heads = [
         ColumnHead("Judge, prompt", numeric=False),
-        ColumnHead("Items left out", tip="an unread trial; counted once per repeat"),
-        ColumnHead("Grade, ours"), ColumnHead("Grade, authors’ code"),
-        ColumnHead("Entropy, theirs"), ColumnHead("Choice, theirs"),
-    ]  # fmt: skip
-    lines, left = [], 0
+        ColumnHead("Items left out", tip="items with an unusable trial, counted once per repeat"),
+        ColumnHead("Grade, this app"),
+        ColumnHead("Grade, authors’ code"),
+        ColumnHead("Entropy, authors’ code"),
+        ColumnHead("Choice, authors’ code"),
+    ]
+    lines, total = [], 0
     for cell in cells:
         own = (rows["judge"] == cell.judge) & (rows["prompt"] == cell.prompt)
         mine = select_rows(rows, own & (rows["unrelated"] == cell.unrelated))
-        out = int(grade_table(mine).attrs["left_out"])
-        if not out:
+        left_out = int(grade_table(mine).attrs["left_out"])
+        if not left_out:
             continue
-        left += out
+        total += left_out
         theirs, who = grade_estimates(mine, "gradelab"), f"{cell.judge}, {cell.prompt}"
         note = short_prompt(cell.prompt) + (
             ", unrelated" if cell.unrelated == UNRELATED_PRESENT else ""
@@ -47,19 +51,21 @@ def show_unread_trials(scene: FilteredStudy, cells: Sequence[GradeCell]) -> str:
         lines.append(
             [
                 name_cell(cell.judge, select, note),
-                count_cell(out, "a trial without a verdict", {**select, "status": "failures"}),
+                count_cell(left_out, "a trial without a verdict", {**select, "status": "failures"}),
                 value_cell(cell.grade, SCORE, who=who, select=select),
-                *(value_cell(theirs[part], SCORE, who=f"{who}, authors’ code", select=select)
-                  for part in ("grade", "entropy", "choice")),
+                *(
+                    value_cell(theirs[part], SCORE, who=f"{who}, authors’ code", select=select)
+                    for part in ("grade", "entropy", "choice")
+                ),
             ]
-        )  # fmt: skip
+        )
     if not lines:
         return ""
-    often = "Once" if left == 1 else f"{count(left)} times"
-    said = (
-        f"{often} an item has a trial that could not be read. Ours leaves such items out; "
-        "the authors’ code scores their readable trials, with the entropy over log2 of all, and an "
-        "item without any as 0."
+    have, are = ("has", "is") if total == 1 else ("have", "are")
+    text = (
+        f"{count(total, 'item')} {have} an unusable trial and {are} left out. "
+        "The authors’ code scores the usable trials instead, with the entropy over log2 of all "
+        "trials; an item without usable trials scores 0."
     )
-    under = wrap(f'<p class="eh-small eh-under">{inline_markup(said)}</p>')
-    return value_table(heads, lines, label="Items with an unread trial, by both rules") + under
+    under = wrap(f'<p class="eh-small eh-under">{inline_markup(text)}</p>')
+    return value_table(heads, lines, label="Items with an unusable trial, by both rules") + under

@@ -1,4 +1,4 @@
-"""What an unrelated option does: how often it is chosen, and its effect on the grade at equal N."""
+"""Effect of an unrelated option: its share of the choices, and the grade at equal N."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ SEED: Final = 20_24
 
 @dataclass(frozen=True, slots=True)
 class ComparisonStudy:
-    """Another study on the same items, held against the one in view."""
+    """Another study on the same items, compared with the current one."""
 
     name: str
     unrelated: str
@@ -54,16 +54,16 @@ class ComparisonStudy:
 
 
 def show_unrelated(
-    scene: FilteredStudy, cells: Sequence[GradeCell], beside: ComparisonStudy | None
+    filtered: FilteredStudy, cells: Sequence[GradeCell], beside: ComparisonStudy | None
 ) -> str:
-    """How often the unrelated option is chosen; its effect on the grade, at equal N only."""
+    """Share of the unrelated option, and the comparison with another study."""
     if not cells:
-        return empty_state("No item was shown in rotations.", "There is nothing to compare.")
+        return empty_state("No item was shown in rotations.", "Grades need rotated options.")
     parts = [_unrelated_shares(cells)]
     if beside is None:
-        parts.append(_no_comparison(scene))
+        parts.append(_no_comparison(filtered))
     else:
-        parts.append(_side_by_side(scene, cells, beside))
+        parts.append(_side_by_side(filtered, cells, beside))
     return "".join(part for part in parts if part)
 
 
@@ -85,27 +85,31 @@ def _unrelated_shares(cells: Sequence[GradeCell]) -> str:
             line.append(value_cell(got, ROUND_PERCENT, who=f"{judge}, {prompt}", select=select))
         lines.append(line)
     evens = sorted({cell.unrelated_share.note for cell in shown})
-    said = f"A judge that picks blindly takes it as often as any other: {'; '.join(evens)}."
-    return value_table(heads, lines) + wrap(
-        f'<p class="eh-small eh-under">{inline_markup(said)}</p>'
-    )
+    note = f"Random choices pick it as often as any other option: {'; '.join(evens)}."
+    return value_table(heads, lines) + _note_html(note)
 
 
-def _no_comparison(scene: FilteredStudy) -> str:
-    other = "none" if scene.study.unrelated != "none" else "replace"
+def _note_html(text: str) -> str:
+    return wrap(f'<p class="eh-small eh-under">{inline_markup(text)}</p>')
+
+
+def _no_comparison(filtered: FilteredStudy) -> str:
+    other = "none" if filtered.study.unrelated != "none" else "replace"
     why = {
-        "none": "This study was asked without an unrelated option.",
-        "add": "This study adds an unrelated option, so N grew by one: no effect can be read off.",
-        "replace": "This study puts an unrelated option in place of the worst-ranked answer.",
-    }[scene.study.unrelated]
+        "none": "This study has no unrelated option.",
+        "add": "This study adds an unrelated option: N grew by one, so grades are not comparable.",
+        "replace": "This study replaces the worst-ranked answer by an unrelated option.",
+    }[filtered.study.unrelated]
     return empty_state(
         why,
-        f"Run the same study with `unrelated: {other}` and choose it above under “Beside”: at "
-        "equal N the difference is the option's own.",
+        f"Run the same study with `unrelated: {other}` and choose it in the menu next to “Active "
+        "rules”. At equal N the difference measures the unrelated option.",
     )
 
 
-def _side_by_side(scene: FilteredStudy, cells: Sequence[GradeCell], beside: ComparisonStudy) -> str:
+def _side_by_side(
+    filtered: FilteredStudy, cells: Sequence[GradeCell], beside: ComparisonStudy
+) -> str:
     theirs = grade_heatmap_cells(beside.frame)
     if not theirs:
         return empty_state(f"{beside.name} has no rotations.", "Choose another study.")
@@ -122,7 +126,7 @@ def _side_by_side(scene: FilteredStudy, cells: Sequence[GradeCell], beside: Comp
     )
     sizes = sorted({n for cell in theirs for n in cell.options})
     under = scale_html(heat.GRADE_SCALE, f"<span>{chance_note('Grade', sizes)}</span>")
-    return wrap(drawn, under) + _paired_differences(scene, cells, theirs, beside)
+    return wrap(drawn, under) + _paired_differences(filtered, cells, theirs, beside)
 
 
 def _option_counts(cells: Sequence[GradeCell]) -> str:
@@ -130,31 +134,29 @@ def _option_counts(cells: Sequence[GradeCell]) -> str:
 
 
 def _paired_differences(
-    scene: FilteredStudy,
+    filtered: FilteredStudy,
     cells: Sequence[GradeCell],
     theirs: Sequence[GradeCell],
     beside: ComparisonStudy,
 ) -> str:
-    """Paired differences at equal N, adjusted for the family; else why there are none."""
+    """Paired differences at equal N, adjusted for all cells, or the reason there are none."""
     if _option_counts(cells) != _option_counts(theirs):
-        coins = " and ".join(
+        chances = " and ".join(
             f"{number(RANDOM_GRADE.get(max(c.options)), 2)} at N = {max(c.options)}"
             for c in (cells[0], theirs[0])
         )
-        said = f"N differs: a coin scores {coins}. **The two are not comparable.**"
-        return wrap(f'<p class="eh-small eh-under">{inline_markup(said)}</p>')
-    found = unrelated_contrasts(load_choice_rows(scene), beside.frame)
+        return _note_html(f"N differs: chance is {chances}. **The two are not comparable.**")
+    found = unrelated_contrasts(load_choice_rows(filtered), beside.frame)
     if not found:
-        said = "Both studies have the same unrelated option: nothing to compare."
-        return wrap(f'<p class="eh-small eh-under">{inline_markup(said)}</p>')
+        return _note_html("Both studies treat the unrelated option alike: nothing to compare.")
     return _effect_table(found)
 
 
 def _effect_table(found: Sequence[Contrast]) -> str:
-    """With − without on the same items: judges down, prompts across."""
+    """Table of the differences with − without on the same items, by judge and prompt."""
     by_cell = {one.left[:2]: one for one in found}
     prompts = list(dict.fromkeys(prompt for _, prompt in by_cell))
-    tip = "with − without on the same items, adjusted for the whole family"
+    tip = "with − without on the same items, adjusted for all judges and prompts"
     heads = [ColumnHead("Difference, with − without", numeric=False)]
     heads += [ColumnHead(short_prompt(prompt), tip=tip) for prompt in prompts]
     lines = []
@@ -165,7 +167,7 @@ def _effect_table(found: Sequence[Contrast]) -> str:
 
 
 def unrelated_contrasts(own: pd.DataFrame, other: pd.DataFrame) -> list[Contrast]:
-    """Grade with − without for every judge and prompt that both studies asked."""
+    """Grade with − without, for each judge and prompt of both studies."""
     marked = mark_unrelated(stack_frames({"own": own, "other": other}, "which"))
     known = {
         tuple(map(str, key))
@@ -187,8 +189,8 @@ def _effect_cell(one: Contrast | None) -> str:
         return '<span class="eh-mute">–</span>'
     judge, prompt, _ = one.left
     got = one.adjusted
-    untold = got.low is not None and got.high is not None and got.low <= 0 <= got.high
-    badge = f" {no_difference_badge()}" if untold else ""
+    covers_zero = got.low is not None and got.high is not None and got.low <= 0 <= got.high
+    badge = f" {no_difference_badge()}" if covers_zero else ""
     note = f"without {number(one.right_value, 2)}, with {number(one.left_value, 2)}"
     select = {"judge": judge, "prompt": prompt}
     who = f"{judge}, {prompt}"

@@ -1,4 +1,4 @@
-"""MT-Bench's own numbers: adjusted win rates, and what the two games of a pair say together."""
+"""MT-Bench numbers: adjusted win rates, and conflicts between the two games of a pair."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ from metrics.protocols.creation_levels import single_ratings
 from metrics.win_rates.win_rates import win_loss_record, win_rate
 
 
-def load_game_rows(scene: FilteredStudy) -> pd.DataFrame:
-    rows = machine_rows(protocol_rows(scene, "pairwise", "five-level"))
+def load_game_rows(filtered: FilteredStudy) -> pd.DataFrame:
+    rows = machine_rows(protocol_rows(filtered, "pairwise", "five-level"))
     return select_pairs(rows)
 
 
 # -- adjusted win rates --------------------------------------------------------------------------
 
 
-def show_win_rates(scene: FilteredStudy) -> str:
-    """Wins, losses, ties and (wins + ties/2) / all, both games merged by the rule in force."""
-    rows = load_game_rows(scene)
-    combine, unreadable = scene.rule
+def show_win_rates(filtered: FilteredStudy) -> str:
+    """Table of wins, losses, ties and (wins + ties/2) / all, games combined by the active rule."""
+    rows = load_game_rows(filtered)
+    combine, unreadable = filtered.rule
     found = win_rate(rows, combine, unreadable) if len(rows) else {}
     rates = {model: rate for model, rate in found.items() if rate.n}
     if not rates:
-        return empty_state("No pair has been read yet.", "Win rates need pairs of answers.")
+        return empty_state("No usable verdicts on pairs yet.", "Win rates need pairs of answers.")
     counts = win_loss_record(rows, combine, unreadable)
     axis = Axis(chance=0.5)
     heads = [
@@ -81,31 +81,31 @@ def show_win_rates(scene: FilteredStudy) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GameConflicts:
-    """What the two games of each pair say, for one judge and prompt."""
+    """Counts of agreeing and conflicting games of the pairs, for one judge and prompt."""
 
     judge: str
     prompt: str
     pairs: int
-    """Both games read."""
+    """Pairs with a usable verdict in both games."""
     agree: int
     both_first: int
-    """The answer shown first was chosen in both games."""
+    """Pairs where the answer shown first was chosen in both games."""
     both_second: int
     one_tie: int
     toward_first: int
-    """Flips that lean to the first, those with one tie too."""
+    """Flips toward the answer shown first, including those with one tie."""
     toward_second: int
     dropped_pairs: int
-    """Pairs with a game that could not be read."""
+    """Pairs with an unusable game."""
 
     @property
     def unequal_pairs(self) -> int:
         return self.both_first + self.both_second + self.one_tie
 
 
-def game_conflicts(scene: FilteredStudy) -> list[GameConflicts]:
-    """By judge and prompt, over pairs asked in both orders."""
-    rows = load_game_rows(scene)
+def game_conflicts(filtered: FilteredStudy) -> list[GameConflicts]:
+    """Conflicts by judge and prompt, over pairs judged in both orders."""
+    rows = load_game_rows(filtered)
     rows = select_rows(rows, ~rows["noise"].to_numpy() & (rows["orders"] > 1).to_numpy())
     found = []
     for judge, prompt in observed_combinations(rows, ("judge", "prompt")):
@@ -115,20 +115,27 @@ def game_conflicts(scene: FilteredStudy) -> list[GameConflicts]:
 
 
 def _count_conflicts(judge: str, prompt: str, rows: pd.DataFrame) -> GameConflicts:
-    asked = group_codes(rows, CASE_KEY)[1]
+    pairs = group_codes(rows, CASE_KEY)[1]
     sets = GroupedFrame(rows).order_sets
     lean = sets["lean"].to_numpy()
     hard, flips = sets["hard"].to_numpy(), ~sets["consistent"].to_numpy()
     return GameConflicts(
-        judge, prompt, len(sets), int(sets["consistent"].sum()),
-        int((hard & (lean > 0)).sum()), int((hard & (lean < 0)).sum()), int(sets["soft"].sum()),
-        int((flips & (lean > 0)).sum()), int((flips & (lean < 0)).sum()), asked - len(sets),
-    )  # fmt: skip
+        judge=judge,
+        prompt=prompt,
+        pairs=len(sets),
+        agree=int(sets["consistent"].sum()),
+        both_first=int((hard & (lean > 0)).sum()),
+        both_second=int((hard & (lean < 0)).sum()),
+        one_tie=int(sets["soft"].sum()),
+        toward_first=int((flips & (lean > 0)).sum()),
+        toward_second=int((flips & (lean < 0)).sum()),
+        dropped_pairs=pairs - len(sets),
+    )
 
 
 def show_conflicts(found: Sequence[GameConflicts]) -> str:
     if not found:
-        return empty_state("No pair was asked in both orders.", "Conflicts need two games.")
+        return empty_state("No pair was judged in both orders.", "Conflicts need two games.")
     heads = [
         ColumnHead("Judge, prompt", numeric=False),
         ColumnHead("Pairs"),
@@ -136,7 +143,7 @@ def show_conflicts(found: Sequence[GameConflicts]) -> str:
         ColumnHead("First both times"),
         ColumnHead("Second both times"),
         ColumnHead("One tie, one win"),
-        ColumnHead("Dropped", tip="pairs with a game that could not be read"),
+        ColumnHead("Dropped", tip="pairs with an unusable game"),
     ]
     lines = []
     for one in found:
@@ -161,66 +168,70 @@ def show_conflicts(found: Sequence[GameConflicts]) -> str:
 
 
 def _flips_hint(side: str, one: GameConflicts) -> str:
-    """A click opens every flip that leans to a side, also those with a tie in one game."""
+    """Hover text; the link opens all flips toward a side, including those with one tie."""
     leaning = one.toward_first if side == "first" else one.toward_second
-    return f"the {side} shown won both games\nopens all {leaning} flips toward the {side}"
+    return f"the answer shown {side} won both games\nopens all {leaning} flips toward the {side}"
 
 
 def _percent_html(part: int, whole: int) -> str:
     return f'<span class="eh-ci">{share(part / whole, 0)}</span>' if whole else ""
 
 
-# -- words ---------------------------------------------------------------------------------------
+# -- headline and key numbers --------------------------------------------------------------------
 
 
-def games_finding(scene: FilteredStudy) -> tuple[str, str]:
-    rows = load_game_rows(scene)
-    rates = win_rate(rows, *scene.rule) if len(rows) else {}
+def games_finding(filtered: FilteredStudy) -> tuple[str, str]:
+    rows = load_game_rows(filtered)
+    rates = win_rate(rows, *filtered.rule) if len(rows) else {}
     rates = {model: rate for model, rate in rates.items() if rate.value is not None}
     if not rates:
-        found = single_ratings(load_rating_rows(scene)) if len(load_rating_rows(scene)) else {}
+        found = (
+            single_ratings(load_rating_rows(filtered)) if len(load_rating_rows(filtered)) else {}
+        )
         if found:
             best = max(found, key=lambda model: found[model].value or 0.0)
-            said = f"{best} has the highest rating: {number(found[best].value, 2)} of 10."
-            return said, "The mean over items of each model's mean rating."
-        return "No verdict yet.", "This page fills while the study runs."
+            title = f"{best} has the highest rating: {number(found[best].value, 2)} of 10."
+            return title, "The mean over items of each model's mean rating."
+        return "No verdicts yet.", "Results appear here while the study runs."
     best = next(iter(rates))
-    clash = game_conflicts(scene)
-    unequal, asked = sum(one.unequal_pairs for one in clash), sum(one.pairs for one in clash)
-    lead = "Adjusted win rate: (wins + half the ties) / all, the two games of a pair merged."
-    if asked:
-        lead = f"{count(unequal)} of {count(asked)} pairs have unequal games. {lead}"
+    conflicts = game_conflicts(filtered)
+    unequal = sum(one.unequal_pairs for one in conflicts)
+    pairs = sum(one.pairs for one in conflicts)
+    lead = "Adjusted win rate: (wins + half the ties) / all, the two games of a pair combined."
+    if pairs:
+        lead = f"{count(unequal)} of {count(pairs)} pairs have unequal games. {lead}"
     return f"{best} has the highest adjusted win rate: {share(rates[best].value)}.", lead
 
 
-def game_kpis(scene: FilteredStudy) -> list[Kpi]:
-    rows = load_game_rows(scene)
-    rates = win_rate(rows, *scene.rule) if len(rows) else {}
+def game_kpis(filtered: FilteredStudy) -> list[Kpi]:
+    rows = load_game_rows(filtered)
+    rates = win_rate(rows, *filtered.rule) if len(rows) else {}
     kpis = []
     best = next((model for model, rate in rates.items() if rate.value is not None), None)
     if best is not None:
         note = f"{best} {PERCENT.bounds(rates[best])}, n {count(rates[best].n)}"
         kpis.append(Kpi("Adjusted win rate", share(rates[best].value), note=note))
-    clash = game_conflicts(scene)
-    asked = sum(one.pairs for one in clash)
-    if asked:
+    conflicts = game_conflicts(filtered)
+    pairs = sum(one.pairs for one in conflicts)
+    if pairs:
+        first = count(sum(one.both_first for one in conflicts))
+        second = count(sum(one.both_second for one in conflicts))
+        of = f"of {count(pairs)}"
         kpis += [
-            Kpi("First shown, both games", count(sum(o.both_first for o in clash)),
-                f"of {count(asked)}", "pairs in conflict toward the first"),
-            Kpi("Second shown, both games", count(sum(o.both_second for o in clash)),
-                f"of {count(asked)}", "pairs in conflict toward the second"),
-        ]  # fmt: skip
+            Kpi("First shown won both games", first, of, "pairs judged in both orders"),
+            Kpi("Second shown won both games", second, of, "pairs judged in both orders"),
+        ]
     return kpis
 
 
 def unequal_games_html(found: Sequence[GameConflicts]) -> str:
-    """What the two games of a pair say together, in one line."""
-    asked, unequal = sum(one.pairs for one in found), sum(one.unequal_pairs for one in found)
-    if not asked:
+    """One line with the number of pairs whose two games conflict."""
+    pairs, unequal = sum(one.pairs for one in found), sum(one.unequal_pairs for one in found)
+    if not pairs:
         return ""
     first, second = sum(o.both_first for o in found), sum(o.both_second for o in found)
-    said = (
-        f"**{count(unequal)} of {count(asked)}** pairs have unequal games: the first shown won "
-        f"both {count(first)} times, the second {count(second)} times."
+    text = (
+        f"**{count(unequal)} of {count(pairs)}** pairs have unequal games: the answer shown first "
+        f"won both {count(first)} times, the second {count(second)} times."
     )
-    return wrap(f'<p class="eh-small">{inline_markup(said)}</p>')
+    return wrap(f'<p class="eh-small">{inline_markup(text)}</p>')

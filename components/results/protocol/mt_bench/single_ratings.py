@@ -1,4 +1,4 @@
-"""Single ratings, and Arena-Hard's five labels as they were given."""
+"""Single ratings of MT-Bench, and counts of Arena-Hard's five labels."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ from studies.domain import Estimate
 from studies.frames.frame import TIE
 
 ARENA_LABELS: Final = ("A>>B", "A>B", "A=B", "B>A", "B>>A")
-"""Arena-Hard's five, A being the answer shown first."""
+"""Arena-Hard's five labels; A is the answer shown first."""
 RATING_SCALE: Final = heat.ColourScale("Rating", "w", 5, 10, ("5", "10"), 1, 1, "of 10")
 
 
-def load_rating_rows(scene: FilteredStudy) -> pd.DataFrame:
-    return machine_rows(protocol_rows(scene, "single"))
+def load_rating_rows(filtered: FilteredStudy) -> pd.DataFrame:
+    return machine_rows(protocol_rows(filtered, "single"))
 
 
-def show_ratings(scene: FilteredStudy) -> str:
-    """Mean rating of each model, and by category."""
-    rows = load_rating_rows(scene)
+def show_ratings(filtered: FilteredStudy) -> str:
+    """Table of the mean rating of each model, and matrix by category."""
+    rows = load_rating_rows(filtered)
     found = single_ratings(rows) if len(rows) else {}
     if not found:
         return empty_state(
-            "No single rating here.", "mt-bench-single asks for one answer at a time."
+            "No single ratings.", "The prompt mt-bench-single rates one answer at a time."
         )
     order = sorted(found, key=lambda model: -(found[model].value or 0.0))
     axis = fit_value_axis([found[model] for model in order], 1, number)
@@ -90,9 +90,9 @@ def _category_matrix(rows: pd.DataFrame, order: Sequence[str]) -> str:
 # -- Arena-Hard: five labels ---------------------------------------------------------------------
 
 
-def label_counts(scene: FilteredStudy) -> dict[tuple[str, str], dict[str, int]]:
-    """(judge, prompt) -> how often each of the five labels was given, and failures."""
-    rows = machine_rows(protocol_rows(scene, "five-level"))
+def label_counts(filtered: FilteredStudy) -> dict[tuple[str, str], dict[str, int]]:
+    """(judge, prompt) -> count of each of the five labels, and of unusable replies ("fail")."""
+    rows = machine_rows(protocol_rows(filtered, "five-level"))
     rows = rows.loc[~rows["noise"].to_numpy()]
     found = {}
     for judge, prompt in rows.groupby(["judge", "prompt"], observed=True).size().index:
@@ -102,21 +102,22 @@ def label_counts(scene: FilteredStudy) -> dict[tuple[str, str], dict[str, int]]:
         level = np.where(pick == TIE, 2, np.where(pick == 0, 2 - margin, 2 + margin))
         counts = np.bincount(np.clip(level, 0, 4), minlength=5)
         found[str(judge), str(prompt)] = {
-            **dict(zip(ARENA_LABELS, counts.tolist(), strict=True)), "fail": len(mine) - len(read),
-        }  # fmt: skip
+            **dict(zip(ARENA_LABELS, counts.tolist(), strict=True)),
+            "fail": len(mine) - len(read),
+        }
     return found
 
 
-def show_label_counts(scene: FilteredStudy) -> str:
-    """The five labels as given, by place: a judge that looks at content gives mirrored counts."""
-    found = label_counts(scene)
+def show_label_counts(filtered: FilteredStudy) -> str:
+    """Counts of the five labels by position; without position bias they are symmetric."""
+    found = label_counts(filtered)
     if not found:
-        return empty_state("No five-level verdict here.", "The five labels compare two answers.")
+        return empty_state("No five-level verdicts.", "The five labels compare two answers.")
     heads = [
         ColumnHead("Judge, prompt", numeric=False),
         *(ColumnHead(label) for label in ARENA_LABELS),
     ]
-    heads += [ColumnHead("Fail")]
+    heads += [ColumnHead("Unusable")]
     lines = []
     for (judge, prompt), counts in found.items():
         select = {"judge": judge, "prompt": prompt}
@@ -125,24 +126,29 @@ def show_label_counts(scene: FilteredStudy) -> str:
             slot = -1 if place == 2 else int(place > 2)
             line.append(count_cell(counts[label], label, {**select, "slot": slot}))
         failed = {**select, "status": "failures"}
-        lines.append([*line, count_cell(counts["fail"], "no readable verdict", failed)])
-    return value_table(heads, lines, label="Five labels") + _weighted_ratings(scene)
+        lines.append([*line, count_cell(counts["fail"], "unusable replies", failed)])
+    return value_table(heads, lines, label="Five labels") + _weighted_ratings(filtered)
 
 
-def _weighted_ratings(scene: FilteredStudy) -> str:
-    """Ratings with much better as one win, and as three, as Arena-Hard's code has it."""
-    rows = machine_rows(protocol_rows(scene, "five-level"))
+def _weighted_ratings(filtered: FilteredStudy) -> str:
+    """Ratings with "much better" counted once, and three times as in Arena-Hard's code."""
+    rows = machine_rows(protocol_rows(filtered, "five-level"))
     plain = {n: e for board in fit_leaderboards(rows) for n, e in board.ratings.items()}
     weighted = {
-        n: e for board in fit_leaderboards(rows, weighting="arena-hard")
+        n: e
+        for board in fit_leaderboards(rows, weighting="arena-hard")
         for n, e in board.ratings.items()
-    }  # fmt: skip
+    }
     if not plain:
         return ""
     heads = [
-        ColumnHead("Rating", numeric=False), ColumnHead("Each verdict once"),
-        ColumnHead(f">> counts {STRONG_WINS} times", tip="Arena-Hard's code; the weights are no n"),
-    ]  # fmt: skip
+        ColumnHead("Rating", numeric=False),
+        ColumnHead("Each verdict once"),
+        ColumnHead(
+            f">> counts {STRONG_WINS} times",
+            tip="Arena-Hard's code; the weights add no observations",
+        ),
+    ]
     lines = [
         [
             name_cell(model, {"contestant": model}),

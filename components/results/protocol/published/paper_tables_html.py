@@ -1,4 +1,4 @@
-"""The papers' printed tables as the page shows them: marked as published, doubts folded in."""
+"""HTML of the papers' published tables, with their caveats."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ CREATION_TABLES: Final = ("Five levels", "People", "Descriptions")
 
 
 def show_published_grades(part: str) -> str:
-    """Tables 1 to 3 of the paper: without the unrelated option, and with it added."""
+    """Tables 1 to 3 of Grade Score, without and with the added unrelated option."""
     scale = GRADE_SCALES[part]
     halves = "".join(f"<div>{_grades_matrix(part, scale, added)}</div>" for added in (0, 1))
     corners = (
-        '<span class="eh-fk"></span><span>above what its parts allow</span>'
-        '<span class="eh-fk two"></span><span>above both parts</span>'
+        '<span class="eh-fk"></span><span>above its upper bound</span>'
+        '<span class="eh-fk two"></span><span>above both entropy and choice</span>'
     )
     both = f'<div class="eh-halves">{halves}</div>'
     return wrap(
@@ -69,7 +69,7 @@ def _grades_matrix(part: str, scale: heat.ColourScale, added: int) -> str:
                 f"choice {number(cell.choice, 4)}",
             ]
             if cell.doubt_level:
-                lines.append(f"at most {number(cell.max_grade, 4)} from these parts")
+                lines.append(f"upper bound from entropy and choice: {number(cell.max_grade, 4)}")
             corners = cell.doubt_level if part == "Grade" else 0
             printed = getattr(cell, part.lower())
             cells[short_model(model), short_prompt(prompt)] = StaticCell(
@@ -82,23 +82,24 @@ def _grades_matrix(part: str, scale: heat.ColourScale, added: int) -> str:
 
 
 def doubt_notice() -> str:
-    """Why these tables are no oracle, in words made from their numbers."""
+    """Warning against using these tables as a standard, with counts computed from them."""
     found = grade_caveat()
     (model, prompt, _), worst = found.worst
-    told = (
-        f"{found.above_parts} of {found.cells} grades exceed what their own entropy and choice "
-        f"allow, {found.above_both} exceed both ({short_model(model)}, {short_prompt(prompt)}: "
-        f"{number(worst.grade, 2)}, at most {number(worst.max_grade, 2)}). With the option added N "
-        f"grows: the grade rises in {found.grade_rises} of {found.pairs} cells while the choice "
-        f"score falls in {found.choice_falls}. {found.leaders} different models lead a column. The "
-        "authors report 0.05 to 0.12 between repeats, and N is mixed: do not rank your judges "
-        "against these."
+    text = (
+        f"{found.above_parts} of {found.cells} grades exceed the upper bound from their entropy "
+        f"and choice; {found.above_both} exceed both ({short_model(model)}, "
+        f"{short_prompt(prompt)}: {number(worst.grade, 2)}, at most "
+        f"{number(worst.max_grade, 2)}). With the added option, N grows: the grade rises in "
+        f"{found.grade_rises} of {found.pairs} cells, the choice score falls in "
+        f"{found.choice_falls}. {found.leaders} different models lead a column. The authors report "
+        "differences of 0.05 to 0.12 between repeats, and N is mixed. Do not rank your judges "
+        "against these values."
     )
-    return notice_html("warn", "Not an oracle.", told)
+    return notice_html("warn", "Not a reliable standard.", text)
 
 
 def _doubtful_list() -> str:
-    """The doubtful cells one by one."""
+    """List of the cells above their upper bound."""
     rows = [
         [
             escape(short_model(model)),
@@ -115,11 +116,12 @@ def _doubtful_list() -> str:
         ColumnHead("Prompt", numeric=False),
         ColumnHead("Unrelated option", numeric=False),
         ColumnHead("Printed"),
-        ColumnHead("At most"),
-        ColumnHead("Above by"),
+        ColumnHead("Upper bound"),
+        ColumnHead("Excess"),
     ]
-    body = value_table(heads, rows, label="Doubtful cells")
-    return f'<details class="eh-how"><summary>See the {len(rows)}</summary>{body}</details>'
+    body = value_table(heads, rows, label="Cells above their upper bound")
+    title = f"Show the {len(rows)} cells"
+    return f'<details class="eh-how"><summary>{title}</summary>{body}</details>'
 
 
 # -- Creation-MMBench ----------------------------------------------------------------------------
@@ -134,19 +136,25 @@ def show_published_creation(which: str) -> str:
 def _levels_table() -> str:
     rows = [
         LevelRow(
-            row.model, row.counts, row.fail, row.reward, row.win_rate,
-            Estimate(row.vfs, note="as printed"), None, row.group,
+            row.model,
+            row.counts,
+            row.fail,
+            row.reward,
+            row.win_rate,
+            Estimate(row.vfs, note="as printed"),
+            None,
+            row.group,
         )
         for row in creation_levels()
-    ]  # fmt: skip
+    ]
     reward, rate = reproduction_error()
-    said = (
-        f"Table 5, {count(len(rows))} models against {PUBLISHED_BASELINE}, 765 items in both orders. From "
-        f"the printed counts, Reward agrees with print within {number(reward, 3)} and Win Rate "
-        f"within {number(rate, 3)}. The paper prints no intervals: these count the two orders of "
-        "an item as one."
+    note = (
+        f"Table 5: {count(len(rows))} models against {PUBLISHED_BASELINE}, 765 items in both "
+        f"orders. Computed from the printed counts, Reward agrees with the paper within "
+        f"{number(reward, 3)} and Win Rate within {number(rate, 3)}. The paper prints no "
+        "intervals; those shown count the two orders of an item as one."
     )
-    return wrap(level_legend()) + level_table(rows, PUBLISHED_BASELINE) + _note_html(said)
+    return wrap(level_legend()) + level_table(rows, PUBLISHED_BASELINE) + _note_html(note)
 
 
 def _descriptions_table() -> str:
@@ -154,10 +162,14 @@ def _descriptions_table() -> str:
     for row in creation_descriptions():
         found.setdefault(row.model, {})[row.description] = (row.vfs, row.reward)
     heads = [
-        ColumnHead("Reads descriptions", numeric=False), ColumnHead("VFS, generic"),
-        ColumnHead("VFS, query-specific"), ColumnHead("Change"), ColumnHead("Reward, generic"),
-        ColumnHead("Reward, query-specific"), ColumnHead("Change"),
-    ]  # fmt: skip
+        ColumnHead("Model given descriptions", numeric=False),
+        ColumnHead("VFS, generic"),
+        ColumnHead("VFS, query-specific"),
+        ColumnHead("Change"),
+        ColumnHead("Reward, generic"),
+        ColumnHead("Reward, query-specific"),
+        ColumnHead("Change"),
+    ]
     lines = []
     for model, by_kind in found.items():
         generic, specific = by_kind["generic"], by_kind["query-specific"]
@@ -172,14 +184,14 @@ def _descriptions_table() -> str:
     worse = [
         model for model, kinds in found.items() if kinds["query-specific"][1] < kinds["generic"][1]
     ]
-    said = (
-        "Table 6: language models that never see the image, given a description written for any "
-        "question or for this one. "
+    note = (
+        "Table 6: language models given a description instead of the image. The description is "
+        "generic or written for the question. "
         f"The Reward falls for {', '.join(worse)}."
         if worse
         else ""
     )
-    return value_table(heads, lines, label="Table 6") + _note_html(said)
+    return value_table(heads, lines, label="Table 6") + _note_html(note)
 
 
 def _alignment_table() -> str:
@@ -191,28 +203,30 @@ def _alignment_table() -> str:
     axis = fit_share_axis([row.consistency for row in overall], bounds=(0, 1))
     heads = [
         ColumnHead("Judge", numeric=False),
-        ColumnHead("Sees", numeric=False),
-        ColumnHead("MAE, one"),
-        ColumnHead("MAE, both"),
+        ColumnHead("Input", numeric=False),
+        ColumnHead("MAE, one order"),
+        ColumnHead("MAE, both orders"),
         ColumnHead("Within one level, %", axis=axis),
-        ColumnHead("One"),
-        ColumnHead("Both"),
+        ColumnHead("One order"),
+        ColumnHead("Both orders"),
     ]
     ranked = sorted(
         by_judge.items(), key=lambda pair: (order[pair[0][1]] == 2, _alignment_rank(pair[1]))
     )
     lines = [_alignment_row(judge, sees, runs, axis) for (judge, sees), runs in ranked]
+    reason = "needs the votes of each person; the paper prints none"
     always = [
-        '<span class="eh-mute">Always tie</span>', "–", "–", "–",
-        '<span class="eh-small eh-mute">needs people\'s own votes; the paper prints none</span>',
-        "–", "–",
-    ]  # fmt: skip
+        '<span class="eh-mute">Always tie</span>',
+        *("–", "–", "–"),
+        f'<span class="eh-small eh-mute">{reason}</span>',
+        *("–", "–"),
+    ]
     worse, cells = count_images_unhelpful()
-    said = (
-        f"Table 7, all three models pooled; intervals: Wilson on the items. The paper says that "
-        f"seeing the images always helps: in {worse} of {cells} cells it does not."
+    note = (
+        "Table 7, all three models pooled; intervals: Wilson over the items. The paper states that "
+        f"seeing the images always helps; in {worse} of {cells} cells it does not."
     )
-    return value_table(heads, [*lines, always], label="Table 7") + _note_html(said)
+    return value_table(heads, [*lines, always], label="Table 7") + _note_html(note)
 
 
 def _alignment_rank(runs: dict[bool, PublishedAlignment]) -> float:

@@ -1,4 +1,4 @@
-"""Does this study say anything new? Its scores beside those of other benchmarks, same models."""
+"""Redundancy: correlation of a study's model scores with those of other benchmarks."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ BenchmarkScores = Mapping[str, Mapping[str, float]]
 """benchmark -> model -> score"""
 
 CORRELATION_SCALES: Final[dict[str, heat.ColourScale]] = {
-    "Spearman": heat.ColourScale("Spearman", "b", 1, 0, ("1.00 the same ranking", "0"), 2, 1, ""),
-    "R²": heat.ColourScale("R²", "b", 1, 0, ("1.00 the same up to a line", "0"), 2, 1, ""),
+    "Spearman": heat.ColourScale("Spearman", "b", 1, 0, ("1.00 same ranking", "0"), 2, 1, ""),
+    "R²": heat.ColourScale("R²", "b", 1, 0, ("1.00 exact linear relation", "0"), 2, 1, ""),
 }
 MAX_BYTES: Final = 2_000_000
 SEED: Final = 20_24
@@ -43,21 +43,21 @@ _TWO_DECIMALS: Final = NumberStyle(2)
 
 
 class InvalidScores(ValueError):
-    """An uploaded table that cannot be used, and why."""
+    """An uploaded table of scores is invalid; the message gives the reason."""
 
 
 def read_scores(path: Path) -> dict[str, dict[str, float]]:
-    """benchmark -> model -> score from an uploaded CSV; what is wrong is named with its row."""
+    """Read benchmark -> model -> score from an uploaded CSV; an error names the row."""
     if path.stat().st_size > MAX_BYTES:
         raise InvalidScores(
-            f"{path.name} is larger than {count(MAX_BYTES)} bytes: a table of scores "
-            "has a line for each model and benchmark"
+            f"{path.name} is larger than {count(MAX_BYTES)} bytes. "
+            "Upload one line per model and benchmark."
         )
     try:
         table = pd.read_csv(path, dtype=str, skipinitialspace=True, encoding="utf-8-sig")
     except (UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         raise InvalidScores(
-            f"{path.name} is no CSV in UTF-8: {str(error).splitlines()[0]}"
+            f"{path.name} is not a CSV file in UTF-8: {str(error).splitlines()[0]}"
         ) from None
     try:
         return benchmark_scores(table.rename(columns=lambda name: str(name).strip().lower()))
@@ -65,50 +65,52 @@ def read_scores(path: Path) -> dict[str, dict[str, float]]:
         raise InvalidScores(f"{path.name}: {error}") from None
 
 
-def own_scores(scene: FilteredStudy) -> tuple[str, dict[str, Estimate]]:
-    """What the study itself says of its models: Reward, Bradley–Terry rating, or mean rating."""
-    kinds = study_protocols(scene)
+def own_scores(filtered: FilteredStudy) -> tuple[str, dict[str, Estimate]]:
+    """(kind, model -> score) of the study: Reward, Bradley–Terry rating, or mean rating."""
+    kinds = study_protocols(filtered)
     if "five-level" in kinds:
-        found = {row.model: row.reward for row in creation_rows(scene)}
+        found = {row.model: row.reward for row in creation_rows(filtered)}
         return "Reward", found
     if "pairwise" in kinds:
-        boards = fit_leaderboards(scene.outcomes) if len(scene.outcomes) else []
+        boards = fit_leaderboards(filtered.outcomes) if len(filtered.outcomes) else []
         return "rating", {n: e for board in boards for n, e in board.ratings.items()}
     if "single" in kinds:
-        rows = load_rating_rows(scene)
+        rows = load_rating_rows(filtered)
         return "mean rating", single_ratings(rows) if len(rows) else {}
     return "", {}
 
 
-def study_redundancy(scene: FilteredStudy, scores: BenchmarkScores) -> BenchmarkCorrelations | None:
-    """The study and the uploaded benchmarks, every two of them; None without own scores."""
-    kind, own = own_scores(scene)
+def study_redundancy(
+    filtered: FilteredStudy, scores: BenchmarkScores
+) -> BenchmarkCorrelations | None:
+    """Correlations between the study and the uploaded benchmarks; None without own scores."""
+    kind, own = own_scores(filtered)
     if not own:
         return None
     whole = add_study_scores(own, scores, f"this study ({kind})")
     return correlate_all_benchmarks(whole, np.random.default_rng(SEED))
 
 
-def show_correlations(scene: FilteredStudy, scores: BenchmarkScores | None, measure: str) -> str:
+def show_correlations(filtered: FilteredStudy, scores: BenchmarkScores | None, measure: str) -> str:
     if not scores:
         return empty_state(
-            "No other benchmark yet.",
-            "Upload a CSV with the columns `model, benchmark, score`: models named as in this "
-            "study. High correlations say that the study ranks models as others do.",
+            "No other benchmarks yet.",
+            "Upload a CSV with the columns `model, benchmark, score` and the model names of this "
+            "study. A high correlation means that the study ranks models as the benchmark does.",
         )
-    found = study_redundancy(scene, scores)
+    found = study_redundancy(filtered, scores)
     if found is None:
         return empty_state(
-            "This study gives its models no score.",
-            "Reward, ratings or win rates are compared; options without authors have none.",
+            "This study has no scores of its models.",
+            "The comparison needs Reward, ratings or win rates.",
         )
     scale = CORRELATION_SCALES[measure]
     table = found.spearman if measure == "Spearman" else found.r2
     cells: dict[tuple[str, str], StaticCell | None] = {}
     for one in found.benchmarks:
         for two, got in table[one].items():
-            said = f"{one} and {two}", f"{count(got.n)} models in common"
-            lines = (*said, got.note) if got.note else said
+            text = f"{one} and {two}", f"{count(got.n)} models in common"
+            lines = (*text, got.note) if got.note else text
             cells[one, two] = StaticCell.of(got, scale, *lines)
     names = [(name, "") for name in found.benchmarks]
     drawn = static_matrix(found.benchmarks, names, cells, scale, small=False, label_width=168)
@@ -116,21 +118,21 @@ def show_correlations(scene: FilteredStudy, scores: BenchmarkScores | None, meas
 
 
 def _unmatched_models(found: BenchmarkCorrelations) -> str:
-    """Models are matched by name, so a name that differs must be seen."""
+    """Number of models matched by name, and the names without a match."""
     own = set(found.scores[found.benchmarks[0]])
     others = {model for name in found.benchmarks[1:] for model in found.scores[name]}
     common, missing = own & others, own - others
     if common:
-        said = f"{count(len(common))} of {count(len(own), 'model')} are in the table"
-        said += f"; not in it: {', '.join(sorted(missing)[:6])}." if missing else "."
-        return f'<p class="eh-small">{inline_markup(said)}</p>'
-    told = f"The study has {', '.join(sorted(own)[:6])}; the table {', '.join(sorted(others)[:6])}."
-    return notice_html("warn", "No model has the same name.", told)
+        text = f"{count(len(common))} of {count(len(own), 'model')} are in the table"
+        text += f"; missing: {', '.join(sorted(missing)[:6])}." if missing else "."
+        return f'<p class="eh-small">{inline_markup(text)}</p>'
+    text = f"Study: {', '.join(sorted(own)[:6])}. Table: {', '.join(sorted(others)[:6])}. "
+    return notice_html("warn", "No model name matches.", f"{text}Rename the models in the CSV.")
 
 
-def show_scatter(scene: FilteredStudy, scores: BenchmarkScores | None) -> Figure | None:
-    """The study against each benchmark: a point a model."""
-    found = study_redundancy(scene, scores) if scores else None
+def show_scatter(filtered: FilteredStudy, scores: BenchmarkScores | None) -> Figure | None:
+    """Scatter plots of the study against each benchmark, one point per model."""
+    found = study_redundancy(filtered, scores) if scores else None
     if found is None:
         return None
     own = found.benchmarks[0]

@@ -1,4 +1,4 @@
-"""What a head-to-head takes (calls, tokens, dollars) and how its verdicts were read."""
+"""Cost of a head-to-head (calls, tokens, dollars), and parsing and extraction of replies."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ from studies.domain import Status
 from studies.store.frame_cache import MIN_CACHED_ROWS
 
 NEW_MODEL_GAMES: Final = 700
-"""Head-to-heads with which VisIT-Bench assesses a new model."""
+"""Head-to-heads VisIT-Bench uses to assess a new model."""
 DOLLAR_STYLE: Final = NumberStyle(4)
 
 
 @dataclass(frozen=True, slots=True)
 class HeadToHeadSpending:
-    """What comparing two answers took with one judge and prompt."""
+    """Calls, tokens and dollars of the head-to-heads of one judge and prompt."""
 
     judge: str
     prompt: str
@@ -58,31 +58,35 @@ class HeadToHeadSpending:
     tokens_out: float | None
 
 
-def head_to_head_spending(scene: FilteredStudy) -> list[HeadToHeadSpending]:
-    """By judge and prompt, from what the store holds of each call."""
-    rows = load_pair_rows(scene)
+def head_to_head_spending(filtered: FilteredStudy) -> list[HeadToHeadSpending]:
+    """Spending by judge and prompt, from the stored costs of the calls."""
+    rows = load_pair_rows(filtered)
     rows = select_rows(rows, ~rows["noise"])
     if rows.empty or "seq" not in rows:
         return []
-    whole = FilteredStudy(scene.store, scene.name)
-    bills = (
+    whole = FilteredStudy(filtered.store, filtered.name)
+    costs = (
         _memoised_call_costs(whole)
         if len(whole.unfiltered_frame) < MIN_CACHED_ROWS
         else read_call_costs(whole)
     )
-    extra = extraction_cost(scene)
+    extra = extraction_cost(filtered)
     found = []
     for judge, prompt in observed_combinations(rows, ("judge", "prompt")):
         part = select_rows(rows, (rows["judge"] == judge) & (rows["prompt"] == prompt))
-        paid = bills.of(part["seq"].to_numpy())
+        paid = costs.of(part["seq"].to_numpy())
         _, heads = group_codes(part, COMPARISON_KEY)
         found.append(
             HeadToHeadSpending(
-                str(judge), str(prompt),
-                cost_per_head_to_head(part, paid[:, 2], extra.get((judge, prompt), 0.0)),
-                heads, len(part), _known_mean(paid[:, 0]), _known_mean(paid[:, 1]),
+                judge=str(judge),
+                prompt=str(prompt),
+                cost=cost_per_head_to_head(part, paid[:, 2], extra.get((judge, prompt), 0.0)),
+                head_to_heads=heads,
+                calls=len(part),
+                tokens_in=_known_mean(paid[:, 0]),
+                tokens_out=_known_mean(paid[:, 1]),
             )
-        )  # fmt: skip
+        )
     return found
 
 
@@ -93,33 +97,34 @@ def _known_mean(values: np.ndarray) -> float | None:
 
 @dataclass(frozen=True, eq=False)
 class CallCosts:
-    """Prompt tokens, completion tokens and dollars of every call of which somebody said any."""
+    """Prompt tokens, completion tokens and dollars of the calls with a record of any of them."""
 
     seq: np.ndarray
-    """Sorted."""
+    """Sequence numbers of the calls, sorted."""
     table: np.ndarray
+    """One row per call: prompt tokens, completion tokens, dollars."""
 
     def of(self, seqs: np.ndarray) -> np.ndarray:
-        """A row for each of these calls; nan where nobody said."""
+        """One row per call of `seqs`; nan for values not recorded."""
         found = np.full((len(seqs), 3), math.nan)
         if len(self.seq):
-            place = np.minimum(np.searchsorted(self.seq, seqs), len(self.seq) - 1)
-            known = self.seq[place] == seqs
-            found[known] = self.table[place[known]]
+            position = np.minimum(np.searchsorted(self.seq, seqs), len(self.seq) - 1)
+            known = self.seq[position] == seqs
+            found[known] = self.table[position[known]]
         return found
 
 
-def read_call_costs(scene: FilteredStudy) -> CallCosts:
-    """Some thousand at a time: a million of them as Python's numbers would be half a gigabyte."""
-    cursor = scene.store.read(
+def read_call_costs(filtered: FilteredStudy) -> CallCosts:
+    """Read the costs of all calls, in batches: a million Python rows would take half a GB."""
+    cursor = filtered.store.read(
         "SELECT j.seq, j.prompt_tokens, j.completion_tokens, j.cost FROM plan p "
         "JOIN judgements j USING(key) WHERE p.study=(SELECT id FROM studies WHERE name=?) AND "
         "(j.prompt_tokens IS NOT NULL OR j.completion_tokens IS NOT NULL OR j.cost IS NOT NULL)",
-        (scene.name,),
+        (filtered.name,),
     )
     parts = [np.zeros((0, 4))]
-    while some := cursor.fetchmany(50_000):
-        parts.append(np.array(some, np.float64))
+    while batch := cursor.fetchmany(50_000):
+        parts.append(np.array(batch, np.float64))
     table = np.concatenate(parts)
     order = np.argsort(table[:, 0])
     return CallCosts(table[order, 0].astype(np.int64), table[order, 1:])
@@ -128,31 +133,29 @@ def read_call_costs(scene: FilteredStudy) -> CallCosts:
 _memoised_call_costs = memoise_by_study(read_call_costs)
 
 
-def extraction_cost(scene: FilteredStudy) -> dict[tuple[str, str], float]:
-    """Dollars that extraction took, by the judge and prompt whose replies were read."""
-    found = scene.store.read(
+def extraction_cost(filtered: FilteredStudy) -> dict[tuple[str, str], float]:
+    """Cost of extraction in dollars, by the judge and prompt of the replies."""
+    found = filtered.store.read(
         "SELECT p.judge, p.prompt, COALESCE(sum(x.cost), 0) FROM extractions e "
         "JOIN judgements x ON x.key=e.key JOIN plan p ON p.key=e.reads "
         "WHERE p.study=(SELECT id FROM studies WHERE name=?) GROUP BY 1, 2",
-        (scene.name,),
+        (filtered.name,),
     )
     return {(judge, prompt): float(cost) for judge, prompt, cost in found}
 
 
 def show_cost(found: Sequence[HeadToHeadSpending]) -> str:
-    """Calls, tokens in and out, dollars; and what a new model would cost at this rate."""
+    """Table of calls, tokens and dollars, with the projected cost of a new model."""
     if not found:
-        return empty_state(
-            "Nothing was asked in pairs.", "A head-to-head is one pair in both orders."
-        )
+        return empty_state("No pairs were judged.", "A head-to-head is one pair in both orders.")
     heads = [
         ColumnHead("Judge, prompt", numeric=False),
         ColumnHead("Head-to-heads"),
         ColumnHead("Calls each"),
-        ColumnHead("Tokens in, a call"),
-        ColumnHead("Tokens out"),
+        ColumnHead("Tokens in per call"),
+        ColumnHead("Tokens out per call"),
         ColumnHead("Dollars each"),
-        ColumnHead(f"A new model, {NEW_MODEL_GAMES}"),
+        ColumnHead(f"Dollars for a new model ({NEW_MODEL_GAMES})"),
     ]
     return value_table(heads, [_cost_row(one) for one in found], label="Cost per head-to-head")
 
@@ -181,7 +184,7 @@ def _cost_row(one: HeadToHeadSpending) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class ReplyCounts:
-    """What became of the replies of one judge and prompt."""
+    """Replies of one judge and prompt, by status."""
 
     judge: str
     prompt: str
@@ -194,17 +197,17 @@ class ReplyCounts:
 
     @property
     def without_verdict(self) -> int:
-        """Replies without a verdict: what "unreadable is a tie" turns into ties."""
+        """Replies without a verdict, which the rule "unreadable is a tie" counts as ties."""
         return sum(self.by_status.get(status, 0) for status in NO_VERDICT_STATUSES)
 
     @property
     def failed(self) -> int:
-        """Asks that failed on the way: nobody answered, so no rule makes anything of them."""
+        """Calls without a reply; no rule counts them."""
         return self.replies - self.by_status.get("ok", 0) - self.extracted - self.without_verdict
 
 
-def reply_counts(scene: FilteredStudy) -> list[ReplyCounts]:
-    rows = load_pair_rows(scene)
+def reply_counts(filtered: FilteredStudy) -> list[ReplyCounts]:
+    rows = load_pair_rows(filtered)
     rows = select_rows(rows, ~rows["noise"])
     found = []
     for judge, prompt in observed_combinations(rows, ("judge", "prompt")):
@@ -215,32 +218,32 @@ def reply_counts(scene: FilteredStudy) -> list[ReplyCounts]:
     return found
 
 
-def show_extraction(scene: FilteredStudy, found: Sequence[ReplyCounts]) -> str:
+def show_extraction(filtered: FilteredStudy, found: Sequence[ReplyCounts]) -> str:
     if not found:
-        return empty_state("Nothing was asked in pairs.", "There is nothing to read.")
-    tied = scene.rule[1] == "tie"
+        return empty_state("No pairs were judged.", "There are no replies to parse.")
+    tied = filtered.rule[1] == "tie"
     heads = [
         ColumnHead("Judge, prompt", numeric=False),
-        ColumnHead("Asked"),
-        ColumnHead("Read by the rule"),
+        ColumnHead("Calls"),
+        ColumnHead("By the rule"),
         ColumnHead("Extracted"),
         ColumnHead("No verdict"),
         ColumnHead("Counted as"),
-        ColumnHead("Failed", tip="asks that nobody answered: they count for nothing"),
+        ColumnHead("Failed", tip="calls without a reply; they are left out"),
     ]
-    said = f'<p class="eh-small">{inline_markup(extraction_sentence(scene, found))}</p>'
-    return wrap(said) + value_table(
-        heads, [_reply_row(one, tied) for one in found], label="Reading"
-    )
+    summary = f'<p class="eh-small">{inline_markup(extraction_sentence(filtered, found))}</p>'
+    rows = [_reply_row(one, tied) for one in found]
+    return wrap(summary) + value_table(heads, rows, label="Parsing of the replies")
 
 
 def _reply_row(one: ReplyCounts, tied: bool) -> list[str]:
     select = {"judge": one.judge, "prompt": one.prompt}
     shown: Status = "extracted"
     badge = hover_html(
-        status_badge(shown, one.extracted), "verdicts that the extraction judge found",
+        status_badge(shown, one.extracted),
+        "verdicts found by the extraction judge",
         {**select, "status": "extracted"},
-    )  # fmt: skip
+    )
     by_kind = ", ".join(
         f"{n} {kind}" for kind, n in one.by_status.items() if kind in NO_VERDICT_STATUSES
     )
@@ -250,37 +253,40 @@ def _reply_row(one: ReplyCounts, tied: bool) -> list[str]:
         f"{count(one.by_status.get('ok', 0))}",
         badge if one.extracted else count_cell(0),
         count_cell(one.without_verdict, by_kind, {**select, "status": "failures"}),
-        ("ties" if tied else "nothing") if one.without_verdict else "–",
-        count_cell(one.failed, "nobody answered", {**select, "status": "failures"}),
+        ("ties" if tied else "left out") if one.without_verdict else "–",
+        count_cell(one.failed, "no reply", {**select, "status": "failures"}),
     ]
 
 
-def extraction_sentence(scene: FilteredStudy, found: Sequence[ReplyCounts]) -> str:
-    """How many verdicts the rule about unreadable replies concerns, and what it makes of them."""
-    silent, extracted = (
-        sum(one.without_verdict for one in found),
-        sum(one.extracted for one in found),
-    )
+def extraction_sentence(filtered: FilteredStudy, found: Sequence[ReplyCounts]) -> str:
+    """Numbers of extracted verdicts, of replies without a verdict, and the rule for those."""
+    unusable = sum(one.without_verdict for one in found)
+    extracted = sum(one.extracted for one in found)
     replies = sum(one.replies for one in found)
-    judge = scene.study.extraction
+    judge = filtered.study.extraction
     start = (
-        f"{judge.name} extracts: **{count(extracted)}** verdicts came that way. " if judge else ""
+        f"The extraction judge {judge.name} found **{count(extracted)}** verdicts. "
+        if judge
+        else ""
     )
     if not judge and extracted:
         start = f"**{count(extracted)}** verdicts were extracted from replies. "
     if not judge and not extracted:
         start = "No extraction judge is set. "
     failed = sum(one.failed for one in found)
-    end = f" {count(failed)} asks failed on the way and count for nothing." if failed else ""
+    verb = "is" if failed == 1 else "are"
+    end = f" {count(failed, 'call')} failed and {verb} left out." if failed else ""
     answered = replies - failed
-    if not silent:
-        return f"{start}Every one of {count(answered)} replies has a verdict.{end}"
-    made = "**counted as ties**" if scene.rule[1] == "tie" else "left out"
-    told = f"**{count(silent)}** of {count(answered)} replies have none and are {made}."
-    return f"{start}{told}{end}"
+    if not unusable:
+        return f"{start}All {count(answered)} replies have a verdict.{end}"
+    treatment = "**counted as ties**" if filtered.rule[1] == "tie" else "left out"
+    rest = (
+        f"**{count(unusable)}** of {count(answered)} replies have no verdict and are {treatment}."
+    )
+    return f"{start}{rest}{end}"
 
 
-# -- words ---------------------------------------------------------------------------------------
+# -- headline and key numbers --------------------------------------------------------------------
 
 
 def visit_kpis(
@@ -298,15 +304,16 @@ def visit_kpis(
     if met:
         top = max(met, key=lambda row: row.against_reference.value or 0.0)
         won = top.against_reference
-        note = f"{top.model} {PERCENT.bounds(won)}, n {count(won.n)} decisive"
+        note = f"{top.model} {PERCENT.bounds(won)}, n {count(won.n)} without ties"
         kpis.append(Kpi("Against the reference", share(won.value), note=note))
     priced = [one for one in spent if one.cost.dollars.value is not None]
     if priced:
         cheap = min(priced, key=lambda one: one.cost.dollars.value or 0.0)
         each = cheap.cost.dollars
-        note = f"{cheap.judge}; {NEW_MODEL_GAMES} of them: {dollars(NEW_MODEL_GAMES * (each.value or 0))}"
-        told = f"${each.value:.4f}" if each.value else "free"
-        kpis.append(Kpi("A head-to-head", told, note=note if each.value else cheap.judge))
+        whole = dollars(NEW_MODEL_GAMES * (each.value or 0))
+        note = f"{cheap.judge}; {NEW_MODEL_GAMES} of them: {whole}"
+        price = f"${each.value:.4f}" if each.value else "free"
+        kpis.append(Kpi("Cost of a head-to-head", price, note=note if each.value else cheap.judge))
     extracted = sum(one.extracted for one in found)
-    kpis.append(Kpi("Verdicts by extraction", count(extracted), note="read by a second judge"))
+    kpis.append(Kpi("Verdicts by extraction", count(extracted), note="found by a second judge"))
     return kpis

@@ -1,4 +1,4 @@
-"""VisIT-Bench on one's own study: the Elo leaderboard, what a head-to-head costs, extraction."""
+"""VisIT-Bench tables of a study: Elo leaderboard, and win rates by skill."""
 
 from __future__ import annotations
 
@@ -40,46 +40,46 @@ IMAGE_KINDS: Final = ("text only", "single image", "multi image")
 ALL_CATEGORIES: Final = "all"
 
 
-def load_pair_rows(scene: FilteredStudy) -> pd.DataFrame:
-    """The machines' pairwise rows in view."""
-    rows = machine_rows(protocol_rows(scene, "pairwise"))
+def load_pair_rows(filtered: FilteredStudy) -> pd.DataFrame:
+    """Filtered pairwise rows of the judges."""
+    rows = machine_rows(protocol_rows(filtered, "pairwise"))
     return select_pairs(rows)
 
 
 # -- the leaderboard -----------------------------------------------------------------------------
 
 
-def compute_leaderboard(scene: FilteredStudy) -> list[VisitLeaderboardRow]:
-    """Every contestant by single and multi image, under the rule in force."""
-    rows = load_pair_rows(scene)
+def compute_leaderboard(filtered: FilteredStudy) -> list[VisitLeaderboardRow]:
+    """Leaderboard of the models by number of images, under the active rule."""
+    rows = load_pair_rows(filtered)
     if rows.empty:
         return []
-    kinds = item_image_kinds(scene)
+    kinds = item_image_kinds(filtered)
     by = "images" if len(set(kinds.values())) > 1 else None
     frame = add_item_column(rows, "images", kinds, IMAGE_KINDS[0])
-    combine, unreadable = scene.rule
+    combine, unreadable = filtered.rule
     rng = np.random.default_rng(SEED)
     return visit_leaderboard_rows(frame, rng=rng, combine=combine, unreadable=unreadable, by=by)
 
 
-def item_image_kinds(scene: FilteredStudy) -> dict[str, str]:
-    """Item -> single image, multi image or text only, for the items in view."""
-    wanted = {str(item) for item in scene.machines["item"].unique()}
-    kinds = _all_image_kinds(FilteredStudy(scene.store, scene.name))
+def item_image_kinds(filtered: FilteredStudy) -> dict[str, str]:
+    """Item -> its IMAGE_KINDS value, for the items left by the filters."""
+    wanted = {str(item) for item in filtered.machines["item"].unique()}
+    kinds = _all_image_kinds(FilteredStudy(filtered.store, filtered.name))
     return {item: kinds[item] for item in wanted if item in kinds}
 
 
 @memoise_by_study
-def _all_image_kinds(scene: FilteredStudy) -> dict[str, str]:
-    """The same of every item, whatever is in view."""
-    items = scene.store.items(scene.name)
+def _all_image_kinds(filtered: FilteredStudy) -> dict[str, str]:
+    """Item -> its IMAGE_KINDS value, for all items of the study."""
+    items = filtered.store.items(filtered.name)
     return {name: IMAGE_KINDS[min(len(item.images), 2)] for name, item in items.items()}
 
 
 def show_elo_leaderboard(rows: Sequence[VisitLeaderboardRow], kind: str = "") -> str:
-    """Category, model, Elo, matches, win rate against the reference: as the paper prints it."""
+    """Table with the columns of the paper: category, model, Elo, matches, win rate."""
     if not rows:
-        return empty_state("No pairs here.", "The leaderboard needs answers that met in pairs.")
+        return empty_state("No pairs.", "The leaderboard needs answers compared in pairs.")
     axis = fit_value_axis([row.elo.estimate for row in rows], 10, number)
     played = any(row.reference_matches for row in rows)
     heads = [
@@ -87,13 +87,14 @@ def show_elo_leaderboard(rows: Sequence[VisitLeaderboardRow], kind: str = "") ->
         ColumnHead("Category", numeric=False),
         ColumnHead("Elo"),
         ColumnHead("", axis=axis),
-        ColumnHead("Over orders", tip="95 % of other orders of the items: luck, not confidence"),
-        ColumnHead("# matches", tip="head-to-heads under the rule, ties included"),
+        ColumnHead("Over orders", tip="95 % range over other orders of the items; not a CI"),
+        ColumnHead("# matches", tip="head-to-heads by the active rule, ties included"),
         ColumnHead("Ties"),
     ]
     if played:
-        heads.append(ColumnHead("Win rate vs reference, %", tip="wins / decisive head-to-heads"))
-        heads.append(ColumnHead("n decisive"))
+        tip = "wins / head-to-heads other than ties"
+        heads.append(ColumnHead("Win rate vs reference, %", tip=tip))
+        heads.append(ColumnHead("n without ties"))
     lines = [
         _leaderboard_row(
             row, axis, kind if row.category == ALL_CATEGORIES else row.category, played
@@ -104,16 +105,16 @@ def show_elo_leaderboard(rows: Sequence[VisitLeaderboardRow], kind: str = "") ->
 
 
 def _outside_interval_note(rows: Sequence[VisitLeaderboardRow]) -> str:
-    """A dot beside its own interval is no slip of the drawing: say where it comes from."""
+    """Explanation for models whose Elo lies outside its own bootstrap interval."""
     names = [row.model for row in rows if row.elo.outside_interval]
     if not names:
         return ""
-    lies = "lies" if len(names) == 1 else "lie"
-    told = (
-        f"{join_names(names)} {lies} outside {'its' if len(names) == 1 else 'their'} interval: plan "
-        "order comes in blocks, and the last block decides. Read Bradley–Terry, under Ranking."
+    lies, its = ("lies", "its") if len(names) == 1 else ("lie", "their")
+    text = (
+        f"{join_names(names)} {lies} outside {its} interval: the plan order comes in blocks, and "
+        "the last block dominates Elo. Use the Bradley–Terry ratings under Ranking."
     )
-    return wrap(f'<p class="eh-small">{escape(told)}</p>')
+    return wrap(f'<p class="eh-small">{escape(text)}</p>')
 
 
 def _leaderboard_row(row: VisitLeaderboardRow, axis: Any, category: str, played: bool) -> list[str]:
@@ -135,8 +136,8 @@ def _leaderboard_row(row: VisitLeaderboardRow, axis: Any, category: str, played:
         line.append(
             value_cell(against, PERCENT, who=f"{row.model} against the reference", select=meets)
         )
-        decisive = f"{count(against.n)} of {count(row.reference_matches)}"
-        line.append(decisive if row.reference_matches else "–")
+        without_ties = f"{count(against.n)} of {count(row.reference_matches)}"
+        line.append(without_ties if row.reference_matches else "–")
     return line
 
 
@@ -147,27 +148,27 @@ def _order_band(row: VisitLeaderboardRow) -> str:
     return f'<span class="eh-ci">{number(low)}–{number(high)}</span>'
 
 
-def common_image_kind(scene: FilteredStudy) -> str:
-    """What all items are, where they are all alike."""
-    kinds = set(item_image_kinds(scene).values())
+def common_image_kind(filtered: FilteredStudy) -> str:
+    """The IMAGE_KINDS value of all items, or "" if they differ."""
+    kinds = set(item_image_kinds(filtered).values())
     return kinds.pop() if len(kinds) == 1 else ""
 
 
 # -- by skill ------------------------------------------------------------------------------------
 
 
-def show_skills(scene: FilteredStudy) -> str:
-    """Win rates by skill under the rule in force: skills down, models across, the largest first."""
-    rows = load_pair_rows(scene)
+def show_skills(filtered: FilteredStudy) -> str:
+    """Matrix of win rates by skill (largest first) and model, under the active rule."""
+    rows = load_pair_rows(filtered)
     if rows.empty:
-        return empty_state("No pairs here.", "Skills are compared on pairs.")
+        return empty_state("No pairs.", "Win rates by skill need pairs.")
     sizes = pd.Series(count_items_by(rows, "category")).sort_values(ascending=False)
     sizes = sizes[[bool(skill) for skill in sizes.index]]
     if sizes.empty:
         return empty_state(
-            "The items name no skill.", "A `category` for each item splits the table."
+            "The items have no skill.", "Set the `category` of each item to its skill."
         )
-    combine, unreadable = scene.rule
+    combine, unreadable = filtered.rule
     whole = {n: e for n, e in win_rate(rows, combine, unreadable).items() if e.n}
     cells: dict[tuple[str, str], Estimate | None] = {("All", n): e for n, e in whole.items()}
     for (skill,), rates in win_rates_by_cell(rows, ["category"], combine, unreadable).items():
@@ -175,24 +176,29 @@ def show_skills(scene: FilteredStudy) -> str:
     columns = [heat.MatrixColumn(model) for model in whole]
     skills = ["All", *(str(skill) for skill in sizes.index)]
     drawn = heat.matrix_html(
-        skills, columns, cells, heat.WINS_SCALE, keys=("category", "contestant"), turns=False,
+        skills,
+        columns,
+        cells,
+        heat.WINS_SCALE,
+        keys=("category", "contestant"),
+        turns=False,
         label_width=190,
-    )  # fmt: skip
+    )
     if len(skills) <= 14:
         return drawn
-    said = f"{count(len(skills) - 1)} skills, the largest first: scroll for the others."
-    return f'<div class="eh-scrolls">{drawn}</div>' + wrap(f'<p class="eh-small">{said}</p>')
+    note = f"{count(len(skills) - 1)} skills, the largest first. Scroll to see all of them."
+    return f'<div class="eh-scrolls">{drawn}</div>' + wrap(f'<p class="eh-small">{note}</p>')
 
 
-# -- words ---------------------------------------------------------------------------------------
+# -- headline and key numbers --------------------------------------------------------------------
 
 
 def leaderboard_finding(rows: Sequence[VisitLeaderboardRow]) -> tuple[str, str]:
     rated = [row for row in rows if row.matches]
     if not rated:
-        return "No head-to-head yet.", "The leaderboard fills while the study runs."
+        return "No head-to-heads yet.", "The leaderboard appears while the study runs."
     best = max(rated, key=lambda row: row.elo.estimate.value or 0.0)
-    lead = "Online Elo, K 4, one pass in plan order, as VisIT-Bench prints it; intervals are ours."
+    lead = "Online Elo, K 4, one pass in plan order, as in VisIT-Bench; intervals are added here."
     against = max(
         (row for row in rated if row.against_reference.value is not None),
         key=lambda row: row.against_reference.value or 0.0,
@@ -201,7 +207,7 @@ def leaderboard_finding(rows: Sequence[VisitLeaderboardRow]) -> tuple[str, str]:
     if against is not None:
         won = share(against.against_reference.value, 0)
         lead = (
-            f"{against.model} wins most against the human-verified reference: {won} of "
-            f"{count(against.against_reference.n)} decisive games. {lead}"
+            f"{against.model} wins most often against the human-verified reference: {won} of "
+            f"{count(against.against_reference.n)} games without a tie. {lead}"
         )
     return f"{best.model} has the highest Elo: {number(best.elo.estimate.value)}.", lead

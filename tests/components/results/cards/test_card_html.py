@@ -46,11 +46,11 @@ def test_a_card_has_the_numbers_of_its_judge(voted):
 def test_the_sheet_holds_words_measures_places_cost_and_flips(voted):
     html = show_card(Raters(FilteredStudy(voted, "voted")), "first")
     said = text(html)
-    assert "Only 6 of its comparisons were read in every order" in said  # below 20
-    assert "Ask about more items before you use it." in said
-    assert 'data-tip="Rule: comparisons read in all orders &lt; 20' in html
-    assert "Consistency verdicts that survive a new order; its slot shares alone give 0" in said
-    assert "noise floor not asked" in said
+    assert "Only 6 of its comparisons have verdicts in every order" in said  # below 20
+    assert "Judge more items" in said
+    assert 'data-tip="Rule: comparisons with a verdict in all orders &lt; 20' in html
+    assert "chance, from its slot shares: 0" in said
+    assert "noise floor not measured" in said
     assert "6 flips toward the first, 0 toward the second of 6 pairs" in said
     # 12 replies at 100 + 20 tokens, 1.5 seconds and 0.002 dollars each.
     assert "1,200 + 240" in said
@@ -100,9 +100,9 @@ def test_nothing_read_is_said_and_nothing_is_made_up(store):
         sheet.both(f"q{k}", "mute", "??")
     sheet.save(store)
     said = text(show_card(Raters(FilteredStudy(store, "mute")), "mute"))
-    assert "None of its 6 replies could be read." in said
+    assert "None of its 6 replies has a verdict." in said
     assert "Read its replies" in said
-    assert "Not known: consistency" in said
+    assert "No value: consistency" in said
     assert "nan" not in said.lower()
 
 
@@ -112,9 +112,9 @@ def test_one_order_is_no_consistency(store):
         sheet.once(f"q{k}", "j", "xy"[k % 2])
     sheet.save(store)
     said = text(show_card(Raters(FilteredStudy(store, "once")), "j"))
-    assert "It was asked in one order only" in said
-    assert "Ask in both orders." in said
-    assert "No comparison was read in more than one order." in said
+    assert "It judged one order only" in said
+    assert "Judge in both orders." in said
+    assert "No comparison has a verdict in more than one order." in said
 
 
 def test_a_filter_that_leaves_a_judge_nothing_shows_the_next(voted):

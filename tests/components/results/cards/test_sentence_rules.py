@@ -1,4 +1,4 @@
-"""The sentences of a report card: every rule at the edge of every threshold it has."""
+"""Sentence rules of a report card, each tested at every one of its thresholds."""
 
 from __future__ import annotations
 
@@ -66,16 +66,17 @@ def test_names_of_rules_differ_within_their_group():
 def test_the_example_of_the_brief():
     # 31 % flips, 237 of 249 toward the first, p below .001; beside people as good as a person.
     facts = {
-        "asked": 1600, "read": 1600, "items": 80, "orders": 2, "sets": 800, "flips": 0.311,
+        "replies": 1600, "read": 1600, "items": 80, "orders": 2, "sets": 800, "flips": 0.311,
         "lean_p": 1e-9, "lopsided": 237 / 249, "own_kappa": 0.51, "unreadable": 0.0,
         "people": 0.643, "stand_in_low": 0.01, "stand_in_high": 0.07,
     }  # fmt: skip
     first, second, advice = card_sentences(facts, SAID)
     assert first.text == (
-        "Swapping the answers changes **31\u202f% of its verdicts**, mostly toward the first."
+        "Swapping the answers changes **31\u202f% of its verdicts**, "
+        "mostly toward the answer shown first."
     )
-    assert second.text.startswith("It sides with people in **64\u202f%** of verdicts, more often")
-    assert advice.text == "Ask in both orders, and count a split as a tie."
+    assert second.text.startswith("It agrees with people in **64\u202f%** of verdicts, more often")
+    assert advice.rule == "split is a tie"
     assert "flips ≥ 10\u202f%" in first.threshold
     assert "≥ 67\u202f%" in first.threshold
 

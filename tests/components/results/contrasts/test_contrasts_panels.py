@@ -1,4 +1,4 @@
-"""Contrasts of judges whose difference is known, family by family."""
+"""Contrasts of judges with a known difference, by measure family."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
+from components.html.panel import no_difference_badge
 from components.results.contrasts import tab as contrasts_tab
 from components.results.contrasts.computed import is_significant, known_differences
 from components.results.contrasts.item_differences import item_differences
@@ -40,7 +41,9 @@ def scene(store) -> FilteredStudy:
 def test_the_steadiest_and_the_least_steady_open_a_study(scene):
     pair = find_pair(scene, "", "")
     assert (pair.left.name, pair.right.name) == ("steady", "shaky")
-    assert contrast_finding(pair, "Behaviour")[0] == "steady is 50 points steadier than shaky."
+    assert contrast_finding(pair, "Behaviour")[0] == (
+        "steady is 50 points more consistent than shaky."
+    )
 
 
 def test_a_difference_is_left_minus_right_with_both_values(scene):
@@ -76,9 +79,9 @@ def test_turned_round_every_difference_turns(scene):
 def test_same_is_said_where_the_adjusted_interval_covers_nothing(scene):
     html = show_family(find_pair(scene, "", ""), "Behaviour")
     ties = html[html.index("Ties<") :]
-    assert "not told apart" in ties[: ties.index("</tr>")]
+    assert no_difference_badge() in ties[: ties.index("</tr>")]
     first = html[html.index("Consistency<") :]
-    assert "not told apart" not in first[: first.index("</tr>")]
+    assert no_difference_badge() not in first[: first.index("</tr>")]
 
 
 def test_what_cannot_be_compared_is_named_with_its_reason(scene):
@@ -122,7 +125,7 @@ def test_win_rates_are_a_family_of_the_contestants(scene):
     # steady gives x everything; shaky 30 of 40.
     assert {one.label: line.raw.value for one, line in lines} == {"x": 0.25, "y": -0.25}
     assert contrast_finding(find_pair(scene, "", ""), "Win rates")[0] == (
-        "steady gives x 25 points more than shaky."
+        "steady gives x a win rate 25 points above shaky."
     )
 
 
@@ -141,7 +144,9 @@ def test_a_judge_is_compared_with_itself_under_two_prompts(store):
     scene = FilteredStudy(store, "prompts")
     pair = find_pair(scene, "", "")
     assert (pair.left.name, pair.right.name) == ("calm", "hasty")
-    assert contrast_finding(pair, "Behaviour")[0] == "calm is 100 points steadier than hasty."
+    assert contrast_finding(pair, "Behaviour")[0] == (
+        "calm is 100 points more consistent than hasty."
+    )
 
 
 def test_images_against_a_description_are_two_studies(store):
@@ -180,8 +185,8 @@ def test_silence_sameness_and_strangers_are_told_apart(store):
     sheet.save(store)
     scene = FilteredStudy(store, "odd")
     assert "no item in common" in find_pair(scene, "a", "b").problem
-    assert "No readable verdict of mute" in find_pair(scene, "a", "mute").problem
-    assert "stands on both sides" in find_pair(scene, "a", "a").problem
+    assert "No usable verdict of mute" in find_pair(scene, "a", "mute").problem
+    assert "is selected as A and as B" in find_pair(scene, "a", "a").problem
     nobody = FilteredStudy(store, "odd", Filter(category="nowhere"))
     assert "passes the filters" in find_pair(nobody, "a", "b").problem
 

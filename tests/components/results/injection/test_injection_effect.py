@@ -65,8 +65,8 @@ def test_a_click_opens_as_many_as_the_number_says(scene):
     everything = load_view(scene.store, Selection(study="small"))
     assert (only.total, rest.total, everything.total) == (1, 3, 4)
     assert rest.selection.suspect == NO_SUSPECTS
-    assert "Suspects 1" in words(filter_bar(everything))
-    assert "Without suspects" in words(filter_bar(rest))
+    assert "Injection suspects 1" in words(filter_bar(everything))
+    assert "Without injection suspects" in words(filter_bar(rest))
 
 
 def test_the_words_are_marked_and_escaped(scene):

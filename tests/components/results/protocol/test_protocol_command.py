@@ -1,4 +1,4 @@
-"""A study of several protocols: the page and `python -m metrics` say the same of each."""
+"""A study of several protocols: equal numbers on the page and from `python -m metrics`."""
 
 from __future__ import annotations
 

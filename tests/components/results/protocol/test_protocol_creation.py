@@ -1,4 +1,4 @@
-"""Creation-MMBench panels: the table, people beside the judges, other benchmarks beside both."""
+"""Creation-MMBench panels: levels, agreement with people, correlation with benchmarks."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_reward_win_rate_counts_and_fail_of_each_model(scene):
         scene, "Models", "Reward", ("creation-table", "factuality")
     )
     assert html.count('class="eh-stack"') == 2
-    assert "base itself has a VFS of 8.00" in html
+    assert "The baseline base has a VFS of 8.00" in html
     assert "100 of 100" not in html and "17 of 17 readable verdicts" in html
 
 
@@ -142,7 +142,7 @@ def test_seeing_and_reading_stand_side_by_side_when_both_studies_are_there(creat
 def test_without_votes_the_panel_says_what_it_needs(judged):
     found = protocol_alignment.compute_alignment(FilteredStudy(judged, "two judges"), None)
     assert found is None
-    assert "Nobody voted" in protocol_alignment.show_alignment(found)
+    assert "No votes by people" in protocol_alignment.show_alignment(found)
 
 
 def test_win_rates_show_the_same_stacks(scene):
@@ -177,7 +177,7 @@ def test_a_table_of_strangers_is_told(creation, tmp_path):
     html = protocol_redundancy.show_correlations(
         FilteredStudy(creation, READ), scores(tmp_path, "model,benchmark,score\nnobody,X,1\n"), "R²"
     )
-    assert "No model has the same name." in html
+    assert "No model name matches." in html
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_a_table_of_strangers_is_told(creation, tmp_path):
         ("model,score\nx,1\n", "missing: benchmark"),
         ("model,benchmark,score\nx,B,high\n", "row 1: the score 'high' is not a number"),
         ("model,benchmark,score\nx,B,1\nx,B,2\n", "row 2: B has a score of x already"),
-        ("", "is no CSV"),
+        ("", "is not a CSV"),
     ],
 )
 def test_a_bad_table_says_what_is_wrong_and_where(tmp_path, text, said):

@@ -1,4 +1,4 @@
-"""MT-Bench's and Arena-Hard's panels, on two judges written by hand and on real records."""
+"""Panels of MT-Bench and Arena-Hard, on two scripted judges and on real records."""
 
 from __future__ import annotations
 
@@ -105,10 +105,10 @@ def test_without_a_preset_the_prompts_decide(judged):
 def test_nothing_judged_is_an_answer_and_no_error(games):
     nobody = FilteredStudy(games, NAME, Filter(judge="nobody"))
     drawn = protocol_view.draw_blocks(nobody, CONTROLS)
-    assert "No pair has been read yet" in drawn["wins"]
-    assert "No single rating here" in drawn["single"]
+    assert "No usable verdicts on pairs yet" in drawn["wins"]
+    assert "No single ratings" in drawn["single"]
     assert "Conflicts need two games" in drawn["conflicts"]
-    assert protocol_view.protocol_finding(nobody)[0] == "No verdict yet."
+    assert protocol_view.protocol_finding(nobody)[0] == "No verdicts yet."
 
 
 @pytest.mark.records
@@ -128,5 +128,5 @@ def test_the_recorded_games_of_mt_bench_give_the_published_numbers(records, tmp_
     read = protocol_cost.reply_counts(scene)
     assert (sum(one.failed for one in read), sum(one.without_verdict for one in read)) == (3, 0)
     said = protocol_cost.extraction_sentence(scene, read)
-    assert "Every one of 147 replies has a verdict. 3 asks failed on the way" in said
+    assert "All 147 replies have a verdict. 3 calls failed" in said
     store.close()

@@ -1,4 +1,4 @@
-"""Grade Score panels on judges whose behaviour is known to the last reply."""
+"""Grade Score panels on scripted judges."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
+from components.html.panel import no_difference_badge
 from components.results.protocol import blocks as protocol_view
 from components.results.protocol.grade import heatmap as protocol_grade
 from components.results.protocol.grade import reading_rules as protocol_reading
@@ -90,7 +91,7 @@ def test_steady_judges_have_a_grade_of_one_right_or_wrong(scene):
     assert [first.grade.value, first.entropy.value] == [0, 0]
     assert first.choice.value == pytest.approx(1 / 3)
     html = protocol_grade.show_heatmap(cells, "Grade")
-    assert "coin at N = 3: 0.58" in html
+    assert "chance at N = 3: 0.58" in html
     assert (
         "{&quot;judge&quot;: &quot;first&quot;, &quot;prompt&quot;: &quot;grade-debias&quot;}"
         in html
@@ -101,21 +102,21 @@ def test_steady_judges_have_a_grade_of_one_right_or_wrong(scene):
     ("measure", "options", "value"),
     [("Grade", 3, 0.579977), ("Entropy", 3, 0.608476), ("Choice", 3, 0.629630),
      ("Entropy", 4, 0.661995), ("Choice", 6, 0.401363), ("Right", 4, 0.25),
-     ("Above the coin", 5, 0.0)],
+     ("Above chance", 5, 0.0)],
 )  # fmt: skip
-def test_the_coin_is_the_one_of_the_tables(measure, options, value):
+def test_chance_scores_are_those_of_the_tables(measure, options, value):
     assert protocol_grade.chance_score(measure, options) == pytest.approx(value, abs=1e-6)
 
 
-def test_a_coin_that_nobody_has_counted_is_not_made_up():
+def test_an_unknown_chance_score_is_none():
     assert protocol_grade.chance_score("Entropy", 9) is None
     assert protocol_grade.chance_note("Entropy", [9]) == ""
 
 
 def test_the_finding_warns_of_a_judge_that_is_steadily_wrong(graded):
     title, lead = protocol_view.protocol_finding(FilteredStudy(graded, N3, Filter(judge="worst")))
-    assert title.startswith("3 of 3 judge-prompt pairs beat a coin")
-    assert "yet it is right in only 0" in lead and "(even: 33" in lead
+    assert title.startswith("3 of 3 judge-prompt pairs are significantly better")
+    assert "yet it is right in only 0" in lead and "(chance: 33" in lead
 
 
 def test_the_number_of_verdicts_that_hang_on_the_reading_rule(scene):
@@ -152,7 +153,7 @@ def test_at_equal_n_the_difference_is_the_options_own(graded, scene):
     # Nobody changes: steady and worst keep grade 1, first keeps 0.
     assert {one.raw.value for one in found} == {0}
     html = protocol_unrelated.show_unrelated(scene, protocol_grade.study_grade_cells(scene), beside)
-    assert html.count("not told apart") == len(found) == 9
+    assert html.count(no_difference_badge()) == len(found) == 9
 
 
 def test_with_one_more_option_nothing_is_compared(scene):
@@ -179,10 +180,7 @@ def test_studies_that_can_be_held_beside_come_first(scene):
 def test_a_filter_that_leaves_nothing_says_so(graded):
     nobody = FilteredStudy(graded, N3, Filter(judge="nobody"))
     assert "No item was shown in rotations" in protocol_grade.show_heatmap([], "Grade")
-    assert (
-        protocol_view.protocol_finding(nobody)[0]
-        == "No item has been read in all its rotations yet."
-    )
+    assert "in all its rotations yet" in protocol_view.protocol_finding(nobody)[0]
     assert protocol_view.show_kpis(nobody) == ""
-    assert "No reply in words" in protocol_reading.show_reading_differences(nobody)
+    assert "No reply text" in protocol_reading.show_reading_differences(nobody)
     assert "No reply graded" in protocol_reading.show_option_grades(nobody)

@@ -1,4 +1,4 @@
-"""What the papers print, and what the page says against it: all worked out from the numbers."""
+"""Published tables of the papers, and the caveats computed from their numbers."""
 
 from __future__ import annotations
 

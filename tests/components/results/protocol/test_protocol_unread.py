@@ -1,4 +1,4 @@
-"""Items with an unread trial, by our rule and by that of Grade Score's authors."""
+"""Items with an unusable trial, by the rule of this app and by Grade Score's authors' code."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def test_the_authors_number_stands_beside_ours_where_a_trial_was_not_read(graded
     html = show_unread_trials(scene, study_grade_cells(scene))
     assert ">mumbler<" in html and ">steady<" not in html
     assert "<b>1.00</b>" in html and "<b>0.94</b>" in html and "<b>0.90</b>" in html
-    assert "Once an item has a trial that could not be read" in html
+    assert "1 item has an unusable trial and is left out" in html
     controls = {"score": "Grade", "beside": None, "printed": "Grade"}
-    assert "Items with an unread trial" in draw_grade(scene, controls)["sizes"]
+    assert "Items with an unusable trial" in draw_grade(scene, controls)["sizes"]
 
 
 def test_the_command_prints_the_same(graded: Store) -> None:

@@ -1,4 +1,4 @@
-"""VisIT-Bench panels: the leaderboard, what a head-to-head costs, how its verdicts were read."""
+"""VisIT-Bench panels: leaderboard, cost of a head-to-head, parsing of the replies."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_the_page_says_which_rule_is_on(pictures):
         )
 
     as_published = told("")
-    assert "2–0 wins, anything else is a tie (the authors&#x27; code)" in as_published
+    assert "a win needs both orders, otherwise a tie (the authors&#x27; code)" in as_published
     assert "a tie (paper and code)" in as_published and "not as published" not in as_published
     majority = told("majority of the orders")
     assert "one win and one tie is a win (the authors&#x27; README)" in majority
@@ -135,7 +135,7 @@ def test_extracted_and_silent_replies_are_counted(scene):
     (one,) = protocol_cost.reply_counts(scene)
     assert (one.replies, one.extracted, one.without_verdict) == (72, 2, 4)
     said = protocol_cost.extraction_sentence(scene, [one])
-    assert "**2** verdicts" in said and "**4** of 72 replies have none" in said
+    assert "**2** verdicts" in said and "**4** of 72 replies have no verdict" in said
     assert "counted as ties" in said
 
 
@@ -148,7 +148,7 @@ def test_skills_stand_in_a_matrix_that_opens_their_judgements(scene):
 def test_the_finding_and_the_numbers(scene):
     title, lead = protocol_view.protocol_finding(scene)
     assert title.startswith("@reference has the highest Elo: 1,0")
-    assert re.search(r": 0\s% of [46] decisive games", lead)  # nobody beats the reference
+    assert re.search(r": 0\s% of [46] games without a tie", lead)  # nobody beats the reference
     html = protocol_view.show_kpis(scene)
-    assert "A head-to-head" in html and "$0.0073" in html
+    assert "Cost of a head-to-head" in html and "$0.0073" in html
     assert "&quot;status&quot;: &quot;failures&quot;" in html
