@@ -82,7 +82,7 @@ def refused(command: str, capsys: pytest.CaptureFixture[str]) -> str:
         ("metrics other.db", r"other\.db is another program's database; choose another file$"),
         ("metrics good.db --study gone", "no study named 'gone' in this store. Known studies:"),
         ("metrics good.db --by colour", "cannot split by colour; known: judge, prompt, category"),
-        ("judges run gone.yaml", r"study file gone\.yaml: No such file .*; name a place that is"),
+        ("judges run gone.yaml", r"study file gone\.yaml: No such file .*; name a path that exists"),
         ("judges plan folder", "the study file folder: Is a directory; name a file"),
         ("judges check empty", "empty: expected key: value lines, found nothing"),
         ("judges run broken.yaml", r"broken\.yaml: not valid YAML: .* in line 2, column"),
@@ -99,7 +99,7 @@ def refused(command: str, capsys: pytest.CaptureFixture[str]) -> str:
         ("judges retry gone.yaml --store gone.db", "cannot read the study file gone.yaml"),
         ("judges describe gone.yaml --judge sim --out d.jsonl", "cannot read the study file gone"),
         ("judges export-batch endpoint.yaml empty", "empty: File exists; name a folder, not"),
-        ("judges export-batch endpoint.yaml empty/b", "empty/b: Not a directory; name a place"),
+        ("judges export-batch endpoint.yaml empty/b", "empty/b: Not a directory; name a path"),
         ("judges submit-batch endpoint.yaml folder", "no batch.json in folder: export-batch comes"),
         ("judges import-batch endpoint.yaml gone", "cannot read gone: No such file"),
         ("judges import-prompts gone folder", "cannot read gone: No such file"),
@@ -109,7 +109,7 @@ def refused(command: str, capsys: pytest.CaptureFixture[str]) -> str:
         ("studies import table.csv --mapping a", "--mapping 'a': expected name=value"),
         ("studies list --store gone.db", r"there is no store at gone\.db; --store names"),
         ("studies show gone --store good.db", "no study named 'gone' in this store"),
-        ("studies export mine --store good.db --format csv", "goes to a file: name it with --out"),
+        ("studies export mine --store good.db --format csv", "needs a file: name it with --out"),
         ("studies export mine --store good.db --out folder", "write folder: .*; name a file, not"),
         ("studies export mine --store good.db --out empty/x", "write x: Not a directory; name a p"),
         ("studies export mine --store good.db --out gone/x", "write x: No such file .*; name a pl"),
@@ -162,8 +162,8 @@ def test_without_rights_it_says_so(place: Path, capsys: pytest.CaptureFixture[st
     for name in ("good.yaml", "table.csv"):
         (place / name).chmod(0o000)
     commands = {
-        "judges run good.yaml": "good.yaml: Permission denied; name a place where you may read",
-        "metrics table.csv": "table.csv: Permission denied; name a place where you may read",
+        "judges run good.yaml": "good.yaml: Permission denied; name a path that you may read",
+        "metrics table.csv": "table.csv: Permission denied; name a path that you may read",
         "judges run endpoint.yaml --store new.db": "cannot open the store new.db",
         "studies list --store good.db": "cannot open the store good.db: .*choose another file",
         "studies import endpoint.yaml --store new.db": "cannot open the store new.db",
