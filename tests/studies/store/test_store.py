@@ -284,13 +284,13 @@ def test_the_frame_knows_category_lengths_and_truth_of_its_items(store: Store) -
 
 def test_without_a_name_the_only_study_is_meant(store: Store) -> None:
     with pytest.raises(
-        StudyError, match=r"name one study with --study; this store holds: none yet"
+        StudyError, match=r"choose a study with --study; this store has: none yet"
     ):
         store.frame()
     save(store, "one", "k1")
     assert len(store.frame()) == 0
     save(store, "two", "k2")
-    with pytest.raises(StudyError, match="this store holds: two, one"):
+    with pytest.raises(StudyError, match="this store has: two, one"):
         store.frame()
 
 
