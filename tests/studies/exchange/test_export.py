@@ -1,4 +1,4 @@
-"""Data out: lossless where it says so, and never a verdict that was not read."""
+"""Exports: lossless formats round-trip, and no format contains an unread verdict."""
 
 from __future__ import annotations
 

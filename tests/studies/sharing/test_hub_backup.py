@@ -1,4 +1,4 @@
-"""The store survives a disk that forgets: saved to a dataset, fetched again, never half."""
+"""Backup of the store in a Hub dataset: saved and restored, never partially."""
 
 from __future__ import annotations
 

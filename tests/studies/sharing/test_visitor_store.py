@@ -1,4 +1,4 @@
-"""Strangers at one store: what each of them may see and change, whatever the query."""
+"""Visitors sharing a store: each sees and changes only permitted rows, for any query."""
 
 from __future__ import annotations
 
