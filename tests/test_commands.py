@@ -82,7 +82,7 @@ def refused(command: str, capsys: pytest.CaptureFixture[str]) -> str:
         ("metrics other.db", r"other\.db is another program's database; choose another file$"),
         ("metrics good.db --study gone", "no study named 'gone' in this store. Known studies:"),
         ("metrics good.db --by colour", "cannot split by colour; known: judge, prompt, category"),
-        ("judges run gone.yaml", r"study file gone\.yaml: No such file .*; name a path that exists"),
+        ("judges run gone.yaml", r"study file gone\.yaml: No such file .*; name a path that"),
         ("judges plan folder", "the study file folder: Is a directory; name a file"),
         ("judges check empty", "empty: expected key: value lines, found nothing"),
         ("judges run broken.yaml", r"broken\.yaml: not valid YAML: .* in line 2, column"),

@@ -46,7 +46,7 @@ def test_no_snapshot_yet_is_no_error(hub: Hub, tmp_path: Path) -> None:
 def test_a_broken_snapshot_is_refused(hub: Hub, tmp_path: Path, content: bytes) -> None:
     hub.files[hub_backup.SNAPSHOT_FILE] = content
     target = tmp_path / "new.db"
-    with pytest.raises(StoreUnusable, match="no whole store"):
+    with pytest.raises(StoreUnusable, match="is damaged"):
         hub_backup.restore_snapshot(target, "me/data", TOKEN)
     assert not target.exists()
 
