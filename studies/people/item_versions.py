@@ -44,7 +44,7 @@ def store_image(path: Path, uploads: Path) -> str:
         ) from None
     if content is None:
         raise SourceError(
-            f"image {path.name!r} is larger than {MAX_IMAGE_BYTES // 10**6} MB; reduce it"
+            f"image {path.name!r} is larger than {MAX_IMAGE_BYTES // 10**6} MB; make it smaller"
         )
     name = f"{hashlib.sha256(content).hexdigest()[:16]}.{_image_kind(content, path)}"
     stored = uploads / IMAGES_FOLDER / name

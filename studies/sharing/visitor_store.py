@@ -81,8 +81,8 @@ class VisitorStore(Store):
     """A store shared by visitors; `bare` is the unrestricted store, used by runs and the server."""
 
     def __init__(self, bare: Store, *, most_studies: int = 0, open_votes: bool = False) -> None:
-        """`most_studies`: limit of studies per visitor, 0: none. `open_votes`: all visitors may
-        vote on ownerless studies."""
+        """Restrict `bare`; `most_studies`: studies per visitor, 0: no limit. `open_votes`: all
+        visitors may vote on ownerless studies."""
         super().__init__(bare.path)
         self._unrestricted, self._most, self._open_votes = bare, most_studies, open_votes
 
@@ -134,8 +134,8 @@ class VisitorStore(Store):
         self.require_readable(name)
         if not self.owns(name):
             raise AccessDenied(
-                f"{name!r} is not yours: you may read it, not run or change it. To get a copy, edit "
-                "it on the Study tab and run it"
+                f"{name!r} is not yours: you may read it, not run or change it. To get a copy, "
+                "edit it on the Study tab and run it"
             )
 
     def name_for_owner(self, name: str) -> str:
@@ -149,7 +149,7 @@ class VisitorStore(Store):
         return marked if taken or self.owns(marked) else name
 
     def recorded_prompt(self, study: str, name: str) -> str | None:
-        """As in `Store`, for ownerless studies only; another visitor's prompt may have this name."""
+        """As in `Store`, for ownerless studies only; a visitor's prompt may have the same name."""
         return super().recorded_prompt(study, name) if self.is_ownerless(study) else None
 
     # ---- links -----------------------------------------------------------------------------

@@ -133,7 +133,7 @@ def test_a_failed_export_leaves_the_old_file_whole(store: Store, tmp_path: Path)
     store.save_study(Study("empty"), ITEMS, (), ())
     old = tmp_path / "c.json"
     old.write_text("kept", encoding="utf-8")
-    with pytest.raises(StudyError, match="no pair that was read"):
+    with pytest.raises(StudyError, match="no usable verdict on a pair"):
         write_export(store, "empty", "llm-comparator", old)
     assert old.read_text("utf-8") == "kept"
     assert [path.name for path in tmp_path.iterdir() if path.name.endswith(".part")] == []
