@@ -144,8 +144,8 @@ def export_study(store: Store, options: argparse.Namespace) -> None:
 
 
 def delete_study(store: Store, options: argparse.Namespace) -> None:
-    gone = store.delete_study(options.study)
-    print(f"deleted {options.study} and {gone:,} judgements")
+    judgements = store.delete_study(options.study)
+    print(f"deleted {options.study} and {judgements:,} judgements")
 
 
 if __name__ == "__main__":

@@ -135,7 +135,7 @@ class Ask:
     unrelated_item: str | None = None
     reads: str | None = None
     orders: int = 1
-    """How many orders of this comparison were planned; a set is complete when all are readable."""
+    """Number of planned orders of this comparison; a set is complete when all are readable."""
 
 
 @dataclass(frozen=True, slots=True)

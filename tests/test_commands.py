@@ -112,12 +112,12 @@ def refused(command: str, capsys: pytest.CaptureFixture[str]) -> str:
         ("studies export mine --store good.db --format csv", "needs a file: name it with --out"),
         ("studies export mine --store good.db --out folder", "write folder: .*; name a file, not"),
         ("studies export mine --store good.db --out empty/x", "write x: Not a directory; name a p"),
-        ("studies export mine --store good.db --out gone/x", "write x: No such file .*; name a pl"),
+        ("studies export mine --store good.db --out gone/x", "write x: No such file .*; name a"),
         ("studies delete gone --store good.db", "no study named 'gone' in this store"),
         ("components report mine empty/r.html --store good.db", r"write r\.html: Not a directory"),
         ("components report mine r.html --store other.db", "another program's database"),
         ("components freeze mine empty --store good.db", "empty is a file; name a new folder"),
-        ("components publish mine empty/x --store good.db", "empty/x: Not a directory; name a pl"),
+        ("components publish mine empty/x --store good.db", "empty/x: Not a directory; name a"),
         ("components freeze mine . --store good.db", "is not empty; name a new folder"),
     ],
 )  # fmt: skip
@@ -233,8 +233,9 @@ def test_a_fault_of_ours_is_not_dressed_up() -> None:
 
 
 def test_a_reader_that_has_enough_is_no_error() -> None:
-    """More than a pipe takes, and nobody reads on."""
-    work = "from studies.terminal import ended; exit(ended(lambda: print('{' * 10**6) or 0))"
+    """Output larger than a pipe's buffer, with a reader that stops early."""
+    call = "exit(run_command(lambda: print('{' * 10**6) or 0))"
+    work = f"from studies.terminal import run_command; {call}"
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", f'{sys.executable} -c "{work}" | head -c 1'],
         cwd=ROOT, capture_output=True, text=True, timeout=60, check=False,

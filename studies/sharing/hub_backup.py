@@ -121,10 +121,10 @@ class BackupThread:
         repo: str,
         token: str | None,
         every: float = SNAPSHOT_INTERVAL,
-        look: float = POLL_INTERVAL,
+        poll: float = POLL_INTERVAL,
     ) -> None:
         self._store, self._repo, self._token = store, repo, token
-        self._every, self._poll_interval = every, min(every, look)
+        self._every, self._poll_interval = every, min(every, poll)
         self._stop, self._ready = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._save_regularly, name="snapshot", daemon=True)
         self._thread.start()

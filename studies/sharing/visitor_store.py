@@ -78,13 +78,19 @@ _REFUSAL_CONDITIONS: Final = {
 
 
 class VisitorStore(Store):
-    """A store shared by visitors; `bare` is the unrestricted store, used by runs and the server."""
+    """A store shared by visitors; runs and the server use the unrestricted one."""
 
-    def __init__(self, bare: Store, *, most_studies: int = 0, open_votes: bool = False) -> None:
-        """Restrict `bare`; `most_studies`: studies per visitor, 0: no limit. `open_votes`: all
-        visitors may vote on ownerless studies."""
-        super().__init__(bare.path)
-        self._unrestricted, self._most, self._open_votes = bare, most_studies, open_votes
+    def __init__(
+        self, unrestricted: Store, *, most_studies: int = 0, open_votes: bool = False
+    ) -> None:
+        """Restrict a store.
+
+        `most_studies`: limit of studies per visitor, 0: no limit. `open_votes`: all visitors may
+        vote on ownerless studies.
+        """
+        super().__init__(unrestricted.path)
+        self._unrestricted = unrestricted
+        self._most, self._open_votes = most_studies, open_votes
 
     @property
     def unrestricted(self) -> Store:

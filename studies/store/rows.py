@@ -64,9 +64,9 @@ def put_study(connection: sqlite3.Connection, study: Study, plan_sha: str, recor
 
 def delete_orphaned_extractions(connection: sqlite3.Connection) -> None:
     """Delete extractions of replies that were deleted with their study."""
-    gone = "SELECT key FROM extractions WHERE reads NOT IN (SELECT key FROM judgements)"
+    orphans = "SELECT key FROM extractions WHERE reads NOT IN (SELECT key FROM judgements)"
     for table in ("judgements", "replies", "requests"):
-        connection.execute(f"DELETE FROM {table} WHERE key IN ({gone})")
+        connection.execute(f"DELETE FROM {table} WHERE key IN ({orphans})")
     connection.execute("DELETE FROM extractions WHERE reads NOT IN (SELECT key FROM judgements)")
 
 

@@ -63,11 +63,11 @@ def delete_study_rows(connection: sqlite3.Connection, name: str) -> int:
         f"SELECT key FROM plan WHERE study={STUDY_ID} UNION "
         f"SELECT key FROM ballots WHERE study={STUDY_ID} AND key IS NOT NULL"
     )
-    gone = f"key IN ({keys}) AND key NOT IN (SELECT key FROM plan WHERE study!={STUDY_ID})"
-    names = (name,) * 3
-    connection.execute(f"DELETE FROM replies WHERE {gone}", names)
-    count = connection.execute(f"DELETE FROM judgements WHERE {gone}", names).rowcount
-    connection.execute(f"DELETE FROM requests WHERE {gone}", names)
+    unused = f"key IN ({keys}) AND key NOT IN (SELECT key FROM plan WHERE study!={STUDY_ID})"
+    names = (name, name, name)
+    connection.execute(f"DELETE FROM replies WHERE {unused}", names)
+    count = connection.execute(f"DELETE FROM judgements WHERE {unused}", names).rowcount
+    connection.execute(f"DELETE FROM requests WHERE {unused}", names)
     delete_orphaned_extractions(connection)
     connection.execute("DELETE FROM studies WHERE name=?", (name,))
     connection.execute("DELETE FROM items WHERE sha NOT IN (SELECT sha FROM study_items)")

@@ -150,7 +150,7 @@ def test_a_study_file_says_when_its_data_stay_behind(
     store.save_study(study, ITEMS, (), ())
     write_export(store, "s", "yaml", tmp_path / "s.yaml")
     written = (tmp_path / "s.yaml").read_text("utf-8")
-    assert written.startswith("# data.source is a file") == told
+    assert written.startswith("# data.source is a local file") == told
     assert parse_study(written) == study
 
 
@@ -162,7 +162,7 @@ def test_every_format_writes_an_empty_study_or_says_why_not(
     try:
         written = write_export(store, "empty", name, tmp_path / "out")
     except StudyError as error:
-        assert "no pair" in str(error)
+        assert "no usable verdict on a pair" in str(error)
     else:
         assert written == {"items": 2, "yaml": 1}.get(name, 0)
         assert (tmp_path / "out").exists()

@@ -91,7 +91,7 @@ def test_a_run_that_is_paused_is_kept_at_once(hub: Hub, store: Store) -> None:
             lambda c: c.execute("INSERT OR REPLACE INTO runs VALUES (?,?,?,?,?,?,?)", row)
         )
 
-    keeper = hub_backup.BackupThread(store, "me/data", TOKEN, every=999, look=0.02)
+    keeper = hub_backup.BackupThread(store, "me/data", TOKEN, every=999, poll=0.02)
     note("running")
     assert not _within(0.3, lambda: bool(hub.files)), "while it is on, every few minutes will do"
     note("paused")

@@ -196,7 +196,7 @@ def test_import_of_answers_prints_the_join_before_it_says_no(
     assert main(["import", str(tmp_path / "x.csv"), files, "--store", str(tmp_path / "s")]) == 2
     told = capsys.readouterr()
     assert "y: 0 matched, 1 missing, 1 unknown (answers in column 'response' of y.csv)" in told.out
-    assert "but no verdict" in told.err
+    assert "without verdicts" in told.err
 
 
 def test_said_is_what_the_tests_take_it_for(store: Store, tmp_path: Path) -> None:
