@@ -1,4 +1,4 @@
-"""python -m studies {import,list,show,export,delete}: what a store holds."""
+"""Command line for the studies of a store: python -m studies {import,list,show,export,delete}."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _execute(options: argparse.Namespace) -> int:
-    making = options.command is import_file
-    store = Store(options.store) if making else open_existing_store(options.store)
+    may_create = options.command is import_file
+    store = Store(options.store) if may_create else open_existing_store(options.store)
     options.command(store, options)
     store.close()
     return 0
@@ -37,24 +37,22 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m studies", description=__doc__)
     commands = parser.add_subparsers(required=True)
     _import_parser(commands)
-    for name, command, told in (
-        ("list", list_studies, "the studies of a store"),
-        ("show", show_study, "one study: its file and its counts"),
-        (
-            "export",
-            export_study,
-            "the judgements of a study with their texts, in many formats",
-        ),
-        ("delete", delete_study, "a study, and the judgements no other study asks for"),
+    for name, command, summary in (
+        ("list", list_studies, "list the studies of a store"),
+        ("show", show_study, "print a study file and the counts of its judgements"),
+        ("export", export_study, "write the judgements of a study with their texts"),
+        ("delete", delete_study, "delete a study and the judgements no other study uses"),
     ):
-        sub = commands.add_parser(name, help=told, description=told)
+        sub = commands.add_parser(name, help=summary, description=summary)
         if name != "list":
             sub.add_argument("study", help="the study's name")
         if name == "export":
-            known = "; ".join(f"{key}: {way.description}" for key, way in OUT.items())
-            sub.add_argument("--format", default="jsonl", choices=list(OUT), help=known)
+            formats = "; ".join(f"{key}: {format.description}" for key, format in OUT.items())
+            sub.add_argument("--format", default="jsonl", choices=list(OUT), help=formats)
             sub.add_argument(
-                "--out", type=Path, help="the file to write; none: JSON lines to stdout"
+                "--out",
+                type=Path,
+                help="the file to write (default: JSON lines to standard output)",
             )
         sub.add_argument("--store", type=Path, default=None, help="the SQLite file to use")
         sub.set_defaults(command=command)
@@ -62,26 +60,30 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _import_parser(commands: Any) -> None:
-    told = "somebody's file, folder or Hub dataset of verdicts as a study: no key, no call"
-    sub = commands.add_parser("import", help=told, description=told)
+    summary = "import recorded verdicts (file, folder or Hub dataset) as a study; calls no judge"
+    sub = commands.add_parser("import", help=summary, description=summary)
     sub.add_argument("file", help="a file, a folder, or hub:owner/name[:config]@revision")
-    sub.add_argument("--name", default="", help="the study's name; default: the file's")
+    sub.add_argument("--name", default="", help="the study's name (default: the file's name)")
     sub.add_argument("--format", default="auto", help=f"auto, {', '.join(SOURCE_FORMATS)}")
     for option, shape, help in (
-        ("--mapping", "column=field", "what a column is, for tables of no known format"),
-        ("--files", "name=path", "a further file: a model's answers, or questions"),
+        (
+            "--mapping",
+            "column=field",
+            "the field that a column holds, for tables of an unknown format",
+        ),
+        ("--files", "name=path", "another file: the answers of a model, or the questions"),
     ):
         sub.add_argument(option, metavar=shape, action="append", default=[], help=help)
-    sub.add_argument("--split", default="", help="of a Hub dataset, as test or test[:200]")
+    sub.add_argument(
+        "--split", default="", help="split of a Hub dataset, for example test or test[:200]"
+    )
     sub.add_argument("--store", type=Path, default=None, help="the SQLite file to use")
     sub.set_defaults(command=import_file)
 
 
 def import_file(store: Store, options: argparse.Namespace) -> None:
-    files, mapping = (
-        _parse_assignments(options.files, "--files"),
-        _parse_assignments(options.mapping, "--mapping"),
-    )
+    files = _parse_assignments(options.files, "--files")
+    mapping = _parse_assignments(options.mapping, "--mapping")
     spec = DataSpec(
         _path_from_store(store, options.file),
         options.format,
@@ -94,12 +96,12 @@ def import_file(store: Store, options: argparse.Namespace) -> None:
     print(escape_control("\n".join(loaded.summary_lines())))
     save_recorded_study(store, name, spec, loaded)
     counts = store.counts(name, recorded=True)
-    told = ", ".join(f"{counts[key]:,} {key}" for key in counts if key not in ("planned",))
-    print(f"study {name!r}: {told}")
+    listed = ", ".join(f"{count:,} {key}" for key, count in counts.items() if key != "planned")
+    print(f"study {name!r}: {listed}")
 
 
 def _path_from_store(store: Store, path: str) -> str:
-    """A study's paths start at the store's folder, where the page looks for them."""
+    """Return the path relative to the store's folder, from which the page resolves paths."""
     if path.startswith("hub:") or path in BUILT_IN_SOURCES:
         return path
     if not Path(path).expanduser().exists():
@@ -138,12 +140,12 @@ def export_study(store: Store, options: argparse.Namespace) -> None:
     elif options.format == "jsonl":
         write_json_lines(store, options.study, sys.stdout)
     else:
-        raise StudyError(f"--format {options.format} goes to a file: name it with --out")
+        raise StudyError(f"--format {options.format} needs a file: name it with --out")
 
 
 def delete_study(store: Store, options: argparse.Namespace) -> None:
-    gone = store.delete_study(options.study)
-    print(f"deleted {options.study} and {gone:,} judgements")
+    judgements = store.delete_study(options.study)
+    print(f"deleted {options.study} and {judgements:,} judgements")
 
 
 if __name__ == "__main__":

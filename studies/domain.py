@@ -1,4 +1,4 @@
-"""The domain types: what is judged, by whom, what was asked, what came back, what it means."""
+"""Domain types: items, judge specifications, asks, verdicts, judgements and estimates."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ Status = Literal[
 ]
 STATUSES: Final[tuple[Status, ...]] = get_args(Status)
 USABLE_STATUSES: Final[frozenset[Status]] = frozenset({"ok", "extracted"})
-"""Only these say something about the judge. All others are kept and counted, never scored."""
+"""Statuses with a readable verdict. Replies with any other status are stored and counted as
+unusable, and enter no estimate."""
 
 RETRYABLE_STATUSES: Final[frozenset[Status]] = frozenset(
     {"error", "empty", "truncated", "too_long", "unsupported"}
 )
+"""Statuses that a retry asks for again."""
 
 REFERENCE: Final = "@reference"
 UNRELATED: Final = "@unrelated"
@@ -34,10 +36,10 @@ HUMAN_PREFIX: Final = "human:"
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """What a person (or the design of the data) says about some answers to one item.
+    """A person's choice among answers to one item, or the choice given by the data's design.
 
     `picked` is a contestant or "tie"; ranked data has `ranks` instead (1 is best).
-    `shown` is None where the order in which the person saw the answers is not known.
+    `shown` is None if the order in which the person saw the answers is unknown.
     """
 
     judge: str
@@ -49,7 +51,7 @@ class Preference:
 
 @dataclass(frozen=True, slots=True)
 class AnswerCheck:
-    """One answer verified by one person: it compares nothing, so it is no judgement."""
+    """A person's verification of one answer. It compares nothing, so it is not a judgement."""
 
     judge: str
     contestant: str
@@ -60,7 +62,7 @@ class AnswerCheck:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One question with the answers of several contestants."""
+    """A question with the answers of several contestants (models)."""
 
     id: str
     instruction: str
@@ -76,7 +78,7 @@ class Item:
     checks: tuple[AnswerCheck, ...] = ()
 
     def answer(self, contestant: str) -> str:
-        """The text a contestant plays with; the reference may play as one of them."""
+        """The answer of a contestant; the contestant may be the item's reference answer."""
         return self.reference if contestant == REFERENCE else self.responses[contestant]
 
 
@@ -92,7 +94,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class JudgeSpec:
-    """Who is asked, and how. Never holds a key: only the name of the variable that does."""
+    """A judge model and its settings; holds the name of the API key's variable, never the key."""
 
     name: str
     model: str
@@ -119,8 +121,8 @@ class JudgeSpec:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One question put to one judge: `shown` holds the contestants in the order shown,
-    `labels` what each slot is called. The key hashes the whole canonical request."""
+    """One request to one judge: `shown` lists the contestants in the order shown, `labels` the
+    label of each slot. The key is a hash of the whole canonical request."""
 
     key: str
     item: str
@@ -133,12 +135,12 @@ class Ask:
     unrelated_item: str | None = None
     reads: str | None = None
     orders: int = 1
-    """How many orders of this comparison were planned: a set is complete when all are read."""
+    """Number of planned orders of this comparison; a set is complete when all are readable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A reading of a reply, in shown slots. `pick` is None for formats that only score."""
+    """The verdict parsed from a reply, in slots as shown; `pick` is None if it only has scores."""
 
     pick: int | Literal["tie"] | None = None
     margin: int = 1
@@ -149,7 +151,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens as the provider counted them; None where it did not say."""
+    """Token counts reported by the provider; None if not reported."""
 
     prompt: int | None = None
     completion: int | None = None
@@ -162,7 +164,7 @@ NO_USAGE: Final = Usage()
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What became of an ask. The raw reply is the truth, the verdict a reading of it."""
+    """The stored result of an ask: the raw reply and the verdict parsed from it."""
 
     ask: Ask
     status: Status
@@ -177,10 +179,10 @@ class Judgement:
     model: str = ""
     time: float = 0.0
     detail: str = ""
-    """For people: why there is no verdict (a provider's message, scrubbed)."""
+    """Readable reason for a missing verdict (the provider's message without secrets)."""
     top_logprobs: str = ""
-    """What the judge might have said at its last token, as it came: [[token, log-probability], …]
-    as JSON, kept so that label probabilities can be read again."""
+    """Most likely tokens at the last position, as received: [[token, log-probability], …] as
+    JSON. Stored so that label probabilities can be recomputed."""
 
     @property
     def readable(self) -> bool:
@@ -189,7 +191,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number that can be plotted: it never travels without its interval, n and unit."""
+    """An estimate with its interval, sample size and unit, ready to be plotted."""
 
     value: float | None
     low: float | None = None

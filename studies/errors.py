@@ -1,11 +1,11 @@
-"""What can be wrong with data, study files and stores.
+"""Errors in data, study files and stores.
 
 EvenhandError
-├── SourceError     a data file: names file, line and field
-├── StudyError      a study file: names the field
-├── Forbidden       not this visitor's to see, run or change
-└── StoreError      the judgement log
-    ├── NewerStore      written by a later version
+├── SourceError     in a data file; names file, line and field
+├── StudyError      in a study file; names the field
+├── AccessDenied    this visitor may not see, run or change it
+└── StoreError      in the judgement log
+    ├── StoreTooNew     written by a later version
     └── StoreUnusable   not a store, read-only, disk full
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path
 
 
 class EvenhandError(Exception):
-    """Base of every error whose message is meant for the person at the keyboard."""
+    """Base of all errors whose message is shown to the user."""
 
 
 class SourceError(EvenhandError):
@@ -46,22 +46,23 @@ class StoreUnusable(StoreError):
 _FILE_ERROR_ADVICE = {
     (errno.ENOSPC, errno.EDQUOT, errno.EFBIG): "make room on the disk, then try again",
     (errno.EISDIR,): "name a file, not a folder",
-    (errno.ENOENT, errno.ENOTDIR): "name a place that is there",
+    (errno.ENOENT, errno.ENOTDIR): "name a path that exists",
     (errno.EEXIST,): "name a folder, not a file",
-    (errno.EACCES, errno.EPERM, errno.EROFS): "name a place where you may read and write",
+    (errno.EACCES, errno.EPERM, errno.EROFS): "name a path that you may read and write",
 }
 
 
 def file_error_advice(error: OSError) -> str:
-    """What to do about a file that the system refuses."""
+    """Advice for a file operation that the operating system refused."""
     return next(
-        (told for kinds, told in _FILE_ERROR_ADVICE.items() if error.errno in kinds), "try again"
+        (advice for codes, advice in _FILE_ERROR_ADVICE.items() if error.errno in codes),
+        "try again",
     )
 
 
 def write_error(path: Path, error: OSError) -> StudyError:
-    """A file that could not be written, and what to do. Not where it was to lie: the page says this
-    to strangers too."""
+    """Error for a file that could not be written, with advice. It names the file without its
+    folder, because the page shows it to other visitors too."""
     return StudyError(
         f"cannot write {path.name}: {error.strerror or error}; {file_error_advice(error)}"
     )

@@ -1,7 +1,7 @@
-"""Whose machine this is: that of the person at the keyboard, or one that strangers use.
+"""Public mode: whether this process serves visitors over the network or only its own user.
 
-At the bottom, because sources, judges and the page each hold strangers to tighter rules, and a rule
-that was not passed down must not be a rule that does not hold.
+It is the lowest module because sources, judges and the page all apply stricter limits to visitors.
+Each reads the mode itself, so a limit does not depend on a caller passing the mode on.
 """
 
 from __future__ import annotations
@@ -10,6 +10,6 @@ import os
 
 
 def is_public() -> bool:
-    """EVENHAND_PUBLIC=1 says so; on a Space it need not be said."""
-    said = os.environ.get("EVENHAND_PUBLIC", "1" if "SPACE_ID" in os.environ else "")
-    return said not in ("", "0")
+    """Return whether EVENHAND_PUBLIC has a value other than 0; on a Space the default is 1."""
+    value = os.environ.get("EVENHAND_PUBLIC", "1" if "SPACE_ID" in os.environ else "")
+    return value not in ("", "0")

@@ -82,7 +82,7 @@ def refused(command: str, capsys: pytest.CaptureFixture[str]) -> str:
         ("metrics other.db", r"other\.db is another program's database; choose another file$"),
         ("metrics good.db --study gone", "no study named 'gone' in this store. Known studies:"),
         ("metrics good.db --by colour", "cannot split by colour; known: judge, prompt, category"),
-        ("judges run gone.yaml", r"study file gone\.yaml: No such file .*; name a place that is"),
+        ("judges run gone.yaml", r"study file gone\.yaml: No such file .*; name a path that"),
         ("judges plan folder", "the study file folder: Is a directory; name a file"),
         ("judges check empty", "empty: expected key: value lines, found nothing"),
         ("judges run broken.yaml", r"broken\.yaml: not valid YAML: .* in line 2, column"),
@@ -99,7 +99,7 @@ def refused(command: str, capsys: pytest.CaptureFixture[str]) -> str:
         ("judges retry gone.yaml --store gone.db", "cannot read the study file gone.yaml"),
         ("judges describe gone.yaml --judge sim --out d.jsonl", "cannot read the study file gone"),
         ("judges export-batch endpoint.yaml empty", "empty: File exists; name a folder, not"),
-        ("judges export-batch endpoint.yaml empty/b", "empty/b: Not a directory; name a place"),
+        ("judges export-batch endpoint.yaml empty/b", "empty/b: Not a directory; name a path"),
         ("judges submit-batch endpoint.yaml folder", "no batch.json in folder: run export-batch"),
         ("judges import-batch endpoint.yaml gone", "cannot read gone: No such file"),
         ("judges import-prompts gone folder", "cannot read gone: No such file"),
@@ -109,15 +109,15 @@ def refused(command: str, capsys: pytest.CaptureFixture[str]) -> str:
         ("studies import table.csv --mapping a", "--mapping 'a': expected name=value"),
         ("studies list --store gone.db", r"there is no store at gone\.db; --store names"),
         ("studies show gone --store good.db", "no study named 'gone' in this store"),
-        ("studies export mine --store good.db --format csv", "goes to a file: name it with --out"),
+        ("studies export mine --store good.db --format csv", "needs a file: name it with --out"),
         ("studies export mine --store good.db --out folder", "write folder: .*; name a file, not"),
         ("studies export mine --store good.db --out empty/x", "write x: Not a directory; name a p"),
-        ("studies export mine --store good.db --out gone/x", "write x: No such file .*; name a pl"),
+        ("studies export mine --store good.db --out gone/x", "write x: No such file .*; name a"),
         ("studies delete gone --store good.db", "no study named 'gone' in this store"),
         ("components report mine empty/r.html --store good.db", r"write r\.html: Not a directory"),
         ("components report mine r.html --store other.db", "another program's database"),
         ("components freeze mine empty --store good.db", "empty is a file; name a new folder"),
-        ("components publish mine empty/x --store good.db", "empty/x: Not a directory; name a pl"),
+        ("components publish mine empty/x --store good.db", "empty/x: Not a directory; name a"),
         ("components freeze mine . --store good.db", "is not empty; name a new folder"),
     ],
 )  # fmt: skip
@@ -162,8 +162,8 @@ def test_without_rights_it_says_so(place: Path, capsys: pytest.CaptureFixture[st
     for name in ("good.yaml", "table.csv"):
         (place / name).chmod(0o000)
     commands = {
-        "judges run good.yaml": "good.yaml: Permission denied; name a place where you may read",
-        "metrics table.csv": "table.csv: Permission denied; name a place where you may read",
+        "judges run good.yaml": "good.yaml: Permission denied; name a path that you may read",
+        "metrics table.csv": "table.csv: Permission denied; name a path that you may read",
         "judges run endpoint.yaml --store new.db": "cannot open the store new.db",
         "studies list --store good.db": "cannot open the store good.db: .*choose another file",
         "studies import endpoint.yaml --store new.db": "cannot open the store new.db",
@@ -233,8 +233,9 @@ def test_a_fault_of_ours_is_not_dressed_up() -> None:
 
 
 def test_a_reader_that_has_enough_is_no_error() -> None:
-    """The reader closes the pipe before all output is written."""
-    work = "from studies.terminal import run_command as run; exit(run(lambda: print('{' * 10**6) or 0))"
+    """Output larger than a pipe's buffer, with a reader that stops early."""
+    call = "exit(run_command(lambda: print('{' * 10**6) or 0))"
+    work = f"from studies.terminal import run_command; {call}"
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", f'{sys.executable} -c "{work}" | head -c 1'],
         cwd=ROOT, capture_output=True, text=True, timeout=60, check=False,

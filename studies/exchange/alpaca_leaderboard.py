@@ -1,9 +1,10 @@
-"""A leaderboard as AlpacaEval's CSV has it: everybody against one baseline, in per cent.
+"""Leaderboard in the format of AlpacaEval's CSV: win rates against one baseline, in per cent.
 
-Its numbers are its own: each readable verdict is an annotation, a tie half a win, the standard
-error that of independent annotations (our intervals go by items). A verdict read off label
-probabilities counts by them in `win_rate`, and by its pick in `discrete_win_rate`. The length-
-controlled rate is left out: theirs needs their own file of instruction difficulties.
+It follows AlpacaEval's definitions: each readable verdict is an annotation, a tie is half a win,
+and the standard error is that of independent annotations (our own intervals are clustered by item).
+A verdict from label probabilities counts with them in `win_rate` and with its pick in
+`discrete_win_rate`. The length-controlled rate is left out because it needs AlpacaEval's file of
+instruction difficulties.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ LEADERBOARD_COLUMNS: Final = (
     "", "win_rate", "standard_error", "n_wins", "n_wins_base", "n_draws", "n_total",
     "discrete_win_rate", "mode", "avg_length",
 )  # fmt: skip
-"""The first column has no name there either: it is the model."""
+"""The first column holds the model and has no name, as in AlpacaEval's files."""
 LEADERBOARD_MODE: Final = "community"
 
 
 @dataclass(slots=True)
 class _BaselineScore:
-    """One model against the baseline."""
+    """Results of one model against the baseline."""
 
     points: list[float] = field(default_factory=list)
     wins: int = 0
@@ -50,18 +51,21 @@ class _BaselineScore:
 def leaderboard_rows(
     study: Study, items: Mapping[str, Item], judgements: Iterable[Judgement]
 ) -> list[dict[str, object]]:
-    """Every model that met the baseline, the highest win rate first. People's votes are left out
-    unless nobody else judged; noise-floor repeats and unread replies always are."""
-    read = [
+    """One row per model compared with the baseline, highest win rate first.
+
+    Human votes count only if there are no other judges. Noise-floor repeats and unusable replies
+    are left out.
+    """
+    verdicts = [
         (j.ask.shown, j.verdict, j.ask.item, j.ask.judge.startswith(HUMAN_PREFIX))
         for j in judgements
         if j.verdict is not None and _is_pair_verdict(j)
-    ]  # no reply stays in memory
-    alone = all(one[-1] for one in read)
-    heard = [one for one in read if alone or not one[-1]]
-    baseline = _find_baseline(study, {frozenset(shown) for shown, *_ in heard})
+    ]  # without the replies, which would fill the memory
+    only_people = all(one[-1] for one in verdicts)
+    counted = [one for one in verdicts if only_people or not one[-1]]
+    baseline = _find_baseline(study, {frozenset(shown) for shown, *_ in counted})
     lines: dict[str, _BaselineScore] = {}
-    for shown, verdict, item, _ in heard:
+    for shown, verdict, item, _ in counted:
         if baseline in shown:
             model = shown[1 - shown.index(baseline)]
             line = lines.setdefault(model, _BaselineScore())
@@ -73,33 +77,36 @@ def leaderboard_rows(
 
 
 def _is_pair_verdict(judgement: Judgement) -> bool:
-    """A read verdict on two different answers, no noise-floor repeat."""
+    """Whether it is a usable verdict on two different answers and no noise-floor repeat."""
     verdict, ask = judgement.verdict, judgement.ask
-    read = judgement.status in USABLE_STATUSES and verdict is not None and verdict.pick is not None
-    return read and len(set(ask.shown)) == len(ask.shown) == 2 and not ask.noise
+    usable = judgement.status in USABLE_STATUSES
+    picked = verdict is not None and verdict.pick is not None
+    return usable and picked and len(set(ask.shown)) == len(ask.shown) == 2 and not ask.noise
 
 
 def _add_verdict(line: _BaselineScore, verdict: Verdict, slot: int) -> None:
     won, drawn = verdict.pick == slot, verdict.pick == "tie"
     line.wins += won
     line.draws += drawn
-    likely = verdict.label_probabilities
-    if len(likely) == 2:  # what they lack to 1 is the tie's
-        line.points.append(likely[slot] + max(1 - sum(likely), 0.0) / 2)
+    probabilities = verdict.label_probabilities
+    if len(probabilities) == 2:  # the rest of the probability belongs to the tie
+        line.points.append(probabilities[slot] + max(1 - sum(probabilities), 0.0) / 2)
     else:
         line.points.append(0.5 if drawn else float(won))
 
 
 def _find_baseline(study: Study, pairs: set[frozenset[str]]) -> str:
-    """As the study names it, else whoever plays in every pair."""
+    """The study's baseline, else the only contestant that is in every pair."""
     if not pairs:
-        raise StudyError(f"{study.name!r} has no pair that was read: the leaderboard is of pairs")
+        raise StudyError(
+            f"{study.name!r} has no usable verdict on a pair, which a leaderboard needs"
+        )
     if study.baseline and any(study.baseline in pair for pair in pairs):
         return study.baseline
     everywhere = sorted(frozenset.intersection(*pairs))
     if len(everywhere) == 1:
         return everywhere[0]
     raise StudyError(
-        f"{study.name!r} has no baseline that all others met, and AlpacaEval's leaderboard needs "
-        "one: name it in the study (baseline: …), or export battles"
+        f"{study.name!r} has no baseline that all others were compared with, which AlpacaEval's "
+        "leaderboard needs: name it in the study (baseline: …), or export battles"
     )

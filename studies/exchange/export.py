@@ -1,8 +1,9 @@
-"""Data out: the judgements of a study in our own lossless formats, and in those of others.
+"""Export of a study's judgements, in our own lossless formats and in formats of other tools.
 
-Lossless: `jsonl`, `parquet` (read back by studies.exchange.recorded_studies), `items`, `yaml`. The others keep what
-their format can hold: an order where it records one, and never a verdict that was not read. Our own
-rows say whether the judge saw an injection suspect, and which rule found it.
+Lossless: `jsonl`, `parquet` (read back by studies.exchange.recorded_studies), `votes`, `items`,
+`yaml`. The others contain what their format can represent, such as the order, and never a verdict
+that was not readable. Our own rows also record whether the judge saw an injection suspect, and
+which rule found it.
 """
 
 from __future__ import annotations
@@ -42,34 +43,37 @@ from studies.store.store import Store
 
 _ROWS_PER_BATCH: Final = 5_000
 UNKNOWN_ORDER: Final = "unknown"
-"""In the column `order` of battles: the names stand as they sort."""
+"""Value of the column `order` of battles if the order shown is unknown; the models are then
+in alphabetical order."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExportFormat:
-    """One way out: how its file ends, what it holds, who writes it."""
+    """An export format: file suffix, description and writing function."""
 
     suffix: str
     description: str
     write: Callable[[Store, str, Path], int]
-    """(store, study, path) -> how many records were written."""
+    """(store, study, path) -> number of records written."""
 
 
 def write_export(store: Store, study: str, name: str, path: Path) -> int:
-    """Writes a study to a file; returns how many records are in it. Never half a file: the new
-    one takes the old one's place when it is whole."""
+    """Export a study to a file and return the number of records.
+
+    The file is replaced only after the export is complete.
+    """
     if name not in EXPORT_FORMATS:
         raise StudyError(f"no export format {name!r}; known: {', '.join(EXPORT_FORMATS)}")
     store.study(study)
-    half = path.with_name(path.name + ".part")
+    partial = path.with_name(path.name + ".part")
     try:
-        written = EXPORT_FORMATS[name].write(store, study, half)
-        half.replace(path)
+        written = EXPORT_FORMATS[name].write(store, study, partial)
+        partial.replace(path)
     except OSError as error:
         raise write_error(path, error) from None
     finally:
-        with contextlib.suppress(OSError):  # a folder that is a file has nothing in it
-            half.unlink()
+        with contextlib.suppress(OSError):  # missing, or its folder is a file
+            partial.unlink()
     return written
 
 
@@ -77,7 +81,7 @@ def write_export(store: Store, study: str, name: str, path: Path) -> int:
 
 
 def write_json_lines(store: Store, study: str, out: TextIO) -> int:
-    """One JSON object a line: the judgement, and whether it saw an injection suspect."""
+    """Write one JSON object per line: a judgement with its injection flag."""
     written, flags = 0, InjectionFlags(store, study)
     for judgement in store.judgements(study):
         out.write(json.dumps(flags.flagged_row(judgement), ensure_ascii=False) + "\n")
@@ -91,7 +95,7 @@ def _write_jsonl(store: Store, study: str, path: Path) -> int:
 
 
 def _write_parquet(store: Store, study: str, path: Path) -> int:
-    """The same nesting as the JSON lines. A pick is text: "0", "1", "tie"."""
+    """Write Parquet with the structure of the JSON lines; a pick is a text: "0", "1", "tie"."""
     written, flags = 0, InjectionFlags(store, study)
     with pq.ParquetWriter(path, FLAGGED_SCHEMA, compression="zstd") as writer:
         for batch in _split_batches(store.judgements(study), _ROWS_PER_BATCH):
@@ -117,20 +121,20 @@ def _write_yaml(store: Store, study: str, path: Path) -> int:
 
 
 def _local_source_note(source: str) -> str:
-    """What a reader on another machine must know of a source that is a file of this one."""
+    """Comment for readers on other machines if the source is a local file."""
     if source == PROBE_SOURCE or source.startswith("hub:") or "${" in source:
         return ""
     return (
-        "# data.source is a file of the machine this study was made on. To ask elsewhere, take\n"
-        "# the export of its items along and name that file there.\n"
+        "# data.source is a local file of the machine this study was made on. To run the study\n"
+        "# elsewhere, export its items too and set data.source to that file.\n"
     )
 
 
-# ----------------------------------------------------------------------------------- for others
+# ------------------------------------------------------------------------ formats of other tools
 
 
 def _write_flat_csv(store: Store, study: str, path: Path) -> int:
-    """One flat row a judgement, safe to open in a spreadsheet."""
+    """Write one flat row per judgement, safe to open in a spreadsheet."""
     flags, category = InjectionFlags(store, study), _categories_by_item(store, study)
     rows = (_flat_row(j, flags, category.get(j.ask.item, "")) for j in store.judgements(study))
     return _write_csv(path, FLAT_COLUMNS, rows)
@@ -157,7 +161,7 @@ def _flat_row(judgement: Judgement, flags: InjectionFlags, category: str) -> dic
 
 
 def _picked_contestant(judgement: Judgement) -> str:
-    """A contestant, "tie", or nothing."""
+    """The contestant picked, "tie", or "" without a usable pick."""
     verdict = judgement.verdict
     if verdict is None or verdict.pick is None or judgement.status not in USABLE_STATUSES:
         return ""
@@ -165,7 +169,7 @@ def _picked_contestant(judgement: Judgement) -> str:
 
 
 def _write_csv(path: Path, columns: Sequence[str], rows: Iterable[dict[str, object]]) -> int:
-    """Without a row, its columns still say what would be in it."""
+    """Write a CSV; the header is written even without rows."""
     written = 0
     with path.open("w", encoding="utf-8", newline="") as out:
         writer = csv.DictWriter(out, columns)
@@ -177,8 +181,7 @@ def _write_csv(path: Path, columns: Sequence[str], rows: Iterable[dict[str, obje
 
 
 def _write_arena(store: Store, study: str, path: Path) -> int:
-    """Battles: `model_a` is the answer shown first, unless `order` says that nobody knows. Only
-    verdicts that were read."""
+    """Write usable verdicts as battles; `model_a` was shown first, unless `order` is `unknown`."""
     categories = _categories_by_item(store, study)
 
     def rows() -> Iterator[dict[str, object]]:
@@ -198,17 +201,17 @@ def _write_arena(store: Store, study: str, path: Path) -> int:
 
 
 def _pair_verdicts(store: Store, study: str) -> Iterator[Judgement]:
-    """Verdicts on two answers; what only scores them decides nothing."""
+    """Usable verdicts on two answers; replies with scores only have no pick."""
     for judgement in store.judgements(study):
         if len(judgement.ask.shown) == 2 and _picked_contestant(judgement):
             yield judgement
 
 
 def _write_mt_bench(store: Store, study: str, path: Path) -> int:
-    """Pair files: one line a pair, judge and prompt; game 2 is written un-swapped, as theirs are.
+    """Write MT-Bench pair files: one line per item, pair, judge, prompt and repeat.
 
-    A game that was not read is `error`, never a tie. A prompt that only scores plays no games, and
-    a verdict whose order nobody knows is neither game.
+    The winner of game 2 is written un-swapped, as in MT-Bench. An unusable reply is `error`, never
+    a tie. Prompts that only score and verdicts of unknown order are left out.
     """
     games: dict[tuple[Any, ...], dict[tuple[str, ...], Judgement]] = defaultdict(dict)
     scores, picks = set[str](), set[str]()
@@ -227,10 +230,10 @@ def _write_mt_bench(store: Store, study: str, path: Path) -> int:
                 "judge": [judge, prompt], "turn": 1, "tstamp": 0.0,
             }  # fmt: skip
             for game, shown in (("g1", pair), ("g2", pair[::-1])):
-                played_here = played.get(shown)
-                line[f"{game}_winner"] = _game_winner(played_here, pair)
-                line[f"{game}_judgment"] = played_here.reply if played_here else ""
-                line["tstamp"] = played_here.time if played_here else line["tstamp"]
+                judgement_here = played.get(shown)
+                line[f"{game}_winner"] = _game_winner(judgement_here, pair)
+                line[f"{game}_judgment"] = judgement_here.reply if judgement_here else ""
+                line["tstamp"] = judgement_here.time if judgement_here else line["tstamp"]
             out.write(json.dumps(line, ensure_ascii=False) + "\n")
     return len(games)
 
@@ -243,15 +246,15 @@ def _game_winner(judgement: Judgement | None, pair: tuple[str, ...]) -> str:
 
 
 def _write_llm_comparator(store: Store, study: str, path: Path) -> int:
-    """LLM Comparator reads one pair a file: this is the pair that met most often."""
+    """Write the most frequently compared pair; LLM Comparator reads one pair per file."""
     met = Counter(tuple(sorted(j.ask.shown)) for j in _pair_verdicts(store, study))
     if not met:
-        raise StudyError(f"{study!r} has no pair that was read: LLM Comparator shows pairs")
+        raise StudyError(f"{study!r} has no usable verdict on a pair, which LLM Comparator needs")
     return write_comparator(store, study, max(met, key=lambda pair: (met[pair], pair)), path)
 
 
 def write_comparator(store: Store, study: str, pair: tuple[str, ...], path: Path) -> int:
-    """Scores run from -1.5 to 1.5, positive for A, and are written un-flipped, as theirs are."""
+    """Write one pair; scores are -1.5 to 1.5, positive for A, un-flipped as in LLM Comparator."""
     ratings: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for judgement in _pair_verdicts(store, study):
         if tuple(sorted(judgement.ask.shown)) == pair and not judgement.ask.noise:
@@ -302,24 +305,26 @@ def _write_alpaca_leaderboard(store: Store, study: str, path: Path) -> int:
 
 
 def _write_votes(store: Store, study: str, path: Path) -> int:
-    """People's votes alone, lossless: `python -m studies import` reads them back."""
+    """Write the human votes without loss; `python -m studies import` reads them back."""
     people = (j for j in store.judgements(study) if j.ask.judge.startswith(HUMAN_PREFIX))
     return _write_csv(path, VOTE_COLUMNS, (vote_row(vote) for vote in people))
 
 
 def _split_batches(values: Iterable[Judgement], size: int) -> Iterator[list[Judgement]]:
-    run = iter(values)
-    while batch := list(itertools.islice(run, size)):
+    remaining = iter(values)
+    while batch := list(itertools.islice(remaining, size)):
         yield batch
 
 
 EXPORT_FORMATS: Final[dict[str, ExportFormat]] = {
     "jsonl": ExportFormat(
-        ".jsonl", "every judgement with its reply, one a line; lossless", _write_jsonl
+        ".jsonl", "every judgement with its reply, one per line; lossless", _write_jsonl
     ),
     "parquet": ExportFormat(".parquet", "the same as Parquet; lossless", _write_parquet),
-    "csv": ExportFormat(".csv", "one flat row a judgement, safe in a spreadsheet", _write_flat_csv),
-    "arena": ExportFormat(".csv", "battles as Chatbot Arena has them", _write_arena),
+    "csv": ExportFormat(
+        ".csv", "one flat row per judgement, safe in a spreadsheet", _write_flat_csv
+    ),
+    "arena": ExportFormat(".csv", "battles in the format of Chatbot Arena", _write_arena),
     "mt-bench": ExportFormat(".jsonl", "MT-Bench pair judgements, both games", _write_mt_bench),
     "llm-comparator": ExportFormat(
         ".json", "opens in LLM Comparator, one pair", _write_llm_comparator
@@ -328,10 +333,10 @@ EXPORT_FORMATS: Final[dict[str, ExportFormat]] = {
         ".csv", "AlpacaEval's leaderboard, against the baseline", _write_alpaca_leaderboard
     ),
     "votes": ExportFormat(
-        ".csv", "people's votes alone; lossless, imported as any file", _write_votes
+        ".csv", "human votes only; lossless, can be imported again", _write_votes
     ),
     "items": ExportFormat(
-        ".jsonl", "questions and answers, with what people verified", _write_items
+        ".jsonl", "questions and answers, with human verifications", _write_items
     ),
     "yaml": ExportFormat(".yaml", "the study file", _write_yaml),
 }

@@ -1,8 +1,7 @@
-"""Injection suspects beside judgements that leave the house: whose text it is, and why.
+"""Injection flags for exported judgements: which text is suspect, and by which rule.
 
-A flag is no fact of a judgement but a reading of the texts that were shown: whoever has the items
-finds it again, perhaps with better rules. So it is written out for readers of the file and left
-aside when the file comes back.
+A flag is computed from the texts shown and can be recomputed from the items, perhaps with better
+rules. Therefore it is exported for readers of the file and ignored by an import.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from studies.texts.injection import INSTRUCTION, InjectionSuspect, find_suspects
 
 
 class InjectionFlags:
-    """The suspects of one study, asked for by what a judge was shown."""
+    """Injection suspects of one study, looked up by ask."""
 
     def __init__(self, store: Store, study: str) -> None:
         named = [item for item, facts in store.item_facts(study).items() if facts["suspects"]]
@@ -26,18 +25,18 @@ class InjectionFlags:
         self._found = {item.id: find_suspects(item) for item in items if item is not None}
 
     def suspects_shown(self, ask: Ask) -> list[InjectionSuspect]:
-        """In the question, or in an answer that was shown."""
+        """Suspects in the question or in an answer shown."""
         return [
             one for one in self._found.get(ask.item, ()) if one.where in (INSTRUCTION, *ask.shown)
         ]
 
     def flagged_row(self, judgement: Judgement) -> dict[str, Any]:
-        """A judgement as plain data, with its flag and the reasons for it."""
+        """A judgement as plain data, with its flag and the rules behind it."""
         found = self.suspects_shown(judgement.ask)
-        told = [{"where": one.where, "rules": list(one.rules)} for one in found]
-        return {**asdict(judgement), SUSPECT_COLUMN: bool(found), SUSPECTS_FIELD: told}
+        listed = [{"where": one.where, "rules": list(one.rules)} for one in found]
+        return {**asdict(judgement), SUSPECT_COLUMN: bool(found), SUSPECTS_FIELD: listed}
 
 
 def format_suspects(found: list[InjectionSuspect]) -> str:
-    """All of it in one cell: `y: override, demand | @instruction: tag`."""
+    """Suspects as one CSV cell: `y: override, demand | @instruction: tag`."""
     return " | ".join(f"{one.where}: {', '.join(one.rules)}" for one in found)

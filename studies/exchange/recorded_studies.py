@@ -1,4 +1,4 @@
-"""Recorded verdicts: somebody's finished judgements, opened as a study without a key or a call."""
+"""Recorded studies: existing verdicts saved as a study, without API key or judge calls."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from studies.store.store import Store
 
 
 def read_exported_judgements(path: Path, source: str) -> list[Judgement]:
-    """The lines that `python -m studies export` writes."""
+    """Read judgements written by `python -m studies export`."""
     return assign_recorded_keys(source, first_per_ask(parse_judgements(read_table(path))))
 
 
@@ -32,7 +32,7 @@ def save_recorded_once(
     path: Path,
     prompts: tuple[PromptText, ...] = (),
 ) -> bool:
-    """Writes a recorded study once; False if this very file is there already."""
+    """Save a recorded study; False if this file (by its hash) is saved already."""
     sha = hashlib.sha256(path.read_bytes()).hexdigest()
     if store.plan_sha(study.name) == sha:
         return False
@@ -51,10 +51,10 @@ def import_verdicts(
     mapping: dict[str, str] | None = None,
     files: dict[str, str] | None = None,
 ) -> LoadedSource:
-    """A file (or folder, or Hub dataset) of verdicts as a study: no key, no call.
+    """Import a file, folder or Hub dataset of verdicts as a study, without judge calls.
 
-    `source` is a path relative to `folder`, or a whole `data` block, whose slice is then taken. A
-    recorded study of that name is replaced, but not if anything is wrong with the file.
+    `source`: a path relative to `folder`, or a `data` block, whose slice is selected. A recorded
+    study of the same name is replaced, unless the file has an error.
     """
     spec = (
         source
@@ -67,12 +67,12 @@ def import_verdicts(
 
 
 def save_recorded_study(store: Store, name: str, spec: DataSpec, loaded: LoadedSource) -> None:
-    """Writes verdicts that are read already, with the votes of their items."""
+    """Save loaded verdicts and the votes of their items as a study."""
     study = Study(name, loaded.pin_revision(spec))
     if store.has_live_asks(name):
         raise StudyError(
-            f"there is a study named {name!r} whose judges are asked live; give the recorded one "
-            "another name"
+            f"the study {name!r} exists and has live judge calls; give the recorded one another "
+            "name"
         )
     if loaded.shards is not None:
         sha = hashlib.sha256(repr([*loaded.items, loaded.shards.rows]).encode()).hexdigest()
@@ -82,8 +82,8 @@ def save_recorded_study(store: Store, name: str, spec: DataSpec, loaded: LoadedS
     votes = votes_as_judgements(loaded.items, study.name, (j.ask for j in recorded), recorded)
     if not recorded and not votes:
         raise SourceError(
-            f"{study.data.source}: {len(loaded.items):,} items, read as {loaded.format}, but no "
-            "verdict: make it the data of a study and let a judge compare the answers"
+            f"{study.data.source}: {len(loaded.items):,} items (format {loaded.format}) without "
+            "verdicts; use it as the data of a study and run a judge"
         )
     sha = hashlib.sha256(repr([*loaded.items, *recorded, *votes]).encode()).hexdigest()
     store.save_study(
@@ -98,17 +98,17 @@ def recorded_beside_asks(
     recorded: Sequence[Judgement],
     asks: Sequence[Ask],
 ) -> list[Judgement]:
-    """What a study with live asks keeps beside them: the verdicts of its file, those that the store
-    holds of the same records, and the votes of its items."""
-    kept = {j.ask.key: j for j in _stored_verdicts(store, study, {item.id for item in items})}
-    kept |= {j.ask.key: j for j in assign_recorded_keys(study.name, recorded)}
-    about = [*asks, *(j.ask for j in kept.values())]
-    votes = votes_as_judgements(items, study.name, about, kept.values())
-    return [*kept.values(), *votes]
+    """Recorded judgements of a study with live asks: the verdicts of its file, stored verdicts from
+    the same source, and the votes of its items."""
+    found = {j.ask.key: j for j in _stored_verdicts(store, study, {item.id for item in items})}
+    found |= {j.ask.key: j for j in assign_recorded_keys(study.name, recorded)}
+    compared = [*asks, *(j.ask for j in found.values())]
+    votes = votes_as_judgements(items, study.name, compared, found.values())
+    return [*found.values(), *votes]
 
 
 def _stored_verdicts(store: Store, study: Study, items: set[str]) -> list[Judgement]:
-    """An uploaded file may be gone while its verdicts are here; another file's are not ours."""
+    """Stored verdicts from the study's source, whose uploaded file may have been deleted."""
     if study.name not in {line.name for line in store.studies()}:
         return []
     if store.study(study.name).data.source != study.data.source:
@@ -118,12 +118,11 @@ def _stored_verdicts(store: Store, study: Study, items: set[str]) -> list[Judgem
         j
         for j in store.recorded(study.name)
         if j.ask.item in items and not is_item_vote(j) and j.ask.key not in cast
-    ]  # votes of items are worked out again, what is asked about may have changed; those cast on
-    # the page are put back by the store
+    ]  # votes of items are converted again for the new asks; the store restores votes of the page
 
 
 def name_from_source(source: str, folder: Path = Path()) -> str:
-    """What a study is called after its file: the name without its ending."""
+    """Default name of a study: its file's name without the ending."""
     if source.startswith(HUB_PREFIX):
         return source.partition("@")[0].removeprefix(HUB_PREFIX)
     name = (folder / source).expanduser().resolve().name

@@ -1,7 +1,7 @@
-"""Shards into a store, in bulk: columns go from Arrow to SQLite without an object for every row.
+"""Bulk import of result shards: columns from Arrow to SQLite, without an object per row.
 
-Insert or ignore: an ask that has an answer keeps it, so a shard may come twice, late, or from a
-worker that was thought dead. An `error` is no answer, and gives way to one.
+An existing answer is kept (INSERT OR IGNORE), so a shard may be imported twice, late, or from a
+worker that was taken for dead. Only an `error` is replaced by an answer.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ _INCOMING_COLUMNS: Final = (
 )
 _PLACEHOLDERS: Final = ",".join("?" * (_INCOMING_COLUMNS.count(",") + 1))
 _PAGE_CACHE_KB: Final = 500_000
-"""kB of pages kept while rows come in: keys are hashes, each lands on another page."""
+"""SQLite page cache during an import, in kB; keys are hashes, so each row is on another page."""
 
 
 @dataclass(slots=True)
 class ShardImport:
-    """What came of some shards."""
+    """Result of an import of shards."""
 
     files: int = 0
     stored: int = 0
     by_status: Counter[str] = field(default_factory=Counter)
     already_answered: int = 0
-    """Rows of asks that had an answer."""
+    """Rows of asks that already had an answer."""
     unknown: int = 0
-    """Rows of asks that no study of this store makes."""
+    """Rows of asks that are in no plan of this store."""
     attempts: int = 0
-    """Calls that were booked."""
+    """Number of calls added to the attempts."""
     dollars: float = 0.0
 
     def add(self, other: ShardImport) -> None:
@@ -63,28 +63,30 @@ class ShardImport:
 
 
 def import_shards(store: Store, shards: Iterable[Path]) -> ShardImport:
-    """Answers to asks that are in some plan of this store."""
-    taken = ShardImport()
+    """Import answers to asks that are in a plan of this store."""
+    total = ShardImport()
     for path in shards:
-        taken.files += 1
+        total.files += 1
         for batch in read_batches(path):
-            taken.add(store.writer.run(partial(_import_batch, batch=batch, path=path)))
-    return taken
+            total.add(store.writer.run(partial(_import_batch, batch=batch, path=path)))
+    return total
 
 
 def save_shards(
     store: Store, study: Study, items: Sequence[Item], folder: Path, plan_sha: str
 ) -> None:
-    """The shards of a folder as a recorded study: no key, no call. All of it or nothing: rows are
-    gathered beside the store and written in one transaction, each table in the order of its own
-    tree, for in the order of the shards every row would land on another page."""
-    places = count(2**40)  # after all that know their place
+    """Save the shards of a folder as a recorded study, completely or not at all.
+
+    Rows are first collected in a temporary table. They are then written in one transaction, each
+    table in the order of its key; in the order of the shards every row would be on another page.
+    """
+    positions = count(2**40)  # for rows without a position: after all others
     with _IMPORT_LOCK:
         store.writer.run(_create_import_table)
         try:
             for path in find_shards(folder):
                 for batch in read_batches(path):
-                    rows = _with_recorded_keys(_batch_rows(batch, path), study.name, places)
+                    rows = _with_recorded_keys(_batch_rows(batch, path), study.name, positions)
                     store.writer.run(partial(_insert_import_rows, rows=rows))
             store.writer.run(
                 partial(_write_recorded_study, study=study, items=items, plan_sha=plan_sha)
@@ -109,52 +111,52 @@ def _import_batch(connection: sqlite3.Connection, batch: pa.RecordBatch, path: P
     connection.execute(f"DELETE FROM replies WHERE key IN ({errors})")
     connection.execute(f"DELETE FROM judgements WHERE key IN ({errors})")
     stored = _put_judgements(connection, f"{known} AND settled", "IGNORE")
-    booked, dollars = _record_attempts(connection, batch)
+    attempts, dollars = _record_attempts(connection, batch)
     new = stored.total()
-    return ShardImport(0, new, stored, settled - new, len(batch) - rows, booked, dollars)
+    return ShardImport(0, new, stored, settled - new, len(batch) - rows, attempts, dollars)
 
 
 def _record_attempts(connection: sqlite3.Connection, batch: pa.RecordBatch) -> tuple[int, float]:
-    """Every attempt once, however often its shard is read."""
+    """Add each attempt once, also if its shard is imported again; return number and dollars."""
     attempts = batch.column("attempts")
     if attempts.null_count == len(attempts):
         return 0, 0.0
     keys = pc.struct_field(batch.column("ask"), "key").take(pc.list_parent_indices(attempts))
     calls = pc.list_flatten(attempts)
     columns = [_to_list(pc.struct_field(calls, name)) for name in calls.type.names]
-    booked, dollars = 0, 0.0
+    added, dollars = 0, 0.0
     for key, (owner, started, ended, outcome, *tokens, cost) in zip(
         keys.to_pylist(), zip(*columns, strict=True), strict=True
     ):
-        done = connection.execute(
+        new = connection.execute(
             "INSERT INTO attempts(key, owner, started, ended, outcome, prompt_tokens, "
             "completion_tokens, cached_tokens, cache_write, cost) SELECT ?,?,?,?,?,?,?,?,?,? "
             "WHERE NOT EXISTS (SELECT 1 FROM attempts WHERE key=? AND owner=? AND started=?)",
             (key, owner, started, ended, outcome, *tokens, cost, key, owner, started),
         ).rowcount
-        booked += done
-        dollars += (cost or 0.0) * done
-    return booked, dollars
+        added += new
+        dollars += (cost or 0.0) * new
+    return added, dollars
 
 
 # ---------------------------------------------------------------------------- recorded verdicts
 
 
 def _with_recorded_keys(
-    rows: Iterator[tuple[Any, ...]], source: str, places: Iterator[int]
+    rows: Iterator[tuple[Any, ...]], source: str, positions: Iterator[int]
 ) -> list[tuple[Any, ...]]:
-    """The same rows under the keys of recorded verdicts, each with a place in the plan."""
+    """The rows with keys of recorded verdicts and a position in the plan."""
     found, keys = [], RecordedKeyMaker(source)
     for row in rows:
         (_, item, judge, prompt, shown, labels, repeat, *rest, position, settled) = row
         key = keys.make_key(judge, prompt, item, shown, labels, repeat)
-        place = next(places) if position is None else position
-        found.append((key, item, judge, prompt, shown, labels, repeat, *rest, place, settled))
+        known = next(positions) if position is None else position
+        found.append((key, item, judge, prompt, shown, labels, repeat, *rest, known, settled))
     return found
 
 
 class RecordedKeyMaker:
-    """studies.recorded_keys.recorded_key for millions: what asks share is written as JSON once."""
+    """Fast studies.recorded_keys.recorded_key: common JSON parts of many asks are cached."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -179,7 +181,7 @@ class RecordedKeyMaker:
 def _write_recorded_study(
     connection: sqlite3.Connection, study: Study, items: Sequence[Item], plan_sha: str
 ) -> None:
-    """Sorted into the store: the first of several rows of one ask counts."""
+    """Write the collected rows to the store; of several rows of one ask the first counts."""
     _check_import_table(connection)
     connection.execute(f"PRAGMA cache_size=-{_PAGE_CACHE_KB}")
     study_id = put_study(connection, study, plan_sha, True)
@@ -199,8 +201,8 @@ def _write_recorded_study(
         )
     except sqlite3.IntegrityError:
         raise SourceError(
-            "two different asks have one place in the plan: the folder holds shards of several "
-            "studies, import each by itself"
+            "two asks have the same position in the plan: the folder has shards of several "
+            "studies; import each study from its own folder"
         ) from None
     _put_judgements(connection, rows, "REPLACE", "key")
     restore_votes(connection, study.name)
@@ -210,7 +212,7 @@ def _write_recorded_study(
 
 
 _IMPORT_LOCK: Final = threading.Lock()
-"""One folder at a time: what is gathered belongs to the writer's connection, which all share."""
+"""Allows one folder at a time, because all imports share the writer's temporary table."""
 
 
 def _create_import_table(connection: sqlite3.Connection) -> None:
@@ -224,11 +226,16 @@ def _insert_import_rows(connection: sqlite3.Connection, rows: Iterable[tuple[Any
 
 
 def _check_import_table(connection: sqlite3.Connection) -> None:
-    """The writer opens its file anew after trouble with the disk, and what was gathered is gone
-    with the old connection: half a folder must not pass for the whole."""
+    """Raise an error if the temporary table was lost.
+
+    The writer reconnects after a disk error, which drops the rows collected so far; without this
+    check a part of the folder would be saved as the whole.
+    """
     found = connection.execute("SELECT 1 FROM sqlite_temp_master WHERE name='gathered'").fetchone()
     if found is None:
-        raise SourceError("the store was in trouble while the folder was read: import it again")
+        raise SourceError(
+            "writing to the store failed and nothing was imported: import the folder again"
+        )
 
 
 def _drop_import_tables(connection: sqlite3.Connection) -> None:
@@ -246,15 +253,15 @@ def _put_incoming(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]
 def _put_judgements(
     connection: sqlite3.Connection, chosen: str, clash: str, order: str = "position, i.rowid"
 ) -> Counter[str]:
-    """Judgements and replies of some incoming rows; by status, how many are new."""
+    """Write judgements and replies of the chosen rows; return the number of new ones by status."""
     last = connection.execute("SELECT COALESCE(max(seq), 0) FROM judgements").fetchone()[0]
     connection.execute(
-        f"INSERT OR {clash} INTO judgements(key, {JUDGEMENT_COLUMNS}) SELECT key, {JUDGEMENT_COLUMNS} {chosen} "
-        f"ORDER BY {order}"
+        f"INSERT OR {clash} INTO judgements(key, {JUDGEMENT_COLUMNS}) "
+        f"SELECT key, {JUDGEMENT_COLUMNS} {chosen} ORDER BY {order}"
     )
     connection.execute(
-        f"INSERT OR {clash} INTO replies(key, {REPLY_COLUMNS}) SELECT key, {REPLY_COLUMNS} {chosen} "
-        f"ORDER BY {order}"
+        f"INSERT OR {clash} INTO replies(key, {REPLY_COLUMNS}) "
+        f"SELECT key, {REPLY_COLUMNS} {chosen} ORDER BY {order}"
     )
     rows = connection.execute(
         "SELECT status, count(*) FROM judgements WHERE seq>? GROUP BY 1", (last,)
@@ -263,7 +270,7 @@ def _put_judgements(
 
 
 def _batch_rows(batch: pa.RecordBatch, path: Path) -> Iterator[tuple[Any, ...]]:
-    """A batch as rows of the store; what is no judgement is an error that names its file."""
+    """Rows of the store from a batch; an error names the file if it has no judgements."""
     try:
         return zip(*_batch_columns(batch), strict=True)
     except (KeyError, ValueError, TypeError, pa.ArrowException) as error:
@@ -324,18 +331,18 @@ def _fill_integers(column: pa.Array, default: int) -> list[Any]:
 
 
 def _pick_codes(column: pa.Array, shown: pa.Array) -> list[Any]:
-    """Texts ("0", "1", "tie") as the store's numbers. A pick that no slot has is an error: it would
-    count for another comparison."""
+    """The store's codes of picks given as texts ("0", "1", "tie"); a pick outside of the slots
+    shown is an error."""
     tie = pc.equal(column, "tie")
     slot = pc.cast(pc.if_else(tie, None, column), pa.int64())
     beyond = pc.fill_null(pc.or_(pc.less(slot, 0), pc.greater_equal(slot, shown)), False)
     if pc.any(beyond).as_py():
-        raise ValueError(f"pick is {slot.filter(beyond)[0]}, which no slot is")
+        raise ValueError(f"pick is {slot.filter(beyond)[0]}, but there is no such slot")
     return _to_list(pc.if_else(pc.fill_null(tie, False), TIE, slot))
 
 
 def _number_lists_as_json(column: pa.Array) -> list[Any]:
-    """Lists of numbers as the JSON that the store holds; most rows have none."""
+    """JSON texts of number lists, None for empty lists (most rows)."""
     if not pc.any(pc.greater(pc.list_value_length(column), 0)).as_py():
         return [None] * len(column)
     return [json.dumps(values) if values else None for values in column.to_pylist()]

@@ -1,7 +1,7 @@
-"""A hash of the project's code that a module depends on.
+"""Hash of the project's code that a module depends on.
 
-Files made by one release must not be read by another whose code would make them otherwise. The
-modules come from the import statements, so a file that is moved, added or renamed is followed.
+A cache file must not be read by a release whose code would produce different contents. The modules
+are found by their import statements, so files that are moved, added or renamed are included.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ Read = Callable[[Path], bytes]
 
 
 class CodeMissing(RuntimeError):
-    """The source of a module cannot be read: no fingerprint would be true."""
+    """The source of a module cannot be read, so no fingerprint can be computed."""
 
 
 def fingerprint(
     *roots: ModuleType, versions: Iterable[str] = (), read: Read = Path.read_bytes
 ) -> str:
-    """The hash of the roots and of every module of the project that they import, at any distance.
+    """Hash the root modules and every module of the project that they import, also indirectly.
 
-    `versions`: those of the libraries that a result depends on.
+    `versions`: versions of the libraries that a result depends on.
     """
     found = sources(*roots, read=read)
     parts = [name.encode() + b"\0" + text for name, text in sorted(found.items())]
@@ -35,7 +35,7 @@ def fingerprint(
 
 
 def sources(*roots: ModuleType, read: Read = Path.read_bytes) -> dict[str, bytes]:
-    """By module name: the source of the roots and of what they import from their own packages."""
+    """Source by module name: the roots and, recursively, their imports from the same packages."""
     packages = {root.__name__.partition(".")[0] for root in roots}
     found: dict[str, bytes] = {}
     waiting = [root.__name__ for root in roots]
@@ -48,7 +48,7 @@ def sources(*roots: ModuleType, read: Read = Path.read_bytes) -> dict[str, bytes
 
 
 def imported(source: bytes) -> Iterator[str]:
-    """The modules that a source imports, inside functions too."""
+    """Names of the modules that a source imports, also inside functions."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -61,7 +61,7 @@ def imported(source: bytes) -> Iterator[str]:
 
 
 def _submodules(module: str, names: Iterable[str]) -> Iterator[str]:
-    """Of the names taken from a package, those that are modules."""
+    """Those of the names imported from a package that are modules."""
     if (spec := _spec(module)) is None or spec.submodule_search_locations is None:
         return
     yield from (whole for name in names if _spec(whole := f"{module}.{name}") is not None)

@@ -1,5 +1,7 @@
-"""Rows of the store as columns, some ten thousand at a time: five million rows never lie in memory
-as objects, only as the codes and small numbers that become of them."""
+"""Columns of codes and small numbers, built from rows of the store in chunks.
+
+Reading chunk by chunk keeps the memory small: five million rows are never all held as objects.
+"""
 
 from __future__ import annotations
 
@@ -14,18 +16,20 @@ import pandas as pd
 ROWS_PER_CHUNK: Final = 50_000
 TEXT_COLUMNS: Final = ("item", "judge", "prompt", "shown", "labels", "status")
 INTEGER_COLUMNS: Final = {
-    "repeat": (np.int16, 0), "noise": (np.bool_, 0), "orders": (np.int16, 0),
-    "seq": (np.int64, 0),
-}  # fmt: skip
+    "repeat": np.int16,
+    "noise": np.bool_,
+    "orders": np.int16,
+    "seq": np.int64,
+}
 _COLUMN_ORDER: Final = (
     "position", "item", "judge", "prompt", "shown", "labels", "repeat", "noise", "orders", "status",
     "pick", "margin", "scores", "probabilities", "seq",
 )  # fmt: skip
-"""As `Store.frame_rows` gives them."""
+"""Order of the columns in `Store.frame_rows`."""
 
 
 class TextColumn:
-    """A column of texts as codes, numbered in the order in which they first come."""
+    """A column of texts as integer codes, numbered in order of first appearance."""
 
     def __init__(self) -> None:
         self._known: dict[str, int] = {}
@@ -34,8 +38,8 @@ class TextColumn:
     def take(self, texts: Sequence[str]) -> None:
         codes, found = pd.factorize(np.asarray(texts, dtype=object))
         known = self._known
-        places = [known.setdefault(str(text), len(known)) for text in found]
-        self._parts.append(np.asarray(places, np.int32)[codes])
+        merged = [known.setdefault(str(text), len(known)) for text in found]
+        self._parts.append(np.asarray(merged, np.int32)[codes])
 
     @property
     def names(self) -> list[str]:
@@ -47,7 +51,7 @@ class TextColumn:
 
 
 class NumberListColumn:
-    """A column of JSON lists (scores, label probabilities); most studies have none."""
+    """A column of JSON number lists (scores, label probabilities); empty in most studies."""
 
     def __init__(self) -> None:
         self._parts: list[np.ndarray] = []
@@ -61,20 +65,20 @@ class NumberListColumn:
         self._parts.append(table)
 
     def table(self, width: int) -> np.ndarray | None:
-        """One column a slot, not a number where there is none; None if nobody has any."""
+        """One column per slot, NaN where a row has no number; None if no row has any."""
         if not self._any:
             return None
         whole = np.full((sum(map(len, self._parts)), width), np.nan, np.float32)
         row = 0
         for part in self._parts:
-            kept = part[:, :width]
-            whole[row : row + len(part), : kept.shape[1]] = kept
+            numbers = part[:, :width]
+            whole[row : row + len(part), : numbers.shape[1]] = numbers
             row += len(part)
         return whole
 
 
 class JudgementColumns:
-    """All columns of a study's judgements."""
+    """All columns of the judgements of a study."""
 
     def __init__(self, rows: Iterable[tuple[Any, ...]], no_pick: int) -> None:
         self.texts = {name: TextColumn() for name in TEXT_COLUMNS}
@@ -97,13 +101,13 @@ class JudgementColumns:
         return self.texts[name].names
 
     def integers(self, name: str) -> np.ndarray:
-        kind = INTEGER_COLUMNS[name][0] if name in INTEGER_COLUMNS else np.int8
+        kind = INTEGER_COLUMNS.get(name, np.int8)
         return _concatenate(self._integers[name], kind)
 
     def _append_chunk(self, columns: dict[str, tuple[Any, ...]]) -> None:
         for name, coded in self.texts.items():
             coded.take(columns[name])
-        for name, (kind, _) in INTEGER_COLUMNS.items():
+        for name, kind in INTEGER_COLUMNS.items():
             self._integers[name].append(np.asarray(columns[name], kind))
         for name, default in (("pick", self._no_pick), ("margin", 0)):
             filled = [default if value is None else value for value in columns[name]]
@@ -113,7 +117,7 @@ class JudgementColumns:
 
 
 def _concatenate(parts: list[np.ndarray], kind: Any) -> np.ndarray:
-    """One array, kept in place of its parts."""
+    """Join the parts into one array and store it in their place."""
     if len(parts) != 1:
         parts[:] = [np.concatenate(parts) if parts else np.zeros(0, kind)]
     return parts[0]

@@ -1,4 +1,4 @@
-"""The one narrow table that metrics read: integer codes and categoricals, no texts."""
+"""The judgement frame that metrics read: integer codes and categoricals, no texts."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from studies.texts.injection import INSTRUCTION
 TIE: Final = -1
 NO_PICK: Final = -2
 SEP: Final = "\x1f"
-"""Joins contestants (or labels) into one category; a control character no name may contain."""
+"""Separator of contestants (or labels) in one category; a control character that names cannot
+contain."""
 
 SUSPECT_COLUMN: Final = "injection_suspect"
-"""Whether an answer that was shown, or the question, speaks to the judge (studies.texts.injection). No
-column where no item of the study has any."""
+"""Column: whether the question or a shown answer addresses the judge (studies.texts.injection). The
+frame has this column only if an item of the study has a suspect text."""
 
 FRAME_ROW_FIELDS: Final = 15
-"""How many columns `Store.frame_rows` gives."""
+"""Number of columns of `Store.frame_rows`."""
 
 _BATTLE_PICKS: Final = {
     "model_a": 0,
@@ -36,9 +37,10 @@ _BATTLE_PICKS: Final = {
 
 
 def frame_from_battles(table: pd.DataFrame) -> pd.DataFrame:
-    """Arena battles (`model_a` shown first) as a frame; without an item column a row is an item.
+    """Convert arena battles (`model_a` shown first) to a frame; without an item column each row is
+    an item.
 
-    A winner outside the known words is an error that names its row: a guess would be evidence.
+    An unknown value of `winner` raises an error that names its row; it is never guessed.
     """
     missing = {"model_a", "model_b", "winner"} - set(table.columns)
     if missing:
@@ -92,7 +94,7 @@ def frame_from_battles(table: pd.DataFrame) -> pd.DataFrame:
     )
     keys = ["item", "comparison", "judge", "prompt"]
     orders = frame.groupby(keys, observed=True)["shown"].transform("nunique").to_numpy(np.int16)
-    if "order" in table:  # our own export says where nobody knows which answer was shown first
+    if "order" in table:  # written by our own export where the order shown is unknown
         orders = np.where(table["order"].astype(str) == "unknown", np.int16(0), orders)
     frame.insert(9, "orders", orders)
     seen = frame.groupby([*keys, "shown"], observed=True).cumcount()
@@ -101,7 +103,8 @@ def frame_from_battles(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _check_cells(table: pd.DataFrame) -> None:
-    """An empty cell would be a model, an item or a judge called nan; only a category may lack."""
+    """Raise an error for an empty cell, which would become a name "nan"; only categories may be
+    empty."""
     for name in ("model_a", "model_b", "item", "judge", "prompt"):
         if name not in table:
             continue
@@ -120,9 +123,9 @@ def frame_from_rows(
     families: Mapping[str, str] | None = None,
     judge_families: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
-    """The frame of a study from `Store.frame_rows` and `Store.item_facts`.
+    """Build the frame of a study from `Store.frame_rows` and `Store.item_facts`.
 
-    This is the one place where a slot becomes a contestant: `first`, `second`, `truth`.
+    Only this function converts between slots and contestants (`first`, `second`, `truth`).
     """
     columns = JudgementColumns(rows, NO_PICK)
     shown_codes, arrangements = columns.codes("shown"), columns.names("shown")
@@ -133,7 +136,7 @@ def frame_from_rows(
     slots = _SlotTable(parts)
     comparison = _comparison_column(shown_codes, parts)
     status = _status_column(columns)
-    said = np.isin(status.codes, [STATUSES.index(name) for name in USABLE_STATUSES])
+    usable = np.isin(status.codes, [STATUSES.index(name) for name in USABLE_STATUSES])
     frame = pd.DataFrame(
         {
             "study": _categorical(np.zeros(len(columns), np.int8), [study]),
@@ -149,8 +152,8 @@ def frame_from_rows(
             "repeat": columns.integers("repeat"),
             "noise": columns.integers("noise"),
             "status": status,
-            "pick": np.where(said, columns.integers("pick"), np.int8(NO_PICK)),
-            "margin": np.where(said, columns.integers("margin"), np.int8(0)),
+            "pick": np.where(usable, columns.integers("pick"), np.int8(NO_PICK)),
+            "margin": np.where(usable, columns.integers("margin"), np.int8(0)),
             "truth": _truth_column(item_codes, shown_codes, comparison, narrow, slots, judge),
             "seq": columns.integers("seq"),
         }
@@ -176,12 +179,12 @@ def _values_by_code(codes: np.ndarray, values: Sequence[Any], dtype: Any) -> np.
 
 def _status_column(columns: JudgementColumns) -> pd.Categorical[str]:
     known: dict[str, int] = {name: code for code, name in enumerate(STATUSES)}
-    places = [known.get(name, -1) for name in columns.names("status")]
-    return _categorical(_values_by_code(columns.codes("status"), places, np.int8), STATUSES)
+    codes = [known.get(name, -1) for name in columns.names("status")]
+    return _categorical(_values_by_code(columns.codes("status"), codes, np.int8), STATUSES)
 
 
 class _SlotTable:
-    """Which contestant stands in which slot of each arrangement, as codes; -1 is nobody."""
+    """Contestant code by arrangement and slot; -1 for a slot that the arrangement lacks."""
 
     def __init__(self, parts: Sequence[tuple[str, ...]]) -> None:
         self.known = sorted({name for part in parts for name in part})
@@ -195,7 +198,7 @@ class _SlotTable:
         return np.asarray(self.names[shown, slot])
 
     def slot_of(self, shown: np.ndarray, contestant: np.ndarray) -> np.ndarray:
-        """The slot in which a contestant stands: one that stands nowhere must not be asked for."""
+        """The slot of a contestant in each arrangement; meaningless for one that is not shown."""
         return np.asarray(np.argmax(self.names[shown] == contestant[:, None], axis=1))
 
 
@@ -209,14 +212,14 @@ def _comparison_column(codes: np.ndarray, parts: Sequence[tuple[str, ...]]) -> p
 
 
 def _sorted_categorical(codes: np.ndarray, names: Sequence[str]) -> pd.Categorical[str]:
-    """Codes into a list that may name one thing several times, as codes into a sorted one."""
+    """A categorical with sorted categories, from codes into a list that may hold duplicates."""
     known = sorted(set(names))
-    place = {name: code for code, name in enumerate(known)}
-    return _categorical(_values_by_code(codes, [place[name] for name in names], np.int32), known)
+    code_of = {name: code for code, name in enumerate(known)}
+    return _categorical(_values_by_code(codes, [code_of[name] for name in names], np.int32), known)
 
 
 def _add_numbers(frame: pd.DataFrame, prefix: str, numbers: NumberListColumn, width: int) -> None:
-    """Scores or probabilities in shown order, one column a slot; no column if nobody has any."""
+    """Add scores or probabilities in shown order, a column per slot; none if no row has any."""
     table = numbers.table(width)
     if table is not None:
         for slot in range(width):
@@ -230,8 +233,10 @@ def _add_lengths(
     narrow: Sequence[Mapping[str, Any]],
     slots: _SlotTable,
 ) -> None:
-    """Characters of each answer shown, -1 where they are not known; no column if none is."""
-    lengths = np.full((len(narrow), len(slots.known) + 1), -1, np.int32)  # the last is nobody's
+    """Add the length in characters of each answer shown, -1 if unknown; no column if all are."""
+    lengths = np.full(
+        (len(narrow), len(slots.known) + 1), -1, np.int32
+    )  # the last column is for empty slots
     for row, facts in enumerate(narrow):
         for name, length in (facts.get("lengths") or {}).items():
             if name in slots.code_by_name:
@@ -247,14 +252,16 @@ def _suspect_column(
     narrow: Sequence[Mapping[str, Any]],
     slots: _SlotTable,
 ) -> np.ndarray:
-    flagged = np.zeros((len(narrow), len(slots.known) + 1), bool)  # the last is nobody's
-    asked = np.zeros(len(narrow), bool)
+    flagged = np.zeros(
+        (len(narrow), len(slots.known) + 1), bool
+    )  # the last column is for empty slots
+    in_question = np.zeros(len(narrow), bool)
     for row, facts in enumerate(narrow):
         for where in facts.get("suspects") or ():
-            asked[row] |= where == INSTRUCTION
+            in_question[row] |= where == INSTRUCTION
             if where in slots.code_by_name:
                 flagged[row, slots.code_by_name[where]] = True
-    found: np.ndarray = asked[item_codes]
+    found: np.ndarray = in_question[item_codes]
     for slot in range(slots.width):
         found = found | flagged[item_codes, slots.contestant(shown_codes, slot)]
     return found
@@ -268,23 +275,23 @@ def _truth_column(
     slots: _SlotTable,
     judges: pd.Categorical[str],
 ) -> np.ndarray:
-    """The slot of the truly best answer, worked out once for each comparison of an item.
+    """The slot of the truly best answer, computed once for each comparison of an item.
 
-    Where the truth is what people say, a person is held against the others, never against
-    themselves.
+    If the truth is the majority of people, the row of a person is compared with the other people's
+    majority, which leaves that person's own vote out.
     """
     truth = np.full(len(item_codes), NO_PICK, np.int8)
     people = [_ItemPreferences(_parse_preferences(facts.get("human") or ())) for facts in narrow]
-    asked = np.asarray([bool(said.all) for said in people], bool)[item_codes]
-    if not asked.any():
+    has_votes = np.asarray([bool(votes.all) for votes in people], bool)[item_codes]
+    if not has_votes.any():
         return truth
     options = [tuple(str(name).split(SEP)) for name in comparison.categories]
     judge_codes, names = judges.codes, [str(name) for name in judges.categories]
     persons = sorted({name for name in names if name.startswith(HUMAN_PREFIX)})
     own = np.asarray([persons.index(name) + 1 if name in persons else 0 for name in names])
-    pairs = item_codes[asked].astype(np.int64) * len(options) + comparison.codes[asked]
+    pairs = item_codes[has_votes].astype(np.int64) * len(options) + comparison.codes[has_votes]
     unique, inverse = np.unique(
-        pairs * (len(persons) + 1) + own[judge_codes[asked]], return_inverse=True
+        pairs * (len(persons) + 1) + own[judge_codes[has_votes]], return_inverse=True
     )
     best_of = np.asarray(
         [
@@ -300,14 +307,16 @@ def _truth_column(
         ],
         np.int32,
     )[inverse]
-    standing = slots.slot_of(shown_codes[asked], best_of)
-    truth[asked] = np.where(best_of >= 0, standing, best_of)
+    best_slot = slots.slot_of(shown_codes[has_votes], best_of)
+    truth[has_votes] = np.where(best_of >= 0, best_slot, best_of)
     return truth
 
 
 class _ItemPreferences:
-    """An item's preferences by the pair they are about: of an item with a thousand votes, a
-    comparison needs the few on its own answers."""
+    """The preferences of an item, indexed by pair of answers.
+
+    An item may have a thousand votes, of which one comparison needs only those on its answers.
+    """
 
     def __init__(self, preferences: Sequence[Preference]) -> None:
         self.all = preferences
@@ -334,7 +343,7 @@ def _parse_preferences(human: Sequence[Sequence[Any]]) -> list[Preference]:
 
 
 def _without_person(people: list[Preference], person: str) -> list[Preference]:
-    """Everybody's preferences but those of one person."""
+    """The preferences without those of one person."""
     name = person.removeprefix(HUMAN_PREFIX)
     return [p for p in people if p.judge.removeprefix(HUMAN_PREFIX) != name] if name else people
 

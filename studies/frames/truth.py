@@ -1,4 +1,4 @@
-"""Which answer is truly better: the design of the data says so, else the majority of the people."""
+"""True winner of a comparison: given by the data's design, else by the majority of people."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from typing import Literal
 from studies.domain import BY_DESIGN, UNRELATED, Preference
 
 TrueWinner = str | Literal["tie"] | None
-"""A contestant, "tie", or None where nobody said."""
+"""A contestant, "tie", or None if unknown."""
 
 
 def better_answer(preferences: Iterable[Preference], x: str, y: str) -> TrueWinner:
-    """The truly better of two answers; a split vote is a tie. An answer to another question is
-    worse than any other by its making."""
+    """The truly better of two answers; an even split of the votes is a tie.
+
+    An answer to another question (`@unrelated`) is worse than any other by construction.
+    """
     if UNRELATED in (x, y):
         return y if x == UNRELATED else x
     votes = [(p.judge, vote) for p in preferences if (vote := _pairwise_vote(p, x, y)) is not None]
@@ -28,8 +30,11 @@ def better_answer(preferences: Iterable[Preference], x: str, y: str) -> TrueWinn
 
 
 def best_answer(preferences: Sequence[Preference], options: Sequence[str]) -> TrueWinner:
-    """The option that beats all others, whatever is known of those among themselves; else the only
-    one unbeaten, "tie" if there are several, None if a pair is unknown."""
+    """The option that beats all others, even if pairs among the others are unknown.
+
+    Without such an option: None if a pair is unknown, else the only unbeaten option, or "tie" if
+    there is not exactly one.
+    """
     if len(options) == 2:
         return better_answer(preferences, options[0], options[1])
     pairs = list(itertools.combinations(options, 2))
@@ -40,15 +45,20 @@ def best_answer(preferences: Sequence[Preference], options: Sequence[str]) -> Tr
             return name
     if None in winners:
         return None
-    beaten = {y if winner == x else x for (x, y), winner in zip(pairs, winners, strict=True)
-              if winner != "tie"}  # fmt: skip
+    decided = [
+        (pair, winner) for pair, winner in zip(pairs, winners, strict=True) if winner != "tie"
+    ]
+    beaten = {y if winner == x else x for (x, y), winner in decided}
     unbeaten = [name for name in options if name not in beaten]
     return unbeaten[0] if len(unbeaten) == 1 else "tie"
 
 
 def _pairwise_vote(preference: Preference, x: str, y: str) -> str | None:
-    """What one person says about two answers. A pick out of several beats each of them; where it
-    is not known what was shown, it was all the answers."""
+    """One person's vote on two answers, None if it does not cover them.
+
+    An answer picked out of several beats each of the others. If the answers shown are unknown, the
+    vote counts for all answers.
+    """
     if preference.ranks:
         return _compare_ranks(preference.ranks.get(x), preference.ranks.get(y), x, y)
     seen = preference.shown is None or {x, y} <= set(preference.shown)

@@ -1,4 +1,7 @@
-"""Where collected items go: images by their content, files by version, none ever overwritten."""
+"""Files of collected items: images named by content hash, item files by version.
+
+Existing files are never overwritten.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from studies.files.items import dump_item
 UPLOADS_FOLDER: Final = "uploads"
 IMAGES_FOLDER: Final = "images"
 DEFAULT_FILE_NAME: Final = "collected"
-"""The name of a file that starts with its first item."""
+"""Base name of a file that was started on the page."""
 MAX_IMAGE_BYTES: Final = 10_000_000
 _IMAGE_SIGNATURES: Final = (
     (b"\x89PNG\r\n\x1a\n", "png"), (b"\xff\xd8\xff", "jpg"), (b"GIF87a", "gif"), (b"GIF89a", "gif"),
@@ -32,40 +35,39 @@ _VERSION_SUFFIX: Final = re.compile(r"\.v(\d+)$")
 
 
 def store_image(path: Path, uploads: Path) -> str:
-    """An image by its content in the images folder of the uploads; its path beside the file."""
+    """Copy an image to the uploads under its content hash; return its path within the uploads."""
     try:
         content = path.read_bytes() if path.stat().st_size <= MAX_IMAGE_BYTES else None
     except OSError as error:
-        raise SourceError(f"image {path.name!r} cannot be read: {error.strerror}") from None
+        raise SourceError(
+            f"image {path.name!r} cannot be read: {error.strerror}; upload it again"
+        ) from None
     if content is None:
         raise SourceError(
             f"image {path.name!r} is larger than {MAX_IMAGE_BYTES // 10**6} MB; make it smaller"
         )
-    kept = (
-        uploads
-        / IMAGES_FOLDER
-        / f"{hashlib.sha256(content).hexdigest()[:16]}.{_image_kind(content, path)}"
-    )
-    if not kept.exists():
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        partial = kept.with_name(f".{kept.name}.{secrets.token_hex(4)}")
+    name = f"{hashlib.sha256(content).hexdigest()[:16]}.{_image_kind(content, path)}"
+    stored = uploads / IMAGES_FOLDER / name
+    if not stored.exists():
+        stored.parent.mkdir(parents=True, exist_ok=True)
+        partial = stored.with_name(f".{name}.{secrets.token_hex(4)}")
         partial.write_bytes(content)
-        partial.replace(kept)
-    return f"{IMAGES_FOLDER}/{kept.name}"
+        partial.replace(stored)
+    return f"{IMAGES_FOLDER}/{name}"
 
 
 def _image_kind(content: bytes, path: Path) -> str:
-    """What the bytes are, whatever the name says."""
+    """File type by the first bytes; the file name is ignored."""
     if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
         return "webp"
     for start, kind in _IMAGE_SIGNATURES:
         if content.startswith(start):
             return kind
-    raise SourceError(f"image {path.name!r} is no PNG, JPEG, GIF or WebP; save it as one of these")
+    raise SourceError(f"image {path.name!r} is not a PNG, JPEG, GIF or WebP; convert it to one")
 
 
 def relocate_images(items: Iterable[Item], beside: Path | None, uploads: Path) -> list[Item]:
-    """The items with their images as the new file can name them."""
+    """Copy local images of the items into the uploads; return the items with the new paths."""
     if beside is None or beside.resolve() == uploads.resolve():
         return list(items)
     return [
@@ -84,13 +86,13 @@ def _relocate_image(image: str, beside: Path, uploads: Path) -> str:
 
 
 def version_number(source: str) -> int:
-    """1 for a file as it came, 2 for `items.v2.jsonl`, …; 0 where there is none."""
+    """Version of a file: 1 as uploaded, 2 for `items.v2.jsonl`, …; 0 for an empty name."""
     found = _VERSION_SUFFIX.search(_file_stem(source))
     return int(found[1]) if found else 1 if source else 0
 
 
 def list_versions(source: str, folder: Path) -> list[str]:
-    """Every version of a file among the uploads, the oldest first."""
+    """All versions of a file in the uploads, oldest first."""
     base = _base_name(source)
     found = [
         f"{UPLOADS_FOLDER}/{path.name}"
@@ -101,7 +103,7 @@ def list_versions(source: str, folder: Path) -> list[str]:
 
 
 def _file_stem(source: str) -> str:
-    """The name without its folder and ending; of a Hub dataset its name, fit for a file."""
+    """File name without folder and ending; for a Hub dataset, its name as a file name."""
     name = source.partition("@")[0] if source.startswith("hub:") else source
     name = PurePosixPath(name.removeprefix("hub:").replace(":", "-")).name
     for ending in (".gz", ".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet"):
@@ -114,9 +116,9 @@ def _base_name(source: str) -> str:
 
 
 def save_version(items: Sequence[Item], source: str, uploads: Path) -> str:
-    """The items whole, under a name that nobody has: who comes second takes the next version.
+    """Write all items under the next free version; of two parallel saves the second takes the next.
 
-    Returns what a study names to read it.
+    Returns the path for the `data.source` of a study.
     """
     base = _base_name(source) if source else f"{secrets.token_hex(4)}-{DEFAULT_FILE_NAME}"
     text = "".join(json.dumps(dump_item(one), ensure_ascii=False) + "\n" for one in items)
@@ -128,10 +130,10 @@ def save_version(items: Sequence[Item], source: str, uploads: Path) -> str:
         while not _link_file(partial, uploads / f"{base}.v{version}.jsonl"):
             version += 1
     except UnicodeEncodeError:
-        raise SourceError("a text holds half a character (a cut emoji?); remove it") from None
+        raise SourceError("a text contains half a character (a cut emoji?); remove it") from None
     except OSError as error:
         raise SourceError(
-            f"cannot save {base}: {error.strerror or error}; the versions before are as they were"
+            f"cannot save {base}: {error.strerror or error}; earlier versions are unchanged"
         ) from None
     finally:
         partial.unlink(missing_ok=True)
@@ -139,7 +141,7 @@ def save_version(items: Sequence[Item], source: str, uploads: Path) -> str:
 
 
 def _link_file(partial: Path, wanted: Path) -> bool:
-    """The finished file under its name, in one step; False where that name is taken."""
+    """Link the finished file to its name in one step; False if the name is taken."""
     try:
         os.link(partial, wanted)
     except FileExistsError:
@@ -152,7 +154,7 @@ def _link_file(partial: Path, wanted: Path) -> bool:
 
 
 def _claim_and_replace(partial: Path, wanted: Path) -> bool:
-    """Where a disk knows no links: the name is taken first, then filled."""
+    """Create the name and then replace it, for disks without hard links; False if it is taken."""
     try:
         wanted.open("x").close()
     except FileExistsError:

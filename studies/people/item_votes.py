@@ -1,6 +1,6 @@
-"""Human votes of items as judgements: people are judges too, `human:<name>`.
+"""Human votes stored with items, converted to judgements of the judges `human:<name>`.
 
-The design of the data (`by-design`) is nobody's vote and is never a row.
+Preferences given by the data's design (`by-design`) are not votes and are left out.
 """
 
 from __future__ import annotations
@@ -32,37 +32,38 @@ def votes_as_judgements(
     asks: Iterable[Ask] = (),
     besides: Iterable[Judgement] = (),
 ) -> list[Judgement]:
-    """What people said about the items, as judgements of the study `source`.
+    """Convert the votes of items to judgements of the study `source`.
 
-    With `asks`, only what can be held against a judge: a vote on the very answers that are asked
-    about; and a ranking, or a pick out of more, as what it says about the fewer that are (an answer
-    to another question is worse than any). Without any (a study that asks nothing), each vote as it
-    was given, a ranking as the pick of its best. People in `besides` have their votes there.
+    With `asks`, only votes comparable with a judge are converted: votes on exactly the answers of
+    an ask, and what a ranking or a pick out of more answers implies for the answers of an ask (an
+    answer to another question is worse than any). Without `asks` each vote is converted as given,
+    and a ranking as a pick of its best answer. Votes of a person on an item that has a judgement of
+    this person in `besides` are left out.
     """
-    asked = _comparisons_by_item(asks)
-    there = {(j.ask.item, j.ask.judge) for j in besides}
+    compared = _comparisons_by_item(asks)
+    present = {(j.ask.item, j.ask.judge) for j in besides}
     votes: list[Judgement] = []
     for item in items:
-        wanted = asked.get(item.id, set()) if asked else None
+        wanted = compared.get(item.id, set()) if compared else None
         for preference in item.human:
             name = HUMAN_PREFIX + preference.judge.removeprefix(HUMAN_PREFIX)
-            if preference.judge != BY_DESIGN and (item.id, name) not in there:
+            if preference.judge != BY_DESIGN and (item.id, name) not in present:
                 votes += _judgements_of_vote(item, preference, name, wanted)
     return assign_recorded_keys(source, _number_repeats(votes))
 
 
 def has_votes(items: Iterable[Item]) -> bool:
-    """Whether a person said anything about any of them."""
+    """Whether any item has a human vote."""
     return any(p.judge != BY_DESIGN for item in items for p in item.human)
 
 
 def is_item_vote(judgement: Judgement) -> bool:
-    """Whether a judgement was made here out of an item's votes; one cast on the page has a time."""
+    """Whether a judgement was converted from an item's vote; votes cast on the page have a time."""
     return judgement.rule == VOTE_PROMPT and not judgement.time
 
 
 def _comparisons_by_item(asks: Iterable[Ask]) -> dict[str, set[OptionSet]]:
-    """Which answers are shown together, by item."""
+    """Sets of answers compared with each other, by item."""
     found: dict[str, set[OptionSet]] = defaultdict(set)
     for ask in asks:
         if len(ask.shown) > 1:
@@ -85,14 +86,18 @@ def _judgements_of_vote(
 def _judgement_on(
     item: Item, preference: Preference, judge: str, shown: tuple[str, ...], known: bool
 ) -> Iterator[Judgement]:
-    """Nothing where the vote does not say: who is second-best of three is not in a pick."""
+    """The judgement that a vote implies for the answers shown; none if it implies no choice.
+
+    For example, a pick out of three answers does not rank the other two.
+    """
     picked = _pick_among(preference, shown)
     if picked is None or len(shown) < 2:
         return
     margin = preference.margin if picked != "tie" else 0
     pick: Pick = "tie" if picked == "tie" else shown.index(picked)
-    ask = Ask("", item.id, judge, VOTE_PROMPT, shown, slot_labels(len(shown)),
-              orders=1 if known else ORDER_UNKNOWN)  # fmt: skip
+    orders = 1 if known else ORDER_UNKNOWN
+    labels = slot_labels(len(shown))
+    ask = Ask("", item.id, judge, VOTE_PROMPT, shown, labels, orders=orders)
     yield Judgement(ask, "ok", Verdict(pick, margin), rule=VOTE_PROMPT)
 
 
@@ -103,7 +108,7 @@ def _pick_among(preference: Preference, shown: Sequence[str]) -> str | None:
 
 
 def _number_repeats(votes: list[Judgement]) -> Iterator[Judgement]:
-    """Repeats of one order counted, and how many orders a person saw of one comparison."""
+    """Number the repeats of an order, and count the orders a person saw of each comparison."""
     repeats: dict[tuple[object, ...], int] = defaultdict(int)
     orders: dict[tuple[str, str, OptionSet], set[tuple[str, ...]]] = defaultdict(set)
     for vote in votes:
@@ -112,6 +117,6 @@ def _number_repeats(votes: list[Judgement]) -> Iterator[Judgement]:
         ask = vote.ask
         at = (ask.item, ask.judge, ask.shown)
         seen = len(orders[ask.item, ask.judge, frozenset(ask.shown)])
-        told = seen if ask.orders != ORDER_UNKNOWN else ORDER_UNKNOWN
-        yield replace(vote, ask=replace(ask, repeat=repeats[at], orders=told))
+        orders_seen = seen if ask.orders != ORDER_UNKNOWN else ORDER_UNKNOWN
+        yield replace(vote, ask=replace(ask, repeat=repeats[at], orders=orders_seen))
         repeats[at] += 1

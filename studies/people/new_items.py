@@ -1,7 +1,7 @@
-"""Items and dense captions that people write on the page (VisIT-Bench, figures 11 and 12).
+"""Items and dense captions written on the page (VisIT-Bench, figures 11 and 12).
 
-What is collected becomes a new version of the data file, `items.v2.jsonl` beside the uploads: the
-file it started from is never written to. Two people who save at once make two versions.
+Each save writes a new version of the data file to the uploads (`items.v2.jsonl`); the original file
+is never changed. Two people who save at the same time create two versions.
 """
 
 from __future__ import annotations
@@ -25,36 +25,40 @@ from studies.people.item_versions import (
 
 MAX_INSTRUCTION_CHARS: Final = 200
 MAX_CAPTION_CHARS: Final = 2_000
-"""Characters, as in VisIT-Bench's forms; an instruction without an image may be longer."""
+"""Limits in characters, as in VisIT-Bench's forms; instructions without an image may be longer."""
 MAX_TEXT_CHARS: Final = 20_000
 MAX_IMAGES: Final = 10
 LICENCES: Final = (
-    "CC BY 4.0", "CC BY-SA 4.0", "CC0 1.0", "public domain", "my own, released as CC BY 4.0",
-)  # fmt: skip
+    "CC BY 4.0",
+    "CC BY-SA 4.0",
+    "CC0 1.0",
+    "public domain",
+    "my own, released as CC BY 4.0",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class NewItem:
-    """What the form of a new item holds; only the instruction must be there."""
+    """Contents of the form for a new item; only the instruction is required."""
 
     instruction: str
     images: Sequence[Path] = ()
-    """Files just uploaded."""
+    """Uploaded files."""
     addresses: Sequence[str] = ()
-    """https:// addresses: passed on to judges that see, never fetched here."""
+    """https:// addresses, passed on to judges with vision and never fetched here."""
     licence: str = ""
     category: str = ""
     reference: str = ""
     caption: str = ""
     responses: Mapping[str, str] = field(default_factory=dict)
-    """An answer may be empty until it is known; comparisons leave it out."""
+    """Answers by contestant; empty ones are left out of comparisons."""
     id: str = ""
     by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class SavedVersion:
-    """What became of it: `source` is what a study names to read it."""
+    """Result of a save; `source` is the path for the `data.source` of a study."""
 
     source: str
     version: int
@@ -65,50 +69,57 @@ class SavedVersion:
 def add_item(
     items: Sequence[Item], new: NewItem, source: str, folder: Path, beside: Path | None = None
 ) -> SavedVersion:
-    """A new version with one item more.
+    """Save a new version with one more item.
 
-    `items` are all of `source` ("" for a file that begins here), `folder` is where the uploads
-    folder lies, `beside` what the image paths of the items are relative to.
+    `items`: all items of `source` ("" for a new file). `folder`: the folder that contains the
+    uploads. `beside`: the folder to which the image paths of the items are relative.
     """
     _check_new_item(new, items)
     uploads = folder / UPLOADS_FOLDER
-    kept = [store_image(path, uploads) for path in new.images]
-    made = {
+    images = [store_image(path, uploads) for path in new.images]
+    fields = {
         "id": new.id.strip() or _new_item_id(items),
         "instruction": new.instruction.strip(),
         "responses": _all_responses(new, items),
         "category": new.category.strip(),
         "context": new.caption.strip(),
-        "images": [*kept, *(address.strip() for address in new.addresses)],
+        "images": [*images, *(address.strip() for address in new.addresses)],
         "reference": new.reference.strip(),
         "meta": _non_empty_texts(licence=new.licence, collected_by=new.by),
     }
-    item = parse_item(made, "new item")
+    item = parse_item(fields, "new item")
     whole = [*relocate_images(items, beside, uploads), item]
     return _saved_version(save_version(whole, source, uploads), item.id, len(whole))
 
 
 def write_caption(
-    items: Sequence[Item], item: str, caption: str, source: str, folder: Path,
-    *, image: int = 0, by: str = "", beside: Path | None = None,
-) -> SavedVersion:  # fmt: skip
-    """A new version in which one item has this dense caption, of its `image`th image (from 1) or,
-    with 0, of all it shows."""
+    items: Sequence[Item],
+    item: str,
+    caption: str,
+    source: str,
+    folder: Path,
+    *,
+    image: int = 0,
+    by: str = "",
+    beside: Path | None = None,
+) -> SavedVersion:
+    """Save a new version with a dense caption of one item: of its `image`-th image (from 1), or of
+    all its images (0)."""
     old = next((one for one in items if one.id == item), None)
     if old is None:
-        raise SourceError(f"caption: no item {item!r} in {source or 'this file'}; choose one of it")
+        raise SourceError(f"caption: no item {item!r} in {source or 'this file'}; choose another")
     text = caption.strip()
     if not text:
         raise SourceError(
-            f"caption of item {item!r}: it is empty; describe what is seen so that the question "
-            "can be answered without the image"
+            f"caption of item {item!r}: it is empty; describe the image so that the question can "
+            "be answered without it"
         )
     _check_length(text, MAX_CAPTION_CHARS, f"caption of item {item!r}")
     uploads = folder / UPLOADS_FOLDER
     meta = {**old.meta, **_non_empty_texts(caption_by=by)}
     changed = replace(old, context=_merge_caption(old, text, image), meta=meta)
     if changed.context == old.context:
-        raise SourceError(f"caption of item {item!r}: this is the caption it has; nothing to save")
+        raise SourceError(f"caption of item {item!r}: it is unchanged; nothing to save")
     rest = [changed if one.id == item else one for one in items]
     made = save_version(relocate_images(rest, beside, uploads), source, uploads)
     return _saved_version(made, item, len(rest))
@@ -124,7 +135,7 @@ def _merge_caption(item: Item, text: str, image: int) -> str | tuple[str, ...]:
     if not 1 <= image <= len(item.images):
         raise SourceError(
             f"caption of item {item.id!r}: it has {len(item.images)} images, there is no image "
-            f"{image}"
+            f"{image}; choose another"
         )
     if len(item.images) == 1:
         return text
@@ -139,7 +150,7 @@ def _merge_caption(item: Item, text: str, image: int) -> str | tuple[str, ...]:
 
 def _check_new_item(new: NewItem, items: Sequence[Item]) -> None:
     if not new.instruction.strip():
-        raise SourceError("new item: the instruction is empty; write what is asked about the image")
+        raise SourceError("new item: the instruction is empty; write the question")
     pictures = len(new.images) + len(new.addresses)
     most = MAX_INSTRUCTION_CHARS if pictures else MAX_TEXT_CHARS
     _check_length(new.instruction.strip(), most, "new item: the instruction")
@@ -151,15 +162,15 @@ def _check_new_item(new: NewItem, items: Sequence[Item]) -> None:
             f"new item: id {new.id.strip()!r} is taken; choose another, or leave it empty"
         )
     if pictures > MAX_IMAGES:
-        raise SourceError(f"new item: {pictures} images; at most {MAX_IMAGES} can be kept")
+        raise SourceError(f"new item: {pictures} images; at most {MAX_IMAGES} are allowed")
     for address in new.addresses:
         if not address.strip().startswith("https://"):
             raise SourceError(
-                f"new item: image {address.strip()[:80]!r} is no https:// address; upload the file"
+                f"new item: image {address.strip()[:80]!r} has no https:// address; upload the file"
             )
     if pictures and not new.licence.strip():
         raise SourceError(
-            "new item: an image needs a public licence; name it (for instance CC BY 4.0), so that "
+            "new item: an image needs a public licence; name it (for example CC BY 4.0), so that "
             "others may use the data"
         )
 
@@ -170,30 +181,31 @@ def _check_length(text: str, most: int, what: str) -> None:
 
 
 def parse_responses(answers: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Answers by who gives them, as a form holds them: boxes left empty are nobody's."""
+    """Answers by contestant from the form's rows; rows without name and text are skipped."""
     found: dict[str, str] = {}
     for name, text in answers:
-        who = name.strip()
-        if not who and text.strip():
-            told = f"new item: the answer {text.strip()[:40]!r} has no name; say whose it is"
-            raise SourceError(told)
-        if who in found:
-            raise SourceError(f"new item: contestant {who!r} is named twice; give each one name")
-        if who:
-            found[who] = text
+        contestant = name.strip()
+        if not contestant and text.strip():
+            raise SourceError(
+                f"new item: the answer {text.strip()[:40]!r} has no model name; enter one"
+            )
+        if contestant in found:
+            raise SourceError(f"new item: model {contestant!r} is named twice; rename one")
+        if contestant:
+            found[contestant] = text
     return found
 
 
 def _all_responses(new: NewItem, items: Sequence[Item]) -> dict[str, str]:
-    """What was typed, and an empty answer of everybody else who plays in this file."""
+    """The typed answers, and an empty answer for every other contestant of the file."""
     typed = parse_responses(new.responses.items())
-    playing = dict.fromkeys(sorted({name for one in items for name in one.responses}), "")
-    if not typed and not playing:
+    empty = dict.fromkeys(sorted({name for one in items for name in one.responses}), "")
+    if not typed and not empty:
         raise SourceError(
-            "new item: it is the first of its file; name at least one contestant (the answer may "
-            "stay empty until it is known)"
+            "new item: it is the first of its file; name at least one model (its answer may stay "
+            "empty for now)"
         )
-    return {**playing, **typed}
+    return {**empty, **typed}
 
 
 def _non_empty_texts(**facts: str) -> dict[str, str]:

@@ -1,7 +1,7 @@
-"""Which comparison a voter gets next, and in which order: no store, no clock, chance by seed.
+"""Choice of a voter's next comparison and of the order of its answers.
 
-A seed of study and voter decides what nothing else does, so that the same votes in the same order
-always lead to the same next ballot.
+The choice uses neither store nor clock. Random choices are seeded by study and voter, so the same
+votes in the same order always give the same next ballot.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from studies.people.votable import ComparisonKey, VotableComparison
 from studies.store.ballots import Ballot, BallotMode, SelectionReason, VotingRules
 
 MIN_REPEAT_GAP: Final = 5
-"""A comparison comes again only when so many others lie between: nobody should remember it."""
+"""Minimum distance, in ballots, of a repeated comparison, so that voters do not remember it."""
 OPEN_BALLOT_SECONDS: Final = 30 * 60.0
-"""Seconds for which a comparison on somebody's screen counts as taken; then others may have it."""
+"""Time in seconds for which an open ballot counts as a vote when ballots are distributed."""
 
 
 class VoterProgress(NamedTuple):
-    """How far a voter is: votes given, ballots skipped, and how many there are for this person."""
+    """Progress of a voter: ballots voted, ballots skipped, and ballots in total."""
 
     voted: int
     skipped: int
@@ -33,20 +33,20 @@ class VoterProgress(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BallotPicker:
-    """One person and everything that decides what this person is shown next."""
+    """A voter with all data that determine this voter's next ballot."""
 
     study: str
     voter: str
     mode: BallotMode
     rules: VotingRules
     pool: Sequence[VotableComparison]
-    """What the rules choose."""
+    """Comparisons selected by the voting rules."""
     votable: frozenset[ComparisonKey]
-    """All that can be voted on in this form."""
+    """All comparisons that can be voted on in this mode."""
     ballots: Sequence[Ballot]
-    """Everybody's."""
+    """Ballots of all voters."""
     voted_elsewhere: set[ComparisonKey]
-    """What this person has voted on elsewhere."""
+    """Comparisons with a vote of this person in the plan (cast here or from the data)."""
     now: float
 
     @property
@@ -58,55 +58,52 @@ class BallotPicker:
         return [ballot for ballot in self.own_ballots if ballot.chosen != "repeat"]
 
     def outdated_ballots(self) -> list[Ballot]:
-        """Open ballots that are no longer a question of this study in this form."""
+        """Open ballots that the study no longer has in this mode."""
         opened = [ballot for ballot in self.own_ballots if ballot.state == "open"]
         return [
             b for b in opened if b.mode != self.mode or ballot_comparison(b) not in self.votable
         ]
 
     def next_ballot(self) -> Ballot | None:
-        """The one left open; else one that comes again, if it is due; else a new one."""
+        """The open ballot; else a repeat, if one is due; else a new one; None if none is left."""
         opened = next((ballot for ballot in self.own_ballots if ballot.state == "open"), None)
         ballot = opened or self._repeat() or self._new()
         return replace(ballot, seen=self.now) if ballot else None
 
     def progress(self) -> VoterProgress:
         first, states = self.first_ballots, Counter(ballot.state for ballot in self.own_ballots)
-        whole = len(first) + len(self._available())
+        total = len(first) + len(self._available())
         if self.rules.each:
-            whole = max(min(self.rules.each, whole), len(first))
-        again = len(self.own_ballots) - len(first)
-        answered = whole - sum(ballot.state == "skipped" for ballot in first)
-        due = (
-            int(self.rules.repeats * answered)
-            if self.mode != "verify" and whole > MIN_REPEAT_GAP
-            else 0
-        )
-        return VoterProgress(states["voted"], states["skipped"], whole + max(due, again))
+            total = max(min(self.rules.each, total), len(first))
+        repeated = len(self.own_ballots) - len(first)
+        answered = total - sum(ballot.state == "skipped" for ballot in first)
+        repeatable = self.mode != "verify" and total > MIN_REPEAT_GAP
+        due = int(self.rules.repeats * answered) if repeatable else 0
+        return VoterProgress(states["voted"], states["skipped"], total + max(due, repeated))
 
-    # ---- new ones ----------------------------------------------------------------------------
+    # ---- new ballots ---------------------------------------------------------------------------
 
     def _new(self) -> Ballot | None:
         enough = self.rules.each and len(self.first_ballots) >= self.rules.each
         fresh = [] if enough else self._available()
         if not fresh:
             return None
-        taken = self._vote_counts()
-        unit = min(fresh, key=lambda u: (taken[u.comparison], -u.weight, self._tie_break(u)))
+        counts = self._vote_counts()
+        unit = min(fresh, key=lambda u: (counts[u.comparison], -u.weight, self._tie_break(u)))
         return self._make_ballot(unit.item, self._order(unit), self.rules.choose)
 
     def _available(self) -> list[VotableComparison]:
-        """What this person may still get; of these comes next the least voted, then the most
-        telling, then the one of the person's own lot."""
-        had, taken = (
-            {ballot_comparison(ballot) for ballot in self.own_ballots} | self.voted_elsewhere,
-            self._vote_counts(),
-        )
-        open_to_all = (unit for unit in self.pool if taken[unit.comparison] < self.rules.votes)
-        return [unit for unit in open_to_all if unit.comparison not in had]
+        """Comparisons that this voter has not had and that need more votes.
+
+        The next one is that with the fewest votes, then with the highest weight, then by hash.
+        """
+        seen = {ballot_comparison(ballot) for ballot in self.own_ballots} | self.voted_elsewhere
+        counts = self._vote_counts()
+        needed = (unit for unit in self.pool if counts[unit.comparison] < self.rules.votes)
+        return [unit for unit in needed if unit.comparison not in seen]
 
     def _vote_counts(self) -> Counter[ComparisonKey]:
-        """Votes there are or will be: what somebody has on screen just now will be one."""
+        """Votes per comparison, including ballots that are open on a voter's screen."""
         return Counter(
             ballot_comparison(b)
             for b in self.ballots
@@ -118,50 +115,53 @@ class BallotPicker:
         )
 
     def _tie_break(self, unit: VotableComparison) -> bytes:
-        """A hash, for there may be thousands: a generator for each would take a second."""
+        """Seeded hash for a random order; thousands of random generators would take a second."""
         return hashlib.sha256(self._seed(unit.item, *unit.names).encode()).digest()
 
     def _order(self, unit: VotableComparison) -> tuple[str, ...]:
-        """Sides in balanced blocks: of the rotations of a shuffle, the one this person has seen
-        least of these contestants; then the one that puts each where it stood least; then the one
-        that others have seen least of this item. What is left is the shuffle's."""
+        """Choose a balanced order among the rotations of a seeded shuffle.
+
+        First the order this voter has seen least often; then the one whose contestants this voter
+        has seen least often in these positions; then the one that all voters have seen least often
+        for this item; then the first rotation of the shuffle.
+        """
         shuffled = self._rng("order", unit.item, *unit.names).sample(unit.names, len(unit.names))
-        turns = [tuple(shuffled[k:] + shuffled[:k]) for k in range(len(shuffled))]
+        rotations = [tuple(shuffled[k:] + shuffled[:k]) for k in range(len(shuffled))]
         counted = [ballot for ballot in self.first_ballots if ballot.state != "skipped"]
         orders = Counter(ballot.shown for ballot in counted)
         slots = Counter((name, slot) for b in counted for slot, name in enumerate(b.shown))
         others = Counter(b.shown for b in self.ballots if b.item == unit.item)
 
-        def seen(turn: tuple[str, ...]) -> tuple[int, int, int]:
-            stood = sum(slots[name, slot] for slot, name in enumerate(turn))
-            return orders[turn], stood, others[turn]
+        def times_seen(order: tuple[str, ...]) -> tuple[int, int, int]:
+            in_slots = sum(slots[name, slot] for slot, name in enumerate(order))
+            return orders[order], in_slots, others[order]
 
-        return min(turns, key=seen)
+        return min(rotations, key=times_seen)
 
-    # ---- once more, sides swapped --------------------------------------------------------------
+    # ---- repeats in another order --------------------------------------------------------------
 
     def _repeat(self) -> Ballot | None:
-        """One of this person's own, when one is due and lies far enough back."""
+        """An earlier comparison of this voter, if a repeat is due and it is far enough back."""
         if self.mode == "verify":
             return None
-        gone = {
+        repeated = {
             ballot_comparison(ballot) for ballot in self.own_ballots if ballot.chosen == "repeat"
         }
         first = [b for b in self.first_ballots if b.state == "voted" and b.mode == self.mode]
-        if len(gone) >= int(self.rules.repeats * len(first)):
+        if len(repeated) >= int(self.rules.repeats * len(first)):
             return None
         far = [b for b in first if self._next_position() - b.position > MIN_REPEAT_GAP]
         far = [
             b
             for b in far
-            if ballot_comparison(b) in self.votable and ballot_comparison(b) not in gone
+            if ballot_comparison(b) in self.votable and ballot_comparison(b) not in repeated
         ]
         if not far:
             return None
         drawn = self._rng("repeat", str(self._next_position())).choice(far)
         return self._make_ballot(drawn.item, rotate_order(drawn.shown), "repeat")
 
-    # ---- pieces --------------------------------------------------------------------------------
+    # ---- helpers -------------------------------------------------------------------------------
 
     def _next_position(self) -> int:
         return 1 + max((ballot.position for ballot in self.own_ballots), default=-1)
@@ -177,7 +177,7 @@ class BallotPicker:
 
 
 def rotate_order(shown: tuple[str, ...]) -> tuple[str, ...]:
-    """Every answer in another place: two change sides, more move on by one."""
+    """Move every answer to another position: two are swapped, more are rotated by one."""
     return shown[1:] + shown[:1]
 
 

@@ -1,4 +1,4 @@
-"""What there is to vote on in a study, and where its judges flip or disagree."""
+"""Comparisons of a study that people can vote on, weighted by flips or disagreement of judges."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from studies.store.ballots import BallotMode, SelectionRule, VotingRules
 from studies.store.store import Store
 
 ComparisonKey = tuple[str, tuple[str, ...]]
-"""An item, and the contestants compared on it in the order of their names."""
+"""An item, and the contestants compared on it in alphabetical order."""
 _TIE: Final = "tie"
 
 
 @dataclass(frozen=True, slots=True)
 class VotableComparison:
-    """One thing to be voted on: `names` in alphabetical order, so that it tells no order."""
+    """A comparison that people can vote on; `names` in alphabetical order, whatever is shown."""
 
     item: str
     names: tuple[str, ...]
     weight: int = 0
-    """How telling: judges that flip on it, or that are outvoted by the others."""
+    """Number of raters (judge and prompt) that flip on it, or that are outvoted by the others."""
 
     @property
     def comparison(self) -> ComparisonKey:
@@ -37,7 +37,7 @@ class VotableComparison:
 def votable_comparisons(
     store: Store, study: str, mode: BallotMode, rules: VotingRules
 ) -> tuple[VotableComparison, ...]:
-    """What a vote can be cast on: only where the store has the texts."""
+    """Comparisons selected by the voting rules whose texts are in the store."""
     units = _all_votable(store, study, mode, rules.whom, store.version(study)[0])
     if rules.choose == "random" or mode == "verify":
         return units
@@ -49,7 +49,7 @@ def votable_comparisons(
 def count_by_selection(
     store: Store, study: str, mode: BallotMode, rules: VotingRules
 ) -> dict[SelectionRule, int]:
-    """How many comparisons each choice leaves."""
+    """Number of comparisons that each selection rule leaves."""
     return {
         choose: len(votable_comparisons(store, study, mode, replace(rules, choose=choose)))
         for choose in ("random", "flipped", "split")
@@ -70,7 +70,7 @@ def _all_votable(
 
 
 def _contestants_by_item(store: Store, study: str) -> dict[str, set[str]]:
-    """Who answered each item: a text of no length is no answer."""
+    """Contestants with a non-empty answer, by item."""
     return {
         item: {name for name, length in narrow["lengths"].items() if length}
         for item, narrow in store.item_facts(study).items()
@@ -78,7 +78,7 @@ def _contestants_by_item(store: Store, study: str) -> dict[str, set[str]]:
 
 
 def _verifiable_answers(answered: Mapping[str, set[str]], whom: str) -> Iterable[VotableComparison]:
-    """The references; the contestants' answers if those are asked for, or there is no reference."""
+    """The references; or the contestants' answers, if chosen or if there is no reference."""
     references = any(REFERENCE in names for names in answered.values())
     for item, names in answered.items():
         for name in sorted(names):
@@ -89,8 +89,10 @@ def _verifiable_answers(answered: Mapping[str, set[str]], whom: str) -> Iterable
 def _planned_comparisons(
     store: Store, study: str, answered: Mapping[str, set[str]], mode: BallotMode
 ) -> list[ComparisonKey]:
-    """What judges are asked about, so that a vote can be held against a verdict. An answer to
-    another question is nobody's to choose: the others are voted on without it."""
+    """Comparisons in the plan of the judges, so that votes can be compared with verdicts.
+
+    Answers to another question (`@unrelated`) are left out of the comparisons shown to voters.
+    """
     rows = store.read(
         "SELECT DISTINCT item, shown FROM plan WHERE study=(SELECT id FROM studies WHERE name=?) "
         "AND judge NOT LIKE ?",
@@ -102,27 +104,27 @@ def _planned_comparisons(
         fits = len(names) == 2 or (mode == "options" and len(names) > 2)
         if fits and set(names) <= answered.get(item, set()):
             found[item, names] = None
-    many = [place for place in found if len(place[1]) > 2]
+    many = [comparison for comparison in found if len(comparison[1]) > 2]
     return many or list(found) if mode == "options" else list(found)
 
 
 def _possible_comparisons(
     store: Store, study: str, answered: Mapping[str, set[str]], mode: BallotMode
 ) -> list[ComparisonKey]:
-    """Where no judge is asked in this form: the contestants of the study, all or two by two."""
+    """All comparisons of the study's contestants, for a mode that no judge was planned in."""
     wanted = set(store.study(study).contestants)
     found: list[ComparisonKey] = []
     for item, names in answered.items():
-        playing = sorted(n for n in names if (n in wanted if wanted else n != REFERENCE))
+        shown = sorted(n for n in names if (n in wanted if wanted else n != REFERENCE))
         if mode == "options":
-            found += [(item, tuple(playing))] if len(playing) >= 2 else []
+            found += [(item, tuple(shown))] if len(shown) >= 2 else []
         else:
-            found += [(item, pair) for pair in itertools.combinations(playing, 2)]
+            found += [(item, pair) for pair in itertools.combinations(shown, 2)]
     return found
 
 
 def voted_comparisons(connection: sqlite3.Connection, study: str, voter: str) -> set[ComparisonKey]:
-    """What a person of this name has voted on already, here or in the file of the data."""
+    """Comparisons that a voter of this name has voted on, on the page or in the data file."""
     rows = connection.execute(
         "SELECT item, shown FROM plan WHERE study=(SELECT id FROM studies WHERE name=?) "
         "AND judge=?",
@@ -137,13 +139,16 @@ def voted_comparisons(connection: sqlite3.Connection, study: str, voter: str) ->
 def disagreement_weights(
     store: Store, study: str, choose: SelectionRule
 ) -> dict[ComparisonKey, int]:
-    """flipped: how many voices (judge and prompt) change their mind with the order. split: how many
-    voices are outvoted by the others. Places where it is none are left out."""
+    """Weights of comparisons; those of weight 0 are left out.
+
+    flipped: number of raters (judge and prompt) whose pick changes with the order. split: number of
+    raters that are outvoted by the others.
+    """
     return dict(_compute_weights(store, study, choose, _verdict_version(store, study)))
 
 
 def _verdict_version(store: Store, study: str) -> tuple[str, int, int]:
-    """Changes when a judge's verdict does; a vote leaves it as it is."""
+    """Changes with the verdicts of the judges, not with human votes."""
     row = store.read(
         "SELECT count(*), COALESCE(max(j.seq), 0) FROM plan p JOIN judgements j USING(key) "
         "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND p.judge NOT LIKE ?",
@@ -156,36 +161,35 @@ def _verdict_version(store: Store, study: str) -> tuple[str, int, int]:
 def _compute_weights(
     store: Store, study: str, choose: SelectionRule, judged: tuple[str, int, int]
 ) -> tuple[tuple[ComparisonKey, int], ...]:
-    said = _picks_by_order(store, study)
     weights: Counter[ComparisonKey] = Counter()
-    voices: dict[ComparisonKey, Counter[str]] = defaultdict(Counter)
-    for (place, _), by_order in said.items():
+    picks_by_rater: dict[ComparisonKey, Counter[str]] = defaultdict(Counter)
+    for (comparison, _), by_order in _picks_by_order(store, study).items():
         modes = {order: _most_frequent_pick(picks) for order, picks in by_order.items()}
-        weights[place] += len(set(modes.values())) > 1
-        voices[place][_most_frequent_pick(Counter(modes.values()))] += 1
+        weights[comparison] += len(set(modes.values())) > 1
+        picks_by_rater[comparison][_most_frequent_pick(Counter(modes.values()))] += 1
     if choose == "split":
-        weights = Counter({p: v.total() - max(v.values()) for p, v in voices.items()})
-    return tuple((place, weight) for place, weight in weights.items() if weight)
+        weights = Counter({c: p.total() - max(p.values()) for c, p in picks_by_rater.items()})
+    return tuple((comparison, weight) for comparison, weight in weights.items() if weight)
 
 
 def _picks_by_order(
     store: Store, study: str
 ) -> dict[tuple[ComparisonKey, str], dict[str, Counter[str]]]:
-    """By place and voice: what was picked in each order."""
-    said: dict[tuple[ComparisonKey, str], dict[str, Counter[str]]] = {}
+    """Counts of picks by order, for each comparison and rater (judge and prompt)."""
+    found: dict[tuple[ComparisonKey, str], dict[str, Counter[str]]] = {}
     for row in store.frame_rows(study):
         _, item, judge, prompt, shown, _, _, noise, _, status, pick, *_ = row
         names = shown.split(SEP)
-        read = status in USABLE_STATUSES and pick is not None and pick != NO_PICK
-        if judge.startswith(HUMAN_PREFIX) or noise or not read or len(names) < 2:
+        usable = status in USABLE_STATUSES and pick is not None and pick != NO_PICK
+        if judge.startswith(HUMAN_PREFIX) or noise or not usable or len(names) < 2:
             continue
-        voice = ((item, tuple(sorted(set(names) - {UNRELATED}))), f"{judge}{SEP}{prompt}")
-        by_order = said.setdefault(voice, defaultdict(Counter))
+        rater = ((item, tuple(sorted(set(names) - {UNRELATED}))), f"{judge}{SEP}{prompt}")
+        by_order = found.setdefault(rater, defaultdict(Counter))
         by_order[shown][_TIE if pick == TIE else names[pick]] += 1
-    return said
+    return found
 
 
 def _most_frequent_pick(picks: Counter[str]) -> str:
-    """What was said most; as often one as the other is a tie."""
+    """The most frequent pick; "tie" if two are equally frequent."""
     (first, most), *rest = picks.most_common(2)
     return _TIE if rest and rest[0][1] == most else first

@@ -1,7 +1,8 @@
-"""What voters do, and what becomes of it: vote, skip, go back, undo.
+"""Actions of a voter: vote, verify, skip, go back, undo.
 
-Every act is one transaction of the store's one writer, so that people vote on one study at once and
-a vote is on disk before the next comparison is shown. Who gets what: studies.people.next_ballot.
+Each action is one transaction of the store's writer, so several people can vote on a study at the
+same time, and a vote is stored before the next comparison is shown. The next comparison is chosen
+in studies.people.next_ballot.
 """
 
 from __future__ import annotations
@@ -42,16 +43,16 @@ from studies.store.store import Store
 
 MAX_COMMENT_CHARS: Final = 4_000
 STAMP_TOLERANCE: Final = 1e-3
-"""Seconds: a browser sends a stamp back as JSON does."""
+"""Seconds by which a stamp may differ after the browser's conversion to JSON and back."""
 
 
 class StaleBallot(StudyError):
-    """The ballot is no longer as it was on this screen: another window of the voter was first."""
+    """The ballot was changed in another window of the same voter."""
 
 
 @dataclass(frozen=True, slots=True)
 class VoteSession:
-    """One person voting on one study by its rules."""
+    """One person voting on one study by its voting rules."""
 
     store: Store
     study: str
@@ -59,19 +60,19 @@ class VoteSession:
     mode: BallotMode
     rules: VotingRules
     pool: Sequence[VotableComparison]
-    """What the rules choose."""
+    """Comparisons selected by the voting rules."""
     votable: frozenset[ComparisonKey]
-    """All that can be voted on in this form."""
+    """All comparisons that can be voted on in this mode."""
     clock: Callable[[], float] = time.time
 
-    # ---- what comes next ---------------------------------------------------------------------
+    # ---- next ballot ---------------------------------------------------------------------------
 
     def next(self) -> Ballot | None:
-        """The ballot to vote on now: the one left open, or a new one; None: there is none left."""
+        """The open ballot, or a repeat, or a new one; None if none is left."""
 
         def work(connection: sqlite3.Connection) -> Ballot | None:
-            for unfit in self._ballot_picker(connection).outdated_ballots():
-                delete_ballot(connection, self.study, unfit)
+            for outdated in self._ballot_picker(connection).outdated_ballots():
+                delete_ballot(connection, self.study, outdated)
             ballot = self._ballot_picker(connection).next_ballot()
             if ballot is not None:
                 put_ballot(connection, self.study, ballot)
@@ -83,7 +84,7 @@ class VoteSession:
         return self._ballot_picker(self.store.read_connection).progress()
 
     def _ballot_picker(self, connection: sqlite3.Connection) -> BallotPicker:
-        before = voted_comparisons(connection, self.study, self.voter)
+        voted = voted_comparisons(connection, self.study, self.voter)
         ballots = read_ballots(connection, self.study)
         return BallotPicker(
             self.study,
@@ -93,15 +94,18 @@ class VoteSession:
             self.pool,
             self.votable,
             ballots,
-            before,
+            voted,
             self.clock(),
         )
 
-    # ---- what a person does ------------------------------------------------------------------
+    # ---- actions -------------------------------------------------------------------------------
 
     def vote(self, position: int, stamp: float, verdict: Verdict, comment: str = "") -> Ballot:
-        """Writes a vote, or the changed one. `stamp` is the ballot's `done` when it was shown: a
-        ballot that was voted on elsewhere meanwhile is not voted on twice."""
+        """Store a new or changed vote.
+
+        `stamp` is the ballot's `done` when it was shown; a ballot that was voted on in another
+        window since then raises StaleBallot.
+        """
 
         def work(connection: sqlite3.Connection) -> Ballot:
             ballot = self._require_unchanged(connection, position, stamp)
@@ -109,11 +113,13 @@ class VoteSession:
             item = read_items_by_id(connection, self.study, {ballot.item}).get(ballot.item)
             ask = ask_for_ballot(self.study, done, item) if item else None
             if ask is None:
-                raise StudyError(f"item {ballot.item!r} has changed; the next one is shown")
+                raise StudyError(f"item {ballot.item!r} has changed, so this vote was not stored")
             if isinstance(verdict.pick, int) and not 0 <= verdict.pick < len(ballot.shown):
-                raise StudyError(f"there is no answer {verdict.pick + 1} on this ballot")
+                raise StudyError(
+                    f"this ballot has no answer {verdict.pick + 1}; choose one that is shown"
+                )
             done = replace(done, key=ask.key)
-            if ballot.key and ballot.key != ask.key:  # its texts were changed in between
+            if ballot.key and ballot.key != ask.key:  # the texts changed in between
                 delete_vote(connection, self.study, ballot.key)
             append_vote_ask(connection, self.study, ask)
             why = first_selection_reason(done, read_ballots(connection, self.study, self.voter))
@@ -125,12 +131,12 @@ class VoteSession:
         return self.store.writer.run(work)  # type: ignore[no-any-return]
 
     def check(self, position: int, stamp: float, check: AnswerCheck, comment: str = "") -> Ballot:
-        """Writes a verification, which is no judgement."""
+        """Store a verification, which is not a judgement."""
 
         def work(connection: sqlite3.Connection) -> Ballot:
             ballot = self._require_unchanged(connection, position, stamp)
-            said = replace(check, judge=self.voter, contestant=ballot.shown[0])
-            done = replace(self._mark_done(ballot, comment), answer=said)
+            answer = replace(check, judge=self.voter, contestant=ballot.shown[0])
+            done = replace(self._mark_done(ballot, comment), answer=answer)
             put_ballot(connection, self.study, done)
             return done
 
@@ -139,22 +145,21 @@ class VoteSession:
     def skip(self, position: int, stamp: float, comment: str = "") -> None:
         def work(connection: sqlite3.Connection) -> None:
             ballot = self._require_unchanged(connection, position, stamp)
-            if ballot.state != "voted":  # whoever looks back and goes on skips nothing
+            if ballot.state != "voted":  # going on from an earlier vote keeps it
                 done = replace(self._mark_done(ballot, comment), state="skipped")
                 put_ballot(connection, self.study, done)
 
         self.store.writer.run(work)
 
     def undo(self) -> Ballot | None:
-        """Takes back what this person did last, and opens that ballot again."""
+        """Withdraw this voter's last vote, verification or skip, and open its ballot again."""
 
         def work(connection: sqlite3.Connection) -> Ballot | None:
-            acted = [
-                b for b in read_ballots(connection, self.study, self.voter) if b.state != "open"
-            ]
-            if not acted:
+            mine = read_ballots(connection, self.study, self.voter)
+            closed = [ballot for ballot in mine if ballot.state != "open"]
+            if not closed:
                 return None
-            last = max(acted, key=lambda ballot: (ballot.done, ballot.position))
+            last = max(closed, key=lambda ballot: (ballot.done, ballot.position))
             opened = self._reopen(last)
             put_ballot(connection, self.study, opened)
             if last.key:
@@ -165,7 +170,7 @@ class VoteSession:
         return self.store.writer.run(work)  # type: ignore[no-any-return]
 
     def reopen_skipped(self) -> int:
-        """Opens what this person skipped; returns how many."""
+        """Open this voter's skipped ballots again; return how many."""
 
         def work(connection: sqlite3.Connection) -> int:
             mine = read_ballots(connection, self.study, self.voter)
@@ -181,18 +186,18 @@ class VoteSession:
         return next((ballot for ballot in mine if ballot.position == position), None)
 
     def previous_ballot(self, position: int) -> Ballot | None:
-        """The ballot that this person saw before another; None at the first."""
+        """The voter's ballot before a position; None at the first."""
         return self._show_ballot(lambda place: place < position)
 
     def following_ballot(self, position: int) -> Ballot | None:
-        """The next one that this person has acted on; None: what comes is `next`."""
+        """The next voted or skipped ballot of this voter; None if `next` is to be shown."""
         mine = [b for b in self.store.ballots(self.study, self.voter) if b.position > position]
         if not mine or mine[0].state == "open":
             return None
         return self._show_ballot(lambda place: place == mine[0].position)
 
     def _show_ballot(self, wanted: Callable[[int], bool]) -> Ballot | None:
-        """The last of those that are wanted, put on screen now."""
+        """The voter's last ballot at a wanted position, stored as shown now."""
 
         def work(connection: sqlite3.Connection) -> Ballot | None:
             mine = read_ballots(connection, self.study, self.voter)
@@ -205,7 +210,7 @@ class VoteSession:
 
         return self.store.writer.run(work)  # type: ignore[no-any-return]
 
-    # ---- pieces -------------------------------------------------------------------------------
+    # ---- helpers -------------------------------------------------------------------------------
 
     def _require_unchanged(
         self, connection: sqlite3.Connection, position: int, stamp: float
@@ -213,12 +218,14 @@ class VoteSession:
         mine = read_ballots(connection, self.study, self.voter)
         ballot = next((b for b in mine if b.position == position), None)
         if ballot is None or abs(ballot.done - stamp) > STAMP_TOLERANCE:
-            raise StaleBallot("this one was voted on in another window; nothing was counted twice")
+            raise StaleBallot(
+                "this ballot was already voted on in another window; nothing was counted twice"
+            )
         return ballot
 
     def _mark_done(self, ballot: Ballot, comment: str) -> Ballot:
-        words = comment.strip()[:MAX_COMMENT_CHARS]
-        return replace(ballot, state="voted", comment=words, done=self.clock())
+        text = comment.strip()[:MAX_COMMENT_CHARS]
+        return replace(ballot, state="voted", comment=text, done=self.clock())
 
     def _reopen(self, ballot: Ballot) -> Ballot:
         return replace(ballot, state="open", key="", answer=None, done=0.0, seen=self.clock())
@@ -226,26 +233,30 @@ class VoteSession:
     def _judgement(self, ballot: Ballot, ask: Ask, verdict: Verdict, why: str) -> Judgement:
         seconds = max(0.0, ballot.done - ballot.seen) if self.rules.timed else 0.0
         return Judgement(
-            ask, "ok", verdict, rule=VOTE_PROMPT, reply=ballot.comment, seconds=seconds,
-            time=ballot.done, detail=REASON_PREFIX + why,
-        )  # fmt: skip
+            ask,
+            "ok",
+            verdict,
+            rule=VOTE_PROMPT,
+            reply=ballot.comment,
+            seconds=seconds,
+            time=ballot.done,
+            detail=REASON_PREFIX + why,
+        )
 
 
 def open_vote_session(store: Store, study: str, voter: str, mode: BallotMode) -> VoteSession:
-    """A person before a study; `mode` is the form that its protocol asks for, unless the rules of
-    the study name another."""
+    """Open a voter's session; `mode` applies unless the study's voting rules set another."""
     rules = store.voting_rules(study)
     mode = rules.mode or mode
     known = votable_comparisons(store, study, mode, replace(rules, choose="random"))
-    places = frozenset(unit.comparison for unit in known)
-    return VoteSession(
-        store, study, voter, mode, rules, votable_comparisons(store, study, mode, rules), places
-    )
+    votable = frozenset(unit.comparison for unit in known)
+    pool = votable_comparisons(store, study, mode, rules)
+    return VoteSession(store, study, voter, mode, rules, pool, votable)
 
 
 @dataclass(frozen=True, slots=True)
 class VoterSummary:
-    """One person in the list of those who vote."""
+    """A voter in the list of voters, with numbers of ballots and time of the last action."""
 
     voter: str
     voted: int
@@ -254,10 +265,10 @@ class VoterSummary:
 
 
 def list_voters(store: Store, study: str) -> list[VoterSummary]:
-    """Who votes on a study, who was here last first."""
-    by: dict[str, list[Ballot]] = {}
+    """Voters of a study, most recently active first."""
+    by_voter: dict[str, list[Ballot]] = {}
     for ballot in store.ballots(study):
-        by.setdefault(ballot.voter, []).append(ballot)
+        by_voter.setdefault(ballot.voter, []).append(ballot)
     lines = [
         VoterSummary(
             voter,
@@ -265,6 +276,6 @@ def list_voters(store: Store, study: str) -> list[VoterSummary]:
             sum(b.state == "skipped" for b in mine),
             max(max(b.done, b.seen) for b in mine),
         )
-        for voter, mine in by.items()
+        for voter, mine in by_voter.items()
     ]
     return sorted(lines, key=lambda line: -line.last)

@@ -1,6 +1,6 @@
-"""What strangers left: studies that nobody ran for a while, and the files that came with them.
+"""Expiry of visitors' studies that were not used for a while, and of their uploaded files.
 
-The house's studies have no owner and are never touched; nor is a study whose run is on.
+Studies without an owner (those that came with the Space) and studies with a live run are kept.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from studies.store.store import Store
 
 DAY_SECONDS: Final = 86_400.0
 CHECK_INTERVAL: Final = 3_600.0
-"""Seconds between two looks."""
+"""Seconds between two checks."""
 
 _log: Final = logging.getLogger(__name__)
 
@@ -31,20 +31,19 @@ class ExpiredCounts(NamedTuple):
 
 
 def remove_expired(store: Store, days: float, now: float | None = None) -> ExpiredCounts:
-    """Removes what is older than so many days. `store` is the whole one."""
+    """Delete studies and folders unused for `days`. `store`: the store without restrictions."""
     before = (time.time() if now is None else now) - days * DAY_SECONDS
-    gone = [name for name in _old_studies(store, before) if not _is_running(store, name)]
-    for name in gone:
+    expired = [name for name in _old_studies(store, before) if not _is_running(store, name)]
+    for name in expired:
         store.delete_study(name)
         _delete_runs(store, name)
-    kept = {owner[:24] for (owner,) in store.read("SELECT DISTINCT owner FROM studies")}
-    return ExpiredCounts(
-        len(gone), _remove_folders(store.path.parent / VISITORS_FOLDER, kept, before)
-    )
+    owners = {owner[:24] for (owner,) in store.read("SELECT DISTINCT owner FROM studies")}
+    folders = _remove_folders(store.path.parent / VISITORS_FOLDER, owners, before)
+    return ExpiredCounts(len(expired), folders)
 
 
 def _old_studies(store: Store, before: float) -> list[str]:
-    """Old is what was neither saved, run nor voted on since."""
+    """Owned studies that were not saved, run or voted on since `before`."""
     rows = store.read(
         "SELECT name FROM studies s WHERE owner!='' AND max(updated, "
         "COALESCE((SELECT max(max(started, COALESCE(ended, 0))) FROM runs WHERE study=s.name), 0), "
@@ -60,7 +59,7 @@ def _is_running(store: Store, name: str) -> bool:
 
 
 def _delete_runs(store: Store, name: str) -> None:
-    """With their attempts: whoever takes the name next must not find them."""
+    """Delete the runs of a study and their attempts; a later study may have the same name."""
 
     def work(connection: sqlite3.Connection) -> None:
         connection.execute(
@@ -71,14 +70,15 @@ def _delete_runs(store: Store, name: str) -> None:
     store.writer.run(work)
 
 
-def _remove_folders(folder: Path, kept: set[str], before: float) -> int:
-    """A visitor's uploads go when no study of theirs is left and none came lately."""
+def _remove_folders(folder: Path, owners: set[str], before: float) -> int:
+    """Delete folders of visitors who own no study and uploaded nothing since `before`."""
     if not folder.is_dir():
         return 0
-    gone = [one for one in folder.iterdir() if one.name not in kept and _last_change(one) < before]
-    for one in gone:
+    unused = [one for one in folder.iterdir() if one.name not in owners]
+    expired = [one for one in unused if _last_change(one) < before]
+    for one in expired:
         shutil.rmtree(one, ignore_errors=True)
-    return len(gone)
+    return len(expired)
 
 
 def _last_change(folder: Path) -> float:
@@ -86,7 +86,7 @@ def _last_change(folder: Path) -> float:
 
 
 class ExpiryThread:
-    """Looks every hour, in a thread of its own. A failure is logged: the page goes on."""
+    """Thread that deletes expired studies every hour; errors are logged and not raised."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class ExpiryThread:
     ) -> None:
         self._store, self._days, self._every, self._wall = store, days, every, wall
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._check_regularly, name="reaper", daemon=True)
+        self._thread = threading.Thread(target=self._check_regularly, name="expiry", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
@@ -109,6 +109,8 @@ class ExpiryThread:
             try:
                 remove_expired(self._store, self._days, self._wall())
             except Exception as error:
-                _log.warning("nothing was removed: %s", error)
+                _log.warning(
+                    "expired studies were not deleted, the next check tries again: %s", error
+                )
             if self._stop.wait(self._every):
                 return

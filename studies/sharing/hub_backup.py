@@ -1,8 +1,8 @@
-"""The store on a disk that forgets: kept as a file in a Hub dataset, fetched again at start.
+"""Backup of the store as a file in a Hub dataset, restored at start.
 
-A Space's disk is emptied with every restart. `EVENHAND_SNAPSHOT=owner/name` names a (private)
-dataset of yours; the token is the secret HF_TOKEN. One file, one commit: a snapshot is whole or it
-is not there.
+A Space's disk is emptied at every restart. `EVENHAND_SNAPSHOT=owner/name` names a (private)
+dataset; the token is the secret HF_TOKEN. A snapshot is one file in one commit, so it is either
+complete or absent.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from studies.store.store import Store
 
 SNAPSHOT_FILE: Final = "evenhand.db"
 SNAPSHOT_INTERVAL: Final = 300.0
-"""Seconds between two snapshots while something is new."""
+"""Seconds between two snapshots while the store changes."""
 POLL_INTERVAL: Final = 5.0
-"""Seconds between two looks whether a run has come to rest: then one is made at once."""
+"""Seconds between two checks for paused or ended runs, which cause a snapshot at once."""
 
 _log: Final = logging.getLogger(__name__)
 
 
 def hub_api(token: str | None) -> HfApi:
-    """The Hub, or what HF_ENDPOINT names in its place."""
+    """Client of the Hub, or of the server in HF_ENDPOINT."""
     return HfApi(endpoint=os.environ.get("HF_ENDPOINT") or None, token=token)
 
 
 def restore_snapshot(path: Path, repo: str, token: str | None) -> bool:
-    """Fetches the last snapshot to a place where no store is yet; False if there is none.
+    """Download the last snapshot to `path`; False if there is none or if a store exists there.
 
-    An unreachable Hub is an error and not an empty store: beginning anew would pay for all again.
+    An unreachable Hub is an error, because all judgements would be paid again in an empty store.
     """
     if path.exists():
         return False
@@ -55,12 +55,14 @@ def restore_snapshot(path: Path, repo: str, token: str | None) -> bool:
             )
             _check_integrity(Path(found), repo)
             path.parent.mkdir(parents=True, exist_ok=True)
-            half = path.with_name(path.name + ".part")
-            half.write_bytes(Path(found).read_bytes())
-            for tail in ("-wal", "-shm"):  # of a file that was here before: not this one's
+            partial = path.with_name(path.name + ".part")
+            partial.write_bytes(Path(found).read_bytes())
+            for tail in ("-wal", "-shm"):  # logs of an earlier file at this path
                 path.with_name(path.name + tail).unlink(missing_ok=True)
-            half.replace(path)
-    except LocalEntryNotFoundError as error:  # not reached, though its parent says "not there"
+            partial.replace(path)
+    except (
+        LocalEntryNotFoundError
+    ) as error:  # a failed connection, though a subclass of "not found"
         raise _fetch_error(repo, error, token) from None
     except (EntryNotFoundError, RepositoryNotFoundError):
         return False
@@ -71,26 +73,25 @@ def restore_snapshot(path: Path, repo: str, token: str | None) -> bool:
 
 def _fetch_error(repo: str, error: Exception, token: str | None) -> StoreUnusable:
     return StoreUnusable(
-        f"the snapshot {repo} cannot be fetched: {_scrub_token(error, token)}. Start again when it "
-        "can, or unset EVENHAND_SNAPSHOT to begin with an empty store"
+        f"the snapshot {repo} cannot be fetched: {_scrub_token(error, token)}. Restart when the "
+        "Hub is reachable, or unset EVENHAND_SNAPSHOT to start with an empty store"
     )
 
 
 def _check_integrity(path: Path, repo: str) -> None:
     connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
     try:
-        (said,) = connection.execute("PRAGMA quick_check").fetchone()
+        (result,) = connection.execute("PRAGMA quick_check").fetchone()
     except sqlite3.DatabaseError as error:
-        said = str(error)
+        result = str(error)
     finally:
         connection.close()
-    if said != "ok":
-        raise ValueError(f"{SNAPSHOT_FILE} in {repo} is no whole store ({said})")
+    if result != "ok":
+        raise ValueError(f"{SNAPSHOT_FILE} in {repo} is damaged ({result})")
 
 
 def save_snapshot(store: Store, repo: str, token: str | None) -> None:
-    """Puts the store as it is now into the dataset, in one commit."""
-
+    """Upload a consistent copy of the store to the dataset in one commit."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / SNAPSHOT_FILE
         source = sqlite3.connect(f"file:{store.path}?mode=ro", uri=True)
@@ -102,15 +103,17 @@ def save_snapshot(store: Store, repo: str, token: str | None) -> None:
         api = hub_api(token)
         api.create_repo(repo, repo_type="dataset", private=True, exist_ok=True)
         api.upload_file(
-            path_or_fileobj=copy, path_in_repo=SNAPSHOT_FILE, repo_id=repo, repo_type="dataset",
-            commit_message="The store as it is now",
-        )  # fmt: skip
+            path_or_fileobj=copy,
+            path_in_repo=SNAPSHOT_FILE,
+            repo_id=repo,
+            repo_type="dataset",
+            commit_message="Snapshot of the store",
+        )
 
 
 class BackupThread:
-    """Saves when something is new: every few minutes, when a run was paused or has ended, and once
-    more at the end. A failure is logged, never raised: judging goes on, and the next look tries
-    again."""
+    """Thread that uploads a changed store: every few minutes, when a run pauses or ends, and at
+    the end. Errors are logged and not raised, and the next check tries again."""
 
     def __init__(
         self,
@@ -118,43 +121,43 @@ class BackupThread:
         repo: str,
         token: str | None,
         every: float = SNAPSHOT_INTERVAL,
-        look: float = POLL_INTERVAL,
+        poll: float = POLL_INTERVAL,
     ) -> None:
         self._store, self._repo, self._token = store, repo, token
-        self._every, self._poll_interval = every, min(every, look)
+        self._every, self._poll_interval = every, min(every, poll)
         self._stop, self._ready = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._save_regularly, name="snapshot", daemon=True)
         self._thread.start()
-        self._ready.wait(10)  # what is written from here on is new
+        self._ready.wait(10)  # later writes count as changes
 
     def close(self) -> None:
         self._stop.set()
         self._thread.join(60)
 
     def _save_regularly(self) -> None:
-        seen, rest, since = self._version(), self._finished_runs(), time.monotonic()
+        saved, finished, since = self._version(), self._finished_runs(), time.monotonic()
         self._ready.set()
         while True:
             ended = self._stop.wait(self._poll_interval)
-            resting = self._finished_runs()
-            due = ended or resting != rest or time.monotonic() - since >= self._every
-            if due and (version := self._version()) != seen:
+            finished_now = self._finished_runs()
+            due = ended or finished_now != finished or time.monotonic() - since >= self._every
+            if due and (version := self._version()) != saved:
                 since = time.monotonic()
                 if self._try_save():
-                    seen, rest = version, resting
+                    saved, finished = version, finished_now
             if ended:
                 return
 
     def _try_save(self) -> bool:
         try:
             save_snapshot(self._store, self._repo, self._token)
-        except Exception as error:  # whatever it is, a lost snapshot must not end the page
+        except Exception as error:  # no failure of a snapshot may stop the page
             _log.warning("no snapshot to %s: %s", self._repo, _scrub_token(error, self._token))
             return False
         return True
 
     def _version(self) -> object:
-        """Another number whenever somebody else has written: votes, verifications and links too."""
+        """Number that changes with every write of another connection, also of votes and links."""
         return self._query("PRAGMA data_version")
 
     def _finished_runs(self) -> object:
@@ -164,16 +167,16 @@ class BackupThread:
         try:
             return self._store.read(sql).fetchone()
         except (StoreError, sqlite3.Error) as error:
-            _log.warning("the store cannot be looked at: %s", error)
+            _log.warning("the store cannot be read for a snapshot: %s", error)
             return None
 
 
 def snapshot_settings() -> tuple[str, str | None] | None:
-    """(dataset, token) as the environment says; None where nothing is to be kept."""
+    """(dataset, token) from the environment; None if snapshots are disabled."""
     repo = os.environ.get("EVENHAND_SNAPSHOT", "")
     return (repo, os.environ.get("HF_TOKEN")) if repo else None
 
 
 def _scrub_token(error: Exception, token: str | None) -> str:
-    said = " ".join(str(error).split())[:300]
-    return said.replace(token, "…") if token else said
+    message = " ".join(str(error).split())[:300]
+    return message.replace(token, "…") if token else message

@@ -1,10 +1,10 @@
-"""The store as one visitor may see and change it, whoever wrote the query.
+"""A store restricted to the rows that the current visitor may see and change.
 
-Reads: on its connections the names `studies`, `runs`, `requests` and `replies` mean views that hold
-what the visitor of the call may see, so that every query of the house is narrowed, those of
-tomorrow too. Writes: triggers on its own writer's connection refuse a row of somebody else's study.
-Judgements are kept by what was asked, once for all studies; asks of an endpoint are salted by whose
-they are, so that nobody reads what another paid for. Only runs write rows that others use.
+Reads: on its connections the names `studies`, `runs`, `requests` and `replies` are views of the
+rows that the visitor may see, so every query is restricted, also future ones. Writes: triggers on
+the writer's connection refuse changes to studies of other owners. Judgements are stored once per
+ask for all studies; the keys of asks to an endpoint are salted by owner, so that no visitor reads
+replies another one paid for. Only runs write rows that several studies use.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from studies.store import database
 from studies.store.store import Store
 from studies.store.writer import StoreWriter, WriteFunction
 
-_NOT_OWNER_ERROR: Final = "kept by somebody else"
+_NOT_OWNER_ERROR: Final = "owned by another visitor"
 _VIEWS: Final = (
     "CREATE TEMP VIEW studies AS SELECT * FROM main.studies WHERE owner IN ('', visitor()) "
     "OR id IN (SELECT study FROM main.shares WHERE token=share())",
@@ -38,24 +38,27 @@ _VIEWS: Final = (
 _NOT_OWNED: Final = (
     "EXISTS (SELECT 1 FROM main.studies WHERE id={row}.study AND owner IS NOT visitor())"
 )
-"""Rows that go with their study find it gone."""
+"""Condition: the study of the row exists and the visitor does not own it. Rows that are deleted
+together with their study pass."""
 _MAY_VOTE: Final = (
     "((votes_open() AND (SELECT owner FROM main.studies WHERE id={row}.study) IS '') "
     "OR {row}.study IN (SELECT study FROM main.shares WHERE votes AND token=share()))"
 )
-"""The house opened its studies for votes, or the visitor came by a link for voters."""
+"""Condition: votes on ownerless studies are open, or the visitor has a link for voters."""
 _USED_BY_OTHERS: Final = (
     "EXISTS (SELECT 1 FROM main.plan p JOIN main.studies s ON s.id=p.study "
     "WHERE p.key={row}.key AND s.owner IS NOT visitor() "
     f"AND NOT (p.judge LIKE 'human:%' AND {_MAY_VOTE.replace('{row}', 'p')}))"
 )
+"""Condition: the plan of a study that the visitor does not own has this key, permitted votes
+excepted."""
 _ONLY_TIME_CHANGED: Final = (
     "(OLD.id, OLD.name, OLD.yaml, OLD.plan_sha, OLD.recorded, OLD.owner) = "
     "(NEW.id, NEW.name, NEW.yaml, NEW.plan_sha, NEW.recorded, NEW.owner) "
     "AND ((votes_open() AND OLD.owner='') "
     "OR OLD.id IN (SELECT study FROM main.shares WHERE votes AND token=share()))"
 )
-"""A vote says when its study changed, and nothing else of it."""
+"""Condition: a permitted voter changes only the time stamp of a study."""
 _ALWAYS_REFUSED: Final = "1"
 _REFUSAL_CONDITIONS: Final = {
     "plan": f"{_NOT_OWNED} AND NOT ({{row}}.judge LIKE 'human:%' AND {_MAY_VOTE})",
@@ -71,17 +74,23 @@ _REFUSAL_CONDITIONS: Final = {
     "leases": _ALWAYS_REFUSED,
     "allowance": _ALWAYS_REFUSED,
 }
-"""When a change of a row is refused; {row} is NEW or OLD."""
+"""Condition, by table, for refusing a change of a row; {row} is NEW or OLD."""
 
 
 class VisitorStore(Store):
-    """A store that strangers share. `bare` is the whole one, for runs and for the house."""
+    """A store shared by visitors; runs and the server use the unrestricted one."""
 
-    def __init__(self, bare: Store, *, most_studies: int = 0, open_votes: bool = False) -> None:
-        """`most_studies`: how many one visitor may keep, 0: as many as they like. `open_votes`:
-        people may vote on the house's studies."""
-        super().__init__(bare.path)
-        self._unrestricted, self._most, self._open_votes = bare, most_studies, open_votes
+    def __init__(
+        self, unrestricted: Store, *, most_studies: int = 0, open_votes: bool = False
+    ) -> None:
+        """Restrict a store.
+
+        `most_studies`: limit of studies per visitor, 0: no limit. `open_votes`: all visitors may
+        vote on ownerless studies.
+        """
+        super().__init__(unrestricted.path)
+        self._unrestricted = unrestricted
+        self._most, self._open_votes = most_studies, open_votes
 
     @property
     def unrestricted(self) -> Store:
@@ -89,7 +98,7 @@ class VisitorStore(Store):
 
     @property
     def folder(self) -> Path:
-        """Uploads and prompts of one visitor: no other's study file can name them."""
+        """Folder of the visitor's uploads and prompts, which studies of others cannot name."""
         return visitor_folder(self.path, current_visitor().owner)
 
     def folder_of(self, name: str) -> Path:
@@ -104,11 +113,11 @@ class VisitorStore(Store):
         return (self._owner_of(name) or "")[:24]
 
     def _owner_of(self, name: str) -> str | None:
-        """Empty: the house's. None: nobody's that this visitor may see."""
+        """Owner of a study; empty: no owner. None: this visitor may not see such a study."""
         row = self.read("SELECT owner FROM studies WHERE name=?", (name,)).fetchone()
         return row[0] if row else None
 
-    # ---- who may what ----------------------------------------------------------------------
+    # ---- permissions -------------------------------------------------------------------------
 
     def can_read(self, name: str) -> bool:
         return self.read("SELECT 1 FROM studies WHERE name=?", (name,)).fetchone() is not None
@@ -117,27 +126,27 @@ class VisitorStore(Store):
         return bool(current_visitor().owner) and self._owner_of(name) == current_visitor().owner
 
     def is_ownerless(self, name: str) -> bool:
-        """It came with the page: nobody's, so everybody's to look at."""
+        """Whether a study has no owner: it came with the Space, and all visitors may read it."""
         return self._owner_of(name) == ""
 
     def require_readable(self, name: str) -> None:
         if not self.can_read(name):
             raise AccessDenied(
-                f"there is no study named {name!r} that you may see here. It may be another "
-                "visitor's: ask them for the link that Share makes"
+                f"there is no study named {name!r} that you may see here. If it is another "
+                "visitor's, ask them for a link (Share)"
             )
 
     def require_owner(self, name: str) -> None:
         self.require_readable(name)
         if not self.owns(name):
             raise AccessDenied(
-                f"{name!r} is not yours: you may look at it, not run or change it. Edit it on the "
-                "Study tab and run it: that makes a copy of your own"
+                f"{name!r} is not yours: you may read it, not run or change it. To get a copy, "
+                "edit it on the Study tab and run it"
             )
 
     def name_for_owner(self, name: str) -> str:
-        """The name under which this visitor keeps a study: with a mark of their own where somebody
-        else has the name, always the same one."""
+        """The name under which this visitor saves a study; a name that is taken gets the visitor's
+        fixed suffix."""
         mark = current_visitor().owner[:6]
         marked = f"{name} ({mark})"
         if not mark or name.endswith(f"({mark})") or self.owns(name):
@@ -146,14 +155,14 @@ class VisitorStore(Store):
         return marked if taken or self.owns(marked) else name
 
     def recorded_prompt(self, study: str, name: str) -> str | None:
-        """By its name alone only for the house's studies: another visitor's may be called so."""
+        """As in `Store`, for ownerless studies only; a visitor's prompt may have the same name."""
         return super().recorded_prompt(study, name) if self.is_ownerless(study) else None
 
     # ---- links -----------------------------------------------------------------------------
 
     def share(self, name: str, *, votes: bool = False) -> str:
-        """A new token with which anybody reads this study, and votes if so; only its hash is
-        kept."""
+        """Create a link token to read this study and, with `votes`, to vote on it; the store keeps
+        only the token's hash."""
         self.require_owner(name)
         token = secrets.token_urlsafe(24)
         row = (visitor_from_secret("", token).share, name, time.time(), int(votes))
@@ -167,7 +176,7 @@ class VisitorStore(Store):
         return token
 
     def revoke_links(self, name: str) -> int:
-        """Links that stop working."""
+        """Delete all links of a study; return how many."""
         self.require_owner(name)
         return int(
             self.writer.run(
@@ -181,7 +190,7 @@ class VisitorStore(Store):
         )
 
     def count_links(self, name: str) -> int:
-        """How many tokens read a study of this visitor."""
+        """Number of links of a study that this visitor owns."""
         self.require_owner(name)
         row = self._unrestricted.read(
             "SELECT count(*) FROM shares JOIN studies s ON s.id=study WHERE s.name=?", (name,)
@@ -214,38 +223,37 @@ class VisitorStore(Store):
 
 
 class _VisitorWriter(StoreWriter):
-    """Its thread is nobody's: each write brings along whose it is."""
+    """Writer whose thread has no visitor; each write is run as the visitor who queued it."""
 
     def run(self, work: WriteFunction) -> Any:
         visitor = current_visitor()
         if not visitor.owner:
             raise AccessDenied(
-                "this browser has not been given a name of its own here yet; reload the page. "
-                "Where nothing may be kept in the browser you can look, not change"
+                "this browser has not been given an id yet; reload the page. A browser without "
+                "storage can read studies, not change them"
             )
 
-        def theirs(connection: sqlite3.Connection) -> Any:
+        def work_as_visitor(connection: sqlite3.Connection) -> Any:
             with as_visitor(visitor):
                 return work(connection)
 
         try:
-            return super().run(theirs)
+            return super().run(work_as_visitor)
         except sqlite3.IntegrityError as error:
             if _NOT_OWNER_ERROR in str(error):
                 raise AccessDenied(
-                    "this is not yours to change: another visitor or the house keeps it. Choose "
-                    "another name for yours; to vote, ask its owner for a link for voters"
+                    "this study is not yours to change. Save yours under another name; to vote, "
+                    "ask the owner for a link for voters"
                 ) from None
             if _STUDY_QUOTA_ERROR in str(error):
                 raise StudyError(
-                    "you keep as many studies here as one visitor may; they are removed when "
-                    "nobody has run them for a while. Use one of their names again, or run "
-                    "Evenhand on your own machine"
+                    "you have reached the limit of studies per visitor. Save under the name of one "
+                    "of them, wait until unused ones expire, or run Evenhand yourself"
                 ) from None
             raise
 
     def submit_from(self, *_: object) -> None:
-        raise AccessDenied("runs write to the bare store")
+        raise AccessDenied("runs must write to the unrestricted store")
 
 
 _STUDY_QUOTA_ERROR: Final = "too many studies"
@@ -257,18 +265,18 @@ def _triggers(most: int) -> list[str]:
         for table, rule in _REFUSAL_CONDITIONS.items()
         for event, row in (("INSERT", "NEW"), ("UPDATE", "OLD"), ("DELETE", "OLD"))
     ]
-    # A new study becomes its maker's: the one change of an owner that there is.
+    # A new study gets its creator as owner; no other change of an owner is allowed.
     claims = "OLD.owner='' AND NEW.owner IS visitor() AND OLD.updated=NEW.updated"
     others = f"OLD.owner IS NOT visitor() AND NOT ({claims}) AND NOT ({_ONLY_TIME_CHANGED})"
     made.append(_trigger("studies", "UPDATE", others))
     made.append(_trigger("studies", "DELETE", "OLD.owner IS NOT visitor()"))
-    few = (
+    check_quota = (
         f"SELECT RAISE(ABORT, '{_STUDY_QUOTA_ERROR}') WHERE "
         f"(SELECT count(*) FROM main.studies WHERE owner=visitor())>{int(most)};"
     )
     made.append(
         "CREATE TEMP TRIGGER studies_mine AFTER INSERT ON main.studies BEGIN "
-        f"UPDATE studies SET owner=visitor() WHERE id=NEW.id; {few if most else ''} END"
+        f"UPDATE studies SET owner=visitor() WHERE id=NEW.id; {check_quota if most else ''} END"
     )
     return made
 
@@ -285,4 +293,4 @@ def visitor_folder(store: Path, owner: str) -> Path:
 
 
 VISITORS_FOLDER: Final = "visitors"
-"""Beside the store: a folder for each visitor's uploads and prompts."""
+"""Folder beside the store with a folder for each visitor's uploads and prompts."""

@@ -1,8 +1,8 @@
-"""Who is asking, where strangers share a page: a secret that only their browser holds.
+"""Visitors of a shared page, identified by a secret that only their browser has.
 
-The store keeps hashes: whoever reads it cannot pass for anybody. Who it is, is said once for a
-call (`visiting`), and a guarded store (studies/sharing/visitor_store.py) asks `here`: a handler that forgets to
-check can show only what its visitor may see.
+The store has only hashes of the secrets, so reading it does not allow to impersonate a visitor. The
+visitor is set once per call (`as_visitor`) and read by the restricted store
+(studies/sharing/visitor_store.py), so a handler without checks shows only permitted studies.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from typing import Final
 
 MIN_SECRET_CHARS: Final = 24
-"""A secret with fewer characters is a word that somebody else may choose too."""
+"""Minimum length of a secret; a shorter one could be guessed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """`owner` and `share` are hashes, or empty: then only what is everybody's is seen."""
+    """Hashes of the visitor's secret and link token; empty: only ownerless studies are visible."""
 
     owner: str = ""
     share: str = ""
@@ -32,7 +32,7 @@ _CURRENT_VISITOR: Final[ContextVar[Visitor]] = ContextVar("visitor", default=ANO
 
 
 def current_visitor() -> Visitor:
-    """Whose call this is; outside of `visiting`, in a thread of its own too, nobody's."""
+    """The visitor of this call; ANONYMOUS outside of `as_visitor`, also in a new thread."""
     return _CURRENT_VISITOR.get()
 
 
@@ -46,7 +46,7 @@ def as_visitor(visitor: Visitor) -> Iterator[None]:
 
 
 def visitor_from_secret(secret: object, token: object = "") -> Visitor:
-    """What came from a browser or a program may be anything; what is no secret is nobody's."""
+    """The visitor with this secret and link token; invalid values of any type give empty hashes."""
     return Visitor(_hash_secret("owner", secret), _hash_secret("share", token))
 
 
@@ -55,7 +55,7 @@ def new_secret() -> str:
 
 
 def _hash_secret(kind: str, value: object) -> str:
-    """Two kinds, so that a link's token can never be taken for an owner's secret."""
+    """Hash with its kind, so that a link token never equals an owner's secret."""
     if not isinstance(value, str) or not MIN_SECRET_CHARS <= len(value) <= 200:
         return ""
     return hashlib.sha256(f"{kind}:{value}".encode("utf-8", "replace")).hexdigest()

@@ -1,7 +1,7 @@
-"""What people are shown on the page and what became of it: the rows of the table `ballots`.
+"""The table `ballots`: comparisons and answers shown to voters on the page, and their votes.
 
-A vote is a judgement as any other; the ballot says how it came about. Plans are written anew when a
-study is saved, ballots are not: from them the votes cast on the page find their way back.
+A vote is stored as a judgement; its ballot records how it was cast. Saving a study rewrites its
+plan but not its ballots, so votes cast on the page are restored from them.
 """
 
 from __future__ import annotations
@@ -32,71 +32,75 @@ BALLOT_COLUMNS: Final = (
     "voter, position, item, shown, mode, chosen, state, key, answer, comment, seen, done"
 )
 REASON_PREFIX: Final = "chosen: "
-"""Before the reason, in the detail of a vote."""
+"""Precedes the selection reason in the detail of a vote."""
 RULES_ROW_VOTER: Final = ""
-"""The voter of the row that holds a study's rules of voting: no person has an empty name."""
+"""Voter of the row that stores a study's voting rules; a person's name is never empty."""
 _STUDY_ID: Final = "(SELECT id FROM studies WHERE name=?)"
 _ITEMS_PER_QUERY: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """One thing that one person is asked: `shown` are the contestants in the order on screen."""
+    """A comparison or verification shown to one voter; `shown`: contestants in the order shown."""
 
     voter: str
     """human:<name>"""
     position: int
-    """Its place in the person's own order."""
+    """Index in the voter's own sequence of ballots."""
     item: str
     shown: tuple[str, ...]
     mode: BallotMode
     chosen: SelectionReason
     state: BallotState = "open"
     key: str = ""
-    """Of the judgement that the vote became."""
+    """Key of the judgement that stores the vote."""
     answer: AnswerCheck | None = None
-    """Of a verification: it compares nothing, so it is no judgement."""
+    """The answer check of a verification, which is not a judgement because it compares nothing."""
     comment: str = ""
     seen: float = 0.0
-    """When it was last put on screen."""
+    """Time when the ballot was last shown."""
     done: float = 0.0
 
     @property
     def names(self) -> frozenset[str]:
-        """What is compared, whatever the order."""
+        """The contestants compared, without their order."""
         return frozenset(self.shown)
 
 
 @dataclass(frozen=True, slots=True)
 class VotingRules:
-    """The rules of voting of one study, for all who vote on it."""
+    """Voting rules of a study, the same for all its voters."""
 
     mode: BallotMode | Literal[""] = ""
-    """Empty: what the study's protocol asks."""
+    """Empty: the mode of the study's protocol."""
     choose: SelectionRule = "random"
     votes: int = 3
-    """How many people are to vote on each comparison."""
+    """Target number of voters per comparison."""
     repeats: float = 0.1
-    """Share of a person's votes that is asked once more, sides swapped."""
+    """Share of a voter's comparisons shown a second time in another order."""
     each: int = 0
-    """How many different comparisons one person gets; 0: all that want votes."""
+    """Different comparisons per voter; 0: all that still need votes."""
     timed: bool = True
     reveal: bool = False
-    """Say after each vote who it was."""
+    """Show the contestants' names after each vote."""
     whom: Literal["reference", "answers"] = "reference"
-    """Whose answers are verified."""
+    """Answers to verify: the references or the contestants' answers."""
 
     def __post_init__(self) -> None:
-        for name, allowed in (("mode", ("", *BALLOT_MODES)), ("choose", SELECTION_RULES),
-                              ("whom", ("reference", "answers"))):  # fmt: skip
+        values = {
+            "mode": ("", *BALLOT_MODES),
+            "choose": SELECTION_RULES,
+            "whom": ("reference", "answers"),
+        }
+        for name, allowed in values.items():
             if getattr(self, name) not in allowed:
                 raise StudyError(
-                    f"voting: {name} is one of {', '.join(w or 'empty' for w in allowed)}; "
+                    f"voting: {name} must be one of {', '.join(w or 'empty' for w in allowed)}; "
                     f"found {getattr(self, name)!r}"
                 )
         if not (1 <= self.votes <= 1000 and 0 <= self.repeats <= 0.5 and 0 <= self.each <= 10**6):
             raise StudyError(
-                "voting: votes is 1 to 1,000, repeats 0 to 0.5, each 0 (all) or more; found "
+                "voting: expected votes 1 to 1,000, repeats 0 to 0.5, each 0 to 1,000,000; found "
                 f"{self.votes}, {self.repeats}, {self.each}"
             )
 
@@ -105,7 +109,7 @@ class VotingRules:
 
 
 def read_ballots(connection: sqlite3.Connection, study: str, voter: str = "") -> list[Ballot]:
-    """All ballots of a study in each voter's order; with `voter`, of that person alone."""
+    """All ballots of a study, or of one `voter`, in each voter's order."""
     rows = connection.execute(
         f"SELECT {BALLOT_COLUMNS} FROM ballots WHERE study={_STUDY_ID} AND voter!=?2 "
         "AND (?3='' OR voter=?3) ORDER BY voter, position",
@@ -123,7 +127,7 @@ def ballot_from_row(row: Sequence[Any]) -> Ballot:
 
 
 def checks_by_item(ballots: Iterable[Ballot]) -> dict[str, tuple[AnswerCheck, ...]]:
-    """By item, what people said when they verified its answers."""
+    """Answer checks from voted ballots, by item."""
     found: dict[str, list[AnswerCheck]] = defaultdict(list)
     for ballot in ballots:
         if ballot.state == "voted" and ballot.answer is not None:
@@ -132,13 +136,15 @@ def checks_by_item(ballots: Iterable[Ballot]) -> dict[str, tuple[AnswerCheck, ..
 
 
 def with_checks(item: Item, checks: Sequence[AnswerCheck]) -> Item:
-    """The item with what was verified on the page beside what its file says."""
+    """The item with the checks made on the page added to those of its file."""
     return replace(item, checks=(*item.checks, *(c for c in checks if c not in item.checks)))
 
 
 def selection_reasons(connection: sqlite3.Connection, study: str) -> dict[str, str]:
-    """By key of a vote, why its comparison was put to the person. The vote itself says so, and
-    takes it along into other stores; one that does not say came with somebody's data."""
+    """Reason why each comparison was chosen, by key of its vote.
+
+    The reason is part of the vote and is exported with it. Votes without one came with the data.
+    """
     rows = connection.execute(
         "SELECT p.key, substr(r.detail, ?1) FROM plan p JOIN replies r USING(key) "
         "WHERE p.study=(SELECT id FROM studies WHERE name=?2) AND p.judge LIKE ?3 "
@@ -149,7 +155,7 @@ def selection_reasons(connection: sqlite3.Connection, study: str) -> dict[str, s
 
 
 def first_selection_reason(ballot: Ballot, mine: Iterable[Ballot]) -> str:
-    """Why a comparison was chosen; of one that comes again, why it was chosen first."""
+    """Why a comparison was chosen; for a repeat, why it was chosen the first time."""
     if ballot.chosen != "repeat":
         return ballot.chosen
     same = (b for b in mine if (b.item, b.names) == (ballot.item, ballot.names))
@@ -185,12 +191,12 @@ def read_voting_rules(connection: sqlite3.Connection, study: str) -> VotingRules
         (study, RULES_ROW_VOTER),
     ).fetchone()
     known = {field.name for field in fields(VotingRules)}
-    said = json.loads(row[0]) if row else {}
-    return VotingRules(**{name: value for name, value in said.items() if name in known})
+    stored = json.loads(row[0]) if row else {}
+    return VotingRules(**{name: value for name, value in stored.items() if name in known})
 
 
 def put_voting_rules(connection: sqlite3.Connection, study: str, voting: VotingRules) -> None:
-    """In the row of nobody: a table of its own for one line a study would say no more."""
+    """Store the rules as JSON in the ballot row with an empty voter (one row per study)."""
     connection.execute(
         "INSERT OR REPLACE INTO ballots(study, voter, position, item, shown, mode, chosen, state, "
         f"answer) VALUES ({_STUDY_ID},?,0,'','','rules','rules','rules',?)",
@@ -202,10 +208,10 @@ def put_voting_rules(connection: sqlite3.Connection, study: str, voting: VotingR
 
 
 def ask_for_ballot(study: str, ballot: Ballot, item: Item, orders: int = 1) -> Ask | None:
-    """The ask that a vote answers; None where the item no longer has what was compared.
+    """The ask that a vote answers; None if the item no longer has the answers compared.
 
-    The texts are in its key: a vote on another question or on other answers under the same names
-    is a vote on something else, and does not come back with them.
+    Its key hashes the texts, so that a vote is not restored for a changed question or for changed
+    answers under the same names.
     """
     try:
         texts = [item.instruction, *(item.answer(name) for name in sorted(ballot.shown))]
@@ -213,7 +219,7 @@ def ask_for_ballot(study: str, ballot: Ballot, item: Item, orders: int = 1) -> A
         return None
     if REFERENCE in ballot.shown and not item.reference.strip():
         return None
-    words = hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]
+    texts_sha = hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]
     ask = Ask(
         "",
         ballot.item,
@@ -223,11 +229,11 @@ def ask_for_ballot(study: str, ballot: Ballot, item: Item, orders: int = 1) -> A
         slot_labels(len(ballot.shown)),
         orders=orders,
     )
-    return replace(ask, key=recorded_key(f"{study}{SEP}{words}", ask))
+    return replace(ask, key=recorded_key(f"{study}{SEP}{texts_sha}", ask))
 
 
 def vote_keys(connection: sqlite3.Connection, study: str) -> set[str]:
-    """Keys of the votes cast on the page, whether the plan still holds them or not."""
+    """Keys of all votes cast on the page, also of those no longer in the plan."""
     rows = connection.execute(
         f"SELECT key FROM ballots WHERE study={_STUDY_ID} AND key IS NOT NULL", (study,)
     )
@@ -235,7 +241,7 @@ def vote_keys(connection: sqlite3.Connection, study: str) -> set[str]:
 
 
 def restore_votes(connection: sqlite3.Connection, study: str) -> None:
-    """After a study was saved: the votes on what it still compares take their places again."""
+    """Append the page's votes to the plan of a saved study, if it still has what they compare."""
     cast = [b for b in read_ballots(connection, study) if b.key and b.state == "voted"]
     items = read_items_by_id(connection, study, {ballot.item for ballot in cast})
     orders = orders_seen(cast)
@@ -249,7 +255,7 @@ def restore_votes(connection: sqlite3.Connection, study: str) -> None:
 
 
 def orders_seen(cast: Iterable[Ballot]) -> dict[tuple[object, ...], set[tuple[str, ...]]]:
-    """The orders in which each person saw each comparison."""
+    """Orders in which each voter saw each comparison."""
     seen: dict[tuple[object, ...], set[tuple[str, ...]]] = defaultdict(set)
     for ballot in cast:
         seen[_voter_comparison_key(ballot)].add(ballot.shown)
@@ -261,9 +267,9 @@ def _voter_comparison_key(ballot: Ballot) -> tuple[object, ...]:
 
 
 def append_vote_ask(connection: sqlite3.Connection, study: str, ask: Ask) -> None:
-    """At the end of the plan, unless it is there."""
-    held = f"SELECT 1 FROM plan WHERE study={_STUDY_ID} AND key=?"
-    if connection.execute(held, (study, ask.key)).fetchone():
+    """Append the ask to the plan unless the plan has it."""
+    find = f"SELECT 1 FROM plan WHERE study={_STUDY_ID} AND key=?"
+    if connection.execute(find, (study, ask.key)).fetchone():
         return
     connection.execute(
         f"INSERT INTO plan SELECT {_STUDY_ID}, COALESCE((SELECT max(position) FROM plan "
@@ -276,7 +282,7 @@ def append_vote_ask(connection: sqlite3.Connection, study: str, ask: Ask) -> Non
 
 
 def update_order_counts(connection: sqlite3.Connection, study: str, ballot: Ballot) -> None:
-    """Each of a person's votes on one comparison says in how many orders the person voted."""
+    """Set, in each vote of a person on a comparison, the number of orders this person voted in."""
     mine = [b for b in read_ballots(connection, study, ballot.voter) if b.item == ballot.item]
     keys = [b.key for b in mine if b.key and b.state == "voted" and b.names == ballot.names]
     for key in keys:
@@ -286,22 +292,22 @@ def update_order_counts(connection: sqlite3.Connection, study: str, ballot: Ball
 
 
 def delete_vote(connection: sqlite3.Connection, study: str, key: str) -> None:
-    """A vote that is taken back: as if it had never been cast."""
+    """Delete a withdrawn vote from the plan, the judgements and the replies."""
     connection.execute(f"DELETE FROM plan WHERE study={_STUDY_ID} AND key=?", (study, key))
     for table in ("judgements", "replies"):
         connection.execute(f"DELETE FROM {table} WHERE key=?", (key,))
-    # The highest seq may be as it was: without this a frame of before would be taken for one of now
+    # Deleting need not change the highest seq; the time stamp makes cached frames outdated.
     connection.execute("UPDATE studies SET updated=updated+0.001 WHERE name=?", (study,))
 
 
 def read_items_by_id(
     connection: sqlite3.Connection, study: str, wanted: set[str]
 ) -> dict[str, Item]:
-    """Each name as a parameter: in a JSON text SQLite would end it at a null character."""
+    """Read some items of a study; SQLite would cut ids in a JSON text at a null character."""
     found: dict[str, Item] = {}
-    every = sorted(wanted)
-    for start in range(0, len(every), _ITEMS_PER_QUERY):
-        names = every[start : start + _ITEMS_PER_QUERY]
+    ids = sorted(wanted)
+    for start in range(0, len(ids), _ITEMS_PER_QUERY):
+        names = ids[start : start + _ITEMS_PER_QUERY]
         rows = connection.execute(
             "SELECT s.item, i.json FROM study_items s JOIN items i USING(sha) "
             f"WHERE s.study={_STUDY_ID} AND s.item IN ({','.join('?' * len(names))})",
@@ -312,10 +318,10 @@ def read_items_by_id(
 
 
 def voter_id(name: str) -> str:
-    """`human:<name>`; a name is one line of at most 60 characters."""
+    """Return `human:<name>`; a name is one line of at most 60 characters."""
     plain = " ".join(name.split())
     if not plain or len(plain) > 60 or not plain.isprintable():
         raise StudyError(
-            "a voter's name has 1 to 60 letters, digits or signs on one line; type another"
+            "a voter's name must have 1 to 60 printable characters on one line; type another name"
         )
     return HUMAN_PREFIX + plain.removeprefix(HUMAN_PREFIX).strip()

@@ -27,12 +27,12 @@ def _add_extractions(connection: sqlite3.Connection) -> None:
 
 
 def _add_top_logprobs(connection: sqlite3.Connection) -> None:
-    """Replies of older stores have none: their label probabilities cannot be read again."""
+    """Add log-probabilities; older replies have none, so theirs cannot be recomputed."""
     connection.execute("ALTER TABLE replies ADD COLUMN top TEXT")
 
 
 def _add_owners_and_ballots(connection: sqlite3.Connection) -> None:
-    """What older stores hold has no owner: it is everybody's, as it was."""
+    """Add owners, links and ballots; studies of older stores have no owner and stay public."""
     connection.execute("ALTER TABLE studies ADD COLUMN owner TEXT NOT NULL DEFAULT ''")
     connection.execute(
         "CREATE TABLE shares (token TEXT PRIMARY KEY, "
@@ -69,16 +69,16 @@ MIGRATIONS: Final[list[Migration]] = [
     _add_allowance,
     _add_voter_links,
 ]
-"""MIGRATIONS[k] brings a store from schema version k+1 to k+2; append, never edit."""
+"""MIGRATIONS[k] updates a store from schema version k+1 to k+2; append, never edit."""
 
 SCHEMA_VERSION: Final = 1 + len(MIGRATIONS)
 CHECKPOINT_PAGES: Final = 8000
-"""Pages of log (32 MB) before they go into the file: keys are hashes, so a batch of rows dirties
-a thousand pages, and SQLite's default would write the file at every commit."""
+"""Pages of the write-ahead log (32 MB) before a checkpoint. Keys are hashes, so one batch of rows
+changes about a thousand pages; SQLite's default would checkpoint at every commit."""
 
 
 def default_store_path() -> Path:
-    """EVENHAND_STORE, else evenhand.db in the user's data folder."""
+    """Path in EVENHAND_STORE, else evenhand.db in the user's data folder."""
     if named := os.environ.get("EVENHAND_STORE"):
         return Path(named)
     home = Path.home()
@@ -92,22 +92,22 @@ def default_store_path() -> Path:
 
 
 def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
-    """A connection in autocommit mode: transactions are begun and ended by name.
+    """Open a connection in autocommit mode; transactions need explicit BEGIN and COMMIT.
 
-    A file that is not there is an error: SQLite would make an empty one and find no table in it.
+    Without `create`, a missing file is an error; SQLite would create an empty one without tables.
     """
     address = f"{path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
     connection = sqlite3.connect(
         address, uri=True, timeout=10, isolation_level=None, check_same_thread=False
     )
     connection.execute("PRAGMA foreign_keys=ON")
-    connection.execute("PRAGMA synchronous=FULL")  # a committed judgement survives a power cut
+    connection.execute("PRAGMA synchronous=FULL")  # a committed judgement survives a power failure
     connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
     return connection
 
 
 def prepare_store(path: Path) -> None:
-    """Makes the store if it is not there, brings an older one up to date, refuses a newer one."""
+    """Create a missing store, migrate an older one, refuse a newer one."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         connection = connect(path, create=True)
@@ -129,14 +129,16 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > SCHEMA_VERSION:
         raise StoreTooNew(
-            f"the store {path} was written by a newer Evenhand (schema {version}, this one knows "
+            f"the store {path} was written by a newer Evenhand (schema {version}, this one reads "
             f"{SCHEMA_VERSION}); update Evenhand, or choose another file with --store"
         )
     if version == SCHEMA_VERSION:
         return
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("BEGIN IMMEDIATE")
-    version = connection.execute("PRAGMA user_version").fetchone()[0]  # another process was first?
+    version = connection.execute("PRAGMA user_version").fetchone()[
+        0
+    ]  # another process may have migrated it
     if version == 0:
         _create_schema(connection, path)
     for step in MIGRATIONS[max(version, 1) - 1 :] if version else []:
@@ -156,7 +158,7 @@ def _create_schema(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _split_statements(script: str) -> list[str]:
-    """Split by SQLite's own rule: executescript would commit our transaction."""
+    """Split SQL by SQLite's own rule; executescript would commit the open transaction."""
     statements, current = [], ""
     for line in script.splitlines():
         current += line + "\n"
@@ -168,25 +170,25 @@ def _split_statements(script: str) -> list[str]:
 
 FileStamp = tuple[int, int] | None
 RESTORED_NOTICE: Final = (
-    "The file of the store was removed while it was in use. It has been written again from what "
-    "was still open: nothing is lost"
+    "The store's file was deleted while in use. It was restored from the open connection; no data "
+    "was lost"
 )
 _log = logging.getLogger(__name__)
 
 
 class DatabaseWatch:
-    """Holds a store's file open, and knows whether it is still the one with that name."""
+    """Keep a store's file open and detect when its path is deleted or replaced."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.notice = ""
-        """What happened, for whoever looks at the page."""
+        """Message for the page; empty if the file was never restored."""
         self._lock = threading.Lock()
         self._open_connection: sqlite3.Connection | None = None
         self._stamp: FileStamp = None
 
     def check(self) -> FileStamp:
-        """Which file has the name now, after putting it back if none has. Costs one `stat`."""
+        """Stamp of the file at the path, restored first if it is missing. Costs one `stat`."""
         now = file_stamp(self.path)
         if now is not None and now == self._stamp:
             return now
@@ -210,9 +212,8 @@ class DatabaseWatch:
         self._close_file()
         if now is not None:
             self._open_connection = connect(self.path)
-            self._open_connection.execute(
-                "SELECT count(*) FROM sqlite_master"
-            ).fetchone()  # opens the log too
+            # A query also opens the write-ahead log.
+            self._open_connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         self._stamp = now
 
     def _close_file(self) -> None:
@@ -230,16 +231,16 @@ def file_stamp(path: Path) -> FileStamp:
     return found.st_dev, found.st_ino
 
 
-def restore_database(held: sqlite3.Connection, path: Path) -> None:
-    """Writes what a connection still sees under the name of its file, unless one is there by then.
+def restore_database(connection: sqlite3.Connection, path: Path) -> None:
+    """Write the data of an open connection back to its path, unless a file exists there by then.
 
-    An old log beside a new file would be taken for its own, so it goes first.
+    The old write-ahead log is deleted first, because SQLite would apply it to the new file.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_name(f"{path.name}.{os.getpid()}.back")
     aside.unlink(missing_ok=True)
     try:
-        held.execute("VACUUM INTO ?", (str(aside),))
+        connection.execute("VACUUM INTO ?", (str(aside),))
         with contextlib.closing(sqlite3.connect(aside)) as copy:
             copy.execute("PRAGMA journal_mode=WAL")
         for tail in ("-wal", "-shm"):

@@ -1,9 +1,8 @@
-"""Large frames, and counts that took long, kept on disk beside the store: a study of millions
-opens in a second.
+"""Disk cache, beside the store, of large frames and of values that took long to compute.
 
-An Arrow file, not Parquet: that drops categories nobody uses and orders the rest by appearance,
-and a frame read back must be the frame that was written. What was made from other data, or by
-other code, is not read.
+With it a study of millions of judgements opens in about a second. Frames are Arrow files because
+Parquet drops unused categories and reorders the others, so the frame read would differ from the
+one written. Entries of another version of the study or of the code are ignored.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ import pyarrow.feather as feather
 from studies.frames.code_fingerprint import CodeMissing, fingerprint
 
 MIN_CACHED_ROWS: Final = 300_000
-"""Rows from which a frame is worth a file: fewer are made again as fast."""
+"""Minimum rows of a cached frame; smaller frames are rebuilt as fast as read."""
 _METADATA_KEY: Final = b"evenhand"
 
 
 def read_cached_frame(
     store: Path, study: str, holds: Callable[[tuple[str, int]], bool]
 ) -> pd.DataFrame | None:
-    """The frame of a study, if one was kept and `holds` says that its version still does."""
+    """The cached frame of a study if `holds` accepts its version, else None."""
     path = _cache_path(store, study)
     try:
         with pa.memory_map(str(path)) as source:
@@ -45,16 +44,16 @@ def read_cached_frame(
         return None
     frame: pd.DataFrame = table.to_pandas(split_blocks=True, self_destruct=True)
     del table
-    pa.default_memory_pool().release_unused()  # Arrow would keep as much again for its next table
+    pa.default_memory_pool().release_unused()  # Arrow would keep as much memory again
     return frame
 
 
 def cache_frame(store: Path, study: str, version: tuple[str, int], frame: pd.DataFrame) -> None:
-    """Written whole or not at all; a folder that cannot be written is nobody's trouble."""
+    """Write a large frame to the cache in one step; errors of the file system are ignored."""
     if len(frame) < MIN_CACHED_ROWS:
         return
     path = _cache_path(store, study)
-    half = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
+    partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     with contextlib.suppress(OSError):
         path.parent.mkdir(exist_ok=True)
         table = pa.Table.from_pandas(frame, preserve_index=False)
@@ -62,16 +61,16 @@ def cache_frame(store: Path, study: str, version: tuple[str, int], frame: pd.Dat
             {**(table.schema.metadata or {}), _METADATA_KEY: _version_metadata(version)}
         )
         try:
-            feather.write_feather(table, half, compression="lz4")
-            half.replace(path)
+            feather.write_feather(table, partial, compression="lz4")
+            partial.replace(path)
         finally:
-            half.unlink(missing_ok=True)
+            partial.unlink(missing_ok=True)
 
 
 def read_cached_value(
     store: Path, study: str, what: str, holds: Callable[[tuple[str, int]], bool]
 ) -> Any:
-    """A number (or a table of them) that took long to count, if it still holds; else None."""
+    """The cached value named `what` if `holds` accepts its version, else None."""
     try:
         code, stamp, last, value = _read_cached_values(store, study)[what]
         return value if code == _code_fingerprint() and holds((stamp, last)) else None
@@ -81,15 +80,15 @@ def read_cached_value(
 
 def cache_value(store: Path, study: str, what: str, version: tuple[str, int], value: Any) -> None:
     path = _cache_path(store, study, "json")
-    half = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
+    partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     with contextlib.suppress(OSError):
         path.parent.mkdir(exist_ok=True)
         values = _read_cached_values(store, study) | {what: [_code_fingerprint(), *version, value]}
         try:
-            half.write_text(json.dumps(values), encoding="utf-8")
-            half.replace(path)
+            partial.write_text(json.dumps(values), encoding="utf-8")
+            partial.replace(path)
         finally:
-            half.unlink(missing_ok=True)
+            partial.unlink(missing_ok=True)
 
 
 def _read_cached_values(store: Path, study: str) -> dict[str, Any]:
@@ -101,7 +100,7 @@ def _read_cached_values(store: Path, study: str) -> dict[str, Any]:
 
 
 def delete_cached(store: Path, study: str) -> None:
-    """A study that is deleted leaves nothing behind."""
+    """Delete the cached frame and values of a study."""
     for ending in ("arrow", "json"):
         with contextlib.suppress(OSError):
             _cache_path(store, study, ending).unlink(missing_ok=True)
@@ -120,8 +119,10 @@ _MAKERS: Final[list[ModuleType]] = []
 
 
 def register_maker(module: ModuleType) -> None:
-    """Name the module whose code, with all it imports, makes what is kept. The store registers
-    itself: it imports this module, which therefore cannot import the store."""
+    """Register a module whose code, with all it imports, produces the cached data.
+
+    The store registers itself, because it imports this module and cannot be imported by it.
+    """
     if module not in _MAKERS:
         _MAKERS.append(module)
         _code_fingerprint.cache_clear()
@@ -129,7 +130,7 @@ def register_maker(module: ModuleType) -> None:
 
 @lru_cache(maxsize=1)
 def _code_fingerprint() -> str:
-    """Changes with the code that selects the rows of a frame and makes it, and with pandas."""
+    """Fingerprint of the registered modules, all they import, and the version of pandas."""
     if not _MAKERS:
         raise CodeMissing(
             "no module has registered as the maker of frames; import studies.store.store"

@@ -1,4 +1,4 @@
-"""What a judge cost: tokens, seconds and dollars of its replies, as the store has them."""
+"""Tokens, seconds and dollars that the replies of a judge cost."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from studies.store.store import Store
 
 @dataclass(frozen=True, slots=True)
 class JudgeSpending:
-    """Of the replies of one judge with one prompt. None: nobody said."""
+    """Totals of one judge with one prompt, or with all. None: no reply has the number."""
 
     replies: int
     prompt_tokens: int | None
     completion_tokens: int | None
     dollars: float | None
-    """Of the priced replies; None where no reply has a price."""
+    """Sum over the priced replies; None if no reply has a price."""
     unpriced: int
     median_seconds: float | None
     timed: int
 
 
 def judge_spending(store: Store, study: str, judge: str, prompt: str = "") -> JudgeSpending:
-    """Every reply counts, readable or not, repeats included; a recorded one may lack all of it."""
+    """Sum over every reply, readable or not, repeats included; recorded ones may lack numbers."""
     rows = store.read(
         "SELECT j.prompt_tokens, j.completion_tokens, j.cost, j.seconds "
         "FROM plan p JOIN judgements j USING(key) "

@@ -1,4 +1,4 @@
-"""What a study asks and what has come of it: queries in the order of its plan."""
+"""SQL queries for the asks, judgements, items and prompts of a study."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ from studies.texts.injection import suspect_places
 
 
 def read_asks(read: ReadQuery, name: str) -> Iterator[Ask]:
-    """Every live ask."""
+    """Live asks of a study, in plan order."""
     rows = read(
-        f"SELECT {PLAN_COLUMNS} FROM plan WHERE study={STUDY_ID} AND origin='live' ORDER BY position",
+        f"SELECT {PLAN_COLUMNS} FROM plan WHERE study={STUDY_ID} AND origin='live' "
+        "ORDER BY position",
         (name,),
     )
     return (ask_from_row(row) for row in rows)
@@ -40,7 +41,10 @@ def has_live_asks(read: ReadQuery, name: str) -> bool:
 def pending_asks(
     read: ReadQuery, name: str, judge: str, after: int, limit: int, again: Sequence[str], began: int
 ) -> list[tuple[int, Ask]]:
-    """`again`: statuses that do not satisfy an ask, unless written after the seq `began`."""
+    """Next asks of a judge without a satisfying answer, each with its position in the plan.
+
+    `again`: statuses that do not satisfy an ask, unless written after the seq `began`.
+    """
     rows = read(
         f"SELECT position, {PLAN_COLUMNS} FROM plan p "
         f"WHERE study={STUDY_ID} AND judge=? AND position>? "
@@ -69,7 +73,8 @@ def unextracted_judgements(
 
 def iterate_judgements(read: ReadQuery, name: str, after: int, limit: int) -> Iterator[Judgement]:
     rows = read(
-        f"{SELECT_JUDGEMENTS} WHERE p.study={STUDY_ID} AND p.position>=? ORDER BY p.position LIMIT ?",
+        f"{SELECT_JUDGEMENTS} WHERE p.study={STUDY_ID} AND p.position>=? "
+        "ORDER BY p.position LIMIT ?",
         (name, after, limit),
     )
     return (judgement_from_row(row) for row in rows)
@@ -84,12 +89,12 @@ def recorded_judgements(read: ReadQuery, name: str) -> Iterator[Judgement]:
 
 
 def frame_row_cursor(read: ReadQuery, name: str, since: int = 0) -> sqlite3.Cursor:
-    """What the frame is made of, row by row: five million at once would not fit."""
+    """Cursor over the rows of a frame; five million rows at once would not fit in memory."""
     return read(
         "SELECT p.position, p.item, p.judge, p.prompt, p.shown, p.labels, p.repeat, p.noise, "
         "p.orders, j.status, j.pick, j.margin, j.scores, j.probabilities, j.seq "
         f"FROM {'judgements j CROSS JOIN plan p' if since else 'plan p JOIN judgements j'} "
-        "ON p.key=j.key "  # a cross join is done as it is written: first what came since
+        "ON p.key=j.key "  # CROSS JOIN fixes the order: new judgements first
         f"WHERE p.study={STUDY_ID} AND j.seq>? ORDER BY p.position",
         (name, since),
     )
@@ -99,7 +104,7 @@ def frame_row_cursor(read: ReadQuery, name: str, since: int = 0) -> sqlite3.Curs
 
 
 def count_by_status(read: ReadQuery, name: str, origin: str) -> dict[str, int]:
-    """How many asks ended in each status, or are `pending`."""
+    """Number of asks by status; asks without a judgement are `pending`."""
     rows = read(
         "SELECT COALESCE(j.status, 'pending'), count(*) FROM plan p "
         "LEFT JOIN judgements j USING(key) "
@@ -152,8 +157,8 @@ def find_extraction(read: ReadQuery, key: str) -> tuple[str, str, str, str] | No
 
 def keys_by_seq(read: ReadQuery, seqs: Iterable[int]) -> dict[int, str]:
     wanted = list(seqs)
-    places = ",".join("?" * len(wanted))
-    return dict(read(f"SELECT seq, key FROM judgements WHERE seq IN ({places})", wanted))
+    marks = ",".join("?" * len(wanted))
+    return dict(read(f"SELECT seq, key FROM judgements WHERE seq IN ({marks})", wanted))
 
 
 def find_request(read: ReadQuery, key: str) -> RequestRecord | None:
@@ -166,8 +171,11 @@ def find_request(read: ReadQuery, key: str) -> RequestRecord | None:
 def latest_judgements(
     read: ReadQuery, name: str, count: int, *, failures_only: bool
 ) -> list[Judgement]:
-    """Cross joins are done as they are written: back from the newest until enough are found,
-    without their texts; a study of a million would else be sorted for its last eight."""
+    """The last judgements of a study, newest first.
+
+    CROSS JOIN fixes the order of the join: SQLite walks back from the newest judgement and stops
+    when enough are found. Otherwise it would sort a million rows to find eight.
+    """
     only = "AND j.status NOT IN ('ok','extracted')" if failures_only else ""
     newest = [
         seq
@@ -180,7 +188,8 @@ def latest_judgements(
     rows = read(
         f"SELECT {PLAN_COLUMNS}, {JUDGEMENT_COLUMNS}, {REPLY_COLUMNS} FROM judgements j "
         "CROSS JOIN plan p USING(key) CROSS JOIN replies r USING(key) "
-        f"WHERE p.study={STUDY_ID} AND j.seq IN ({','.join('?' * len(newest))}) ORDER BY j.seq DESC",
+        f"WHERE p.study={STUDY_ID} AND j.seq IN ({','.join('?' * len(newest))}) "
+        "ORDER BY j.seq DESC",
         (name, *newest),
     )
     return [judgement_from_row(row) for row in rows]
@@ -192,7 +201,8 @@ def search_judgements(read: ReadQuery, name: str, text: str) -> list[int]:
     rows = read(
         "SELECT j.seq FROM plan p JOIN judgements j USING(key) JOIN replies r USING(key) "
         f"WHERE p.study={STUDY_ID} AND (r.reply LIKE ? ESCAPE '\\' OR p.item IN "
-        f"(SELECT s.item {_ITEMS_OF_STUDY} AND json_extract(i.json, '$.instruction') LIKE ? ESCAPE '\\'))",
+        f"(SELECT s.item {_ITEMS_OF_STUDY} "
+        "AND json_extract(i.json, '$.instruction') LIKE ? ESCAPE '\\'))",
         (name, like, name, like),
     )
     return [seq for (seq,) in rows]
@@ -217,12 +227,12 @@ def read_questions(read: ReadQuery, name: str, ids: Iterable[str]) -> dict[str, 
     rows = read(
         f"SELECT s.item, i.json {_ITEMS_OF_STUDY} AND s.item IN ({','.join('?' * len(wanted))})",
         (name, *wanted),
-    )  # not json_extract: SQLite would end a question at a null character
+    )  # json_extract would cut a question at a null character
     return {item: json.loads(text)["instruction"] for item, text in rows}
 
 
 def item_facts(read: ReadQuery, name: str) -> dict[str, dict[str, Any]]:
-    """An item that was stored before suspects were looked for is looked at now."""
+    """Facts of each item without its texts; suspects are computed for items stored without them."""
     whole = "CASE instr(i.narrow, '\"suspects\":') WHEN 0 THEN i.json END"
     rows = read(f"SELECT s.item, i.narrow, {whole} {_ITEMS_OF_STUDY}", (name,))
     return {item: _parse_item_facts(narrow, text) for item, narrow, text in rows}
@@ -253,6 +263,6 @@ def find_planned_prompt(read: ReadQuery, study: str, prompt: str) -> str | None:
 
 
 def find_sole_prompt(read: ReadQuery, name: str) -> str | None:
-    """Where one version of it was kept."""
+    """The text of a prompt if the store has exactly one version of it."""
     rows = read("SELECT yaml FROM prompts WHERE name=? LIMIT 2", (name,)).fetchall()
     return rows[0][0] if len(rows) == 1 else None

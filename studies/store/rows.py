@@ -1,4 +1,4 @@
-"""Rows of the store: how studies, plans and judgements are written and read back."""
+"""Conversion between domain objects and rows of the store: studies, plans, judgements."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from studies.texts.injection import suspect_places
 
 
 class RequestRecord(NamedTuple):
-    """What a key stands for, kept beside it so that a row explains itself."""
+    """The request that a key is the hash of, stored so that a key can be explained."""
 
     key: str
     endpoint: str
@@ -41,13 +41,13 @@ JUDGEMENT_COLUMNS: Final = (
     "completion_tokens, cached_tokens, cache_write, cost, seconds, model, time"
 )
 REPLY_COLUMNS: Final = "reply, reasoning, detail, top"
-"""What a narrow read never touches."""
+"""Texts, which queries for frames do not read."""
 STUDY_ID: Final = "(SELECT id FROM studies WHERE name=?)"
 SELECT_JUDGEMENTS: Final = (
     f"SELECT {PLAN_COLUMNS}, {JUDGEMENT_COLUMNS}, {REPLY_COLUMNS} FROM plan p "
     "JOIN judgements j USING(key) JOIN replies r USING(key)"
 )
-"""Judgements with their texts: what `judgement_of` reads."""
+"""Judgements with their texts, as `judgement_from_row` expects them."""
 
 
 def put_study(connection: sqlite3.Connection, study: Study, plan_sha: str, recorded: bool) -> int:
@@ -63,10 +63,10 @@ def put_study(connection: sqlite3.Connection, study: Study, plan_sha: str, recor
 
 
 def delete_orphaned_extractions(connection: sqlite3.Connection) -> None:
-    """Extractions whose reply went with its study."""
-    gone = "SELECT key FROM extractions WHERE reads NOT IN (SELECT key FROM judgements)"
+    """Delete extractions of replies that were deleted with their study."""
+    orphans = "SELECT key FROM extractions WHERE reads NOT IN (SELECT key FROM judgements)"
     for table in ("judgements", "replies", "requests"):
-        connection.execute(f"DELETE FROM {table} WHERE key IN ({gone})")
+        connection.execute(f"DELETE FROM {table} WHERE key IN ({orphans})")
     connection.execute("DELETE FROM extractions WHERE reads NOT IN (SELECT key FROM judgements)")
 
 
@@ -137,7 +137,7 @@ def _put_asks(
 
 
 def put_judgement(connection: sqlite3.Connection, judgement: Judgement) -> None:
-    """Inserts or replaces; a replaced row gets a new seq, so that live views see the change."""
+    """Insert or replace a judgement; a replaced row gets a new seq, so live views update."""
     verdict, usage = judgement.verdict, judgement.usage
     pick = None if verdict is None or verdict.pick is None else verdict.pick
     connection.execute(
@@ -217,7 +217,7 @@ def judgement_from_row(row: Sequence[Any]) -> Judgement:
 
 
 def _as_status(value: str) -> Status:
-    return value  # type: ignore[return-value]  # written by us, from the same list
+    return value  # type: ignore[return-value]  # the store only contains values of Status
 
 
 def _verdict_from_columns(

@@ -1,8 +1,8 @@
-"""What a run writes while it asks: lease and intent right before each call, its result after it.
+"""Journal of a run: lease and intent right before each call, the result after it.
 
-Two processes with common asks pay once: whoever holds the lease asks, the other waits for the
-result. Nothing is claimed ahead, so an intent without an outcome is a call that was in flight when
-its process died: that is what can be paid twice, and it is listed.
+Two processes with common asks pay once: the holder of the lease makes the call, the other waits for
+the result. Leases are taken only right before a call, so an intent without an outcome is a call
+that was in flight when its process died. Such calls may be paid twice and are listed.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ from studies.store.store import Store
 from studies.store.writer import WriteFunction
 
 NotStarted = Literal["elsewhere", "answered", "too dear"]
-"""Leased by a live owner: come back for the result. Answered meanwhile: nothing to do. Or another
-run has taken what was left of the budget."""
+"""Why a call does not start. elsewhere: a live owner has the lease and will store the result.
+answered: a result was stored meanwhile. too dear: the call does not fit into what other runs left
+of the budget."""
 
 
 class RunJournal:
-    """The write side of a store for one run; every await returns after the commit.
+    """Writes of one run to the store; every await returns after the commit.
 
     `again`: statuses that do not satisfy this run, unless they were written after it began.
     """
@@ -43,14 +44,15 @@ class RunJournal:
             self.owner = LeaseOwner(store.owners)
         except OSError as error:
             raise StoreUnusable(
-                f"the folder of the store cannot be written: {error.strerror}"
+                f"the folder of the store cannot be written: {error.strerror}; move the store to a "
+                "writable folder on a local disk"
             ) from None
         self.attempts_in_flight: set[int] = set()
-        """Attempts whose call has begun and whose outcome is not on disk yet."""
+        """Attempts whose call has started and whose outcome is not stored yet."""
         self.wait_for_repair: Callable[[StoreUnusable, float], Awaitable[bool]] | None = None
-        """Asked when a write fails, with when it was submitted: True means try again."""
+        """Called with error and time of submission of a failed write; True: try again."""
         self.fits_budget: Callable[[sqlite3.Connection], bool] = lambda connection: True
-        """Whether one more call fits into the study's budget, by what others have written down."""
+        """Whether one more call fits into the study's budget, by the stored calls of all runs."""
         self.retry_statuses = tuple(sorted(again))
         self.start_seq = int(
             store.read("SELECT COALESCE(max(seq), 0) FROM judgements").fetchone()[0]
@@ -58,16 +60,16 @@ class RunJournal:
         self._store, self._wall = store, wall
 
     def close(self) -> None:
-        """Gives back what was claimed. An attempt that was not called is forgotten; one whose
-        outcome could not be written stays, listed as possibly paid."""
-        owner, calling = self.owner.id, list(self.attempts_in_flight)
+        """Release all leases and delete attempts without a call. Attempts whose outcome could not
+        be stored remain and are listed as possibly paid."""
+        owner, in_flight = self.owner.id, list(self.attempts_in_flight)
 
         def work(connection: sqlite3.Connection) -> None:
             connection.execute("DELETE FROM leases WHERE owner=?", (owner,))
-            marks = ",".join("?" * len(calling))
+            marks = ",".join("?" * len(in_flight))
             connection.execute(
                 f"DELETE FROM attempts WHERE owner=? AND ended IS NULL AND id NOT IN ({marks})",
-                (owner, *calling),
+                (owner, *in_flight),
             )
 
         try:
@@ -76,10 +78,10 @@ class RunJournal:
             self.owner.close()
 
     async def begin(self, key: str, *, leased: bool = False) -> int | NotStarted:
-        """Lease and intent of a call that is about to be sent, one commit; the attempt's id.
+        """Store lease and intent of a call in one commit; return the attempt's id, or why not.
 
-        In flight from here on, until its outcome is on disk or it is withdrawn. `leased`: the
-        caller holds the lease since an earlier attempt.
+        The attempt is in flight until its outcome is stored or it is withdrawn. `leased`: the
+        caller has the lease since an earlier attempt.
         """
         begun: int | NotStarted = await self.write(lambda c: self._begin_attempt(c, key, leased))
         if isinstance(begun, int):
@@ -87,7 +89,7 @@ class RunJournal:
         return begun
 
     async def withdraw(self, key: str, attempt: int) -> None:
-        """The call was not sent after all: a pause or a cool-down came first."""
+        """Delete an attempt whose call was not sent, because of a pause or a cool-down."""
 
         def work(connection: sqlite3.Connection) -> None:
             connection.execute("DELETE FROM attempts WHERE id=?", (attempt,))
@@ -97,17 +99,17 @@ class RunJournal:
         self.attempts_in_flight.discard(attempt)
 
     async def end(self, attempt: int, outcome: str, usage: Usage, cost: float | None) -> None:
-        """An attempt that did not settle its ask; the lease is kept for the next one."""
+        """Store the outcome of a failed attempt and keep the lease for the next attempt."""
         now = self._wall()
         await self.write(lambda c: _end_attempt(c, attempt, outcome, usage, cost, now))
         self.attempts_in_flight.discard(attempt)
 
     async def release(self, key: str) -> None:
-        """An ask that will not be tried again for now: whoever else wants it may make it."""
+        """Release the lease of an ask, so that other runs may make it."""
         await self.write(lambda c: self._release_lease(c, key))
 
     def find_in_progress(self, keys: Collection[str]) -> set[str]:
-        """Those of some asks that somebody is making now: a look, no promise."""
+        """Those of `keys` that a live run has leased at this moment."""
         marks = ",".join("?" * len(keys))
         rows = self._store.read(
             f"SELECT key, owner FROM leases WHERE key IN ({marks})", list(keys)
@@ -120,7 +122,7 @@ class RunJournal:
     async def settle(
         self, judgement: Judgement, attempt: int, usage: Usage, cost: float | None
     ) -> None:
-        """The judgement, its last attempt's outcome and the end of the lease, in one commit."""
+        """Store the judgement and its last attempt's outcome and end the lease, in one commit."""
         now = self._wall()
 
         def work(connection: sqlite3.Connection) -> None:
@@ -140,9 +142,9 @@ class RunJournal:
         usage: Usage,
         cost: float | None,
     ) -> None:
-        """An extraction's own judgement, and the one it read if a verdict was found in it.
+        """Store an extraction and, if it found a verdict, the judgement whose reply it read.
 
-        `stamps` say what was asked: it is in no plan.
+        `stamps`: request and prompt of the extraction, which is in no plan.
         """
         ask, now = extraction.ask, self._wall()
 
@@ -165,7 +167,7 @@ class RunJournal:
     async def give_up(
         self, key: str, attempt: int, outcome: str, usage: Usage, cost: float | None
     ) -> None:
-        """A call was made, and its ask stays pending: the judge was stopped."""
+        """Store the outcome of a call whose ask remains pending because the judge was stopped."""
         now = self._wall()
 
         def work(connection: sqlite3.Connection) -> None:
@@ -191,7 +193,7 @@ class RunJournal:
         return int(cursor.lastrowid or 0)
 
     def _release_lease(self, connection: sqlite3.Connection, key: str) -> None:
-        """Our own lease only: another run may have taken the ask over meanwhile."""
+        """Delete this run's lease only; another run may have taken the ask over meanwhile."""
         connection.execute("DELETE FROM leases WHERE key=? AND owner=?", (key, self.owner.id))
 
     def _has_answer(self, connection: sqlite3.Connection, key: str) -> bool:
@@ -208,8 +210,8 @@ class RunJournal:
         return True
 
     async def write(self, work: WriteFunction) -> Any:
-        """Nothing that came back from a judge is let go while somebody may still repair a full
-        disk."""
+        """Run a write, and repeat it as long as `wait_for_repair` asks to (for example after a full
+        disk), so that no paid reply is lost."""
         while True:
             submitted = time.monotonic()
             try:
@@ -226,15 +228,15 @@ class RunJournal:
 
 @dataclass(frozen=True, slots=True)
 class MaybePaidTwice:
-    """A call that was in flight when its process died: the provider may have billed it, and it is
-    asked again."""
+    """A call that was in flight when its process died. The provider may have billed it, and a new
+    run makes it again."""
 
     key: str
     started: float
 
 
 def list_maybe_paid_twice(store: Store, study: str | None = None) -> list[MaybePaidTwice]:
-    """Attempts without an outcome whose owner is no longer alive; of one study, or of all."""
+    """Attempts without an outcome whose process has ended; of one study, or of all."""
     where = "" if study is None else f"AND {ATTEMPTS_OF_STUDY}"
     rows = store.read(
         f"SELECT key, owner, started FROM attempts WHERE ended IS NULL {where}",
@@ -250,21 +252,24 @@ ATTEMPTS_OF_STUDY = (
     "OR EXISTS (SELECT 1 FROM extractions e JOIN plan p ON p.key=e.reads WHERE e.key=attempts.key "
     "AND p.study=(SELECT id FROM studies WHERE name=?)))"
 )
-"""Attempts of a study: those of its asks and of the extractions that read their replies."""
+"""SQL condition for attempts of a study: of its asks and of extractions from their replies."""
 
 
 def _put_judgement_if_better(connection: sqlite3.Connection, judgement: Judgement) -> None:
-    """What an earlier run paid for is replaced only by another reply: an error says nothing about
-    the ask, and a refusal of the endpoint has no words in it."""
+    """Store a judgement unless it would replace a paid reply by nothing.
+
+    An error replaces only an error. A judgement without text (such as an endpoint's refusal) does
+    not replace one with text.
+    """
     row = connection.execute(
         "SELECT status, reply!='' OR reasoning!='' FROM judgements JOIN replies USING(key) "
         "WHERE key=?",
         (judgement.ask.key,),
     ).fetchone()
     if row is not None:
-        status, has_words = row
-        wordless = not (judgement.reply or judgement.reasoning)
-        if (judgement.status == "error" and status != "error") or (has_words and wordless):
+        status, has_text = row
+        empty = not (judgement.reply or judgement.reasoning)
+        if (judgement.status == "error" and status != "error") or (has_text and empty):
             return
     put_judgement(connection, judgement)
 
@@ -281,7 +286,13 @@ def _end_attempt(
         "UPDATE attempts SET ended=?, outcome=?, prompt_tokens=?, completion_tokens=?, "
         "cached_tokens=?, cache_write=?, cost=? WHERE id=?",
         (
-            now, outcome, usage.prompt, usage.completion, usage.cached, usage.cache_write, cost,
+            now,
+            outcome,
+            usage.prompt,
+            usage.completion,
+            usage.cached,
+            usage.cache_write,
+            cost,
             attempt,
         ),
-    )  # fmt: skip
+    )

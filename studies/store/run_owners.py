@@ -1,7 +1,7 @@
-"""Is the process that took a lease still alive? A lock file answers, whatever the clock says.
+"""Owners of leases, each alive as long as its process holds a lock file; and the past runs.
 
-The kernel drops the lock when its holder dies, kill -9 included, so a dead owner's leases can be
-taken over at once, and a wall clock that jumps an hour frees nothing.
+The kernel releases the lock when the process ends, also after kill -9. Leases of a dead owner can
+be taken over at once, and a jump of the wall clock releases none.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ else:
 
 
 class LeaseOwner:
-    """A run's identity among all that use one store; alive while the file is locked."""
+    """Identity of a run among all runs of a store; alive while its file is locked."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.id = f"{os.getpid()}-{secrets.token_hex(6)}"
         self._path = folder / f"{self.id}.lock"
         self._handle = self._path.open("wb")
-        if not _try_lock(self._handle):  # nobody else knows its name: the disk takes no locks
+        if not _try_lock(self._handle):  # the name is new, so the disk has no locks
             self.close()
-            raise OSError(errno.ENOLCK, "its disk takes no locks; a store needs a local disk")
+            raise OSError(errno.ENOLCK, "its disk does not support file locks")
 
     def close(self) -> None:
         self._handle.close()
@@ -55,7 +55,7 @@ class LeaseOwner:
 
 
 def is_owner_alive(folder: Path, owner: str) -> bool:
-    """Whether somebody still holds this owner's lock; the file of a dead one is removed."""
+    """Whether the owner's lock is held; the lock file of a dead owner is deleted."""
     path = folder / f"{owner}.lock"
     try:
         with path.open("rb+") as handle:
@@ -63,7 +63,7 @@ def is_owner_alive(folder: Path, owner: str) -> bool:
     except FileNotFoundError:
         return False
     except OSError:
-        return True  # cannot tell: better wait than pay twice
+        return True  # unknown: waiting is better than paying twice
     if not alive:
         path.unlink(missing_ok=True)
     return alive
@@ -71,8 +71,7 @@ def is_owner_alive(folder: Path, owner: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PastRun:
-    """A run as the store remembers it; `state` is running, paused, stopped, done, failed or
-    interrupted."""
+    """A stored run; `state` is running, paused, stopped, done, failed or interrupted."""
 
     id: str
     study: str
@@ -81,11 +80,11 @@ class PastRun:
     started: float
     ended: float | None
     owner: str = ""
-    """Whose attempts are this run's."""
+    """The lease owner in the attempts of this run."""
 
 
 def list_past_runs(read: ReadQuery, owners: Path, study: str | None = None) -> list[PastRun]:
-    """Of one study or of all, newest first; one whose process is gone was interrupted."""
+    """Runs of one study or of all, newest first; a run whose process ended is `interrupted`."""
     rows = read(
         "SELECT id, study, owner, state, reason, started, ended FROM runs "
         "WHERE ?1 IS NULL OR study=?1 ORDER BY started DESC",
@@ -98,5 +97,5 @@ def _past_run_from_row(row: Sequence[Any], owners: Path) -> PastRun:
     run_id, study, owner, state, reason, started, ended = row
     if ended is None and not is_owner_alive(owners, owner):
         state = "interrupted"
-        reason = "its process ended; start the study again to go on where it stopped"
+        reason = "the run's process ended; start the study again to resume where it stopped"
     return PastRun(run_id, study, state, reason, started, ended, owner)

@@ -1,4 +1,4 @@
-"""A study written with its plan, and a study removed with what was its alone."""
+"""Save a study together with its plan; delete a study and the judgements no other study uses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from studies.store.rows import (
 
 @dataclass(frozen=True, slots=True)
 class PlanChange:
-    """What saving a study under an existing name did to its plan."""
+    """Numbers of live asks kept, dropped and added when a study was saved again."""
 
     kept: int
     dropped: int
@@ -41,7 +41,7 @@ def write_study_rows(
     plan_sha: str,
     only_recorded: bool,
 ) -> PlanChange:
-    """Judgements already there stay, and the votes cast on the page with them."""
+    """Write a study with items, prompts and plan; stored judgements and page votes are kept."""
     study_id = put_study(connection, study, plan_sha, only_recorded)
     live = "SELECT key FROM plan WHERE study=? AND origin='live'"
     before = {key for (key,) in connection.execute(live, (study_id,))}
@@ -58,16 +58,16 @@ def write_study_rows(
 
 
 def delete_study_rows(connection: sqlite3.Connection, name: str) -> int:
-    """A study and the judgements that no other study asks for; returns how many went."""
+    """Delete a study and the judgements no other study uses; return how many judgements."""
     keys = (
         f"SELECT key FROM plan WHERE study={STUDY_ID} UNION "
         f"SELECT key FROM ballots WHERE study={STUDY_ID} AND key IS NOT NULL"
     )
-    gone = f"key IN ({keys}) AND key NOT IN (SELECT key FROM plan WHERE study!={STUDY_ID})"
-    thrice = (name,) * 3
-    connection.execute(f"DELETE FROM replies WHERE {gone}", thrice)
-    count = connection.execute(f"DELETE FROM judgements WHERE {gone}", thrice).rowcount
-    connection.execute(f"DELETE FROM requests WHERE {gone}", thrice)
+    unused = f"key IN ({keys}) AND key NOT IN (SELECT key FROM plan WHERE study!={STUDY_ID})"
+    names = (name, name, name)
+    connection.execute(f"DELETE FROM replies WHERE {unused}", names)
+    count = connection.execute(f"DELETE FROM judgements WHERE {unused}", names).rowcount
+    connection.execute(f"DELETE FROM requests WHERE {unused}", names)
     delete_orphaned_extractions(connection)
     connection.execute("DELETE FROM studies WHERE name=?", (name,))
     connection.execute("DELETE FROM items WHERE sha NOT IN (SELECT sha FROM study_items)")

@@ -1,4 +1,4 @@
-"""The judgement log as the rest of the house sees it: studies, plans, judgements."""
+"""The store: one SQLite file of studies, plans, judgements and votes."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ from studies.store.writer import StoreWriter
 register_maker(sys.modules[__name__])
 
 MAX_CACHED_FRAMES: Final = 32
-"""Studies whose frames stay in memory: strangers make many."""
+"""Maximum number of frames in memory; a public server has many studies."""
 MIN_CACHED_SECONDS: Final = 1.0
-"""Seconds of counting whose result is worth a file."""
+"""Computations longer than this (seconds) are cached on disk."""
 
 
 @dataclass(frozen=True, slots=True)
 class StudySummary:
-    """One study in a list."""
+    """A study in the list of studies, with its numbers of planned and judged asks."""
 
     name: str
     recorded: bool
@@ -68,7 +68,7 @@ class StudySummary:
 
 
 class Store:
-    """One SQLite file. Reads go through a connection per thread, writes through one writer."""
+    """A store in one SQLite file; reads use one connection per thread, writes one writer."""
 
     def __init__(self, path: Path | str | None = None) -> None:
         self.path = Path(path) if path is not None else database.default_store_path()
@@ -84,7 +84,7 @@ class Store:
 
     @property
     def owners(self) -> Path:
-        """The folder of lock files that say which lease owners are alive."""
+        """Folder of the lock files of live lease owners."""
         return self.path.with_name(self.path.name + "-owners")
 
     @property
@@ -97,33 +97,33 @@ class Store:
 
     @property
     def unrestricted(self) -> Store:
-        """The whole store: what a guarded one stands before (studies/sharing/visitor_store.py)."""
+        """The store without restrictions by visitor (see studies/sharing/visitor_store.py)."""
         return self
 
     @property
     def folder(self) -> Path:
-        """Where uploads and prompts are kept, and what a study's paths are relative to."""
+        """Folder of uploads and prompts, to which the paths of studies are relative."""
         return self.path.parent
 
     @property
     def salt(self) -> str:
-        """What makes the asks of whoever saves a study their own; empty: asks are everybody's."""
+        """Salt of the keys of a visitor's asks; empty: all studies share their answers."""
         return ""
 
     def salt_of(self, name: str) -> str:
-        """The salt with which a study was saved."""
+        """The salt with which the keys of a study were made."""
         return ""
 
     def folder_of(self, name: str) -> Path:
-        """The folder that a study's own paths are relative to, whoever looks at it."""
+        """Folder to which the paths of a study are relative: its owner's, for every visitor."""
         return self.folder
 
     def owns(self, name: str) -> bool:
-        """Whether whoever asks may run and change a study."""
+        """Whether the current visitor may run and change a study."""
         return True
 
     def name_for_owner(self, name: str) -> str:
-        """The name under which whoever asks keeps a study of that name."""
+        """The name under which the current visitor saves a study of that name."""
         return name
 
     def _new_writer(self) -> StoreWriter:
@@ -140,7 +140,7 @@ class Store:
                 self._writer = None
         self.file_watch.close()
         if (connection := self._local.__dict__.pop("connection", None)) is not None:
-            connection.close()  # this thread's; those of others go with their threads
+            connection.close()  # connections of other threads close with their threads
 
     def read(self, sql: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
         try:
@@ -165,14 +165,20 @@ class Store:
         recorded: Iterable[Judgement] = (),
         only_recorded: bool = False,
     ) -> PlanChange:
-        """Writes a study and its plan in one transaction; judgements already there stay, and the
-        votes cast on the page with them."""
+        """Write a study and its plan in one transaction; stored judgements and votes cast on the
+        page are kept."""
 
         def work(connection: sqlite3.Connection) -> PlanChange:
             return write_study_rows(
-                connection, study, items, asks, prompts, recorded, plan_sha=plan_sha,
+                connection,
+                study,
+                items,
+                asks,
+                prompts,
+                recorded,
+                plan_sha=plan_sha,
                 only_recorded=only_recorded,
-            )  # fmt: skip
+            )
 
         return self.writer.run(work)  # type: ignore[no-any-return]
 
@@ -181,7 +187,7 @@ class Store:
         return [self._summarise(*row) for row in rows.fetchall()]
 
     def _summarise(self, name: str, recorded: int, updated: float) -> StudySummary:
-        """People's votes are no asks: they count only where nothing is asked at all."""
+        """Count live asks; recorded verdicts and votes count only in a recorded study."""
         found = Counter(self._cached_counts(name, "live"))
         if recorded:
             found += Counter(self._cached_counts(name, "recorded"))
@@ -200,7 +206,7 @@ class Store:
         return row[0] if row else ""
 
     def delete_study(self, name: str) -> int:
-        """Removes a study and the judgements no other study asks for; returns how many went."""
+        """Delete a study and the judgements no other study uses; return how many judgements."""
         self.study(name)
         self._frames.drop(name)
         delete_cached(self.path, name)
@@ -215,7 +221,7 @@ class Store:
     def item_facts(self, name: str) -> dict[str, dict[str, Any]]:
         """Category, answer lengths, preferences and suspects of every item, without its texts.
 
-        Read once until the study is saved again, for all who ask: only to be looked at.
+        Cached until the study is saved again; callers share the result and must not change it.
         """
         saved = self.version(name)[0], 0
         return self._versions.cached(
@@ -230,17 +236,20 @@ class Store:
         return queries.find_prompt_yaml(self.read, sha)
 
     def prompt_of(self, study: str, prompt: str) -> str | None:
-        """The text of a prompt as a study's asks were planned with it."""
+        """The YAML of a prompt in the version that a study's asks were planned with."""
         return queries.find_planned_prompt(self.read, study, prompt)
 
     def recorded_prompt(self, study: str, name: str) -> str | None:
-        """Recorded asks carry no request; a prompt's words are known where one version was kept."""
+        """The YAML of a recorded study's prompt if the store has exactly one version of that name.
+
+        Recorded asks have no request that would name the version.
+        """
         return queries.find_sole_prompt(self.read, name)
 
     # ---- asks and judgements ---------------------------------------------------------------
 
     def asks(self, name: str) -> Iterator[Ask]:
-        """Every live ask of a study in plan order."""
+        """Live asks of a study, in plan order."""
         return queries.read_asks(self.read, name)
 
     def has_live_asks(self, name: str) -> bool:
@@ -257,7 +266,7 @@ class Store:
         again: Sequence[str] = ("error",),
         began: int = 2**62,
     ) -> list[tuple[int, Ask]]:
-        """The next asks of one judge that no stored answer satisfies; an `error` satisfies none.
+        """Next asks of a judge without a satisfying answer, each with its position in the plan.
 
         `again`: statuses that do not satisfy, unless written after the seq `began`.
         """
@@ -275,13 +284,13 @@ class Store:
         return queries.find_extraction(self.read, key)
 
     def runs(self, study: str | None = None) -> list[PastRun]:
-        """Runs of this store, newest first; one whose process is gone was interrupted."""
+        """Runs of this store, newest first; a run whose process ended is `interrupted`."""
         return list_past_runs(self.read, self.owners, study)
 
     def counts(self, name: str, *, recorded: bool = False) -> dict[str, int]:
-        """Planned asks and how many ended in each status (noise-floor repeats included).
+        """Number of planned asks, and of asks by status (noise-floor repeats included).
 
-        With `recorded`, a study that has nothing to ask counts its recorded judgements.
+        With `recorded`, a study without live asks counts its recorded judgements.
         """
         found = self._cached_counts(name, "live")
         if recorded and not found:
@@ -293,11 +302,11 @@ class Store:
         return dict(self.cached(name, origin, lambda: self._count_by_status(name, origin)))
 
     def cached(self, name: str, what: str, work: Callable[[], Value]) -> Value:
-        """Worked out once for each version of a study, and kept on disk if that took long. What
-        `work` gives must be the same after a trip through JSON."""
+        """The result of `work`, computed once per version of a study; cached on disk if that took
+        long. The result must be unchanged by conversion to JSON and back."""
         version = self.version(name)
 
-        def worked_out() -> Value:
+        def compute() -> Value:
             value: Value | None = read_cached_value(
                 self.path, name, what, lambda old: self._versions.is_current(name, old, self.read)
             )
@@ -308,7 +317,7 @@ class Store:
                     cache_value(self.path, name, what, version, value)
             return value
 
-        return self._versions.cached(name, what, version, worked_out)
+        return self._versions.cached(name, what, version, compute)
 
     def _count_by_status(self, name: str, origin: str) -> dict[str, int]:
         return queries.count_by_status(self.read, name, origin)
@@ -318,7 +327,7 @@ class Store:
         return queries.sum_tokens(self.read, name)
 
     def endpoint_rate(self, endpoint: str) -> tuple[float, float] | None:
-        """Prompt tokens and calls a second of the last judgements from an endpoint, one by one."""
+        """Prompt tokens and calls per second of one connection, from the last replies."""
         return queries.endpoint_rate(self.read, endpoint)
 
     def judgements(self, name: str, *, after: int = 0, limit: int = 10**9) -> Iterator[Judgement]:
@@ -326,14 +335,14 @@ class Store:
         return queries.iterate_judgements(self.read, name, after, limit)
 
     def recorded(self, name: str) -> Iterator[Judgement]:
-        """What a study holds that nobody was asked: recorded verdicts and human votes."""
+        """Recorded verdicts and human votes of a study."""
         return queries.recorded_judgements(self.read, name)
 
     def judgement(self, name: str, key: str) -> Judgement | None:
         return queries.find_judgement(self.read, name, key)
 
     def keys_by_seq(self, seqs: Iterable[int]) -> dict[int, str]:
-        """Keys by the frame's `seq`; one that was replaced since has gone."""
+        """Keys by the frame's `seq`; judgements replaced since are missing."""
         return queries.keys_by_seq(self.read, seqs)
 
     def seq_of(self, key: str) -> int | None:
@@ -341,20 +350,20 @@ class Store:
         return row[0] if row else None
 
     def request(self, key: str) -> RequestRecord | None:
-        """What a key stands for; a recorded or human judgement has none."""
+        """The request behind a key; None for recorded verdicts and human votes."""
         return queries.find_request(self.read, key)
 
     def search_judgements(self, name: str, text: str) -> list[int]:
-        """The seqs of judgements whose reply or question holds a text, whatever its case."""
+        """Seqs of judgements whose reply or question contains a text, ignoring (ASCII) case."""
         return queries.search_judgements(self.read, name, text)
 
     def latest_judgements(
         self, name: str, count: int, *, failures_only: bool = False
     ) -> list[Judgement]:
-        """The last replies as they came, newest first."""
+        """The last judgements of a study, newest first."""
         return queries.latest_judgements(self.read, name, count, failures_only=failures_only)
 
-    # ---- people's votes: what decides and writes them is studies.people.vote_session -----------------------
+    # ---- human votes (written by studies.people.vote_session) --------------------------------
 
     @property
     def read_connection(self) -> sqlite3.Connection:
@@ -362,11 +371,11 @@ class Store:
         return self.read("SELECT 1").connection
 
     def ballots(self, name: str, voter: str = "") -> list[Ballot]:
-        """What people were shown on the page, voter by voter in the person's own order."""
+        """Ballots of a study, voter by voter in each voter's order."""
         return read_ballots(self.read_connection, name, voter)
 
     def voting_rules(self, name: str) -> VotingRules:
-        """The rules by which people vote on a study."""
+        """Voting rules of a study."""
         return read_voting_rules(self.read_connection, name)
 
     def set_voting_rules(self, name: str, voting: VotingRules) -> None:
@@ -374,30 +383,31 @@ class Store:
         self.writer.run(lambda connection: put_voting_rules(connection, name, voting))
 
     def checks(self, name: str) -> dict[str, tuple[AnswerCheck, ...]]:
-        """What people verified on the page, by item."""
+        """Answer checks made on the page, by item."""
         return checks_by_item(self.ballots(name))
 
     def selection_reasons(self, name: str) -> dict[str, str]:
-        """By key of a vote cast on a page: random, or flipped or split, which no estimate may
-        rest on. A vote that is not here came with the data."""
+        """Reason why each comparison was chosen, by key of its vote: random, flipped or split.
+
+        Only randomly chosen ones may enter estimates. Votes without a reason came with the data.
+        """
         return selection_reasons(self.read_connection, name)
 
     def non_random_votes(self, name: str) -> tuple[int, int]:
-        """How many votes cast on a page are on comparisons not chosen at random, and of how
-        many."""
+        """Number of votes cast on the page on comparisons not chosen at random, and of all."""
         why = self.selection_reasons(name)
         return sum(chosen != "random" for chosen in why.values()), len(why)
 
     # ---- the frame --------------------------------------------------------------------
 
     def version(self, name: str) -> tuple[str, int]:
-        """Changes when the study's plan or any of its judgements does."""
+        """Version of a study; changes with its plan and with any of its judgements."""
         return self._versions.current_version(name, self.read)
 
     def frame_rows(self, name: str, *, since: int = 0) -> list[tuple[Any, ...]]:
-        """What the frame is made of, in plan order: no texts are touched.
+        """Rows of a study's frame in plan order, without texts.
 
-        `since` is a cursor (a judgement's seq): only rows written after it.
+        `since`: a judgement's seq; only rows written after it are returned.
         """
         return self._frame_row_cursor(name, since).fetchall()
 
@@ -405,11 +415,11 @@ class Store:
         return queries.frame_row_cursor(self.read, name, since)
 
     def frame(self, study: str | None = None) -> pd.DataFrame:
-        """The narrow table that metrics read: of one study, or of the only one there is."""
+        """The judgement frame of a study; without a name, of the only study in the store."""
         name = study or self._only_study()
         spec = self.study(name)
         version = self.version(name)
-        with self._versions.study_lock(name):  # the panels of one page want it at once: made once
+        with self._versions.study_lock(name):  # panels request it at the same time
             return self._cached_frame(name, spec, version)
 
     def _cached_frame(self, name: str, spec: Study, version: tuple[str, int]) -> pd.DataFrame:
@@ -424,7 +434,7 @@ class Store:
             cached = self._frames.put(
                 name, (version, add_vote_columns(frame, self.read_connection, name))
             )
-        return cached[1].copy(deep=False)  # copy-on-write: nobody's new column is in the cache
+        return cached[1].copy(deep=False)  # copy-on-write: callers cannot change the cache
 
     def _build_frame(self, name: str, spec: Study) -> pd.DataFrame:
         return frame_from_rows(
@@ -439,12 +449,12 @@ class Store:
         names = [line.name for line in self.studies()]
         if len(names) != 1:
             listed = ", ".join(names) or "none yet"
-            raise StudyError(f"name one study with --study; this store holds: {listed}")
+            raise StudyError(f"choose a study with --study; this store has: {listed}")
         return names[0]
 
 
 def open_existing_store(path: Path | None) -> Store:
-    """Looking at a store must not make one where a name was mistyped."""
+    """Open a store for a command that must not create one at a mistyped path."""
     if path is not None and not path.exists():
         raise StoreUnusable(f"there is no store at {path}; --store names the SQLite file")
     return Store(path)
@@ -452,5 +462,5 @@ def open_existing_store(path: Path | None) -> Store:
 
 @lru_cache(maxsize=256)
 def _parse_stored_study(text: str, name: str) -> Study:
-    """A study is frozen, and reading its YAML takes longer than drawing a table of it."""
+    """Parse a study file; cached because parsing YAML is slow and a study is immutable."""
     return parse_study(text, name)

@@ -1,7 +1,8 @@
-"""What changed in which study: a run of one must not make the numbers of another old.
+"""Versions of studies and values cached by version; a run of one study does not affect others.
 
 Counting five million rows takes seconds, and a judgement of any study raises the store's last seq.
-So what came since the last look is looked at, and only what is in the study's own plan counts.
+Therefore only the judgements since the last check are read, and only those in the study's own plan
+change its version.
 """
 
 from __future__ import annotations
@@ -19,20 +20,20 @@ Value = TypeVar("Value")
 
 
 MAX_CACHED_VALUES: Final = 64
-"""Things worked out that are held, over all studies."""
+"""Maximum number of cached values, over all studies."""
 
 
 class _VersionRecord(NamedTuple):
     stamp: str
     """Changes when the study is saved."""
     last: int
-    """The store's last seq at the last look."""
+    """The store's last seq at the last check."""
     own: int
-    """The last seq that may be the study's."""
+    """The last seq that may belong to the study."""
 
 
 class StudyVersions:
-    """The versions of a store's studies, and what was worked out for them."""
+    """Versions of a store's studies, and values computed for these versions."""
 
     def __init__(self) -> None:
         self._records: dict[str, _VersionRecord] = {}
@@ -43,14 +44,14 @@ class StudyVersions:
         self._version_lock = threading.Lock()
 
     def study_lock(self, name: str) -> threading.RLock:
-        """Held while something large of a study is worked out: who comes meanwhile waits for it
-        instead of working it out too."""
+        """Lock for expensive computations on a study, so that parallel requests wait for the result
+        instead of repeating the computation."""
         return self._locks.setdefault(name, threading.RLock())
 
     def current_version(self, name: str, read: ReadQuery) -> StudyVersion:
-        """Changes when the study's plan or any of its judgements does.
+        """Version of a study; changes with its plan and with any of its judgements.
 
-        One look at a time: of two at once the older might come last, and would see rows vanish.
+        Under a lock, because of two parallel reads the older could finish last and be stored.
         """
         with self._version_lock:
             return self._read_version(name, read)
@@ -74,16 +75,16 @@ class StudyVersions:
     def cached(
         self, name: str, what: str, version: StudyVersion, work: Callable[[], Value]
     ) -> Value:
-        """Worked out once for a version."""
+        """The result of `work`, computed once per version."""
         with self.study_lock(f"{name} {what}"):
-            held = self._cache.get((name, what))
-            if held is None or held[0] != version:
-                held = self._cache.put((name, what), (version, work()))
-            value: Value = held[1]
+            entry = self._cache.get((name, what))
+            if entry is None or entry[0] != version:
+                entry = self._cache.put((name, what), (version, work()))
+            value: Value = entry[1]
             return value
 
     def is_current(self, name: str, version: StudyVersion, read: ReadQuery) -> bool:
-        """Whether a study is still as it was at a version, by what came since."""
+        """Whether a study has not changed since a version, by the judgements stored since."""
         stamp, last = version
         now = self.current_version(name, read)
         if now[0] != stamp or now[1] < last:
@@ -96,7 +97,7 @@ class StudyVersions:
 
 
 def _last_own_seq(read: ReadQuery, study: int, before: _VersionRecord) -> int:
-    """The last seq of the study's own judgements, if any came since."""
+    """The last seq of the study's own judgements, including those since the last check."""
     row = read(
         "SELECT max(j.seq) FROM judgements j WHERE j.seq>? AND EXISTS "
         "(SELECT 1 FROM plan p WHERE p.key=j.key AND p.study=?)",

@@ -1,7 +1,8 @@
-"""What is known of votes beside the verdict: how long they took and why they were asked for.
+"""Frame columns about votes cast on the page: `seconds` and `chosen`.
 
-Two columns of a study's frame, there only if somebody voted on the page: `seconds` (nan: not timed,
-or a machine) and `chosen` (random, flipped, split; empty: came with the data, or a machine).
+A frame has them only if there are such votes. `seconds`: duration of the vote, NaN if not timed or
+for a judge model. `chosen`: why the comparison was chosen (random, flipped, split), empty for votes
+that came with the data and for judge models.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from studies.store.ballots import selection_reasons
 def add_vote_columns(
     frame: pd.DataFrame, connection: sqlite3.Connection, study: str
 ) -> pd.DataFrame:
-    """The frame of a study with the two columns, if it holds votes cast on the page."""
+    """Return the frame with the two columns if it has votes cast on the page."""
     human = any(str(name).startswith(HUMAN_PREFIX) for name in frame["judge"].cat.categories)
     if not human:
         return frame

@@ -1,6 +1,7 @@
-"""One writer, group commit: whatever has queued is committed as soon as the last commit ends.
+"""The writer thread of a store, with group commit.
 
-No timer: around 50 ms calls a 50 ms timer would halve the rate.
+All writes queued during a commit form the next one. There is no timer, because a 50 ms timer would
+halve the rate of 50 ms calls.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ MAX_BATCH_JOBS: Final = 256
 _CLOSED_MESSAGE: Final = "the store was closed"
 _ERROR_ADVICE: Final = {
     "database or disk is full": "the disk is full: free some space, then resume",
-    "disk I/O error": "the disk does not take what is written (it is full, over a quota or a limit "
-    "on file sizes, or failing): make room, then resume",
-    "unable to open database file": "the store cannot be written, for its file cannot be opened "
-    "(the disk is full, or its folder is gone): make room, then resume",
+    "disk I/O error": "writing to the disk failed (it is full, over a quota or a file size limit, "
+    "or defective): make room, then resume",
+    "unable to open database file": "the store cannot be written because its file cannot be opened "
+    "(the disk is full, or the folder was deleted): make room, then resume",
     "attempt to write a readonly database": "the store is read-only: allow writing, then resume",
-    "database is locked": "another program holds the store: close it, then resume",
+    "database is locked": "another program has locked the store: close it, then resume",
 }
 
 
@@ -34,7 +35,7 @@ class _WriteJob(NamedTuple):
     work: WriteFunction
     waiting: Future[Any] | asyncio.Future[Any]
     loop: asyncio.AbstractEventLoop | None
-    """Where the waiting future lives; None for a thread that blocks."""
+    """Event loop of the future; None if a thread waits for it."""
 
 
 class _WriteResult(NamedTuple):
@@ -44,29 +45,29 @@ class _WriteResult(NamedTuple):
 
 
 class StoreWriter:
-    """Runs all writes of a store in one thread, each batch in one transaction."""
+    """Run all writes of a store in one thread, each batch in one transaction."""
 
     def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
         self._connect = connect
         self._connection: sqlite3.Connection | None = None
         self.current_file: Callable[[], object] = lambda: None
-        """Which file the store is now; another than the one that is open is opened instead."""
+        """Returns a stamp of the store's file; when it changes, the file is opened again."""
         self._file: object = None
         self._jobs: queue.SimpleQueue[_WriteJob | None] = queue.SimpleQueue()
         self._closed = False
         self._submit_lock = threading.Lock()
-        """Nothing comes in behind the last job: nobody would do it, and its caller would wait."""
+        """Prevents a job from being queued after the last one; its caller would wait forever."""
         self._thread = threading.Thread(target=self._loop, name="store-writer", daemon=True)
         self._thread.start()
 
     def submit_from(
         self, loop: asyncio.AbstractEventLoop, work: WriteFunction, waiting: asyncio.Future[Any]
     ) -> None:
-        """Queues a write; `waiting` gets its result in its own loop, after the commit."""
+        """Queue a write; `waiting` gets the result in its own loop, after the commit."""
         self._put(_WriteJob(work, waiting, loop))
 
     def run(self, work: WriteFunction) -> Any:
-        """A write that the caller waits for."""
+        """Queue a write, wait for its commit and return its result."""
         waiting: Future[Any] = Future()
         self._put(_WriteJob(work, waiting, None))
         return waiting.result()
@@ -84,9 +85,9 @@ class StoreWriter:
         self._thread.join(timeout=30)
 
     def _loop(self) -> None:
-        open_for_business = True
-        while open_for_business:
-            batch, open_for_business = self._next_batch()
+        running = True
+        while running:
+            batch, running = self._next_batch()
             if batch:
                 _deliver_results(self._commit(batch))
         self._disconnect()
@@ -102,13 +103,13 @@ class StoreWriter:
         return batch, False
 
     def _commit(self, batch: list[_WriteJob]) -> list[_WriteResult]:
-        """All or nothing; if one of several fails, each is tried alone so that only it fails."""
+        """Commit a batch in one transaction; if a write fails, commit each one alone."""
         try:
             results = self._transaction(batch)
         except Exception as error:
             if len(batch) > 1 and not isinstance(error, sqlite3.OperationalError):
                 return [done for job in batch for done in self._commit([job])]
-            self._disconnect()  # a file made writable again is only seen by a new connection
+            self._disconnect()  # only a new connection notices a file made writable
             return [_WriteResult(job, None, _explain_error(error)) for job in batch]
         return [_WriteResult(job, result, None) for job, result in zip(batch, results, strict=True)]
 
@@ -136,8 +137,8 @@ class StoreWriter:
 
 
 def _deliver_results(batch: list[_WriteResult]) -> None:
-    """One wake-up per event loop and batch: waking a loop for every row would cost as much as
-    writing it."""
+    """Deliver the results with one wake-up per event loop and batch; waking a loop for every row
+    would cost as much as writing it."""
     by_loop: dict[asyncio.AbstractEventLoop, list[_WriteResult]] = {}
     for done in batch:
         if done.job.loop is None:
@@ -145,7 +146,7 @@ def _deliver_results(batch: list[_WriteResult]) -> None:
         else:
             by_loop.setdefault(done.job.loop, []).append(done)
     for loop, group in by_loop.items():
-        with contextlib.suppress(RuntimeError):  # a loop that closed has nobody waiting
+        with contextlib.suppress(RuntimeError):  # the loop was closed: no future waits
             loop.call_soon_threadsafe(_resolve_futures, group)
 
 
@@ -156,7 +157,7 @@ def _resolve_futures(group: list[_WriteResult]) -> None:
 
 def _resolve_future(done: _WriteResult) -> None:
     waiting = done.job.waiting
-    if waiting.done():  # cancelled meanwhile
+    if waiting.done():  # cancelled
         return
     if done.error is None:
         waiting.set_result(done.result)
@@ -165,10 +166,10 @@ def _resolve_future(done: _WriteResult) -> None:
 
 
 def _explain_error(error: Exception) -> Exception:
-    """What is wrong with the file or its disk can be mended, and the write tried again; what is
-    wrong with the write itself cannot."""
-    spoilt = type(error) is sqlite3.DatabaseError  # malformed, or no database any more
-    if not (spoilt or isinstance(error, (sqlite3.OperationalError, OSError))):
+    """Convert errors of the file or its disk, which the user can correct, to StoreUnusable; return
+    errors of the write itself unchanged."""
+    malformed = type(error) is sqlite3.DatabaseError  # damaged, or not a database
+    if not (malformed or isinstance(error, (sqlite3.OperationalError, OSError))):
         return error
     message = str(error)
     return StoreUnusable(_ERROR_ADVICE.get(message, f"the store cannot be written: {message}"))

@@ -1,4 +1,4 @@
-"""python -m studies {list,show,export,delete}, as a person at a terminal meets it."""
+"""Output and errors of python -m studies {list,show,export,delete}."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command prints: no text from data reaches the terminal as a control sequence."""
+"""Terminal output: control characters in data are escaped."""
 
 from __future__ import annotations
 

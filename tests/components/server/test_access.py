@@ -345,7 +345,7 @@ def test_two_programs_with_one_name_for_their_study_have_two_studies(page: Page)
         names.append(study)
     assert names[0] == "same name"
     assert re.fullmatch(r"same name \([0-9a-f]{6}\)", names[1])
-    with pytest.raises(AppError, match="has not been given a name"):
+    with pytest.raises(AppError, match="has not been given an id"):
         client.predict(text, api_name="/run_study")
 
 

@@ -25,7 +25,7 @@ from tests.judges.small_studies import endpoint, study_plan
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="NOT LINUX: no prlimit, no tmpfs")
 ASKS = 200
 IN_FLIGHT = 8
-REFUSED = "the disk does not take what is written"
+REFUSED = "writing to the disk failed"
 
 
 class Told:

@@ -1,4 +1,4 @@
-"""AlpacaEval's leaderboard: its own numbers, worked out by hand."""
+"""AlpacaEval's leaderboard, compared with numbers computed by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data out: lossless where it says so, and never a verdict that was not read."""
+"""Exports: lossless formats round-trip, and no format contains an unread verdict."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_a_failed_export_leaves_the_old_file_whole(store: Store, tmp_path: Path)
     store.save_study(Study("empty"), ITEMS, (), ())
     old = tmp_path / "c.json"
     old.write_text("kept", encoding="utf-8")
-    with pytest.raises(StudyError, match="no pair that was read"):
+    with pytest.raises(StudyError, match="no usable verdict on a pair"):
         write_export(store, "empty", "llm-comparator", old)
     assert old.read_text("utf-8") == "kept"
     assert [path.name for path in tmp_path.iterdir() if path.name.endswith(".part")] == []
@@ -150,7 +150,7 @@ def test_a_study_file_says_when_its_data_stay_behind(
     store.save_study(study, ITEMS, (), ())
     write_export(store, "s", "yaml", tmp_path / "s.yaml")
     written = (tmp_path / "s.yaml").read_text("utf-8")
-    assert written.startswith("# data.source is a file") == told
+    assert written.startswith("# data.source is a local file") == told
     assert parse_study(written) == study
 
 
@@ -162,7 +162,7 @@ def test_every_format_writes_an_empty_study_or_says_why_not(
     try:
         written = write_export(store, "empty", name, tmp_path / "out")
     except StudyError as error:
-        assert "no pair" in str(error)
+        assert "no usable verdict on a pair" in str(error)
     else:
         assert written == {"items": 2, "yaml": 1}.get(name, 0)
         assert (tmp_path / "out").exists()

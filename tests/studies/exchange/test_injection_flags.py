@@ -1,4 +1,4 @@
-"""Suspects in what is exported: the flag and its reasons, and nothing of them after an import."""
+"""Injection flags and their rules in exports; ignored by imports."""
 
 from __future__ import annotations
 

@@ -218,9 +218,9 @@ def test_a_folder_is_opened_whole_or_not_at_all_when_the_disk_is_in_trouble(
     store.writer.run(_create_import_table)
     with pytest.raises(StoreUnusable):
         store.writer.run(fail)  # a run's, say: the writer opens its file anew
-    with pytest.raises(SourceError, match="import it again"):
+    with pytest.raises(SourceError, match="import the folder again"):
         store.writer.run(lambda c: _insert_import_rows(c, []))
-    with pytest.raises(SourceError, match="import it again"):
+    with pytest.raises(SourceError, match="import the folder again"):
         store.writer.run(lambda c: _write_recorded_study(c, parse_study(STUDY), items, "sha"))
     assert store.studies() == []
 

@@ -1,14 +1,15 @@
-"""The fingerprint of the code that makes frames: every module counts, none may be missing."""
+"""Fingerprint of the code that builds frames: covers every module, fails if one is missing."""
 
 from __future__ import annotations
 
-import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from studies.frames import code_fingerprint, frame, frame_cache, store
+from studies.frames import code_fingerprint, frame
 from studies.frames.code_fingerprint import CodeMissing, sources
+from studies.store import frame_cache, store
 
 MAKES_FRAMES = (
     "studies.frames.frame",
@@ -20,7 +21,6 @@ MAKES_FRAMES = (
     "studies.store.rows",
     "studies.store.store",
     "studies.store.queries",
-    "studies.store.queries",
     "studies.spec.study",
     "studies.spec.field_reader",
 )
@@ -30,12 +30,12 @@ def test_the_modules_that_make_a_frame_are_found_by_their_imports() -> None:
     found = sources(store)
     assert set(MAKES_FRAMES) <= set(found)
     for name, text in found.items():
-        assert text == Path(str(sys.modules[name].__file__)).read_bytes()
+        assert text == Path(str(import_module(name).__file__)).read_bytes()
 
 
 @pytest.mark.parametrize("name", sorted(sources(store)))
 def test_a_change_of_any_module_changes_the_fingerprint(name: str) -> None:
-    changed = Path(str(sys.modules[name].__file__))
+    changed = Path(str(import_module(name).__file__))
 
     def read(path: Path) -> bytes:
         return path.read_bytes() + (b"\n# changed" if path == changed else b"")
@@ -51,7 +51,7 @@ def test_a_module_that_is_gone_is_an_error_and_not_a_fingerprint_without_it() ->
             raise FileNotFoundError(2, "No such file or directory")
         return path.read_bytes()
 
-    with pytest.raises(CodeMissing, match=r"studies\.frame"):
+    with pytest.raises(CodeMissing, match=r"studies\.frames\.frame"):
         code_fingerprint.fingerprint(store, read=read)
 
 
@@ -78,7 +78,7 @@ def test_frames_are_stamped_with_the_code_of_the_store() -> None:
 def test_a_missing_module_is_not_taken_for_a_missing_frame(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`read_kept` returns None for a file it cannot read; missing code must not look like that."""
+    """`read_cached_value` returns None for an unreadable file; missing code raises instead."""
 
     def missing() -> str:
         raise CodeMissing("studies.frames.frame")

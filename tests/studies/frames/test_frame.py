@@ -1,4 +1,4 @@
-"""The narrow table: slots become contestants here, and nowhere else."""
+"""The judgement frame: slots are converted to contestants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which answer is truly better."""
+"""True winner of a comparison."""
 
 from __future__ import annotations
 

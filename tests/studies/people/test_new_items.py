@@ -1,4 +1,4 @@
-"""Collected items and captions: new versions that load again, and originals that stay."""
+"""Collected items and captions: new versions can be loaded, original files are unchanged."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_a_file_begins_with_its_first_item(tmp_path):
     assert first.source != second.source
     (item,) = loaded(first, tmp_path)
     assert item.responses == {"m": ""}
-    with pytest.raises(SourceError, match="first of its file; name at least one contestant"):
+    with pytest.raises(SourceError, match="first of its file; name at least one model"):
         add_item([], NewItem("What is it?"), "", tmp_path)
 
 
@@ -139,13 +139,13 @@ def test_a_file_begins_with_its_first_item(tmp_path):
     ("new", "told"),
     [
         (NewItem("  "), "the instruction is empty; write"),
-        (NewItem("x" * (MAX_INSTRUCTION_CHARS + 1), addresses=["https://e.org/a.png"], licence="CC0"),
+        (NewItem("x" * (MAX_INSTRUCTION_CHARS + 1), addresses=["https://e.org/a"], licence="CC0"),
          "has 201 characters; shorten it to 200"),
         (NewItem("why?", addresses=["http://e.org/a.png"], licence="CC0"), "no https:// address"),
         (NewItem("why?", addresses=["https://e.org/a.png"]), "needs a public licence; name it"),
         (NewItem("why?", addresses=["https://e.org/a.png"] * 11, licence="CC0"), "at most 10"),
         (NewItem("why?", id="q1"), "id 'q1' is taken; choose another"),
-        (NewItem("why?", responses={"": "an answer"}), "has no name; say whose it is"),
+        (NewItem("why?", responses={"": "an answer"}), "has no model name; enter one"),
         (NewItem("why?", responses={"@me": "an answer"}), "contestant '@me'"),
         (NewItem("why?", caption="x" * (MAX_CAPTION_CHARS + 1)), "2,001 characters; shorten"),
     ],
@@ -170,7 +170,7 @@ def test_a_long_question_without_an_image_is_welcome(tmp_path):
 
 def test_only_images_are_kept(tmp_path):
     page = picture(tmp_path, "photo.png", b"<svg onload=alert(1)>")
-    with pytest.raises(SourceError, match=r"'photo.png' is no PNG, JPEG, GIF or WebP; save it as"):
+    with pytest.raises(SourceError, match=r"'photo.png' is not a PNG, JPEG, GIF or WebP"):
         add_item(ITEMS, NewItem("why?", [page], licence="CC0"), "", tmp_path)
     large = picture(tmp_path, "large.png", PNG + bytes(MAX_IMAGE_BYTES))
     with pytest.raises(SourceError, match="larger than 10 MB; make it smaller"):

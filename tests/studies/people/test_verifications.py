@@ -1,4 +1,4 @@
-"""What people verified, wherever they did: one word a person and answer, the last one stands."""
+"""Human verifications from data and page: the last check per person and answer counts."""
 
 from __future__ import annotations
 

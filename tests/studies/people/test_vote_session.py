@@ -1,4 +1,4 @@
-"""People vote: who gets what in which order, and what becomes of a vote. On a real store."""
+"""Vote sessions on a real store: choice of ballots, order of answers, stored votes."""
 
 from __future__ import annotations
 

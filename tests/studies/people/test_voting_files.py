@@ -1,4 +1,4 @@
-"""Votes leave a store as a CSV and come into another as they were; checks travel with items."""
+"""Export and import of votes (CSV) and of checks (with items) without loss."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many meet how many: a small file of a thousand names would be tables of a million cells."""
+"""Limit on contestants: a small file of a thousand names would give a table of a million cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What strangers left goes when its time is over; the house's studies and live runs stay."""
+"""Expiry of visitors' studies and files; ownerless studies and live runs are kept."""
 
 from __future__ import annotations
 

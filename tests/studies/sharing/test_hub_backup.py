@@ -1,4 +1,4 @@
-"""The store survives a disk that forgets: saved to a dataset, fetched again, never half."""
+"""Backup of the store in a Hub dataset: saved and restored, never partially."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_no_snapshot_yet_is_no_error(hub: Hub, tmp_path: Path) -> None:
 def test_a_broken_snapshot_is_refused(hub: Hub, tmp_path: Path, content: bytes) -> None:
     hub.files[hub_backup.SNAPSHOT_FILE] = content
     target = tmp_path / "new.db"
-    with pytest.raises(StoreUnusable, match="no whole store"):
+    with pytest.raises(StoreUnusable, match="is damaged"):
         hub_backup.restore_snapshot(target, "me/data", TOKEN)
     assert not target.exists()
 
@@ -91,7 +91,7 @@ def test_a_run_that_is_paused_is_kept_at_once(hub: Hub, store: Store) -> None:
             lambda c: c.execute("INSERT OR REPLACE INTO runs VALUES (?,?,?,?,?,?,?)", row)
         )
 
-    keeper = hub_backup.BackupThread(store, "me/data", TOKEN, every=999, look=0.02)
+    keeper = hub_backup.BackupThread(store, "me/data", TOKEN, every=999, poll=0.02)
     note("running")
     assert not _within(0.3, lambda: bool(hub.files)), "while it is on, every few minutes will do"
     note("paused")

@@ -1,4 +1,4 @@
-"""Strangers at one store: what each of them may see and change, whatever the query."""
+"""Visitors sharing a store: each sees and changes only permitted rows, for any query."""
 
 from __future__ import annotations
 
@@ -267,7 +267,7 @@ def test_a_visitor_keeps_only_so_many_studies(guarded: VisitorStore) -> None:
     with as_visitor(A):
         save(guarded, "2", seed=4)
         save(guarded, "3", seed=5)
-        with pytest.raises(StudyError, match="as many studies"):
+        with pytest.raises(StudyError, match="limit of studies"):
             save(guarded, "4", seed=6)
         save(guarded, "3", seed=7)  # the same name again is no further study
     assert "4" not in {line.name for line in guarded.unrestricted.studies()}

@@ -134,7 +134,7 @@ def test_the_verdicts_stay_when_their_file_is_gone(store: Store, tmp_path: Path)
 def test_a_study_that_asks_is_not_overwritten_by_a_file(store: Store, tmp_path: Path) -> None:
     prd(tmp_path / "prd")
     save_plan(make_plan(parse_study(STUDY, folder=tmp_path)), store)
-    with pytest.raises(StudyError, match=r"a study named 'mine' whose judges are asked live"):
+    with pytest.raises(StudyError, match=r"study 'mine' exists and has live"):
         import_verdicts(store, "prd", "mine", folder=tmp_path)
     assert store.counts("mine")["planned"] == 4
 
@@ -150,7 +150,7 @@ def test_a_bad_file_leaves_what_was_there(store: Store, tmp_path: Path) -> None:
 
 def test_a_file_without_a_verdict_says_what_it_is_good_for(store: Store, tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [{"prompt": "why?", "chosen": "yes", "rejected": "no"}]
-    with pytest.raises(SourceError, match=r"1 items, read as preference, but no verdict: make it"):
+    with pytest.raises(SourceError, match=r"1 items \(format preference\) without verdicts"):
         import_verdicts(store, jsonl(tmp_path / "p.jsonl", rows), "mine")
     assert store.studies() == []
 
@@ -195,7 +195,7 @@ def test_import_of_answers_prints_the_join_before_it_says_no(
     assert main(["import", str(tmp_path / "x.csv"), files, "--store", str(tmp_path / "s")]) == 2
     told = capsys.readouterr()
     assert "y: 0 matched, 1 missing, 1 unknown (answers in column 'response' of y.csv)" in told.out
-    assert "but no verdict" in told.err
+    assert "without verdicts" in told.err
 
 
 def test_said_is_what_the_tests_take_it_for(store: Store, tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def test_what_was_there_is_written_again_and_what_comes_later_is_kept(store, log
     store.writer.run(lambda c: c.execute("UPDATE studies SET updated=5"))
     remove(store.path, log_too=log_too)
     assert saved(store, "later") == ["later", "small"]
-    assert store.file_watch.told == RESTORED_NOTICE
+    assert store.file_watch.notice == RESTORED_NOTICE
     store.close()
     again = Store(store.path)
     assert {line.name: line.updated for line in again.studies()}["small"] == 5
@@ -62,7 +62,7 @@ def test_a_whole_folder_that_is_removed_comes_back(tmp_path):
 
 
 def test_another_file_in_its_place_is_the_store_from_then_on(store, tmp_path):
-    """Somebody puts a copy from yesterday there: it is read, and nothing is written over it."""
+    """An older copy put in its place is read, and not overwritten."""
     saved(store)
     other = Store(tmp_path / "other.db")
     saved(other, "yesterday")
@@ -70,7 +70,7 @@ def test_another_file_in_its_place_is_the_store_from_then_on(store, tmp_path):
     remove(store.path)
     (tmp_path / "other.db").rename(store.path)
     assert [line.name for line in store.studies()] == ["yesterday"]
-    assert store.file_watch.told == ""
+    assert store.file_watch.notice == ""
     assert saved(store, "later") == ["later", "yesterday"]
 
 

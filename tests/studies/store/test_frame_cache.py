@@ -1,4 +1,4 @@
-"""Large frames on disk: what is read back is what was made, and nothing stale is ever read."""
+"""Frame cache on disk: exact round trip, no outdated entries."""
 
 from __future__ import annotations
 

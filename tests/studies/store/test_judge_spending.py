@@ -1,4 +1,4 @@
-"""What a judge cost, from the rows of a real store."""
+"""Spending of a judge, computed from the rows of a real store."""
 
 from __future__ import annotations
 

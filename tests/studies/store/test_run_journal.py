@@ -1,4 +1,4 @@
-"""Leases and intents ahead of each call, results after it; who is alive decides, not the clock."""
+"""Run journal: lease and intent before each call, result after; dead owners lose their leases."""
 
 import asyncio
 import os
@@ -148,10 +148,10 @@ def test_a_clean_end_gives_back_its_leases_and_lists_what_never_came_back(store)
 
 HOLDER = """
 import asyncio, sys
-from studies.journal import Journal
-from studies.store import Store
+from studies.store.run_journal import RunJournal
+from studies.store.store import Store
 async def main():
-    journal = Journal(Store(sys.argv[1]))
+    journal = RunJournal(Store(sys.argv[1]))
     await journal.begin("k")
     print(journal.owner.id, flush=True)
     sys.stdin.read()

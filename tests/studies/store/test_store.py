@@ -1,4 +1,4 @@
-"""The judgement log: what is kept, what is shared, what goes, and who is refused."""
+"""The store: saving, sharing and deleting judgements; unusable files are refused."""
 
 from __future__ import annotations
 
@@ -283,14 +283,12 @@ def test_the_frame_knows_category_lengths_and_truth_of_its_items(store: Store) -
 
 
 def test_without_a_name_the_only_study_is_meant(store: Store) -> None:
-    with pytest.raises(
-        StudyError, match=r"name one study with --study; this store holds: none yet"
-    ):
+    with pytest.raises(StudyError, match=r"choose a study with --study; this store has: none yet"):
         store.frame()
     save(store, "one", "k1")
     assert len(store.frame()) == 0
     save(store, "two", "k2")
-    with pytest.raises(StudyError, match="this store holds: two, one"):
+    with pytest.raises(StudyError, match="this store has: two, one"):
         store.frame()
 
 

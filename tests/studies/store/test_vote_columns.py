@@ -1,4 +1,4 @@
-"""What the frame of a study knows of votes cast on the page: how long they took, and why."""
+"""Frame columns of votes cast on the page: duration and selection reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One writer, group commit: what is reported as written is on disk; one bad write harms none."""
+"""The writer: reported writes are on disk; a failed write does not affect others."""
 
 import asyncio
 import contextlib
