@@ -128,11 +128,16 @@ def dump_item(item: Item) -> dict[str, Any]:
         "meta": dict(item.meta),
         "human": [_dump_preference(p) for p in item.human],
         "checks": [
-            {"judge": c.judge, "contestant": c.contestant, "follows": c.follows,
-             "fault": c.fault, "harmful": c.harmful}
+            {
+                "judge": c.judge,
+                "contestant": c.contestant,
+                "follows": c.follows,
+                "fault": c.fault,
+                "harmful": c.harmful,
+            }
             for c in item.checks
         ],
-    }  # fmt: skip
+    }
     required = ("id", "instruction", "responses")
     return {k: v for k, v in values.items() if v or k in required}
 

@@ -81,14 +81,18 @@ def write_table(path: Path, table: pa.Table) -> None:
 
 def _shard_row(outcome: AskOutcome) -> dict[str, Any]:
     attempts = [
-        {**{name: value for name, value in asdict(attempt).items() if name != "usage"},
-         **asdict(attempt.usage)}
+        {
+            **{name: value for name, value in asdict(attempt).items() if name != "usage"},
+            **asdict(attempt.usage),
+        }
         for attempt in outcome.attempts
-    ]  # fmt: skip
+    ]
     return {
-        **parquet_row(outcome.judgement), "position": outcome.position,
-        "settled": outcome.settled, "attempts": attempts,
-    }  # fmt: skip
+        **parquet_row(outcome.judgement),
+        "position": outcome.position,
+        "settled": outcome.settled,
+        "attempts": attempts,
+    }
 
 
 def find_shards(folder: Path) -> list[Path]:

@@ -50,16 +50,25 @@ def _read_annotations(table: SourceTable) -> SourceBuilder:
         question = required_text(row, "instruction", where)
         texts = (text_of(row.get("output_1")), text_of(row.get("output_2")))
         item = builder.add_item(
-            id_from_text("alpaca", question), question, dict(zip(names, texts, strict=True)),
-            where=where, category=text_of(row.get("dataset")),
-        )  # fmt: skip
+            id_from_text("alpaca", question),
+            question,
+            dict(zip(names, texts, strict=True)),
+            where=where,
+            category=text_of(row.get("dataset")),
+        )
         pick = _pick_from_preference(preferences[index], where)
         add_verdict(
-            builder, item, _judge_name(row), "alpaca-eval", names, pick, known=False,
+            builder,
+            item,
+            _judge_name(row),
+            "alpaca-eval",
+            names,
+            pick,
+            known=False,
             reply=_reply_text(row.get("raw_completion")),
             probabilities=_probabilities(preferences[index]) if weighted else (),
             cost=parse_number(row, "price_per_example", where),
-        )  # fmt: skip
+        )
     return builder
 
 
@@ -109,7 +118,10 @@ def _read_outputs(source: OpenSource) -> SourceBuilder:
         question = text_of(row["instruction"])
         mine = {required_text(row, "generator", where): text_of(row.get("output"))}
         builder.add_item(
-            id_from_text("alpaca", question), question, mine | answers[index], where=where,
+            id_from_text("alpaca", question),
+            question,
+            mine | answers[index],
+            where=where,
             category=text_of(row.get("dataset")),
-        )  # fmt: skip
+        )
     return builder

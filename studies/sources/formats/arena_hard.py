@@ -76,9 +76,16 @@ def _add_games(builder: SourceBuilder, row: Row, item: str, where: str) -> None:
         reply = _reply_text(contents.get("judgment"))
         pick, margin = _parse_level(contents.get("score"), where)
         builder.add_verdict(
-            item, judge, PROMPT_NAME, shown, pick, margin=margin, reply=reply, time=parse_time(row),
+            item,
+            judge,
+            PROMPT_NAME,
+            shown,
+            pick,
+            margin=margin,
+            reply=reply,
+            time=parse_time(row),
             status=None if pick is not None else "unreadable" if reply else "error",
-        )  # fmt: skip
+        )
 
 
 def _parse_level(score: Any, where: str) -> tuple[Pick, int | None]:

@@ -60,6 +60,11 @@ def _add_game(
     )
     pick = parse_winner(contents, "decision", _DECISIONS, where)
     builder.add_verdict(
-        item, judge, "judgebench", shown, pick, reply=text_of(reply_text),
+        item,
+        judge,
+        "judgebench",
+        shown,
+        pick,
+        reply=text_of(reply_text),
         status=None if pick is not None else "unreadable" if reply_text else "error",
-    )  # fmt: skip
+    )

@@ -10,8 +10,10 @@ from studies.sources.builder import OpenSource, Pick, SourceBuilder
 from studies.sources.cells import id_from_text, join_turns, parse_number, parse_texts, required_text
 
 _WINNER_COLUMNS: Final[dict[str, Pick]] = {
-    "winner_model_a": 0, "winner_model_b": 1, "winner_tie": "tie",
-}  # fmt: skip
+    "winner_model_a": 0,
+    "winner_model_b": 1,
+    "winner_tie": "tie",
+}
 ARENA_VOTERS: Final = "arena"
 
 

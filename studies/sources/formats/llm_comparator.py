@@ -64,9 +64,12 @@ def _add_example(
     fields = dict(custom) if isinstance(custom, Mapping) else {}
     id = first_text(row, "item", "id") or first_text(fields, "item", "id")
     item = builder.add_item(
-        id or id_from_text("example", question), question, dict(zip(names, texts, strict=True)),
-        where=where, category=text_of(tags[0]) if tags else "",
-    )  # fmt: skip
+        id or id_from_text("example", question),
+        question,
+        dict(zip(names, texts, strict=True)),
+        where=where,
+        category=text_of(tags[0]) if tags else "",
+    )
     ratings = [rating for rating in row.get("individual_rater_scores") or [] if rating]
     for rating in ratings:
         _add_rating(builder, rating, item, names, judge_and_prompt, where)

@@ -72,9 +72,12 @@ def _add_table(
         answers = {name: text_of(row.get(name)) for name in CONTESTANTS}
         question = required_text(row, "input", where)
         item = builder.add_item(
-            id_from_text("llmbar", question, *answers.values()), question, answers, where=where,
+            id_from_text("llmbar", question, *answers.values()),
+            question,
+            answers,
+            where=where,
             category=subset,
-        )  # fmt: skip
+        )
         label = text_of(row.get("label"))
         if label in ("1", "2") and not builder.has_preference(item, BY_DESIGN):
             builder.add_preference(item, BY_DESIGN, f"output_{label}")
@@ -89,9 +92,14 @@ def _add_result(
 ) -> None:
     reply, finish = _split_completion(result.get("completion"))
     builder.add_verdict(
-        item, judge, prompt, shown, _winner_slot(text_of(result.get("winner")), shown), reply=reply,
+        item,
+        judge,
+        prompt,
+        shown,
+        _winner_slot(text_of(result.get("winner")), shown),
+        reply=reply,
         status="truncated" if result.get("winner") is None and finish == "length" else None,
-    )  # fmt: skip
+    )
 
 
 def _winner_slot(winner: str, shown: tuple[str, ...]) -> Pick:

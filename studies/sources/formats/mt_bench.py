@@ -16,9 +16,6 @@ from studies.files.tables import Row, SourceTable, is_table_file, read_table, te
 from studies.sources.builder import OpenSource, Pick, SourceBuilder
 from studies.sources.cells import join_turns, parse_number, parse_time, parse_winner, required_text
 
-QUESTIONS_KEY: Final = "questions"
-"""Name of the question file in `data.files`; other names are models with their answers."""
-
 _WINNERS: Final[dict[str, Pick]] = {"model_1": 0, "model_2": 1, "tie": "tie", "error": None}
 _FAILED_REPLY: Final = "$ERROR$"
 

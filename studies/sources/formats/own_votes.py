@@ -30,12 +30,21 @@ def vote_row(judgement: Judgement) -> dict[str, object]:
     pick = None if verdict is None else verdict.pick
     picked = ask.shown[pick] if isinstance(pick, int) else pick or ""
     values = (
-        ask.item, ask.judge, ask.prompt, json.dumps(ask.shown, ensure_ascii=False), picked,
+        ask.item,
+        ask.judge,
+        ask.prompt,
+        json.dumps(ask.shown, ensure_ascii=False),
+        picked,
         "" if verdict is None else verdict.margin,
         json.dumps(verdict.scores) if verdict and verdict.scores else "",
-        judgement.status, ask.orders, ask.repeat, repr(judgement.seconds), repr(judgement.time),
-        judgement.reply, judgement.detail,
-    )  # fmt: skip
+        judgement.status,
+        ask.orders,
+        ask.repeat,
+        repr(judgement.seconds),
+        repr(judgement.time),
+        judgement.reply,
+        judgement.detail,
+    )
     return dict(zip(VOTE_COLUMNS, values, strict=True))
 
 
@@ -80,17 +89,28 @@ def _read_vote(row: Row) -> Judgement:
     if status not in STATUSES:
         raise ValueError(f"unknown status {status!r}")
     ask = Ask(
-        "", cell["item"], cell["judge"], cell["prompt"] or "vote", shown, slot_labels(len(shown)),
-        int(cell["repeat"] or 0), orders=int(cell["orders"] or 1),
-    )  # fmt: skip
+        "",
+        cell["item"],
+        cell["judge"],
+        cell["prompt"] or "vote",
+        shown,
+        slot_labels(len(shown)),
+        int(cell["repeat"] or 0),
+        orders=int(cell["orders"] or 1),
+    )
     verdict = _parse_verdict(cell, shown)
     if verdict is None and status in USABLE_STATUSES:
         raise ValueError(f"status is {status!r}, but nothing is picked")
     return Judgement(
-        ask, status, verdict, rule="vote", reply=cell["comment"],
-        seconds=float(cell["seconds"] or 0), time=float(cell["time"] or 0),
+        ask,
+        status,
+        verdict,
+        rule="vote",
+        reply=cell["comment"],
+        seconds=float(cell["seconds"] or 0),
+        time=float(cell["time"] or 0),
         detail=cell["detail"],
-    )  # fmt: skip
+    )
 
 
 def _parse_verdict(cell: dict[str, str], shown: tuple[str, ...]) -> Verdict | None:

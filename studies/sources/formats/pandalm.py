@@ -38,10 +38,12 @@ def read(source: OpenSource) -> SourceBuilder:
         instruction = f"{question}\n\n{extra}" if extra.strip() else question
         texts = (text_of(row.get("response1")), text_of(row.get("response2")))
         item = builder.add_item(
-            first_text(row, "idx", "id") or id_from_text("panda", instruction, *texts), instruction,
-            dict(zip(names, texts, strict=True)), where=where,
+            first_text(row, "idx", "id") or id_from_text("panda", instruction, *texts),
+            instruction,
+            dict(zip(names, texts, strict=True)),
+            where=where,
             category=first_text(row, "motivation_app", "category"),
-        )  # fmt: skip
+        )
         for name in people:
             builder.add_person_verdict(
                 item, name, names, parse_winner(row, name, _PICK_BY_WORD, where), known=False
