@@ -128,11 +128,16 @@ def asking_methods(load: AskTokens) -> list[AskingMethod]:
     each = GPU_COUNT * GPU_DOLLARS_PER_HOUR / 3600 / weights
     return [
         AskingMethod("live", live, by_live, load.dollars(price)),
-        AskingMethod("batch files", batch, f"{BATCH_QUEUE_TOKENS / 1e6:g} M prompt tokens queued",
-            BATCH_PRICE_FACTOR * load.dollars(price), BATCH_WINDOW_HOURS),
+        AskingMethod(
+            "batch files",
+            batch,
+            f"{BATCH_QUEUE_TOKENS / 1e6:g} M prompt tokens queued",
+            BATCH_PRICE_FACTOR * load.dollars(price),
+            BATCH_WINDOW_HOURS,
+        ),
         AskingMethod("Ray + endpoint", ray, by_ray, load.dollars(price)),
         AskingMethod("Ray + vLLM", weights, f"{GPU_COUNT} GPUs", each),
-    ]  # fmt: skip
+    ]
 
 
 def simulate_hours(
@@ -205,9 +210,11 @@ def _explanation_lines(load: AskTokens) -> Iterator[str]:
         f"the arithmetic says {_format_hours(live.hours(n))} and {_format_hours(ray.hours(n))}. "
         "The difference is the last replies, so it does not grow with the number of asks."
     )
-    yield ("- **An account's limit is nobody's to outrun.** Ray against an endpoint is faster here "
-           "only because its limit is higher; at the same limit one live process does as well, up "
-           f"to about {1 / CPU_PER_CALL:,.0f} calls/s of one core.")  # fmt: skip
+    yield (
+        "- **An account's limit is nobody's to outrun.** Ray against an endpoint is faster here "
+        "only because its limit is higher; at the same limit one live process does as well, up "
+        f"to about {1 / CPU_PER_CALL:,.0f} calls/s of one core."
+    )
     yield (
         f"- **Batch files** cost {BATCH_PRICE_FACTOR:g} of the live price. Their hours are the "
         f"worst case: every queue takes its whole {BATCH_WINDOW_HOURS:.0f} h. "
@@ -215,11 +222,15 @@ def _explanation_lines(load: AskTokens) -> Iterator[str]:
         f"{MAX_FILE_LINES:,} lines."
     )
     ratio = live.dollars / weights.dollars
-    yield (f"- **Own weights** cost GPUs, not tokens: ${1000 * weights.dollars:.2f} for a thousand "
-           f"asks, {ratio:.0f} times less than live, for another judge. Built and tested with a "
-           "stand-in; not yet run on a GPU.")  # fmt: skip
-    yield ("- Both orders, repeats and a noise floor multiply asks: 1,000 items with 5 "
-           f"contestants, both orders and 3 judges are {1000 * 20 * 3:,}.")  # fmt: skip
+    yield (
+        f"- **Own weights** cost GPUs, not tokens: ${1000 * weights.dollars:.2f} for a thousand "
+        f"asks, {ratio:.0f} times less than live, for another judge. Built and tested with a "
+        "stand-in; not yet run on a GPU."
+    )
+    yield (
+        "- Both orders, repeats and a noise floor multiply asks: 1,000 items with 5 "
+        f"contestants, both orders and 3 judges are {1000 * 20 * 3:,}."
+    )
     yield ""
 
 

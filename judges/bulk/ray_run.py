@@ -159,9 +159,12 @@ def _ray_session(ray: Any, cluster: RayCluster) -> Iterator[None]:
             "PYTHONPATH": os.pathsep.join([str(PROJECT_FOLDER), os.environ.get("PYTHONPATH", "")])
         }
         ray.init(
-            address="local", include_dashboard=False, object_store_memory=OBJECT_STORE_BYTES,
-            runtime_env={"env_vars": env}, **quiet,
-        )  # fmt: skip
+            address="local",
+            include_dashboard=False,
+            object_store_memory=OBJECT_STORE_BYTES,
+            runtime_env={"env_vars": env},
+            **quiet,
+        )
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     context.print_on_execution_start = False
@@ -239,10 +242,13 @@ class _RoundRunner:
             path = self.cluster.weights[kind]
             return build_vllm_stage(self.cluster.processor, path, data, job, workers)
         return data.map_batches(
-            EndpointWorker, fn_constructor_args=[job], batch_size=None, batch_format="pyarrow",
+            EndpointWorker,
+            fn_constructor_args=[job],
+            batch_size=None,
+            batch_format="pyarrow",
             compute=self.ray.data.ActorPoolStrategy(size=workers, max_tasks_in_flight_per_actor=2),
             num_cpus=0.5,  # most of its time is waiting for replies
-        )  # fmt: skip
+        )
 
     def _collect(self, results: Any, folder: Path) -> None:
         """Import shards as they arrive, so that the page shows the progress."""

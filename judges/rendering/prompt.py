@@ -194,21 +194,26 @@ def _check_variables(prompt: Prompt, where: str) -> None:
             known = ["$" + variable for variable in VARIABLES]
             near = nearest_name(written, known)
             hint = f" (did you mean {near}?)" if near else ""
-            raise PromptError(f"{where}: unknown variable {written}{hint}. "
-                              f"Known: {', '.join(known)}")  # fmt: skip
+            raise PromptError(
+                f"{where}: unknown variable {written}{hint}. Known: {', '.join(known)}"
+            )
 
 
 def _check_verdict(protocol: str, verdict: str, where: str) -> None:
     """Raise PromptError if the verdict format does not fit the protocol."""
     name, fitting = find_format(verdict).name, PROTOCOL_FORMATS[protocol]
     if name == "none" and protocol != "describe":
-        raise PromptError(f"{where}: a {protocol} prompt needs a verdict format under 'verdict'; "
-                          f"one of {', '.join(fitting)}")  # fmt: skip
+        raise PromptError(
+            f"{where}: a {protocol} prompt needs a verdict format under 'verdict'; "
+            f"one of {', '.join(fitting)}"
+        )
     if name not in fitting:
         others = [other for other, formats in PROTOCOL_FORMATS.items() if name in formats]
-        raise PromptError(f"{where}: verdict: {name} does not go with protocol: {protocol}, which "
-                          f"takes {', '.join(fitting)}; {name} is for protocol: "
-                          f"{' or '.join(others)}")  # fmt: skip
+        raise PromptError(
+            f"{where}: verdict: {name} does not go with protocol: {protocol}, which "
+            f"takes {', '.join(fitting)}; {name} is for protocol: "
+            f"{' or '.join(others)}"
+        )
 
 
 def _sort_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
@@ -280,8 +285,9 @@ def _join_labels(labels: Sequence[str]) -> str:
 def _render_message(
     role: str, text: str, values: Mapping[str, str], images: tuple[str, ...]
 ) -> dict[str, Any]:
-    if images and not IMAGE_VARIABLES.isdisjoint(name for name, is_variable in split_template(text)
-                                              if is_variable):  # fmt: skip
+    if images and not IMAGE_VARIABLES.isdisjoint(
+        name for name, is_variable in split_template(text) if is_variable
+    ):
         parts: list[dict[str, Any]] = [
             {"type": "image_url", "image_url": {"url": url}} for url in images
         ]

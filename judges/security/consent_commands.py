@@ -22,9 +22,10 @@ OPTION: Final = "--allow-keys"
 def add_allow_option(sub: argparse.ArgumentParser) -> None:
     """Add the option that gives consent without a terminal, for scripts."""
     sub.add_argument(
-        OPTION, action="store_true",
+        OPTION,
+        action="store_true",
         help="send the variables this study names to the hosts it names, and remember them",
-    )  # fmt: skip
+    )
 
 
 def add_allow_command(commands: Any) -> None:

@@ -78,8 +78,8 @@ def _judge_and_people_slots(evidence: GroupedFrame) -> tuple[pd.DataFrame, Ints,
     data = build_case_verdicts(evidence.frame)
     human = row_selection.people_mask(data.rows)
     winner = majority_choices(data.case[human], data.chosen[human], data.cases)[data.case]
-    kept = ~human & (winner != NO_CHOICE)
-    rows, winner = data.rows.loc[kept], winner[kept]
+    selected = ~human & (winner != NO_CHOICE)
+    rows, winner = data.rows.loc[selected], winner[selected]
     if len(rows) == 0:
         return rows, winner, winner
     placed = row_selection.slot_contestants(rows, data.names)
@@ -92,8 +92,8 @@ def _apply_tie_rule(
 ) -> tuple[pd.DataFrame, Ints, Ints]:
     if ties == "keep":
         return rows, a, b
-    kept = (a >= 0) & (b >= 0)
-    return rows.loc[kept], a[kept], b[kept]
+    selected = (a >= 0) & (b >= 0)
+    return rows.loc[selected], a[selected], b[selected]
 
 
 def people_agreement_measure(ties: TieRule = "keep") -> Measure:

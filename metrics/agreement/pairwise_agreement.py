@@ -309,11 +309,11 @@ def _leave_one_out_agreement(votes: PeopleVotes) -> PairAgreement:
     counts = count_votes(votes)
     own = counts[votes.case]
     own[np.arange(len(own)), votes.choice + 1] -= 1
-    kept = own.sum(axis=1) > 0
+    selected = own.sum(axis=1) > 0
     top = own.max(axis=1, keepdims=True, initial=0)
     most = np.where((own == top).sum(axis=1) == 1, own.argmax(axis=1) - 1, TIE)
-    note = "" if kept.any() else SINGLE_VOTES_NOTE
-    return pair_agreement(votes.choice[kept], most[kept], votes.item[kept], note)
+    note = "" if selected.any() else SINGLE_VOTES_NOTE
+    return pair_agreement(votes.choice[selected], most[selected], votes.item[selected], note)
 
 
 def count_votes(votes: PeopleVotes, width: int | None = None) -> Ints:

@@ -98,10 +98,12 @@ class VerificationArrays:
             for code, name in enumerate(self.contestants)
         }
 
-    def _findings(self, kept: row_selection.Mask) -> VerificationShares:
-        item, failed = self.item[kept], kept & ~self.follows
+    def _findings(self, selected: row_selection.Mask) -> VerificationShares:
+        item, failed = self.item[selected], selected & ~self.follows
         answer, caption, neither = (self._fault(failed, code) for code in range(len(FAULTS) + 1))
-        follows, harmful = (proportion(mask[kept], item) for mask in (self.follows, self.harmful))
+        follows, harmful = (
+            proportion(mask[selected], item) for mask in (self.follows, self.harmful)
+        )
         return VerificationShares(follows, answer, caption, neither, harmful)
 
     def _fault(self, failed: row_selection.Mask, code: int) -> Estimate:
@@ -144,8 +146,8 @@ class VerificationArrays:
         m = np.bincount(answer, minlength=answers).astype(np.float64)
         item = np.zeros(answers, np.int64)
         item[answer] = self.item
-        kept = m > 1
-        yes, m, item = yes[kept], m[kept], item[kept]
+        selected = m > 1
+        yes, m, item = yes[selected], m[selected], item[selected]
         _, sums = sum_by_item(np.stack([yes * (m - yes) / (m - 1), yes, m], axis=1), item)
         return jackknife_estimate(sums, _alpha_statistic, int(m.sum()), "alpha", (-np.inf, 1))
 

@@ -49,7 +49,7 @@ class PeerAgreement:
 
 
 class VotesByPerson:
-    """The votes of a frame by person; codes 0…n−1 stand for sorted names."""
+    """The votes of a frame by person; codes 0…n−1 are the sorted names."""
 
     def __init__(self, picked: pd.DataFrame) -> None:
         rows = row_selection.select_rows(picked, row_selection.people_mask(picked))
@@ -64,9 +64,9 @@ class VotesByPerson:
         self.item = row_selection.item_codes(rows)
         self.case, self.cases = row_selection.group_codes(rows, CASE_KEY)
 
-    def share(self, values: Floats, kept: row_selection.Mask, note: str) -> list[Estimate]:
+    def share(self, values: Floats, selected: row_selection.Mask, note: str) -> list[Estimate]:
         """Estimate each person's mean over some votes, by items; `note` if a person has none."""
-        return self._share(values[kept], self.who[kept], self.item[kept], note)
+        return self._share(values[selected], self.who[selected], self.item[selected], note)
 
     def _share(self, values: Floats, who: Ints, item: Ints, note: str) -> list[Estimate]:
         many = int(item.max(initial=0)) + 1
@@ -76,8 +76,8 @@ class VotesByPerson:
         made = proportions(sums[:, 0], sums[:, 1], cell // many, len(self.names))
         return [one if one.value is not None else unknown_estimate(note, "share") for one in made]
 
-    def count(self, kept: row_selection.Mask | None = None) -> Ints:
-        who = self.who if kept is None else self.who[kept]
+    def count(self, selected: row_selection.Mask | None = None) -> Ints:
+        who = self.who if selected is None else self.who[selected]
         return np.bincount(who, minlength=len(self.names)).astype(np.int64)
 
     # ---- position
@@ -103,10 +103,10 @@ class VotesByPerson:
             for estimate, without in zip(made, unordered, strict=True)
         ]
 
-    def mean_of(self, values: Floats, kept: row_selection.Mask) -> Floats:
+    def mean_of(self, values: Floats, selected: row_selection.Mask) -> Floats:
         """Return each person's mean over some votes; nan without votes."""
         return safe_divide(
-            np.bincount(self.who[kept], values[kept], len(self.names)), self.count(kept)
+            np.bincount(self.who[selected], values[selected], len(self.names)), self.count(selected)
         )
 
     @cached_property
@@ -173,8 +173,8 @@ class VotesByPerson:
         votes, people = self.votes, len(self.names)
         met, third = np.isfinite(own), np.isfinite(rest)
 
-        def added(values: Floats, kept: row_selection.Mask) -> Floats:
-            weights = np.where(kept, values, 0.0)
+        def added(values: Floats, selected: row_selection.Mask) -> Floats:
+            weights = np.where(selected, values, 0.0)
             return np.asarray(np.bincount(votes.voter, weights, people), np.float64)
 
         one = np.ones(len(own))

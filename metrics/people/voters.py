@@ -86,9 +86,17 @@ def _unflagged_voters(people: VotesByPerson) -> list[Voter]:
     cast, seen = people.count(), np.bincount(people.votes.voter, minlength=len(people.names))
     return [
         Voter(
-            name, int(cast[code]), int(seen[code]), people.first[code], people.bias[code],
-            people.steady[code], ties[code], people.others[code], people.rest[code], skill[code],
+            name,
+            int(cast[code]),
+            int(seen[code]),
+            people.first[code],
+            people.bias[code],
+            people.steady[code],
+            ties[code],
+            people.others[code],
+            people.rest[code],
+            skill[code],
             *people.vote_timing(code),
         )
         for code, name in enumerate(people.names)
-    ]  # fmt: skip
+    ]

@@ -94,7 +94,7 @@ def test_everybody_has_a_line_and_who_stands_out_a_reason(voted):
     assert said.index("left") < said.index("ann")
     assert "one side" in said
     # Sides are drawn in blocks of two: of 30 and 3 repeats x is first in half, give or take one.
-    assert "takes the first answer in 33 of 33 decisive votes" in said
+    assert "picks the first answer in 33 of 33 decisive votes" in said
     # Swapped, who takes the first changes their mind each time; the others never do.
     left, ann = data.voters[0], next(one for one in data.voters if one.name == "ann")
     assert (left.steady.value, left.steady.n, ann.steady.value) == (0.0, 3, 1.0)
