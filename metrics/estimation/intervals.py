@@ -301,7 +301,6 @@ def max_t_quantile(deviations: Floats, rng: np.random.Generator, rounds: int = 1
 
 
 def t_quantile_from_normal(z: float, items: ArrayLike) -> Floats:
-    """Quantile of Student's t, items − 1 degrees of freedom, at the normal tail probability of z.
-    """
+    """Quantile of Student's t, items − 1 degrees of freedom, at the normal tail area of z."""
     degrees = np.maximum(np.asarray(items, np.float64) - 1, 1)
     return np.asarray(stats.t.isf(stats.norm.sf(z), degrees), np.float64)

@@ -97,8 +97,7 @@ class GroupedFrame:
 
     @cached_property
     def comparable_picks(self) -> pd.DataFrame:
-        """`balanced_picks` and the verdicts of unknown order, for measures independent of position.
-        """
+        """`balanced_picks` and the verdicts of unknown order, for measures without position."""
         keep = self.in_complete_set | self.one_order_cells[self.picks["cell"].to_numpy()]
         return row_selection.select_rows(self.picks, keep | (self.picks["orders"] == 0).to_numpy())
 

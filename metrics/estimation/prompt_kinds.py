@@ -32,8 +32,7 @@ def scoring_mask(frame: pd.DataFrame) -> row_selection.Mask:
 
 
 def five_level_mask(frame: pd.DataFrame) -> row_selection.Mask:
-    """Mask of the rows of five-level prompts: a verdict has margin 2, or the name a known prefix.
-    """
+    """Mask of the rows of five-level prompts: some verdict has margin 2, or the name a prefix."""
     strong = row_selection.evidence_mask(frame) & (frame["margin"] == 2).to_numpy()
     kinds = _PromptCodes(frame)
     return kinds.rows(kinds.prompts_with(strong), FIVE_LEVEL_PREFIXES)

@@ -279,7 +279,7 @@ def _slot_effects(
 def _equal_option_shares(
     fitted: LogitFit, weights: Floats, effects: tuple[Estimate, ...]
 ) -> tuple[Estimate, ...]:
-    """softmax(γ): each position's share among equal options, by the delta method on its log-odds."""
+    """softmax(γ): share of each position among equal options; delta method on its log-odds."""
     effect = weights @ fitted.beta
     share = np.exp(effect - effect.max())
     share /= share.sum()

@@ -149,7 +149,7 @@ def _play_all(
 def _play_last_battles(
     data: Battles, rng: np.random.Generator, chosen: EloSettings, orders: int, rounds: int
 ) -> tuple[Floats, Floats] | tuple[None, None]:
-    """(final ratings, first and last snapshot) from the last battles; None if those are not enough."""
+    """(final ratings, first and last snapshot) from the last battles; None if too few."""
     before = rng.bit_generator.state
     item_orders = _draw_item_orders(data, rng, orders, rounds)
     final = ratings_from_last_battles(data, item_orders, k=chosen.k, slope=chosen.slope)

@@ -61,7 +61,7 @@ class GapLimits:
         """Lower limit, in logits, of a gap that has no upper one; None where it has no limit.
 
         A gap d is excluded if the battles are less than 2.5 % as likely under the best fit with
-        that gap as under the best of all; with two contestants that is the exact limit, p =
+        that gap as under the best of all. With two contestants that is the exact limit, p =
         .025^(1/n). Battles of one item count as one: the log-likelihood is divided by battles per
         item among those that separate the two sides.
         """
