@@ -21,15 +21,16 @@ from metrics.position.position_tallies import two_order_sets
 from studies.frames.frame import TIE
 
 MAX_EXACT_STATES: Final = 100_000
-"""Maximum number of histograms in the exact permutation test; beyond it arrangements are drawn."""
+"""Maximum number of histograms in the exact permutation test; beyond it draws are used."""
 
 MAX_LISTED_ORDERS: Final = 6
-"""Maximum number of orders whose arrangements (at most 720) are listed; more are drawn."""
+"""Maximum number of orders in a set whose arrangements (6!) are all listed; more are drawn."""
 
 
 @dataclass(frozen=True)
 class OrderTest:
-    """Statistic and p of a test; p is None, with the reason in `note`, where nothing can be tested."""
+    """Statistic and p of a test; where nothing can be tested p is None and `note` has the reason.
+    """
 
     __test__ = False  # pytest would collect the name
 

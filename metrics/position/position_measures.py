@@ -248,5 +248,5 @@ def slot_shares(frame: pd.DataFrame, options: int = 2) -> list[Estimate]:
     rows = evidence.balanced_picks
     rows = row_selection.select_rows(rows, (rows["options"] == options) & (rows["pick"] >= 0))
     pick, item = rows["pick"].to_numpy(), row_selection.item_codes(rows)
-    note = join_notes("" if len(rows) else NO_SETS_NOTE, f"chance: 1/{options}")
+    note = join_notes("" if len(rows) else NO_SETS_NOTE, f"chance is 1/{options}")
     return [proportion(pick == slot, item, note=note) for slot in range(options)]

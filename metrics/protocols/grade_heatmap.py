@@ -131,7 +131,7 @@ def unrelated_share(frame: pd.DataFrame) -> Estimate:
     names = row_selection.contestants(rows)
     chosen = row_selection.chosen_contestants(rows, names) == names.index(UNRELATED)
     sizes = sorted({int(n) for n in rows["options"]})
-    note = join_notes("", f"chance: 1/{sizes[0]}" if len(sizes) == 1 else "")
+    note = join_notes("", f"chance is 1/{sizes[0]}" if len(sizes) == 1 else "")
     return proportion(chosen, row_selection.item_codes(rows), note=note)
 
 

@@ -283,7 +283,7 @@ def status_counts(frame: pd.DataFrame, planned: int | None = None) -> Json:
 
 
 def to_plain_data(value: Any) -> Any:
-    """Convert estimates, tables of them and numpy numbers to JSON types; nan and inf become null."""
+    """Convert estimates, tables and numpy numbers to JSON types; nan and inf become null."""
     if isinstance(value, Mapping):
         return {str(key): to_plain_data(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
