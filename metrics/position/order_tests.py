@@ -29,8 +29,7 @@ MAX_LISTED_ORDERS: Final = 6
 
 @dataclass(frozen=True)
 class OrderTest:
-    """Statistic and p of a test; p is None where nothing can be tested, for the reason in `note`.
-    """
+    """Statistic and p of a test; p is None where nothing can be tested, see `note`."""
 
     __test__ = False  # pytest would collect the name
 
