@@ -22,8 +22,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 OutcomeKind = Literal["verdict", "probability"]
-"""How a verdict is scored: won, lost or tied, or by its label probabilities. Fractions are not
-trials: their spread is only ever estimated by items."""
+"""Scoring of a verdict: won, lost or tied, or by its label probabilities. Fractions are not trials:
+their spread is only ever estimated by items."""
 
 COMPARISON_KEY: Final = ("item", "comparison", "judge", "prompt")
 """One comparison: some answers to one item, by one judge with one prompt."""

@@ -147,10 +147,10 @@ def probability_table(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _group_means(
-    values: Floats, group: row_selection.Ints, groups: int, kept: row_selection.Mask
+    values: Floats, group: row_selection.Ints, groups: int, mask: row_selection.Mask
 ) -> Floats:
-    total = np.bincount(group[kept], values[kept], minlength=groups)
-    return safe_divide(total, np.bincount(group[kept], minlength=groups))
+    total = np.bincount(group[mask], values[mask], minlength=groups)
+    return safe_divide(total, np.bincount(group[mask], minlength=groups))
 
 
 def probability_split(frame: pd.DataFrame) -> dict[str, Estimate]:

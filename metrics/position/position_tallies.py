@@ -134,11 +134,11 @@ def kappa_tally(evidence: GroupedFrame) -> MeasureTally:
 def _compare_repeats(evidence: GroupedFrame, noise: bool) -> tuple[pd.DataFrame, Floats, Floats]:
     """(rows, share of differing pairs of repeats, mode share) per order read at least twice."""
     frame = evidence.frame
-    kept = row_selection.evidence_mask(frame) & (frame["pick"] != NO_PICK).to_numpy()
-    kept &= (frame["orders"] != 0).to_numpy()  # unknown order: repeats cannot be found
+    usable = row_selection.evidence_mask(frame) & (frame["pick"] != NO_PICK).to_numpy()
+    usable &= (frame["orders"] != 0).to_numpy()  # unknown order: repeats cannot be found
     if not noise:
-        kept &= ~frame["noise"].to_numpy()
-    rows = frame.loc[kept]
+        usable &= ~frame["noise"].to_numpy()
+    rows = frame.loc[usable]
     group, groups = row_selection.group_codes(rows, row_selection.ORDER_KEY)
     counts = row_selection.count_picks(rows, group, groups).astype(np.float64)
     several = counts.sum(axis=1) > 1

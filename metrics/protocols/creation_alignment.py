@@ -82,9 +82,9 @@ class SignedScores:
     def human(self) -> row_selection.Mask:
         return row_selection.people_mask(self.rows)
 
-    def _sums(self, kept: row_selection.Mask) -> tuple[Floats, Floats]:
-        case = self.case[kept]
-        total = np.bincount(case, self.score[kept], minlength=self.cases)
+    def _sums(self, rows: row_selection.Mask) -> tuple[Floats, Floats]:
+        case = self.case[rows]
+        total = np.bincount(case, self.score[rows], minlength=self.cases)
         return total.astype(np.float64), np.bincount(case, minlength=self.cases).astype(np.float64)
 
     @cached_property

@@ -127,8 +127,8 @@ def _alignment_rows(
 ) -> list[AlignmentRow]:
     lines = []
     for model, cases in [*_cases_by_model(scores).items(), (OVERALL, np.ones(scores.cases, bool))]:
-        kept = cases[gaps.case]
-        got = ScoreGaps(gaps.gap[kept], gaps.case[kept], gaps.item[kept], gaps.empty_note).alignment
+        own = cases[gaps.case]
+        got = ScoreGaps(gaps.gap[own], gaps.case[own], gaps.item[own], gaps.empty_note).alignment
         lines.append(AlignmentRow(judge, sees, run, model, got.mae, got.consistency))
     return lines
 

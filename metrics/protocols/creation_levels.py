@@ -142,11 +142,11 @@ def _score_keys(placed: Ints, names: list[str], baseline: str | None) -> np.ndar
 
 
 def _item_mean(score: Floats, item: Ints, mine: np.ndarray) -> Estimate:
-    kept = mine & np.isfinite(score)
-    if not kept.any():
+    scored = mine & np.isfinite(score)
+    if not scored.any():
         return unknown_estimate("no scores", "score/10")
-    items, code = np.unique(item[kept], return_inverse=True)
-    each = np.bincount(code, score[kept]) / np.bincount(code)
+    items, code = np.unique(item[scored], return_inverse=True)
+    each = np.bincount(code, score[scored]) / np.bincount(code)
     return mean_estimate(each, items, "score/10", (0, 10))
 
 

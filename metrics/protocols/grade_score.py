@@ -59,13 +59,15 @@ def item_grade_scores(
     no score.
     """
     trials = len(slots)
-    kept = [k for k in range(trials) if slots[k] is not None]
-    if trials < 2 or (rule == "default" and len(kept) < trials):
+    readable = [k for k in range(trials) if slots[k] is not None]
+    if trials < 2 or (rule == "default" and len(readable) < trials):
         return None
-    if not kept:
+    if not readable:
         return 0.0, 0.0, 0.0
-    evenness = float(entropy(np.bincount([int(slots[k] or 0) for k in kept]))) / math.log(trials)
-    choice = np.bincount([int(choices[k] or 0) for k in kept]).max() / len(kept)
+    evenness = float(entropy(np.bincount([int(slots[k] or 0) for k in readable]))) / math.log(
+        trials
+    )
+    choice = np.bincount([int(choices[k] or 0) for k in readable]).max() / len(readable)
     return float(harmonic_mean(np.array(evenness), np.array(choice))), evenness, float(choice)
 
 

@@ -110,20 +110,20 @@ def battles_from_table(table: pd.DataFrame) -> Battles:
     rank[order] = np.arange(len(names))
     first, second = np.split(rank[both], 2)
     pick = parse_winners(table["winner"])
-    apart = first != second
+    distinct = first != second
     codes = pd.factorize(table["item"])[0] if "item" in table else np.arange(len(table))
-    item = dense_codes(codes[apart].astype(np.int64))
-    kept = int(apart.sum())
+    item = dense_codes(codes[distinct].astype(np.int64))
+    count = int(distinct.sum())
     return Battles(
         names=tuple(str(names[code]) for code in order),
         judges=("all",),
-        first=first[apart],
-        second=second[apart],
-        outcome=_outcomes_from_picks(pick[apart]),
+        first=first[distinct],
+        second=second[distinct],
+        outcome=_outcomes_from_picks(pick[distinct]),
         item=item,
-        judge=np.zeros(kept, np.int64),
-        weight=np.ones(kept, np.int64),
-        items=int(item.max()) + 1 if kept else 0,
+        judge=np.zeros(count, np.int64),
+        weight=np.ones(count, np.int64),
+        items=int(item.max()) + 1 if count else 0,
     )
 
 

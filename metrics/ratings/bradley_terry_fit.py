@@ -172,17 +172,17 @@ def strength_covariance(counts: PairCounts, theta: Floats, *, pseudo: float = 0.
     if items >= _MIN_ITEMS_UNCORRECTED:
         return item_sandwich(counts, theta, pseudo=pseudo)
     values, vectors = np.linalg.eigh(hessian_laplacian(counts, theta, pseudo))
-    kept = values > 1e-9 * max(values.max(), 1e-300)
-    root = vectors[:, kept] / np.sqrt(values[kept])
+    positive = values > 1e-9 * max(values.max(), 1e-300)
+    root = vectors[:, positive] / np.sqrt(values[positive])
     p = win_probabilities(counts, theta)[counts.pair]
     weight = (counts.won + counts.lost) * p * (1 - p)
     side = root[counts.low[counts.pair]] - root[counts.high[counts.pair]]
     scores = item_scores(counts, theta) @ root
     for kind in range(len(scores)):
         own = counts.kind == kind
-        held, axes = np.linalg.eigh(side[own].T @ (side[own] * weight[own, None]))
+        leverage, axes = np.linalg.eigh(side[own].T @ (side[own] * weight[own, None]))
         # An item with nearly all the evidence has a score near zero: bound the divisor.
-        scores[kind] = axes @ ((axes.T @ scores[kind]) / np.maximum(1 - held, 0.1))
+        scores[kind] = axes @ ((axes.T @ scores[kind]) / np.maximum(1 - leverage, 0.1))
     meat = scores.T @ (scores * counts.multiplicity[:, None])
     return np.asarray(root @ meat @ root.T * ((items - 1) / items))
 

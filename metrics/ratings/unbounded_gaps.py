@@ -162,12 +162,12 @@ def _best_log_likelihood(counts: PairCounts) -> float:
     return -float(lost.sum())
 
 
-def _select_pair_counts(counts: PairCounts, kept: Mask) -> PairCounts:
+def _select_pair_counts(counts: PairCounts, pairs: Mask) -> PairCounts:
     """The same contestants with some of their pairs, for a fit."""
     return replace(
         counts,
-        low=counts.low[kept],
-        high=counts.high[kept],
-        wins_low=counts.wins_low[kept],
-        wins_high=counts.wins_high[kept],
+        low=counts.low[pairs],
+        high=counts.high[pairs],
+        wins_low=counts.wins_low[pairs],
+        wins_high=counts.wins_high[pairs],
     )

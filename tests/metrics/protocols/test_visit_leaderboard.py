@@ -134,5 +134,5 @@ def test_an_unpriced_call_leaves_its_head_to_head_out():
     assert none.dollars.value is None and none.total is None and none.dollars.note
     assert cost_per_head_to_head(rows).dollars.value is None
     assert cost_per_head_to_head(build([]), []).dollars.value is None
-    with pytest.raises(ValueError, match="one per row"):
+    with pytest.raises(ValueError, match="one cost per row"):
         cost_per_head_to_head(rows, [1.0])
