@@ -1,4 +1,4 @@
-"""python -m metrics RESULTS: every number of a store or a battles CSV, for people or as JSON."""
+"""Print all measures of a store or of a CSV of battles, as tables or as JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from studies.terminal import escape_control, run_command
 
 SPLIT_COLUMNS = ("judge", "prompt", "category")
 MIN_PRINTED_P = 1e-4
-"""No p is printed as zero."""
+"""Smallest p that is printed as a number; smaller ones are printed as below it."""
 SQLITE_HEADER = b"SQLite format 3\x00"
 
 
@@ -40,12 +40,16 @@ def _print_results(options: argparse.Namespace) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m metrics", description=__doc__)
-    parser.add_argument("results", type=Path, help="a store, or a CSV of battles")
-    parser.add_argument("--json", action="store_true", help="one JSON object instead of tables")
-    parser.add_argument("--study", help="which study of the store")
+    parser.add_argument("results", type=Path, help="path of a store or of a CSV of battles")
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON object instead of tables"
+    )
+    parser.add_argument("--study", help="name of the study in the store")
     parser.add_argument("--by", default="", help=f"split by any of {','.join(SPLIT_COLUMNS)}")
     parser.add_argument(
-        "--quick", action="store_true", help="online Elo in plan order only, no band, no interval"
+        "--quick",
+        action="store_true",
+        help="run online Elo once, in plan order, without band and interval",
     )
     return parser
 
@@ -73,7 +77,7 @@ def _is_store(path: Path) -> bool:
 
 
 def _read_battles(path: Path) -> pd.DataFrame:
-    """A battles table; an empty category or item is a value, a missing winner is an error."""
+    """Read a table of battles; an empty category or item is a value, a missing winner an error."""
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
@@ -93,7 +97,7 @@ def _measure_store(path: Path, study: str | None, by: Sequence[str], quick: bool
 
     try:
         store = Store(path)
-    except EvenhandError as error:  # here the store is no option but the argument itself
+    except EvenhandError as error:  # here the store is the argument, not --store
         raise ValueError(str(error).replace(" with --store", "")) from error
     try:
         frame = store.frame(study)
@@ -104,16 +108,21 @@ def _measure_store(path: Path, study: str | None, by: Sequence[str], quick: bool
         planned = store.counts(name)["planned"] or len(frame)
         combine, unreadable = cast(CombineRule, spec.combine), cast(UnreadableRule, spec.unreadable)
         return summarise_frame(
-            frame, by, planned=planned, combine=combine, unreadable=unreadable, quick=quick,
+            frame,
+            by,
+            planned=planned,
+            combine=combine,
+            unreadable=unreadable,
+            quick=quick,
             checks=current_checks(store, name),
-        )  # fmt: skip
+        )
     except EvenhandError as error:
         raise ValueError(str(error)) from error
     finally:
         store.close()
 
 
-# -- tables for people ---------------------------------------------------------------------------
+# -- plain-text tables ---------------------------------------------------------------------------
 
 MINUS, THIN_SPACE = "−", "\u2009"
 
@@ -130,7 +139,7 @@ def format_estimate(got: dict[str, Any]) -> str:
 
 
 def _bound_sign(got: dict[str, Any]) -> str:
-    """≥ or ≤ where the number is the one end of an interval that has no other."""
+    """≥ or ≤ where the interval has only one limit."""
     if (got["low"] is None) == (got["high"] is None):
         return ""
     return "≥ " if got["high"] is None else "≤ "
@@ -147,12 +156,12 @@ def _format_p(p: float | None) -> str:
 
 
 def is_estimate(value: object) -> bool:
-    """An estimate as plain data."""
+    """Whether a value is an estimate as plain data."""
     return isinstance(value, dict) and {"value", "low", "high"} <= value.keys()
 
 
 def render_tables(result: dict[str, Any], title: str = "") -> Iterable[str]:
-    """Each part under its heading; nested keys become one line each."""
+    """Yield each section under its heading; nested keys become one line each."""
     for name, part in result.items():
         heading = f"{title} · {name}" if title else name
         if name == "by":
@@ -188,8 +197,9 @@ def _render_lines(value: Any, path: tuple[str, ...]) -> Iterable[str]:
             yield from _render_lines(one, (*path, f"slot {place}"))
     elif isinstance(value, list) and value and isinstance(value[0], dict):
         if "reason" in value[0]:  # a voter's flags
-            told = (one["reason"].replace("\u202f", " ") for one in value)  # a terminal's space
-            yield from (f"{label:<48} {reason}" for reason in told)
+            # The page's narrow spaces do not show in every terminal.
+            reasons = (one["reason"].replace("\u202f", " ") for one in value)
+            yield from (f"{label:<48} {reason}" for reason in reasons)
             return
         for one in value:
             name = f"{one['measure']}: {one['left']} {MINUS} {one['right']}"

@@ -1,4 +1,4 @@
-"""Several measures of every cell of a frame, whatever its size."""
+"""Estimate several measures in every cell of a frame, whatever its size."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from studies.domain import Estimate
 def estimate_all(
     measures: Iterable[Measure], frame: pd.DataFrame, by: Sequence[str] = ()
 ) -> dict[str, dict[CellKey, Estimate]]:
-    """Name of the measure -> cell -> estimate. Rows are counted once for all of them, and of many
-    rows some items at a time: the same numbers from a part of the memory."""
+    """Return name of the measure -> cell -> estimate.
+
+    Rows are counted once for all measures. A large frame is counted in blocks of items: the same
+    numbers from a part of the memory.
+    """
     wanted = list(measures)
     if exceeds_block(frame):
         cube = MeasureCube(frame, by, wanted)

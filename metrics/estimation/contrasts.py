@@ -1,4 +1,4 @@
-"""Two judges, two prompts, two ways of asking: differences on the same items, raw and adjusted."""
+"""Paired differences between judges, prompts or settings on the same items, raw and adjusted."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BOOTSTRAP_ROUNDS = 1000
 
 @dataclass(frozen=True)
 class Contrast:
-    """left − right on the items both have; `adjusted` holds for the whole family at once."""
+    """left − right on the items both have; `adjusted` holds for the whole family simultaneously."""
 
     measure: str
     left: CellKey
@@ -54,13 +54,13 @@ class _PairedTotals:
     side: Statistic
 
     def statistic(self, totals: Floats) -> Floats:
-        """left − right; the totals of both stand side by side."""
+        """left − right, from the totals of both sides next to each other."""
         width = totals.shape[-1] // 2
         return self.side(totals[..., :width]) - self.side(totals[..., width:])
 
     @property
     def n(self) -> int:
-        """Units on the side that has fewer."""
+        """Number of units on the side that has fewer."""
         totals = self.sums.sum(axis=0)
         return round(float(min(totals[len(totals) // 2 - 1], totals[-1])))
 
@@ -75,8 +75,8 @@ def paired_contrasts(
 ) -> list[Contrast]:
     """Paired differences of every measure between cells of `by`, over the items both have.
 
-    `pairs` names the cells to compare (default: all); all of them times all measures is the family
-    that the adjustment holds for. The unit of pairing and of resampling is the item.
+    `pairs` names the cells to compare (default: all); all pairs times all measures form the family
+    of the adjustment. The unit of pairing and of resampling is the item.
     """
     evidence = GroupedFrame(frame, by)
     chosen = list(combinations(evidence.cells, 2)) if pairs is None else list(pairs)
@@ -91,7 +91,7 @@ def contrast_families(
     groups: Sequence[Sequence[tuple[CellKey, CellKey]]],
     rounds: int = BOOTSTRAP_ROUNDS,
 ) -> list[list[Contrast]]:
-    """Several lists of pairs, each times all measures a family of its own; rows counted once."""
+    """Paired differences for several lists of pairs, each with all measures a family of its own."""
     return _estimate_families(GroupedFrame(frame, by), measures, rng, groups, rounds)
 
 
@@ -119,8 +119,8 @@ def _adjust_family(
     family: list[_PairedTotals], rng: np.random.Generator, rounds: int
 ) -> list[Contrast]:
     raws = [_raw_difference(one) for one in family]
-    sure = [one for one, raw in zip(family, raws, strict=True) if raw.low is not None]
-    critical = _critical_value(sure, rng, rounds) if sure else Z95
+    with_interval = [one for one, raw in zip(family, raws, strict=True) if raw.low is not None]
+    critical = _critical_value(with_interval, rng, rounds) if with_interval else Z95
     return [_build_contrast(one, raw, critical) for one, raw in zip(family, raws, strict=True)]
 
 
@@ -129,7 +129,7 @@ def _check_pairs(pairs: Sequence[tuple[CellKey, CellKey]], cells: Sequence[CellK
     if absent:
         named = ", ".join("/".join(cell) for cell in sorted(absent))
         known = ", ".join("/".join(cell) for cell in cells)
-        raise ValueError(f"Nothing is recorded for {named}. Known: {known}")
+        raise ValueError(f"No verdicts are recorded for {named}. Known: {known}")
 
 
 def _pair_totals(
@@ -137,13 +137,13 @@ def _pair_totals(
 ) -> list[_PairedTotals]:
     tally = measure.tally(evidence)
     cell, item, sums = sum_by_cell_item(tally)
-    kept = sums[:, -1] > 0
-    cell, item, sums = cell[kept], item[kept], sums[kept]
+    filled = sums[:, -1] > 0
+    cell, item, sums = cell[filled], item[filled], sums[filled]
     edges = np.searchsorted(cell, np.arange(evidence.count + 1))
-    places = {key: slice(edges[k], edges[k + 1]) for k, key in enumerate(evidence.cells)}
+    slices = {key: slice(edges[k], edges[k + 1]) for k, key in enumerate(evidence.cells)}
     paired = []
     for left, right in pairs:
-        one, two = places[left], places[right]
+        one, two = slices[left], slices[right]
         common, a, b = np.intersect1d(item[one], item[two], return_indices=True)
         both = np.concatenate([sums[one][a], sums[two][b]], axis=1)
         paired.append(_PairedTotals(measure, left, right, common, both, tally.statistic))
@@ -152,19 +152,19 @@ def _pair_totals(
 
 def _raw_difference(one: _PairedTotals) -> Estimate:
     if len(one.items) == 0:
-        return unknown_estimate("no item that both have", one.measure.unit)
+        return unknown_estimate("no items in common", one.measure.unit)
     return jackknife_estimate(one.sums, one.statistic, one.n, one.measure.unit)
 
 
 def _critical_value(family: list[_PairedTotals], rng: np.random.Generator, rounds: int) -> float:
-    """Every member sees the same draws of items, so that what they share stays shared."""
+    """Critical value of the max-t adjustment; all members use the same draws of items."""
     union = np.unique(np.concatenate([one.items for one in family]))
-    moved = np.zeros((len(union), len(family)))
+    deviations = np.zeros((len(union), len(family)))
     for member, one in enumerate(family):
-        moved[np.searchsorted(union, one.items), member] = leave_one_out_deviations(
+        deviations[np.searchsorted(union, one.items), member] = leave_one_out_deviations(
             one.sums, one.statistic
         )
-    return max_t_quantile(moved, rng, rounds)
+    return max_t_quantile(deviations, rng, rounds)
 
 
 def _build_contrast(one: _PairedTotals, raw: Estimate, critical: float) -> Contrast:

@@ -1,4 +1,4 @@
-"""Entropy of choices: the maximum-likelihood form the page shows, and its small-sample bias."""
+"""Entropy of choices: the maximum-likelihood form the page shows, and small-sample corrections."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def chao_shen_entropy(counts: ArrayLike) -> float:
 
 
 def expected_entropy(options: int, draws: int, correction: bool = False) -> float:
-    """Mean normalised entropy of `draws` independent uniform choices: what no bias reads as.
+    """Mean normalised entropy of `draws` independent uniform choices: the value without any bias.
 
     ML, or Miller–Madow with `correction`; exact, over all compositions of the draws.
     """
@@ -91,11 +91,12 @@ def compositions(total: int, parts: int) -> list[tuple[int, ...]]:
 
 
 def split_entropy_by_order(frame: pd.DataFrame) -> dict[str, Estimate]:
-    """H(V) = E[H(V | order)] + I(V; order), in bits: how much of the wavering is the order's.
+    """Split the entropy of the verdict, in bits: H(V) = E[H(V | order)] + I(V; order).
 
-    V is the winner of one comparison over its orders and repeats (tie is an outcome). Counts only
-    comparisons read in all orders with at least two repeats each; mean over them, clusters by item.
-    Maximum likelihood, so few repeats lift the order's part.
+    V is the winner of one comparison over its orders and repeats (a tie is an outcome); I(V; order)
+    is the part due to the order. Counts only comparisons read in all orders with at least two
+    repeats each; mean over them, clustered by item. Maximum likelihood: with few repeats the
+    order's part is biased upward.
     """
     rows = row_selection.select_complete_sets(frame)
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)

@@ -1,4 +1,4 @@
-"""Several frames as one, with a column that says where each row is from."""
+"""Stack several frames into one, with a column that names the source of each row."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ from studies.domain import STATUSES
 
 
 def stack_frames(frames: Mapping[str, pd.DataFrame], column: str) -> pd.DataFrame:
-    """Several studies as one frame; `column` says which one a row is from (images, context …).
+    """Stack the frames of several studies; `column` names the study of each row.
 
-    Items are the same items wherever they have the same id: that is what contrasts pair by.
+    Such a column is, for example, images or context. Items with the same id are the same item, so
+    contrasts pair them across studies.
     """
     parts = [
         frame.assign(**{column: pd.Categorical([name]).take(np.zeros(len(frame), np.int64))})
         for name, frame in frames.items()
     ]
     if not parts:
-        raise ValueError("no frame to put together")
+        raise ValueError("stack_frames needs at least one frame")
     names = {name: None for part in parts for name in _categorical_columns(part)}
     rest = [part.drop(columns=[name for name in names if name in part]) for part in parts]
-    made = {name: _stack_categorical(parts, name) for name in names}
+    stacked = {name: _stack_categorical(parts, name) for name in names}
     order = dict.fromkeys(name for part in parts for name in part)
-    return pd.concat(rest, ignore_index=True).assign(**made)[list(order)]
+    return pd.concat(rest, ignore_index=True).assign(**stacked)[list(order)]
 
 
 def _stack_categorical(parts: Sequence[pd.DataFrame], name: str) -> pd.Categorical[str]:
-    """A categorical column of all parts, by codes: as objects, two million rows take minutes."""
+    """Concatenate a categorical column by its codes: as objects, two million rows take minutes."""
     columns = [part[name].astype("category").cat if name in part else None for part in parts]
     used = {
         str(one.categories[code])
@@ -38,11 +39,11 @@ def _stack_categorical(parts: Sequence[pd.DataFrame], name: str) -> pd.Categoric
         for code in np.flatnonzero(np.bincount(one.codes.to_numpy() + 1, minlength=1)[1:]).tolist()
     }
     known = list(STATUSES) if name == "status" else sorted(used)
-    place = {text: code for code, text in enumerate(known)}
+    code_of = {text: code for code, text in enumerate(known)}
     codes = [np.full(len(part), -1, np.int32) for part in parts]
     for own, one in zip(codes, columns, strict=True):
         if one is not None and len(one.categories):
-            table = [place.get(str(text), -1) for text in one.categories]
+            table = [code_of.get(str(text), -1) for text in one.categories]
             own[:] = np.array([*table, -1], np.int32)[one.codes.to_numpy()]
     return pd.Categorical.from_codes(np.concatenate(codes), pd.Index(known, dtype="str"))
 

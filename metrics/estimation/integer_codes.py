@@ -1,7 +1,7 @@
-"""Rows that belong together, as dense codes: counted in tables where a hash would take a gigabyte.
+"""Dense integer codes for groups of rows, by counting tables instead of hashing.
 
-Five million rows have as many different orders of comparisons. A hash of them is ten times what the
-rows take; a table with a place for every combination that can occur is half.
+Five million rows have as many different orders of comparisons. A hash of them takes ten times the
+memory of the rows; a table with an entry for every possible combination takes half.
 """
 
 from __future__ import annotations
@@ -15,12 +15,15 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.integer[Any]]
-"""Integer codes as narrow as they may be."""
+"""Integer codes of the narrowest sufficient type."""
 
 
 def narrow_codes(column: pd.Series) -> tuple[Codes, int, int]:
-    """(codes, what to add so that none is below zero, how many there can be) of a column. A missing
-    value is a code too. Categories are not copied: they are as narrow as they can be."""
+    """(codes, offset that makes them non-negative, number of possible codes) of a column.
+
+    A missing value is a code too. Codes of a categorical are not copied: they are as narrow as they
+    can be.
+    """
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column.cat.codes.to_numpy(), 1, len(column.cat.categories) + 1
     codes, values = pd.factorize(column, use_na_sentinel=False)
@@ -28,15 +31,13 @@ def narrow_codes(column: pd.Series) -> tuple[Codes, int, int]:
 
 
 def combined_codes(columns: Iterable[pd.Series], rows: int) -> tuple[Codes, int]:
-    """One code for each combination of values, and how many there could be: not dense, in no
-    particular order."""
+    """One code per combination of values, and the number of possible codes; not dense."""
     found = sorted((narrow_codes(column) for column in columns), key=lambda one: one[2])
     key: Codes = np.zeros(rows, np.int32)
     size = 1
     for codes, shift, count in found:
-        if size * max(count, 1) > _max_table_size(
-            rows
-        ):  # most combinations do not occur: close the gaps
+        # Most combinations do not occur: close the gaps before the table becomes too large.
+        if size * max(count, 1) > _max_table_size(rows):
             key, size = codes_by_appearance(key, size)
         size *= max(count, 1)
         key = key.astype(np.int32 if size < 2**31 else np.int64, copy=False)
@@ -73,5 +74,5 @@ def unique_codes(key: Ints) -> tuple[Ints, Ints]:
 
 
 def _max_table_size(rows: int) -> int:
-    """How large a table of so many rows may be: beyond it a hash is smaller."""
+    """Largest table for this number of rows; beyond it a hash is smaller."""
     return 4 * rows + 1000

@@ -1,4 +1,4 @@
-"""How sure a number is: intervals whose unit of resampling is the item, never the verdict."""
+"""Confidence intervals in which the item, not the verdict, is the unit of resampling."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ from studies.domain import Estimate
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Statistic = Callable[[Floats], Floats]
-"""Totals of shape (…, k) in, values of shape (…) out; nan where it says nothing."""
+"""Totals of shape (…, k) in, values of shape (…) out; nan where undefined."""
 
 Z95: Final = float(stats.norm.ppf(0.975))
-"""What is written 1.96 everywhere; the published Wilson examples use the exact quantile."""
+"""Usually rounded to 1.96; the published Wilson examples use the exact quantile."""
 
 MIN_DESIGN_EFFECT: Final = 0.3
-"""Both orders of an item often cancel, so that its verdicts tell *more* than independent ones. How
-much more is never known well from few items: no verdict counts for more than 1/.3 of them."""
+"""Lower bound of the design effect. The two orders of an item often cancel, so that its verdicts
+carry *more* information than independent ones. From few items that gain is estimated poorly: no
+verdict counts as more than 1/.3 independent ones."""
 
 FEW_ITEMS_BELOW: Final = 5
-"""Below so many items the interval of a share is wider than its level says (docs/coverage.md): the
-page hatches such cells."""
+"""Below this number of items the interval of a share is wider than its level implies
+(docs/coverage.md): the page hatches such cells."""
 FEW_ITEMS_NOTE: Final = "few items"
 
 WILSON_METHOD: Final = "Wilson, effective n by items"
@@ -38,12 +39,12 @@ ONE_ITEM_NOTE: Final = "one item: no interval"
 
 
 def unknown_estimate(note: str, unit: str = "") -> Estimate:
-    """Nothing can be said, and why."""
+    """An estimate without a value, with the reason as its note."""
     return Estimate(None, unit=unit, note=note)
 
 
 def student_t_quantile(items: ArrayLike) -> Floats:
-    """The two-sided 95 % quantile of Student's t for so many items; inf below two."""
+    """Two-sided 95 % quantile of Student's t with items − 1 degrees of freedom; inf below two."""
     degrees = np.asarray(items, np.float64) - 1
     t = stats.t.ppf(0.975, np.maximum(degrees, 1))
     return np.where(degrees < 1, np.inf, t)
@@ -59,7 +60,7 @@ def safe_divide(total: ArrayLike, n: ArrayLike) -> Floats:
 
 
 def sum_by_item(values: Floats, items: Ints) -> tuple[Ints, Floats]:
-    """The rows of each item added up: (item codes present, sums of shape (G, k))."""
+    """Sum the rows of each item: (item codes present, sums of shape (G, k))."""
     present, code = _unique_items(items)
     columns = values.T if values.ndim == 2 else values[None, :]
     sums = [np.bincount(code, column, minlength=len(present)) for column in columns]
@@ -67,7 +68,7 @@ def sum_by_item(values: Floats, items: Ints) -> tuple[Ints, Floats]:
 
 
 def _unique_items(items: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
-    """The items there are, and which of them each row is of."""
+    """Return the distinct items, and the index among them of each row's item."""
     if np.issubdtype(items.dtype, np.integer):
         return unique_codes(items)
     return np.unique(items, return_inverse=True)
@@ -87,7 +88,7 @@ def wilson_bounds(successes: ArrayLike, n: ArrayLike, z: ArrayLike = Z95) -> tup
 
 
 def clopper_pearson_bounds(successes: int, n: int, level: float = 0.95) -> tuple[float, float]:
-    """The exact binomial interval; for comparison with others, it knows nothing of items."""
+    """Exact binomial interval, for comparison with other tools: it ignores the items."""
     tail = (1 - level) / 2
     low = stats.beta.ppf(tail, successes, n - successes + 1) if successes else 0.0
     high = stats.beta.ppf(1 - tail, successes + 1, n - successes) if successes < n else 1.0
@@ -99,8 +100,8 @@ def proportion(
 ) -> Estimate:
     """Mean of 0/1 outcomes (ties may be ½), Wilson at the effective n of their items.
 
-    With one verdict per item this is plain Wilson; `effective_n` says what several do to it. A
-    share of 0 or 1 counts its items, not its verdicts; one item has no interval.
+    With one verdict per item this is plain Wilson; `effective_sample_size` is the correction for
+    several. A share of 0 or 1 counts its items, not its verdicts; one item has no interval.
     """
     y = np.asarray(successes, np.float64)
     if len(y) == 0:
@@ -116,32 +117,34 @@ def effective_sample_size(
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """(p, n, G, effective n) of each group from its items' sums; p is nan where n is 0.
 
-    n_eff = n/deff·(1.96/t)², as STATISTICS.md 0 has it, with what few items need:
-    - deff is the variance by items over that of independent verdicts. Each item's residual is from
-      the share of the *others* (delete-one, which is G/(G−1) where all items are equally large),
-      and p(1−p) is too small by the variance of p itself: deff = a/(1 + a/n). At least LEAST_DEFF.
-    - t has n²/Σn_i² − 1 degrees of freedom (G − 1 where all are equally large), times m/(m−1): of m
-      0/1 verdicts an item holds, one's variance follows from p. With m = 1 it is the normal's, and
-      nothing is estimated but p. Items with fractional totals (ties, means) count as estimated.
+    n_eff = n/deff·(1.96/t)², with corrections for few items:
+    - deff is the variance by items over that of independent verdicts. Each item's residual is taken
+      from the share of the *others* (delete-one, which is G/(G−1) where all items are equally
+      large), and p(1−p) is too small by the variance of p itself: deff = a/(1 + a/n). At least
+      MIN_DESIGN_EFFECT.
+    - t has n²/Σn_i² − 1 degrees of freedom (G − 1 where all items are equally large), times
+      m/(m−1): of the m 0/1 verdicts of an item, the variance of one follows from p. With m = 1 it
+      is the normal quantile, and nothing is estimated but p. Items with fractional totals (ties,
+      means) count as estimated.
     - p 0 or 1: deff = n/G.
     """
     filled = counts > 0
     successes, counts, group = successes[filled], counts[filled], group[filled]
 
-    def added(values: Floats) -> Floats:
+    def group_sums(values: Floats) -> Floats:
         return np.asarray(np.bincount(group, values, minlength=groups), np.float64)
 
-    n, items = added(counts), added(np.ones_like(counts))
-    p = safe_divide(added(successes), n)
+    n, items = group_sums(counts), group_sums(np.ones_like(counts))
+    p = safe_divide(group_sums(successes), n)
     others = np.maximum(1 - counts / n[group], 1e-12)
-    spread = added(((successes - p[group] * counts) / others) ** 2)
+    spread = group_sums(((successes - p[group] * counts) / others) ** 2)
     ratio = safe_divide(spread * safe_divide(items - 1, items), np.nan_to_num(n * p * (1 - p)))
     deff = np.maximum(ratio / (1 + ratio / np.maximum(n, 1)), MIN_DESIGN_EFFECT)
     per_item = np.maximum(np.nan_to_num(safe_divide(n, items), nan=1.0), 1.0)
     deff = np.where(np.isnan(ratio), per_item, deff)
     fractional = np.where(np.abs(successes - np.rint(successes)) < 1e-9, 0.0, 1.0)
-    whole = 1 - safe_divide(added(fractional), items)
-    even = np.nan_to_num(safe_divide(n * n, added(counts**2)), nan=1.0)
+    whole = 1 - safe_divide(group_sums(fractional), items)
+    even = np.nan_to_num(safe_divide(n * n, group_sums(counts**2)), nan=1.0)
     degrees = (even - 1) / np.maximum(1 - np.nan_to_num(whole) / per_item, 1e-6)
     t = stdtrit(np.clip(degrees, 1, 1e6), 0.975)
     return p, n, items, n / deff * (Z95 / t) ** 2
@@ -180,12 +183,12 @@ def _share_estimate(
 
 
 def has_few_items(estimate: Estimate) -> bool:
-    """Whether an interval rests on too few items to keep its level: a page hatches the cell."""
+    """Whether an interval rests on too few items to keep its level; the page hatches such cells."""
     return 0 < estimate.items < FEW_ITEMS_BELOW
 
 
 def join_notes(*notes: str) -> str:
-    """Several reasons as one line, the empty ones left out."""
+    """Join several notes into one line, leaving out the empty ones."""
     return "; ".join(note for note in notes if note)
 
 
@@ -239,7 +242,7 @@ def jackknife_estimate(
         return unknown_estimate(note or "no verdicts", unit)
     error = jackknife_error(sums, statistic)
     if not math.isfinite(error):
-        reason = ONE_ITEM_NOTE if groups < 2 else "one item decides: no interval"
+        reason = ONE_ITEM_NOTE if groups < 2 else "undefined without one of the items: no interval"
         return Estimate(
             value, None, None, n, groups, unit, 0.95, JACKKNIFE_METHOD, join_notes(note, reason)
         )
@@ -249,16 +252,16 @@ def jackknife_estimate(
 
 
 def jackknife_error(sums: Floats, statistic: Statistic) -> float:
-    """Standard error from leaving out one item at a time; nan where that cannot be said."""
+    """Standard error from leaving out one item at a time; nan where it is undefined."""
     groups = len(sums)
     if groups < 2:
         return math.nan
-    moved = leave_one_out_deviations(sums, statistic)
-    return math.sqrt((groups - 1) / groups * float((moved**2).sum()))
+    deviations = leave_one_out_deviations(sums, statistic)
+    return math.sqrt((groups - 1) / groups * float((deviations**2).sum()))
 
 
 def leave_one_out_deviations(sums: Floats, statistic: Statistic) -> Floats:
-    """How the statistic moves as each item is left out, about its mean; nan where one decides."""
+    """Deviations of the leave-one-item-out values from their mean; all nan if one is undefined."""
     left = statistic(sums.sum(axis=0) - sums)
     return left - left.mean() if np.isfinite(left).all() else np.full(len(sums), np.nan)
 
@@ -267,24 +270,24 @@ def leave_one_out_deviations(sums: Floats, statistic: Statistic) -> Floats:
 
 
 def draw_item_weights(items: int, rounds: int, rng: np.random.Generator) -> Floats:
-    """How often each item is drawn in each round of the bootstrap: (rounds, items)."""
+    """Draw how often each item occurs in each round of the bootstrap: (rounds, items)."""
     return rng.multinomial(items, np.full(items, 1 / items), size=rounds).astype(np.float64)
 
 
 def bootstrap_statistic(
     sums: Floats, statistic: Statistic, rng: np.random.Generator, rounds: int = 1000
 ) -> Floats:
-    """The statistic in each round of the item bootstrap; nan where a round says nothing."""
+    """The statistic in each round of the item bootstrap; nan where a round leaves it undefined."""
     return statistic(draw_item_weights(len(sums), rounds, rng) @ sums)
 
 
 def max_t_quantile(deviations: Floats, rng: np.random.Generator, rounds: int = 1000) -> float:
-    """The 95 % quantile of the largest |z| of a family, whose members share their items.
+    """95 % quantile of the largest |z| of a family whose members share their items.
 
-    `deviations` is (items, family): how each member moves when an item is left out. The item
-    bootstrap with normal multipliers: every round weighs all items anew, so that what members share
-    stays shared. With few items their correlations look stronger than they are: 1/G of independence
-    is mixed in. Members that never vary do not enter.
+    `deviations` is (items, family): the change of each member when an item is left out. Item
+    bootstrap with normal multipliers: a round draws one weight per item for all members, which
+    preserves their dependence. With few items the correlations appear stronger than they are: 1/G
+    of independence is mixed in. Members without variation are left out.
     """
     size = np.sqrt((deviations**2).sum(axis=0))
     varied = deviations[:, size > 1e-12] / size[size > 1e-12]
@@ -298,6 +301,6 @@ def max_t_quantile(deviations: Floats, rng: np.random.Generator, rounds: int = 1
 
 
 def t_quantile_from_normal(z: float, items: ArrayLike) -> Floats:
-    """The quantile of Student's t for so many items that is as rare as z is in a normal."""
+    """Quantile of Student's t, items − 1 degrees of freedom, at the normal tail area of z."""
     degrees = np.maximum(np.asarray(items, np.float64) - 1, 1)
     return np.asarray(stats.t.isf(stats.norm.sf(z), degrees), np.float64)

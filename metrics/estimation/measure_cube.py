@@ -1,7 +1,7 @@
-"""Item totals of several measures, counted once, then cut and pooled at will.
+"""Item totals of several measures, counted once, then filtered and pooled.
 
-A measure is a statistic of item totals, so a reader who filters by judge or category needs none of
-the rows again: the totals of the cells that are left say it all.
+A measure is a statistic of item totals, so filtering by judge or category needs no second pass over
+the rows: the totals of the remaining cells are sufficient.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from metrics.estimation.measures import (
 from studies.domain import Estimate
 
 _ORDER_COLUMNS: Final = ("status", "noise", "pick", "orders")
-"""The columns that say in which orders a cell was asked."""
+"""Columns that determine in which orders a cell was asked."""
 BLOCK_ROWS: Final = 500_000
-"""Rows counted at once. Totals are by item, so a larger frame is counted some items at a time: the
-tables that measures count in would take ten times its memory."""
+"""Rows counted at once. Totals are per item, so a larger frame is counted in blocks of items: the
+intermediate tables of all its rows would take ten times its memory."""
 
 
 @dataclass(frozen=True, eq=False)
 class _MeasureTotals:
-    """One measure's sums of every (cell, item), sorted by cell."""
+    """Sums of one measure for every (cell, item), sorted by cell."""
 
     measure: Measure
     cell: Ints
@@ -46,11 +46,11 @@ class _MeasureTotals:
 
 
 class MeasureCube:
-    """The totals of a frame by some of its columns.
+    """Item totals of a frame, for every cell of some of its columns.
 
-    The same numbers as `Measure.each` on the filtered frame: a filter that keeps whole cells
-    changes nothing inside them. Pooled over cells it is the measure of all their rows, except that
-    "only one order was asked" is decided cell by cell.
+    Gives the same numbers as `Measure.by_cell` on the filtered frame: a filter that keeps whole
+    cells changes nothing inside them. Pooled over cells it is the measure of all their rows, except
+    that "asked in one order only" is decided cell by cell.
     """
 
     def __init__(self, frame: pd.DataFrame, by: Sequence[str], measures: Iterable[Measure]) -> None:
@@ -69,13 +69,13 @@ class MeasureCube:
         if flags is evidence:
             self._totals = {measure.name: _count_totals(measure, evidence) for measure in counted}
         else:
-            del flags.picks  # counted: the cells' flags are known
+            del flags.picks  # frees memory: the flags are computed
             self._totals = _count_in_blocks(counted, evidence, flags)
 
     def by_cell(
         self, name: str, by: Sequence[str] = (), where: Mapping[str, str] | None = None
     ) -> dict[CellKey, Estimate]:
-        """One measure of every combination of `by` among the cells that `where` leaves."""
+        """Estimate one measure for every combination of `by` among the cells that match `where`."""
         columns = tuple(dict.fromkeys((*by, *(where or {}))))
         wanted = [(columns.index(column), value) for column, value in (where or {}).items()]
         found = {
@@ -86,15 +86,18 @@ class MeasureCube:
         return found if found or by else {(): self._empty_estimate(name)}
 
     def _estimates_by(self, name: str, by: tuple[str, ...]) -> dict[CellKey, Estimate]:
-        """One measure of every combination of `by`, kept: what a filter leaves of a combination is
-        all of it or nothing, so the next filter only picks."""
+        """Estimate one measure for every combination of `by`, cached.
+
+        A filter keeps a combination whole or drops it, so later filters only select from this
+        table.
+        """
         key = (name, by)
         if key not in self._estimate_cache:
             self._estimate_cache[key] = self._compute_estimates(name, by)
         return self._estimate_cache[key]
 
     def _empty_estimate(self, name: str) -> Estimate:
-        """What a measure says where a filter leaves no cell."""
+        """The estimate of a measure where a filter leaves no cell."""
         measure = self._totals[name].measure
         return unknown_estimate(measure.empty, measure.unit)
 
@@ -112,25 +115,27 @@ class MeasureCube:
             ]
         if measure.needs_order:
             lacking = self._lacking_order(code, len(groups))
-            found = [note_missing_order(one) if off else one
-                     for one, off in zip(found, lacking, strict=True)]  # fmt: skip
+            found = [
+                note_missing_order(one) if off else one
+                for one, off in zip(found, lacking, strict=True)
+            ]
         return dict(zip(groups, found[: len(groups)], strict=True))
 
     def of(self, name: str, where: Mapping[str, str] | None = None) -> Estimate:
-        """One measure of all the cells that `where` leaves, pooled."""
+        """Estimate one measure on all cells that match `where`, pooled."""
         return self.by_cell(name, (), where)[()]
 
     def items(self, name: str, where: Mapping[str, str] | None = None) -> int:
-        """How many items have a total of this measure there."""
+        """Count the items that have a total of this measure under the filter."""
         code, _ = self._group_cells((), where or {})
         totals = self._totals[name]
-        kept = code[totals.cell] >= 0 if len(code) else np.zeros(0, bool)
-        return len(np.unique(totals.item[kept]))
+        selected = code[totals.cell] >= 0 if len(code) else np.zeros(0, bool)
+        return len(np.unique(totals.item[selected]))
 
     def _group_cells(
         self, by: Sequence[str], where: Mapping[str, str]
     ) -> tuple[Ints, list[CellKey]]:
-        """The group of every cell (−1: left out) and the groups in order of appearance."""
+        """Return the group of every cell (−1: left out) and the groups in order of appearance."""
         places = [self.by.index(name) for name in by]
         wanted = [(self.by.index(name), value) for name, value in where.items()]
         groups: dict[CellKey, int] = {} if by else {(): 0}
@@ -141,10 +146,10 @@ class MeasureCube:
         return code, list(groups)
 
     def _lacking_order(self, code: Ints, groups: int) -> Mask:
-        """Groups all of whose cells lack the order shown."""
+        """Mask of the groups whose cells all lack the shown order."""
         inside = code >= 0
-        lacking = np.bincount(code[inside][self._orderless[: len(code)][inside]],
-                              minlength=max(groups, 1))  # fmt: skip
+        orderless = self._orderless[: len(code)][inside]
+        lacking = np.bincount(code[inside][orderless], minlength=max(groups, 1))
         whole = np.bincount(code[inside], minlength=max(groups, 1))
         return np.asarray((lacking > 0) & (lacking == whole), np.bool_)
 
@@ -161,27 +166,30 @@ def _count_totals(measure: Measure, evidence: GroupedFrame) -> _MeasureTotals:
 
 
 def exceeds_block(frame: pd.DataFrame) -> bool:
-    """More than is counted at once; only of pairs, for among options some measures look at all the
-    items of a cell."""
+    """Whether a frame is too large to be counted at once.
+
+    Only frames of pairs are counted in blocks: with more options some measures need all items of a
+    cell together.
+    """
     if len(frame) <= BLOCK_ROWS or not isinstance(frame["item"].dtype, pd.CategoricalDtype):
-        return False  # only codes that all parts share can be put together
+        return False  # blocks can be merged only if they share the item codes
     return bool((frame["options"] == 2).all())
 
 
 class _ItemBlock(GroupedFrame):
-    """Some items of a frame, in the cells of the whole: what is decided by cell, all its items
-    decide."""
+    """Some items of a frame, with the cells and the cell flags of the whole frame."""
 
     def __init__(self, whole: GroupedFrame, rows: Mask, flags: GroupedFrame) -> None:
         self.cells, self.count = whole.cells, whole.count
         self.frame = row_selection.select_rows(whole.frame, rows)
-        self.__dict__ |= {"single": flags.one_order_cells, "orderless": flags.unknown_order_cells}
+        self.one_order_cells = flags.one_order_cells
+        self.unknown_order_cells = flags.unknown_order_cells
 
 
 def _count_in_blocks(
     measures: list[Measure], whole: GroupedFrame, flags: GroupedFrame
 ) -> dict[str, _MeasureTotals]:
-    """The same totals, some items at a time."""
+    """Count the totals of all measures, one block of items after the other."""
     item, items = row_selection.column_codes(whole.frame["item"])
     blocks = len(item) // BLOCK_ROWS + 1
     block = (item * blocks // max(items, 1)).astype(np.int16)
@@ -192,14 +200,14 @@ def _count_in_blocks(
         for totals in _share_indices(_count_totals(measure, part) for measure in measures):
             found[totals.measure.name].append(totals)
     names = list(found)
-    joined_up = _share_indices(_merge_blocks(found.pop(name), items) for name in names)
-    return dict(zip(names, joined_up, strict=True))
+    merged = _share_indices(_merge_blocks(found.pop(name), items) for name in names)
+    return dict(zip(names, merged, strict=True))
 
 
-def _share_indices(made: Iterable[_MeasureTotals]) -> Iterator[_MeasureTotals]:
-    """Most measures count the same items of the same cells: they share the list of them."""
+def _share_indices(totals: Iterable[_MeasureTotals]) -> Iterator[_MeasureTotals]:
+    """Let totals with equal (cell, item) indices share the arrays: most measures count the same."""
     known: list[_MeasureTotals] = []
-    for one in made:
+    for one in totals:
         same = [k for k in known if np.array_equal(k.cell, one.cell)]
         same = [k for k in same if np.array_equal(k.item, one.item)]
         if same:

@@ -1,7 +1,7 @@
-"""A measure is a statistic of item totals: that alone gives its interval and contrasts.
+"""Measures as statistics of item totals, with one route to intervals and contrasts.
 
-Rows are counted once (`Evidence`), added up per item (`Tally`), and every estimate, jackknife and
-bootstrap round is the same statistic of reweighted item totals.
+Rows are selected once (`GroupedFrame`), counted per unit (`MeasureTally`) and summed per item. Each
+estimate, jackknife replicate and bootstrap round is the same statistic of reweighted item totals.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from studies.domain import Estimate
 
 Mask = row_selection.Mask
 CellKey = tuple[str, ...]
-"""The values of the `by` columns that a number belongs to; () where everything is pooled."""
+"""Values of the `by` columns for one cell; () where everything is pooled."""
 
-ONE_ORDER_NOTE = "one order asked: place and content are mixed"
-ORDER_UNKNOWN_NOTE = "off: the records do not say which answer was shown first"
+ONE_ORDER_NOTE = "asked in one order only: position and content are confounded"
+ORDER_UNKNOWN_NOTE = "not computed: the records do not say which answer was shown first"
 
 
 class GroupedFrame:
-    """A frame cut into cells, with the tables that measures count in, each made once."""
+    """A frame divided into cells, with the row tables that measures count in, each built once."""
 
     def __init__(self, frame: pd.DataFrame, by: Sequence[str] = ()) -> None:
         cell, count = row_selection.group_codes(frame, by)
@@ -59,7 +59,7 @@ class GroupedFrame:
 
     @cached_property
     def in_complete_set(self) -> Mask:
-        """Which picks belong to comparisons read in all their orders."""
+        """Mask of the picks that belong to comparisons read in all their orders."""
         return row_selection.complete_set_mask(self.picks)
 
     @cached_property
@@ -82,34 +82,37 @@ class GroupedFrame:
         )
 
     def _count_picks(self, mask: pd.Series) -> Ints:
-        """How many picks of each cell are so."""
+        """Count the picks of each cell for which the mask is true."""
         cells = self.picks["cell"].to_numpy()[mask.to_numpy(bool)]
         return np.bincount(cells, minlength=self.count).astype(np.int64)
 
     @cached_property
     def balanced_picks(self) -> pd.DataFrame:
-        """Complete order sets; in cells where only one order was asked, all picks. Verdicts whose
-        order is not known say nothing about place."""
+        """Picks of complete order sets; in cells asked in one order only, all picks.
+
+        Verdicts of unknown order are left out: they carry no information on position.
+        """
         keep = self.in_complete_set | self.one_order_cells[self.picks["cell"].to_numpy()]
         return row_selection.select_rows(self.picks, keep & (self.picks["orders"] != 0).to_numpy())
 
     @cached_property
     def comparable_picks(self) -> pd.DataFrame:
-        """The same, and verdicts whose order is not known: for what does not ask about place."""
+        """`balanced_picks` and the verdicts of unknown order, for measures without position."""
         keep = self.in_complete_set | self.one_order_cells[self.picks["cell"].to_numpy()]
         return row_selection.select_rows(self.picks, keep | (self.picks["orders"] == 0).to_numpy())
 
     @cached_property
     def order_sets(self) -> pd.DataFrame:
-        """One row per complete order set: how its modal verdicts agree, see `order_sets`."""
+        """One row per complete order set, with the agreement of its modal verdicts."""
         return build_order_sets(row_selection.modal_verdicts(self.complete_picks))
 
 
 def build_order_sets(rows: pd.DataFrame) -> pd.DataFrame:
-    """Complete sets (one row per order in) with the counts that consistency and flips rest on.
+    """Reduce complete sets (one row per order) to the counts behind consistency and flips.
 
     consistent: the same outcome in every order; hard: two different winners; soft: one winner and a
-    tie. lean: first picks minus second picks, so its sign says where a flip of a pair leans.
+    tie. lean: first-slot picks minus second-slot picks; for a pair its sign is the direction of the
+    flip.
     """
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
     names = row_selection.contestants(rows) if len(rows) else []
@@ -130,16 +133,17 @@ def build_order_sets(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _count_slots(rows: pd.DataFrame, group: Ints, groups: int) -> Ints:
-    """How often each slot was picked in each group; at least two slots wide."""
+    """Count how often each slot was picked in each group; at least two slots wide."""
     counts = row_selection.count_picks(rows, group, groups)[:, 1:]
     return np.pad(counts, ((0, 0), (0, max(2 - counts.shape[1], 0))))
 
 
 @dataclass(frozen=True)
 class MeasureTally:
-    """What is counted: one row per unit (with its keys), k numbers each, and what they amount to.
+    """Counts of a measure: one row per unit (with its keys), k sums each, and their statistic.
 
-    The last column is the number of units; a share or mean is the first over the last.
+    The last column is the number of units. By default the statistic is the first column over the
+    last: a share or a mean.
     """
 
     rows: pd.DataFrame
@@ -148,15 +152,18 @@ class MeasureTally:
 
 
 def jackknife_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:
-    """The interval of a measure that is neither a share nor a mean."""
+    """Delete-one-item interval, for measures that are neither a share nor a mean."""
     n = round(float(sums[:, -1].sum()))
     return jackknife_estimate(sums, statistic, n, measure.unit, measure.bounds)
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A named statistic of item totals. `kind` decides the interval: a share gets Wilson at the
-    effective n, a mean the cluster t, anything else what `interval` says."""
+    """A named statistic of item totals.
+
+    `kind` selects the interval: Wilson at the effective n for a share, the cluster t for a mean,
+    the function `interval` for anything else.
+    """
 
     name: str
     unit: str
@@ -166,17 +173,17 @@ class Measure:
     empty: str = "no verdicts"
     notes_one_order: bool = False
     needs_order: bool = False
-    """Whether it asks about place: then records without the order shown have nothing to say."""
+    """Whether the measure depends on position: records without the shown order give no estimate."""
     interval: Callable[[Floats, Statistic, Measure], Estimate] = jackknife_interval
     batch_interval: Callable[[Floats, Ints, int, Measure], list[Estimate] | None] | None = None
-    """The same of all cells at once, where the totals allow it; None where they do not."""
+    """`interval` for all cells at once; returns None where the totals do not allow it."""
 
     def of(self, frame: pd.DataFrame) -> Estimate:
-        """The measure of a whole frame."""
+        """Estimate the measure on a whole frame."""
         return self.by_cell(GroupedFrame(frame))[()]
 
     def by_cell(self, evidence: GroupedFrame) -> dict[CellKey, Estimate]:
-        """The measure of every cell."""
+        """Estimate the measure in every cell."""
         tally = self.tally(evidence)
         cell, _, sums = sum_by_cell_item(tally)
         estimates = self.estimates(sums, cell, evidence.count, tally.statistic)
@@ -196,7 +203,7 @@ class Measure:
     def estimates(
         self, sums: Floats, cell: Ints, count: int, statistic: Statistic
     ) -> list[Estimate]:
-        """The measure of `count` cells from their item totals, which are sorted by cell."""
+        """Estimate the measure in `count` cells from their item totals, sorted by cell."""
         if self.kind == "share":
             shares = proportions(sums[:, 0], sums[:, -1], cell, count, self.unit)
             return [one if one.n else unknown_estimate(self.empty, self.unit) for one in shares]
@@ -220,7 +227,7 @@ class Measure:
 
 
 def note_missing_order(estimate: Estimate) -> Estimate:
-    """Why there is no number, where it is the records that lack the order."""
+    """Give an estimate without data the note that the shown order is missing."""
     return estimate if estimate.n else replace(estimate, note=ORDER_UNKNOWN_NOTE)
 
 
@@ -239,7 +246,7 @@ def sum_by_cell_item(tally: MeasureTally) -> tuple[Ints, Ints, Floats]:
 
 
 def build_tally(rows: pd.DataFrame, *columns: object) -> MeasureTally:
-    """A tally from one array (or number) per column."""
+    """Build a tally from one array (or number) per column."""
     full = [np.broadcast_to(np.asarray(column, np.float64), len(rows)) for column in columns]
     return MeasureTally(rows, np.stack(full, axis=1))
 

@@ -1,4 +1,4 @@
-"""How many verdicts it takes, where to ask next, and when one may look."""
+"""Sample size planning: verdicts needed, which pair to sample next, and sequential testing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from studies.domain import Estimate
 
 ELO_PER_LOGIT: Final = 400 / math.log(10)
 E_VALUE_THRESHOLD: Final = 20
-"""An e-value of 20 is a 5 % error however often one looks."""
+"""Stopping at an e-value of 20 has at most a 5 % error, however often it is checked."""
 
 
 def _normal_quantile(probability: float) -> float:
@@ -23,23 +23,24 @@ def _normal_quantile(probability: float) -> float:
 
 
 def expected_win_share(elo_gap: float) -> float:
-    """The win probability that an Elo gap means."""
+    """Win probability that an Elo gap implies."""
     return 1 / (1 + 10 ** (-elo_gap / 400))
 
 
 def design_effect(per_item: float, correlation: float) -> float:
-    """How many verdicts count as one when an item holds `per_item` that correlate so: 1 + (m−1)ρ.
+    """Design effect 1 + (m−1)ρ of m = `per_item` verdicts per item with correlation ρ, at least 0.
 
     Both orders of all pairs by all judges are verdicts of one item. A negative ρ (orders that
-    cancel) goes below 1.
+    cancel) gives a design effect below 1.
     """
     return max(1 + (per_item - 1) * correlation, 0.0)
 
 
 def item_correlation(successes: ArrayLike, items: ArrayLike) -> float | None:
-    """ρ of the verdicts so far, (deff − 1)/(m − 1), for planning the next ones.
+    """Correlation ρ of verdicts on the same item, (deff − 1)/(m − 1), for planning.
 
-    m is the mean number per item. None where no item holds two, or where all verdicts are the same.
+    m is the mean number of verdicts per item. None below two items, where no item has two verdicts,
+    or where all verdicts are the same.
     """
     y, codes = np.asarray(successes, np.float64), np.asarray(items)
     if len(y) == 0:
@@ -60,7 +61,7 @@ def battles_needed(
     deff: float = 1.0,
     tie_rate: float = 0.0,
 ) -> int | None:
-    """Battles to tell a true decisive win share from ½; None at exactly ½, which never shows.
+    """Number of battles to distinguish a true decisive win share from ½; None at exactly ½.
 
     n = ((z_{α/2}/2 + z_β·√(pq))/(p − ½))² decisive ones, times the design effect, over the share
     that is decisive.
@@ -76,7 +77,7 @@ def battles_needed(
 def battles_for_half_width(
     elo: float, deff: float = 1.0, tie_rate: float = 0.0, level: float = 0.95
 ) -> int | None:
-    """Battles for a two-contestant gap known to ± `elo`, near p = ½: SE = 2/√n logits."""
+    """Number of battles for a two-contestant gap known to ± `elo`, near p = ½: SE = 2/√n logits."""
     if elo <= 0 or tie_rate >= 1:
         return None
     logits = elo / ELO_PER_LOGIT
@@ -90,10 +91,10 @@ def pairs_needed(
     alpha: float = 0.05,
     deff: float = 1.0,
 ) -> int | None:
-    """Pairs in both orders needed to see a lean, given how many flip and where flips go.
+    """Number of pairs in both orders to detect a lean, given the share and the direction of flips.
 
-    Connor (1987): n = (z_{α/2}·√ψ + z_β·√(ψ − δ²))²/δ², ψ the share that flips, δ = ψ·(2p − 1);
-    times the design effect where an item holds several pairs.
+    Connor (1987): n = (z_{α/2}·√ψ + z_β·√(ψ − δ²))²/δ², ψ the share that flips, δ = ψ·(2p − 1), p
+    the share of flips toward the first; times the design effect where an item holds several pairs.
     """
     lean = discordance * (2 * primacy_share - 1)
     if lean == 0:
@@ -110,11 +111,11 @@ def _round_up(n: float) -> int:
 def half_width_after(
     estimate: Estimate, more: int, correlation: float | None = None
 ) -> float | None:
-    """The half-width an estimate would have after `more` verdicts like those it rests on.
+    """Half-width of an estimate after `more` further verdicts like those it rests on.
 
-    By default they bring new items as those so far did: √(n/(n + more)), and Student's t of as many
-    items. With a `correlation` they are asked on the *same* items, where the variance goes with
-    (1 + (m−1)ρ)/n and cannot fall below ρ per item: more of the same teaches less and less.
+    By default they bring new items at the same rate: √(n/(n + more)), and Student's t of as many
+    items. With a `correlation` they fall on the *same* items, where the variance is proportional to
+    (1 + (m−1)ρ)/n and cannot fall below ρ per item: repeats add less and less.
     """
     if estimate.low is None or estimate.high is None or estimate.n == 0:
         return None
@@ -132,10 +133,10 @@ def half_width_after(
 
 
 def sampling_weights(counts: ArrayLike, shares: ArrayLike) -> Floats:
-    """Where the next battle teaches most (Chatbot Arena): P(pair) ∝ √(V/n) − √(V/(n+1)).
+    """Sampling probabilities by expected gain (Chatbot Arena): P(pair) ∝ √(V/n) − √(V/(n+1)).
 
-    V = p(1 − p). A pair never asked comes first: such pairs share everything. Unequal sampling
-    makes raw win rates depend on opponents; Bradley–Terry handles it.
+    V = p(1 − p). Pairs without any battle come first and share all the probability. Unequal
+    sampling makes raw win rates depend on opponents; Bradley–Terry accounts for it.
     """
     n, p = np.asarray(counts, np.float64), np.asarray(shares, np.float64)
     fresh = n <= 0
@@ -147,22 +148,25 @@ def sampling_weights(counts: ArrayLike, shares: ArrayLike) -> Floats:
 
 
 def e_value(wins: int, n: int) -> float:
-    """Evidence against a fair coin that one may look at after every battle (Krichevsky–Trofimov):
-    B(w + ½, n − w + ½)/B(½, ½)·2ⁿ. Stop at 20. One vote per item, both orders merged."""
+    """E-value against p = ½ that may be checked after every battle (Krichevsky–Trofimov).
+
+    B(w + ½, n − w + ½)/B(½, ½)·2ⁿ. Stop at 20. One vote per item, both orders merged.
+    """
     log = betaln(wins + 0.5, n - wins + 0.5) - betaln(0.5, 0.5) + n * math.log(2)
     return math.exp(min(float(log), 700.0))
 
 
 MAX_BATTLES: Final = 10_000_000
-"""Beyond this nobody asks: the two are as good as equal."""
+"""Largest number that is reported; beyond it the two are practically equal."""
 
 
 def battles_to_separate(gap: Estimate, power: float = 0.8) -> int | None:
-    """More verdicts like those so far until the interval of a gap leaves out zero.
+    """Further verdicts like those so far until the interval of a gap excludes zero.
 
-    The interval of the difference shrinks with 1/√n, items, indirect comparisons and ties as they
-    are: n' = n·(h·(1 + z_β/z)/gap)², h the half-width now. With `power` the chance that it does.
-    0: told apart already. None: no interval, no gap at all, or more than anybody asks.
+    The interval of the difference shrinks with 1/√n, with items, indirect comparisons and ties in
+    unchanged proportions: n' = n·(h·(1 + z_β/z)/gap)², h the half-width now; `power` is the
+    probability that it then excludes zero. 0: the difference is significant already. None: no
+    interval, a gap of zero, or more than MAX_BATTLES.
     """
     if (gap.low is not None and gap.low > 0) or (gap.high is not None and gap.high < 0):
         return 0

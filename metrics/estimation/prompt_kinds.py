@@ -1,7 +1,7 @@
-"""What a prompt asks for, told from what was read of it: a frame holds verdicts, not prompts.
+"""Kind of each prompt (scoring, five-level), inferred from its verdicts.
 
-Prompts of several protocols share a study. A reply that should have scored two answers and could
-not be read is no missing verdict on a pair, and a verdict of three levels is none of five.
+A frame holds verdicts, not prompt texts, and a study can mix protocols. An unreadable reply to a
+scoring prompt is not a missing verdict on a pair, and a verdict in three levels is not one in five.
 """
 
 from __future__ import annotations
@@ -17,28 +17,29 @@ from studies.frames.frame import NO_PICK
 
 SCORING_PREFIXES: Final = ("creation-factuality",)
 FIVE_LEVEL_PREFIXES: Final = ("creation-subjective", "arena-hard")
-"""How our own prompts of a kind begin: nothing that was read needs to say it."""
+"""Name prefixes of the built-in prompts of each kind, which need no verdict to be recognised."""
 
 
 def scoring_mask(frame: pd.DataFrame) -> row_selection.Mask:
-    """Rows of prompts that score several answers and pick none, read or not."""
+    """Mask of the rows of prompts that score several answers and pick none, readable or not."""
     shown = (frame["options"] > 1).to_numpy() & row_selection.evidence_mask(frame)
-    bare = (frame["pick"] == NO_PICK).to_numpy()
+    unpicked = (frame["pick"] == NO_PICK).to_numpy()
     kinds = _PromptCodes(frame)
     return kinds.rows(
-        (kinds.prompts_with(shown & bare) & ~kinds.prompts_with(shown & ~bare)), SCORING_PREFIXES
+        (kinds.prompts_with(shown & unpicked) & ~kinds.prompts_with(shown & ~unpicked)),
+        SCORING_PREFIXES,
     )
 
 
 def five_level_mask(frame: pd.DataFrame) -> row_selection.Mask:
-    """Rows of prompts that answer in five levels: one was much better, or the name says it."""
+    """Mask of the rows of five-level prompts: some verdict has margin 2, or the name a prefix."""
     strong = row_selection.evidence_mask(frame) & (frame["margin"] == 2).to_numpy()
     kinds = _PromptCodes(frame)
     return kinds.rows(kinds.prompts_with(strong), FIVE_LEVEL_PREFIXES)
 
 
 class _PromptCodes:
-    """The prompts of a frame as codes: of millions of rows no name is looked at twice."""
+    """The prompts of a frame as codes, so that each name is inspected once, not once per row."""
 
     def __init__(self, frame: pd.DataFrame) -> None:
         prompt = frame["prompt"].astype("category").cat
@@ -46,13 +47,13 @@ class _PromptCodes:
         self.codes = prompt.codes.to_numpy()
 
     def prompts_with(self, rows: row_selection.Mask) -> row_selection.Mask:
-        """Which prompts have such a row."""
+        """Mask of the prompts that have at least one of these rows."""
         found: row_selection.Mask = np.zeros(len(self.names), np.bool_)
         found[self.codes[rows]] = True
         return found
 
-    def rows(self, prompts: row_selection.Mask, begun: Sequence[str]) -> row_selection.Mask:
-        """The rows of these prompts, and of those whose names begin so."""
-        named = np.array([name.startswith(tuple(begun)) for name in self.names], np.bool_)
+    def rows(self, prompts: row_selection.Mask, prefixes: Sequence[str]) -> row_selection.Mask:
+        """Mask of the rows of these prompts and of those whose names have one of the prefixes."""
+        named = np.array([name.startswith(tuple(prefixes)) for name in self.names], np.bool_)
         wanted = prompts | named
         return wanted[self.codes] if len(wanted) else np.zeros(len(self.codes), np.bool_)

@@ -1,4 +1,4 @@
-"""Which rows count: one place for each rule that decides what is evidence for what."""
+"""Row selection: which rows of a frame count for which kind of measure."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 OutcomeKind = Literal["verdict", "probability"]
-"""What a verdict is worth: won, lost or tied; or how probable it made each (label probabilities).
-Fractions are not trials: their spread is only ever estimated by items."""
+"""Scoring of a verdict: won, lost or tied, or by its label probabilities. Fractions are not trials:
+their spread is only ever estimated by items."""
 
 COMPARISON_KEY: Final = ("item", "comparison", "judge", "prompt")
 """One comparison: some answers to one item, by one judge with one prompt."""
@@ -32,28 +32,30 @@ ORDER_KEY: Final = (*COMPARISON_KEY, "shown")
 """One order of one comparison; its rows are repeats of each other."""
 
 NO_SLOT: Final = -2
-"""A slot that does not exist, in `slots` and `chosen`."""
+"""Marks a slot that does not exist, in `slot_contestants` and `chosen_contestants`."""
 
 
 def select_rows(frame: pd.DataFrame, mask: Mask | pd.Series) -> pd.DataFrame:
-    """The rows where the mask holds, by place. All of them are not copied: of five million rows
-    that would be half a gigabyte, at every step of the way."""
-    held = np.asarray(mask, np.bool_)
-    return frame.copy(deep=False) if held.all() else frame.loc[held]
+    """Select rows by a positional mask.
+
+    A mask that keeps all rows copies none: of five million rows that would be half a gigabyte.
+    """
+    selected = np.asarray(mask, np.bool_)
+    return frame.copy(deep=False) if selected.all() else frame.loc[selected]
 
 
 def evidence_mask(frame: pd.DataFrame) -> Mask:
-    """Rows whose status says something about the judge, noise repeats included."""
+    """Mask of the rows with a usable status, noise-floor repeats included."""
     return np.asarray(frame["status"].isin(list(USABLE_STATUSES)), np.bool_)
 
 
 def select_readable(frame: pd.DataFrame) -> pd.DataFrame:
-    """Evidence rows without noise-floor repeats, which enter the noise floor only."""
+    """Rows with a usable status, without noise-floor repeats, which enter the noise floor only."""
     return select_rows(frame, evidence_mask(frame) & ~frame["noise"].to_numpy())
 
 
 def select_picks(frame: pd.DataFrame) -> pd.DataFrame:
-    """Readable rows that compare: a slot or a tie, not only scores."""
+    """Readable rows that compare answers: they pick a slot or a tie, not only scores."""
     rows = select_readable(frame)
     return select_rows(rows, rows["pick"] != NO_PICK)
 
@@ -64,15 +66,15 @@ def select_pairs(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def select_known_order(frame: pd.DataFrame) -> pd.DataFrame:
-    """Rows whose order is known: somebody's file may hold verdicts without it."""
-    if "orders" not in frame:  # battles are in the order of their columns
+    """Rows whose shown order is known; imported files may lack it."""
+    if "orders" not in frame:  # tables of battles: the columns give the order
         return frame
     known = (frame["orders"] != 0).to_numpy()
     return frame if known.all() else select_rows(frame, known)
 
 
 def people_mask(frame: pd.DataFrame) -> Mask:
-    """Rows judged by a person."""
+    """Mask of the rows judged by a person."""
     judge = frame["judge"].astype("category")
     human = np.array([str(name).startswith(HUMAN_PREFIX) for name in judge.cat.categories], bool)
     codes = judge.cat.codes.to_numpy()
@@ -80,7 +82,7 @@ def people_mask(frame: pd.DataFrame) -> Mask:
 
 
 def suspect_mask(frame: pd.DataFrame) -> Mask:
-    """Rows whose judge was shown an injection suspect; most studies have no such column."""
+    """Mask of the rows with a suspected prompt injection; most studies have no such column."""
     return (
         np.asarray(frame[SUSPECT_COLUMN], np.bool_)
         if SUSPECT_COLUMN in frame
@@ -89,7 +91,7 @@ def suspect_mask(frame: pd.DataFrame) -> Mask:
 
 
 def keep_first_votes(frame: pd.DataFrame) -> pd.DataFrame:
-    """The first vote of each person on each case: who was asked again is not two people."""
+    """Keep the first vote of each person on each case: a repeated vote is not a second person."""
     human = people_mask(frame)
     if not human.any():
         return frame
@@ -97,21 +99,23 @@ def keep_first_votes(frame: pd.DataFrame) -> pd.DataFrame:
     group, groups = group_codes(votes, (*COMPARISON_KEY[:2], "judge"))
     if groups == len(votes):
         return frame
-    kept = ~human
-    kept[np.flatnonzero(human)[first_rows(group, groups)]] = True
-    return select_rows(frame, kept)
+    selected = ~human
+    selected[np.flatnonzero(human)[first_rows(group, groups)]] = True
+    return select_rows(frame, selected)
 
 
 def targeted_vote_mask(frame: pd.DataFrame) -> Mask:
-    """Votes on cases that were picked because judges flip or disagree there: they find faults, but
-    no share of them is a share of all cases."""
+    """Mask of the votes on cases selected because judges flip or disagree there.
+
+    Such votes help to find faults, but they are not a random sample of all cases.
+    """
     if "chosen" not in frame:
         return np.zeros(len(frame), bool)
     return people_mask(frame) & frame["chosen"].isin(["flipped", "split"]).to_numpy()
 
 
 def select_judges(frame: pd.DataFrame, judges: Sequence[str] | None = None) -> pd.DataFrame:
-    """The verdicts of these judges. None: of all that are no people, or the people if alone."""
+    """Verdicts of these judges. None: of all judges that are not people, or the people if alone."""
     if judges is not None:
         return select_rows(frame, frame["judge"].astype(str).isin(list(judges)))
     human = people_mask(frame)
@@ -121,21 +125,21 @@ def select_judges(frame: pd.DataFrame, judges: Sequence[str] | None = None) -> p
 def add_item_column(
     frame: pd.DataFrame, column: str, of_item: Mapping[str, str], rest: str = ""
 ) -> pd.DataFrame:
-    """The frame with one more column to split by (task, single or multi image), known by item."""
+    """Add a categorical column to split by (task, single or multi image), given by item."""
     item = frame["item"].astype("category")
     names = [str(of_item.get(str(name), rest)) for name in item.cat.categories]
     known = sorted(set(names))
-    place = {name: code for code, name in enumerate(known)}
-    table = np.array([place[name] for name in names], np.int64)
+    code_of = {name: code for code, name in enumerate(known)}
+    table = np.array([code_of[name] for name in names], np.int64)
     codes = table[item.cat.codes.to_numpy()] if len(table) else np.zeros(0, np.int64)
     return frame.assign(**{column: pd.Categorical.from_codes(codes, pd.Index(known, dtype="str"))})
 
 
 def probability_points(frame: pd.DataFrame) -> Floats:
-    """What each slot takes from a verdict by its label probabilities, ties shared out evenly.
+    """Points of each slot by the verdict's label probabilities, ties shared out evenly.
 
-    (rows, widest N); nan where there are none. They are shares of the labels offered, so what the
-    slots lack to 1 is the tie's.
+    (rows, widest N); nan without label probabilities. These are shares of the labels offered, so
+    what the slots lack to 1 belongs to the tie.
     """
     width = int(frame["options"].max()) if len(frame) else 0
     columns = [f"p_{slot}" for slot in range(width)]
@@ -150,7 +154,7 @@ def probability_points(frame: pd.DataFrame) -> Floats:
 
 
 def column_codes(column: pd.Series) -> tuple[Ints, int]:
-    """Integer codes of a column and how many there can be; a missing value is a code too."""
+    """Integer codes of a column and the number of possible codes; a missing value is a code too."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         codes = np.add(column.cat.codes.to_numpy(), 1, dtype=np.int64)
         return codes, len(column.cat.categories) + 1
@@ -166,7 +170,7 @@ def group_codes(frame: pd.DataFrame, columns: Sequence[str]) -> tuple[Ints, int]
 
 
 def observed_combinations(frame: pd.DataFrame, columns: Sequence[str]) -> list[tuple[str, ...]]:
-    """The combinations of some categorical columns that occur, in the order of their categories."""
+    """Combinations of some categorical columns that occur, in the order of their categories."""
     code, count = group_codes(frame, columns)
     first = first_rows(code, count)
     known = [frame[name].cat for name in columns]
@@ -179,7 +183,7 @@ def observed_combinations(frame: pd.DataFrame, columns: Sequence[str]) -> list[t
 
 
 def count_items_by(frame: pd.DataFrame, column: str) -> dict[str, int]:
-    """How many items each value of a categorical column has, in the order of its categories."""
+    """Number of items of each value of a categorical column, in the order of its categories."""
     group, groups = column_codes(frame[column])
     item, items = column_codes(frame["item"])
     both, _ = unique_codes(group * items + item)
@@ -189,12 +193,12 @@ def count_items_by(frame: pd.DataFrame, column: str) -> dict[str, int]:
 
 
 def item_codes(frame: pd.DataFrame) -> Ints:
-    """The resampling unit of each row."""
+    """Item code of each row: the resampling unit."""
     return column_codes(frame["item"])[0]
 
 
 def modal_verdicts(frame: pd.DataFrame) -> pd.DataFrame:
-    """Repeats reduced to one row per order with the modal verdict; no mode is a tie."""
+    """Reduce repeats to one row per order with the modal verdict; without a unique mode, a tie."""
     group, groups = group_codes(frame, ORDER_KEY)
     if groups == len(frame):
         return frame
@@ -205,21 +209,21 @@ def modal_verdicts(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def count_picks(rows: pd.DataFrame, group: Ints, groups: int) -> Ints:
-    """How often each group says tie (column 0), slot 0, slot 1, …"""
+    """Count the ties (column 0) and the picks of slot 0, slot 1, … in each group."""
     width = int(rows["options"].max()) + 1 if len(rows) else 1
     flat = np.bincount(group * width + rows["pick"].to_numpy() - TIE, minlength=groups * width)
     return flat.reshape(groups, width).astype(np.int64)
 
 
 def first_rows(group: Ints, groups: int) -> Ints:
-    """Where each group's first row stands; codes are dense."""
+    """Row number of each group's first row; codes are dense."""
     first = np.zeros(groups, np.int64)
     first[group[::-1]] = np.arange(len(group))[::-1]
     return first
 
 
 def complete_set_mask(rows: pd.DataFrame) -> Mask:
-    """Rows of comparisons all of whose planned orders (two or more) were read."""
+    """Mask of the rows of comparisons all of whose planned orders (two or more) were read."""
     comparison, count = group_codes(rows, COMPARISON_KEY)
     order, orders = group_codes(rows, ORDER_KEY)
     read = np.bincount(comparison[first_rows(order, orders)], minlength=count)
@@ -234,19 +238,19 @@ def select_complete_sets(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def contestants(frame: pd.DataFrame) -> list[str]:
-    """Everyone shown in these rows, sorted."""
+    """Names of all contestants shown in these rows, sorted."""
     used = frame["shown"].astype("category").cat.remove_unused_categories().cat.categories
     return sorted({name for shown in used for name in str(shown).split(SEP)})
 
 
 def slot_contestants(frame: pd.DataFrame, names: Sequence[str]) -> Ints:
-    """Who stands where: (rows, widest N) indices into `names`, ABSENT where there is no slot."""
+    """Contestant in each slot: (rows, widest N) indices into `names`; NO_SLOT marks none."""
     codes, table = _slot_table(frame, names)
     return table[codes]
 
 
 def _slot_table(frame: pd.DataFrame, names: Sequence[str]) -> tuple[Codes, Ints]:
-    """(arrangement of each row, who stands where in each arrangement)."""
+    """(arrangement of each row, contestant in each slot of each arrangement)."""
     shown = frame["shown"].astype("category")
     index = {name: code for code, name in enumerate(names)}
     width = int(frame["options"].max()) if len(frame) else 0

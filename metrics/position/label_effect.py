@@ -1,4 +1,4 @@
-"""Slot or name? The label effect where labels were crossed, and what label probabilities add."""
+"""Position and label effects where labels were crossed, and their split by label probabilities."""
 
 from __future__ import annotations
 
@@ -22,50 +22,54 @@ from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, bui
 from studies.domain import Estimate
 from studies.frames.frame import SEP
 
-NOT_CROSSED_NOTE = "labels were not crossed: slot and label are the same thing"
+NOT_CROSSED_NOTE = "labels were not crossed: position and label cannot be separated"
 MIN_PROBABILITY = 1e-6
-"""Probabilities are held this far from 0 and 1: a logit must stay finite."""
+"""Distance from 0 and 1 at which probabilities are clipped, so that logits stay finite."""
 
 
 def slot_and_label_effects(frame: pd.DataFrame) -> dict[str, Estimate]:
-    """first: share of the first slot; label: share of the label that sorts first ("A").
+    """slot: share of the first slot; label: share of the label that sorts first ("A").
 
-    With f the first-slot share under plain labels (A, B) and g under turned ones (B, A):
-    slot = (f + g)/2, label = (f + 1 − g)/2, so neither rests on how many had which labels. Decisive
-    verdicts on pairs of complete sets. Even is .5 for both.
+    f is the first-slot share under plain labels (A, B) and g under swapped ones (B, A). Then slot =
+    (f + g)/2 and label = (f + 1 − g)/2, so neither depends on how many had which labels. Decisive
+    verdicts on pairs of complete sets. Without an effect both are .5.
     """
     rows = row_selection.select_pairs(GroupedFrame(frame).balanced_picks)
     rows = row_selection.select_rows(rows, rows["pick"] >= 0)
-    turned = _swapped_labels_mask(rows)
+    swapped = _swapped_labels_mask(rows)
     first = (rows["pick"] == 0).to_numpy()
-    parts = np.stack([first & ~turned, ~turned, first & turned, turned], axis=1).astype(np.float64)
+    parts = np.stack([first & ~swapped, ~swapped, first & swapped, swapped], axis=1).astype(
+        np.float64
+    )
     _, sums = sum_by_item(parts, row_selection.item_codes(rows))
-    if len(rows) == 0 or turned.all() or not turned.any():
+    if len(rows) == 0 or swapped.all() or not swapped.any():
         return {name: unknown_estimate(NOT_CROSSED_NOTE, "share") for name in ("slot", "label")}
     return {
-        "slot": jackknife_estimate(sums, _slot_statistic, len(rows), "share", (0, 1), "even is .5"),
+        "slot": jackknife_estimate(
+            sums, _slot_statistic, len(rows), "share", (0, 1), "no effect: .5"
+        ),
         "label": jackknife_estimate(
-            sums, _label_statistic, len(rows), "share", (0, 1), "even is .5"
+            sums, _label_statistic, len(rows), "share", (0, 1), "no effect: .5"
         ),
     }
 
 
 def _swapped_labels_mask(rows: pd.DataFrame) -> row_selection.Mask:
-    """Rows whose first slot has the label that sorts second."""
+    """Mask of the rows whose first slot has the label that sorts second."""
     labels = rows["labels"].astype("category")
     names = [str(name).split(SEP) for name in labels.cat.categories]
-    turned = np.array([len(name) > 1 and name[0] > name[1] for name in names], bool)
-    return turned[labels.cat.codes.to_numpy()] if len(turned) else np.zeros(len(rows), bool)
+    swapped = np.array([len(name) > 1 and name[0] > name[1] for name in names], bool)
+    return swapped[labels.cat.codes.to_numpy()] if len(swapped) else np.zeros(len(rows), bool)
 
 
 def _slot_statistic(totals: Floats) -> Floats:
-    plain, turned = _first_slot_shares(totals)
-    return (plain + turned) / 2
+    plain, swapped = _first_slot_shares(totals)
+    return (plain + swapped) / 2
 
 
 def _label_statistic(totals: Floats) -> Floats:
-    plain, turned = _first_slot_shares(totals)
-    return (plain + 1 - turned) / 2
+    plain, swapped = _first_slot_shares(totals)
+    return (plain + 1 - swapped) / 2
 
 
 def _first_slot_shares(totals: Floats) -> tuple[Floats, Floats]:
@@ -76,19 +80,21 @@ def _label_tally(statistic: Statistic) -> Callable[[GroupedFrame], MeasureTally]
     def tally(evidence: GroupedFrame) -> MeasureTally:
         rows = row_selection.select_pairs(evidence.balanced_picks)
         rows = row_selection.select_rows(rows, rows["pick"] >= 0)
-        turned, first = _swapped_labels_mask(rows), (rows["pick"] == 0).to_numpy()
-        counted = build_tally(rows, first & ~turned, ~turned, first & turned, turned, 1)
+        swapped, first = _swapped_labels_mask(rows), (rows["pick"] == 0).to_numpy()
+        counted = build_tally(rows, first & ~swapped, ~swapped, first & swapped, swapped, 1)
         return replace(counted, statistic=statistic)
 
     return tally
 
 
 def _effect_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:
-    """Unknown where a cell has one way of labelling only: there the two are the same thing."""
-    plain, turned, n = (float(sums[:, column].sum()) for column in (1, 3, 4))
-    if not plain or not turned:
+    """Jackknife interval; unknown where a cell has one labelling only, as the effects coincide."""
+    plain, swapped, n = (float(sums[:, column].sum()) for column in (1, 3, 4))
+    if not plain or not swapped:
         return unknown_estimate(NOT_CROSSED_NOTE, measure.unit)
-    return jackknife_estimate(sums, statistic, round(n), measure.unit, measure.bounds, "even is .5")
+    return jackknife_estimate(
+        sums, statistic, round(n), measure.unit, measure.bounds, "no effect: .5"
+    )
 
 
 SLOT_EFFECT = Measure(
@@ -109,11 +115,11 @@ LABEL_EFFECT = Measure(
     NOT_CROSSED_NOTE,
     interval=_effect_interval,
 )
-"""`slot_and_label` of every cell."""
+"""`slot_and_label_effects` as measures, cell by cell."""
 
 
 def probability_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """content and position of every pair with label probabilities in both orders, in logits.
+    """Content and position term of every pair with label probabilities in both orders, in logits.
 
     With ℓ = logit P(first shown wins) in each order: content = (ℓ₁ − ℓ₂)/2 (for the contestant that
     sorts first), position = (ℓ₁ + ℓ₂)/2. Repeats are averaged within their order.
@@ -129,11 +135,11 @@ def probability_table(frame: pd.DataFrame) -> pd.DataFrame:
         1 - MIN_PROBABILITY,
     )
     logit = np.log(share / (1 - share))
-    turned = (rows["first"].astype(str) > rows["second"].astype(str)).to_numpy()
+    swapped = (rows["first"].astype(str) > rows["second"].astype(str)).to_numpy()
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
     one, two = (
-        _group_means(logit, comparison, count, ~turned),
-        _group_means(logit, comparison, count, turned),
+        _group_means(logit, comparison, count, ~swapped),
+        _group_means(logit, comparison, count, swapped),
     )
     table = rows.iloc[row_selection.first_rows(comparison, count)]
     table = table.assign(content=(one - two) / 2, position=(one + two) / 2)
@@ -141,10 +147,10 @@ def probability_table(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _group_means(
-    values: Floats, group: row_selection.Ints, groups: int, kept: row_selection.Mask
+    values: Floats, group: row_selection.Ints, groups: int, mask: row_selection.Mask
 ) -> Floats:
-    total = np.bincount(group[kept], values[kept], minlength=groups)
-    return safe_divide(total, np.bincount(group[kept], minlength=groups))
+    total = np.bincount(group[mask], values[mask], minlength=groups)
+    return safe_divide(total, np.bincount(group[mask], minlength=groups))
 
 
 def probability_split(frame: pd.DataFrame) -> dict[str, Estimate]:

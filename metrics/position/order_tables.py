@@ -1,4 +1,4 @@
-"""Both orders of every pair in a 3 x 3 table, cell by cell: flips, where they lean, and tests."""
+"""3 × 3 tables of the verdicts in both orders, per cell: flips, their direction, and tests."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ _READ_COLUMNS = (
     "first",
     "second",
 )
-"""The columns a table is made of."""
+"""Columns a table is built from."""
 
 
 @dataclass(frozen=True, eq=False)
 class OrderTable:
-    """`counts[i, j]`: pairs with outcome i when x stood first and j when y did; 0 x, 1 tie, 2 y.
+    """`counts[i, j]`: pairs with outcome i when x was first and j when y was; 0 x, 1 tie, 2 y.
 
-    x is the contestant that sorts first. On the diagonal the verdict survived the swap; x then y
-    is the first slot picked twice.
+    x is the contestant that sorts first. On the diagonal the verdict is the same in both orders; x
+    then y means that the first slot was picked twice.
     """
 
     counts: Ints
@@ -74,7 +74,7 @@ class OrderTable:
         return OrderTable(self.counts + other.counts)
 
     def tests(self) -> dict[str, OrderTest]:
-        """Sign, McNemar, Stuart–Maxwell, Bowker and the permutation test; none without pairs."""
+        """Sign, McNemar, Stuart–Maxwell, Bowker and permutation test; p is None without pairs."""
         if not self.pairs:
             names = ("sign", "mcnemar", "stuart_maxwell", "bowker", "permutation")
             return {name: OrderTest(name, None, None, None, 0, NO_PAIRS_NOTE) for name in names}
@@ -87,10 +87,10 @@ class OrderTable:
         }
 
     def permutation(self) -> OrderTest:
-        """`order_tests.permutation_test` for pairs, exactly and at once.
+        """Exact `order_tests.permutation_test` for pairs, in closed form.
 
-        Exchanging the two choices of a pair turns its lean around, so the slot counts differ by a
-        sum of signs: ±2 for a slot picked twice, ±1 where one verdict is a tie.
+        Exchanging the two choices of a pair reverses its lean, so the slot counts differ by a sum
+        of signs: ±2 for a slot picked twice, ±1 where one verdict is a tie.
         """
         hard = self.first_twice + self.second_twice
         soft = self.flips - hard
@@ -98,11 +98,9 @@ class OrderTable:
         lean += (self.toward_first - self.first_twice) - (self.toward_second - self.second_twice)
         decisive = 2 * self.pairs - 2 * int(self.counts[1, 1]) - soft
         if not decisive:
-            return OrderTest("permutation", 0.0, 1.0, None, self.pairs, "no decisive verdict")
-        return OrderTest(
-            "permutation", lean * lean / decisive, _two_sided_p(hard, soft, abs(lean)), None,
-            self.pairs, "exact",
-        )  # fmt: skip
+            return OrderTest("permutation", 0.0, 1.0, None, self.pairs, "only ties")
+        p = _two_sided_p(hard, soft, abs(lean))
+        return OrderTest("permutation", lean * lean / decisive, p, None, self.pairs, "exact")
 
 
 def _two_sided_p(hard: int, soft: int, lean: int) -> float:
@@ -127,23 +125,25 @@ def build_order_tables(frame: pd.DataFrame, by: Sequence[str]) -> dict[CellKey, 
     swapped = _swapped_mask(rows)
     pick = rows["pick"].to_numpy()
     outcome = np.where(pick == TIE, 1, np.where((pick == 0) ^ swapped, 0, 2))
-    seen = np.zeros((2, count), np.int64)
-    seen[swapped.astype(np.int64), comparison] = outcome
+    outcomes = np.zeros((2, count), np.int64)
+    outcomes[swapped.astype(np.int64), comparison] = outcome
     cell = rows["cell"].to_numpy()[row_selection.first_rows(comparison, count)]
-    flat = np.bincount(cell * 9 + seen[0] * 3 + seen[1], minlength=evidence.count * 9)
+    flat = np.bincount(cell * 9 + outcomes[0] * 3 + outcomes[1], minlength=evidence.count * 9)
     tables = flat.reshape(evidence.count, 3, 3).astype(np.int64)
     cells = evidence.cells if len(frame) else []
     return {key: OrderTable(tables[code]) for code, key in enumerate(cells)}
 
 
 def _swapped_mask(rows: pd.DataFrame) -> row_selection.Mask:
-    """Rows whose first answer sorts after their second, without turning codes into strings."""
+    """Mask of the rows whose first answer sorts after their second, computed on category codes."""
     sides = [rows[name].astype("category").cat for name in ("first", "second")]
     names = sorted({str(name) for side in sides for name in side.categories})
     place = {name: code for code, name in enumerate(names)}
     ranks = [np.array([place[str(name)] for name in side.categories], np.int64) for side in sides]
-    first, second = (rank[side.codes.to_numpy()] if len(rank) else np.zeros(0, np.int64)
-                     for rank, side in zip(ranks, sides, strict=True))  # fmt: skip
+    first, second = (
+        rank[side.codes.to_numpy()] if len(rank) else np.zeros(0, np.int64)
+        for rank, side in zip(ranks, sides, strict=True)
+    )
     return np.asarray(first > second, np.bool_)
 
 
@@ -153,7 +153,7 @@ def pool_order_tables(tables: Mapping[CellKey, OrderTable], keys: Iterable[CellK
 
 
 def holm_adjust(values: Sequence[float | None]) -> list[float | None]:
-    """p-values adjusted by Holm's step-down for as many tests as have one."""
+    """Adjust p-values by Holm's step-down, for as many tests as have one."""
     known = [place for place, p in enumerate(values) if p is not None]
     order = sorted(known, key=lambda place: values[place] or 0.0)
     adjusted: list[float | None] = [None] * len(values)

@@ -1,4 +1,4 @@
-"""Could this be chance? Tests of «the place does not matter», verdicts following content only."""
+"""Tests of the hypothesis that position does not matter: verdicts follow content only."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from metrics.position.position_tallies import two_order_sets
 from studies.frames.frame import TIE
 
 MAX_EXACT_STATES: Final = 100_000
-"""Histograms the exact permutation test may hold; beyond that it draws arrangements."""
+"""Maximum number of histograms in the exact permutation test; beyond it draws are used."""
 
 MAX_LISTED_ORDERS: Final = 6
-"""Up to 720 arrangements of one order set are listed; more are drawn."""
+"""Maximum number of orders in a set whose arrangements (6!) are all listed; more are drawn."""
 
 
 @dataclass(frozen=True)
 class OrderTest:
-    """A test's statistic and p; p is None where there is nothing to test, with the reason."""
+    """Statistic and p of a test; p is None where nothing can be tested, see `note`."""
 
     __test__ = False  # pytest would collect the name
 
@@ -42,9 +42,9 @@ class OrderTest:
 
 
 def sign_test(primacy: int, recency: int) -> OrderTest:
-    """Exact binomial: are flips toward first as likely as flips toward second? No flips: p = 1.
+    """Exact binomial test that flips toward first and toward second are equally likely.
 
-    Of a fair coin both tails are equal: twice the smaller one.
+    Both tails are equal at ½: p is twice the smaller one. Without flips p = 1.
     """
     n = primacy + recency
     p = min(1.0, 2 * float(bdtr(min(primacy, recency), n, 0.5))) if n else 1.0
@@ -52,7 +52,7 @@ def sign_test(primacy: int, recency: int) -> OrderTest:
 
 
 def mcnemar_test(primacy: int, recency: int, continuity: bool = False) -> OrderTest:
-    """(|b − c| − correction)²/(b + c), 1 df."""
+    """McNemar's test: (|b − c| − correction)²/(b + c), 1 df."""
     n = primacy + recency
     if n == 0:
         return OrderTest("McNemar", 0.0, 1.0, 1, 0, "no flips")
@@ -91,7 +91,7 @@ def bowker_test(table: ArrayLike) -> OrderTest:
 
 
 def slot_chi_square_test(counts: ArrayLike) -> OrderTest:
-    """Pooled slot counts against even ones; valid only with one verdict per item."""
+    """Pooled slot counts against equal ones; valid only with one verdict per item."""
     c = np.asarray(counts, np.float64)
     if c.sum() == 0:
         return OrderTest("chi-square", None, None, None, 0, "no verdicts")
@@ -101,7 +101,7 @@ def slot_chi_square_test(counts: ArrayLike) -> OrderTest:
 
 
 def _chi_square_distance(histograms: Floats) -> Floats:
-    """χ² of slot counts against even ones, over the last axis; 0 where nothing was counted."""
+    """χ² of slot counts against equal ones, over the last axis; 0 where nothing was counted."""
     even = histograms.mean(axis=-1, keepdims=True)
     gap = np.divide((histograms - even) ** 2, even, out=np.zeros(histograms.shape), where=even > 0)
     total: Floats = gap.sum(axis=-1)
@@ -145,7 +145,8 @@ def flip_tests(frame: pd.DataFrame) -> dict[str, OrderTest]:
 
 @dataclass(frozen=True)
 class OrderSetArrays:
-    """Order sets of one size: who was chosen in each order, and where everyone stood in it."""
+    """Order sets of one size: the contestant chosen and the slot of every contestant, order by
+    order."""
 
     choice: Ints
     """(sets, orders): index of the chosen contestant within its set; TIE."""
@@ -153,7 +154,7 @@ class OrderSetArrays:
     """(sets, orders, contestants): the slot of each contestant in each order."""
 
     def slots(self, choice: Ints) -> Ints:
-        """The slots picked if the choices were these; TIE stays TIE."""
+        """Slots picked under the given choices; TIE stays TIE."""
         found = np.take_along_axis(self.place, np.maximum(choice, 0)[..., None], axis=-1)[..., 0]
         return np.where(choice >= 0, found, TIE)
 
@@ -185,7 +186,7 @@ def permutation_test(
     rng: np.random.Generator | None = None,
     rounds: int = 9999,
 ) -> OrderTest:
-    """Within-item permutation test of the pooled slot counts (χ² against even).
+    """Within-item permutation test of the pooled slot counts (χ² against equal counts).
 
     If only content counts, the choices within one order set are exchangeable over its orders: they
     are permuted there, whole orders at a time, and the histogram is rebuilt. Exact where the
@@ -196,20 +197,25 @@ def permutation_test(
         return OrderTest(
             "permutation", None, None, None, 0, "no comparison was read in all its orders"
         )
-    seen = float(_chi_square_distance(_slot_histogram(sets.slots(sets.choice), options)))
+    observed = float(_chi_square_distance(_slot_histogram(sets.slots(sets.choice), options)))
     exact = _exact_histograms(sets, options)
     if exact is not None:
         histograms, weights = exact
-        p = float(weights[_chi_square_distance(histograms) >= seen - 1e-9].sum())
-        return OrderTest("permutation", seen, min(p, 1.0), None, len(sets.choice), "exact")
+        p = float(weights[_chi_square_distance(histograms) >= observed - 1e-9].sum())
+        return OrderTest("permutation", observed, min(p, 1.0), None, len(sets.choice), "exact")
     if rng is None:
         return OrderTest(
-            "permutation", seen, None, None, len(sets.choice), "too many to list: needs rng"
+            "permutation",
+            observed,
+            None,
+            None,
+            len(sets.choice),
+            "too many arrangements to list: pass rng",
         )
     drawn = _chi_square_distance(random_histograms(sets, options, rng, rounds))
-    p = (1 + int((drawn >= seen - 1e-9).sum())) / (rounds + 1)
+    p = (1 + int((drawn >= observed - 1e-9).sum())) / (rounds + 1)
     return OrderTest(
-        "permutation", seen, p, None, len(sets.choice), f"{rounds} random arrangements"
+        "permutation", observed, p, None, len(sets.choice), f"{rounds} random arrangements"
     )
 
 
@@ -252,7 +258,7 @@ def _histograms_by_set(sets: OrderSetArrays, options: int) -> Iterable[tuple[Int
 def random_histograms(
     sets: OrderSetArrays, options: int, rng: np.random.Generator, rounds: int
 ) -> Floats:
-    """Slot counts of random arrangements: what no effect of the place looks like."""
+    """Slot counts of random arrangements: the null distribution without an effect of position."""
     drawn = np.zeros((rounds, options))
     block = max(1, math.floor(2_000_000 / max(sets.choice.size, 1)))
     for start in range(0, rounds, block):
@@ -268,7 +274,7 @@ def random_histograms(
 def entropy_null_band(
     frame: pd.DataFrame, rng: np.random.Generator, options: int = 2, rounds: int = 999
 ) -> tuple[float, float] | None:
-    """The middle 95 % of the slot entropy if only content counted; None without complete sets."""
+    """Central 95 % of the slot entropy if only content counted; None without complete sets."""
     from metrics.estimation.entropy import normalised_entropy
 
     sets = arrange_order_sets(frame, options)

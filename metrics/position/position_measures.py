@@ -1,4 +1,4 @@
-"""Does the judge follow the place? Shares, flips and lean, each beside what chance would give."""
+"""Position bias measures: slot shares, consistency, flips and their direction, chance levels."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from studies.frames.frame import TIE
 
 NO_SETS_NOTE: Final = "no comparison was read in all its orders"
 NO_PAIRS_NOTE: Final = "no pair was read in both orders"
-NO_REPEATS_NOTE: Final = "nothing was asked twice in the same order"
+NO_REPEATS_NOTE: Final = "no comparison was repeated in the same order"
 SHARE: Final = "share"
 
 FIRST_SHARE: Final = Measure(
@@ -78,7 +78,7 @@ NOISE_FLOOR: Final = Measure(
     "noise_floor", SHARE, tallies.noise_tally, empty=NO_REPEATS_NOTE, needs_order=True
 )
 ACCURACY: Final = Measure(
-    "accuracy", SHARE, tallies.accuracy_tally, empty="no verdict on a known better answer"
+    "accuracy", SHARE, tallies.accuracy_tally, empty="no verdict where the better answer is known"
 )
 PRIMACY: Final = Measure(
     "primacy", SHARE, tallies.primacy_tally, empty=NO_PAIRS_NOTE, needs_order=True
@@ -135,18 +135,23 @@ def _estimate(measure: Measure, frame: pd.DataFrame) -> Estimate:
 
 
 def first_share(frame: pd.DataFrame) -> Estimate:
-    """first/(all decisive) over complete order sets; where one order was asked: all, noted."""
+    """Share of the first slot among decisive verdicts of complete order sets.
+
+    Where only one order was asked: among all decisive verdicts, with a note.
+    """
     return _estimate(FIRST_SHARE, frame)
 
 
 def tie_rate(frame: pd.DataFrame) -> Estimate:
-    """Ties over the verdicts that the first-slot share looks at, and those of unknown order."""
+    """Ties over the verdicts that the first-slot share counts, plus those of unknown order."""
     return _estimate(TIE_RATE, frame)
 
 
 def slot_entropy(frame: pd.DataFrame) -> Estimate:
-    """Entropy of the pooled slot counts over log2 N, maximum likelihood; several N: weighted by
-    their verdicts. Decisive verdicts of complete sets."""
+    """Maximum-likelihood entropy of the pooled slot counts over log2 N.
+
+    Several N are weighted by their verdicts. Counts decisive verdicts of complete sets.
+    """
     return _estimate(SLOT_ENTROPY, frame)
 
 
@@ -154,7 +159,7 @@ def consistency(frame: pd.DataFrame) -> Estimate:
     """Share of comparisons with the same outcome (win, loss, tie) in all orders.
 
     Repeats are reduced to their modal verdict first. A comparison counts only if every planned
-    order was read: an unread reply lowers n, never the value.
+    order was read: an unreadable reply lowers n, never the value.
     """
     return _estimate(CONSISTENCY, frame)
 
@@ -175,22 +180,22 @@ def soft_flip_rate(frame: pd.DataFrame) -> Estimate:
 
 
 def expected_consistency(frame: pd.DataFrame) -> Estimate:
-    """The consistency that independent draws from the judge's own shares would have."""
+    """Consistency expected from independent draws with the judge's own slot shares."""
     return _estimate(EXPECTED_CONSISTENCY, frame)
 
 
 def consistency_kappa(frame: pd.DataFrame) -> Estimate:
-    """(consistency − chance)/(1 − chance)."""
+    """Chance-corrected consistency: (consistency − chance)/(1 − chance)."""
     return _estimate(CONSISTENCY_KAPPA, frame)
 
 
 def noise_floor(frame: pd.DataFrame) -> Estimate:
-    """How often two readings of the very same order differ; noise-floor repeats included."""
+    """Rate at which two readings of the same order differ; noise-floor repeats included."""
     return _estimate(NOISE_FLOOR, frame)
 
 
 def accuracy(frame: pd.DataFrame) -> Estimate:
-    """Verdicts for the truly better answer over verdicts where there is one; a tie is wrong."""
+    """Verdicts for the truly better answer over verdicts where one is known; a tie is wrong."""
     return _estimate(ACCURACY, frame)
 
 
@@ -215,7 +220,7 @@ def stability(frame: pd.DataFrame) -> Estimate:
 
 
 def flip_counts(frame: pd.DataFrame) -> dict[str, int]:
-    """Complete pairs, their flips, where these lean, and how often one slot was picked twice."""
+    """Counts of complete pairs, flips, flips by direction, and one slot picked twice."""
     sets = two_order_sets(GroupedFrame(frame))
     flips = ~sets["consistent"].to_numpy()
     lean = sets["lean"].to_numpy()
@@ -230,7 +235,7 @@ def flip_counts(frame: pd.DataFrame) -> dict[str, int]:
 
 
 def slot_counts(frame: pd.DataFrame, options: int = 2) -> dict[str, list[int] | int]:
-    """How often each slot was picked, and ties, in the verdicts the slot shares look at."""
+    """Number of picks of each slot, and of ties, among the verdicts of the slot shares."""
     rows = GroupedFrame(frame).balanced_picks
     pick = rows.loc[(rows["options"] == options).to_numpy(), "pick"].to_numpy()
     slots = np.bincount(pick[pick >= 0].astype(np.int64), minlength=options)
@@ -238,10 +243,10 @@ def slot_counts(frame: pd.DataFrame, options: int = 2) -> dict[str, list[int] | 
 
 
 def slot_shares(frame: pd.DataFrame, options: int = 2) -> list[Estimate]:
-    """Each slot's share of the decisive verdicts of complete sets, to be held against 1/N."""
+    """Share of each slot among the decisive verdicts of complete sets, to compare with 1/N."""
     evidence = GroupedFrame(frame)
     rows = evidence.balanced_picks
     rows = row_selection.select_rows(rows, (rows["options"] == options) & (rows["pick"] >= 0))
     pick, item = rows["pick"].to_numpy(), row_selection.item_codes(rows)
-    note = join_notes("" if len(rows) else NO_SETS_NOTE, f"even is 1/{options}")
+    note = join_notes("" if len(rows) else NO_SETS_NOTE, f"chance is 1/{options}")
     return [proportion(pick == slot, item, note=note) for slot in range(options)]

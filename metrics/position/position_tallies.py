@@ -1,4 +1,4 @@
-"""What the position measures count: tallies of verdicts, order sets and repeats."""
+"""Tallies of verdicts, order sets and repeats for the position measures."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def first_slot_tally(evidence: GroupedFrame) -> MeasureTally:
 
 
 def tie_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Ties over all verdicts of balanced sets, and of those whose order is not known."""
+    """Ties over all verdicts of balanced sets and of unknown order."""
     rows = evidence.comparable_picks
     return build_tally(rows, rows["pick"] == TIE, 1)
 
 
 def order_set_tally(column: str) -> Callable[[GroupedFrame], MeasureTally]:
-    """A flag of order sets over all sets."""
+    """Sets with a flag, over all order sets."""
 
     def tally(evidence: GroupedFrame) -> MeasureTally:
         return build_tally(evidence.order_sets, evidence.order_sets[column], 1)
@@ -103,7 +103,7 @@ def _consistency_tally(evidence: GroupedFrame) -> MeasureTally:
 
 
 def chance_consistency(totals: Floats) -> Floats:
-    """What independent draws from the judge's own slot shares would agree on: tᴺ + N·Π f_s.
+    """Consistency of independent draws from the judge's own slot shares: tᴺ + N·Π f_s.
 
     For a pair t² + 2·f·s. `totals` holds consistent, the slots' counts, ties, N summed, sets.
     """
@@ -117,7 +117,7 @@ def chance_consistency(totals: Floats) -> Floats:
 
 
 def expected_consistency_tally(evidence: GroupedFrame) -> MeasureTally:
-    """What the own slot shares would agree on by luck."""
+    """Tally whose statistic is the consistency expected by chance."""
     return replace(_consistency_tally(evidence), statistic=chance_consistency)
 
 
@@ -127,18 +127,18 @@ def _consistency_kappa(totals: Floats) -> Floats:
 
 
 def kappa_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Consistency beyond that."""
+    """Tally whose statistic is the chance-corrected consistency (kappa)."""
     return replace(_consistency_tally(evidence), statistic=_consistency_kappa)
 
 
 def _compare_repeats(evidence: GroupedFrame, noise: bool) -> tuple[pd.DataFrame, Floats, Floats]:
     """(rows, share of differing pairs of repeats, mode share) per order read at least twice."""
     frame = evidence.frame
-    kept = row_selection.evidence_mask(frame) & (frame["pick"] != NO_PICK).to_numpy()
-    kept &= (frame["orders"] != 0).to_numpy()  # without its order, nothing is the same order again
+    usable = row_selection.evidence_mask(frame) & (frame["pick"] != NO_PICK).to_numpy()
+    usable &= (frame["orders"] != 0).to_numpy()  # unknown order: repeats cannot be found
     if not noise:
-        kept &= ~frame["noise"].to_numpy()
-    rows = frame.loc[kept]
+        usable &= ~frame["noise"].to_numpy()
+    rows = frame.loc[usable]
     group, groups = row_selection.group_codes(rows, row_selection.ORDER_KEY)
     counts = row_selection.count_picks(rows, group, groups).astype(np.float64)
     several = counts.sum(axis=1) > 1
@@ -185,9 +185,12 @@ def _pooled_entropy(sizes: Sequence[int]) -> Statistic:
 
 
 def entropy_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:
-    """Pairs: the first-slot share's Wilson interval seen through the entropy. More slots: item
-    jackknife t on d = √(1 − H), the distance from even, whose SE is never below that of as many
-    independent even choices, √(1/(2·n·ln N)): a judge that happens to be even is not surely so.
+    """Interval of the slot entropy.
+
+    Pairs: the Wilson interval of the first-slot share, transformed to entropy. More slots: item
+    jackknife t on d = √(1 − H), the distance from uniform, whose SE is never below that of as many
+    independent uniform choices, √(1/(2·n·ln N)): counts that happen to be uniform are no proof of a
+    uniform judge.
     """
     n, value = round(float(sums[:, -1].sum())), float(statistic(sums.sum(axis=0)))
     used = sums[:, :-1].sum(axis=0) > 0
@@ -214,7 +217,7 @@ def entropy_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Es
 def pair_entropy_estimates(
     sums: Floats, cell: Ints, count: int, measure: Measure
 ) -> list[Estimate] | None:
-    """`entropy_interval` of every cell, where all there is are pairs."""
+    """`entropy_interval` of every cell; None unless all comparisons are pairs."""
     if sums.shape[1] != 3:
         return None
     shares = proportions(sums[:, 0], sums[:, :2].sum(axis=1), cell, count)
@@ -232,8 +235,8 @@ def _share_entropy(share: Floats) -> Floats:
 def _entropy_estimate(
     share: Estimate, measure: Measure, value: float, low: float, high: float
 ) -> Estimate:
-    """A first-slot share as entropy: `value`, `low` and `high` are those of the share and of the
-    ends of its interval."""
+    """A first-slot share as entropy; `value`, `low` and `high` are the entropies of the share and
+    of its limits."""
     if share.value is None:
         return unknown_estimate(measure.empty, measure.unit)
     method = "first-slot share's Wilson interval, as entropy"

@@ -1,7 +1,7 @@
-"""The position term as a measure: item totals whose mean is γ, so that it enters contrasts.
+"""The position term as a measure: item totals whose mean is γ, so that it can enter contrasts.
 
-γ is no share of anything, but its influence by rows adds up over items: pseudo-values
-γ + n·influence have γ as their mean and the item sandwich as their spread.
+γ is not a share, but its influence function adds up over items: pseudo-values γ + n·influence have
+γ as their mean and the item sandwich as their spread.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from studies.frames.frame import TIE
 
 
 def _pseudo_values(rows: pd.DataFrame) -> tuple[Floats, Floats] | None:
-    """(γ's pseudo-values, those of σ(γ)) of one cell's rows; None where γ is not to be had."""
+    """(pseudo-values of γ, those of σ(γ)) of one cell's rows; None where γ has no interval."""
     one = rows.assign(judge=pd.Categorical(["all"] * len(rows)))
     model = fit_position_model(one)
     gamma = model.gamma.get("all", Estimate(None))
@@ -50,14 +50,14 @@ def _value_or_zero(estimate: Estimate | None) -> float:
 
 def _pseudo_value_tally(which: int, evidence: GroupedFrame) -> MeasureTally:
     rows = row_selection.select_known_order(row_selection.select_pairs(evidence.picks))
-    made = []
+    parts = []
     for cell in range(evidence.count):
         part = row_selection.select_rows(rows, rows["cell"] == cell)
         values = _pseudo_values(part) if len(part) else None
         if values is not None:
-            made.append(part.assign(pseudo=values[which]))
-    kept = pd.concat(made) if made else rows.iloc[:0].assign(pseudo=0.0)
-    return build_tally(kept, kept["pseudo"], 1)
+            parts.append(part.assign(pseudo=values[which]))
+    counted = pd.concat(parts) if parts else rows.iloc[:0].assign(pseudo=0.0)
+    return build_tally(counted, counted["pseudo"], 1)
 
 
 POSITION_TERM: Final = Measure(
@@ -75,4 +75,4 @@ FIRST_IF_EQUAL: Final = Measure(
     (0, 1),
     POSITION_TERM.empty,
 )
-"""σ(γ): how often the first of two equal answers wins."""
+"""σ(γ): share of wins of the first of two equal answers."""

@@ -1,4 +1,4 @@
-"""Do two benchmarks say the same of the same models? Spearman and R², resampling the models."""
+"""Correlation of benchmarks over the models they share: Spearman and R², resampling the models."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SCORE_COLUMNS: Final = ("model", "benchmark", "score")
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkCorrelations:
-    """Every two benchmarks: rank correlation and R², and the models they have in common.
+    """Rank correlation and R² of every two benchmarks, over the models they share.
 
     The matrices are symmetric and hold no diagonal. An interval's n is the number of models.
     """
@@ -45,7 +45,7 @@ class BenchmarkCorrelations:
 
 
 def benchmark_scores(table: pd.DataFrame) -> dict[str, dict[str, float]]:
-    """benchmark -> model -> score of a table (model, benchmark, score); what is wrong is named."""
+    """benchmark -> model -> score, from a table (model, benchmark, score); errors name the row."""
     missing = [name for name in SCORE_COLUMNS if name not in table]
     if missing:
         raise ValueError(
@@ -77,7 +77,7 @@ def _parse_score(score: object, row: int) -> float:
 def correlate_all_benchmarks(
     scores: Mapping[str, ModelScores], rng: np.random.Generator, rounds: int = BOOTSTRAP_ROUNDS
 ) -> BenchmarkCorrelations:
-    """Every two benchmarks over the models they have in common."""
+    """Correlate every two benchmarks over the models they share."""
     names = list(scores)
     rho: dict[str, dict[str, Estimate]] = {name: {} for name in names}
     r2: dict[str, dict[str, Estimate]] = {name: {} for name in names}
@@ -91,7 +91,7 @@ def correlate_all_benchmarks(
 def add_study_scores(
     study: Mapping[str, Estimate], others: Mapping[str, ModelScores], name: str = THIS_STUDY
 ) -> dict[str, dict[str, float]]:
-    """The study's own numbers (ratings, rewards, win rates) as one more benchmark, first."""
+    """Add the study's own numbers (ratings, rewards, win rates) as one more benchmark, first."""
     own = {model: got.value for model, got in study.items() if got.value is not None}
     return {name: own, **{other: dict(scores) for other, scores in others.items()}}
 
@@ -104,8 +104,8 @@ def correlate_benchmarks(
 ) -> dict[str, Estimate]:
     """Spearman and R² (squared Pearson) of two benchmarks' scores of the same models.
 
-    The models are what is resampled. A round in which all drawn scores are the same says nothing
-    and is left out. Below ten models the interval is a rough one, and a note says so.
+    Models are resampled. A round in which all drawn scores are equal is left out. Below ten models
+    a note marks the interval as rough.
     """
     models = sorted(set(first) & set(second))
     a = np.array([first[name] for name in models], np.float64)
@@ -155,7 +155,15 @@ def _correlation_estimate(
         return unknown_estimate("all scores are the same", unit)
     if len(draws) < 2:
         return Estimate(
-            value, None, None, n, 0, unit, 0.95, BOOTSTRAP_METHOD, join_notes(note, "no spread")
+            value,
+            None,
+            None,
+            n,
+            0,
+            unit,
+            0.95,
+            BOOTSTRAP_METHOD,
+            join_notes(note, "no interval: resampled scores do not vary"),
         )
     low, high = np.quantile(draws, [0.025, 0.975])
     return Estimate(

@@ -1,4 +1,4 @@
-"""How far a judge's score −2…2 is from the people's: MAE and Consistency (Creation-MMBench F.2)."""
+"""Distance of a judge's scores −2…2 from people's: MAE and Consistency (Creation-MMBench F.2)."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from studies.domain import Estimate
 
 RunMode = Literal["dual", "single", "first"]
 """dual: the mean of both orders, both read. single: each verdict by itself. first: only verdicts
-that show the baseline first, the one run of a judge that is not asked twice."""
+that show the baseline first, as of a judge that is asked once."""
 
-ONE_ORDER_NOTE: Final = "asked in one order: there are no two scores to take the mean of"
+ONE_ORDER_NOTE: Final = "asked in one order only: no mean of two orders"
 MAX_GAP_WITHIN_ONE: Final = 1 + 1e-9
 """Exactly 1 counts as within 1."""
 
@@ -47,7 +47,7 @@ class ScoreGaps:
     case: Ints
     item: Ints
     empty_note: str = NO_PEOPLE_NOTE
-    """Where there is no entry."""
+    """Note where there is no entry."""
 
     @property
     def alignment(self) -> Alignment:
@@ -61,7 +61,7 @@ class ScoreGaps:
 
 
 class SignedScores:
-    """Picks on pairs as scores −2…2 of the contestant that sorts first, with what people say."""
+    """Picks on pairs as scores −2…2 of the contestant that sorts first, of judges and people."""
 
     def __init__(self, frame: pd.DataFrame, baseline: str | None = None) -> None:
         rows = row_selection.select_pairs(
@@ -82,9 +82,9 @@ class SignedScores:
     def human(self) -> row_selection.Mask:
         return row_selection.people_mask(self.rows)
 
-    def _sums(self, kept: row_selection.Mask) -> tuple[Floats, Floats]:
-        case = self.case[kept]
-        total = np.bincount(case, self.score[kept], minlength=self.cases)
+    def _sums(self, rows: row_selection.Mask) -> tuple[Floats, Floats]:
+        case = self.case[rows]
+        total = np.bincount(case, self.score[rows], minlength=self.cases)
         return total.astype(np.float64), np.bincount(case, minlength=self.cases).astype(np.float64)
 
     @cached_property
@@ -93,7 +93,7 @@ class SignedScores:
         return self._sums(self.human)
 
     def gaps(self, judge: str, run: RunMode = "dual", sees: str | None = None) -> ScoreGaps:
-        """A judge against the people's mean; a person against the mean of the *others*.
+        """Gaps of a judge to the people's mean; of a person to the mean of the *others*.
 
         `sees` keeps the judge's rows with that value in the column `sees`, where there is one.
         """
@@ -107,13 +107,13 @@ class SignedScores:
         score, case, item = self._select_scores(mine, run)
         gap = np.abs(score - safe_divide(total, n)[case])
         known = np.isfinite(gap)
-        once = run == "dual" and bool(mine.any()) and not self.asked_both_orders(mine)
+        one_order = run == "dual" and bool(mine.any()) and not self.asked_both_orders(mine)
         return ScoreGaps(
-            gap[known], case[known], item[known], ONE_ORDER_NOTE if once else NO_PEOPLE_NOTE
+            gap[known], case[known], item[known], ONE_ORDER_NOTE if one_order else NO_PEOPLE_NOTE
         )
 
     def asked_both_orders(self, rows: row_selection.Mask) -> bool:
-        """Whether any of these verdicts was asked for in both orders."""
+        """Whether any of these verdicts was planned in both orders."""
         return bool((self.rows["orders"].to_numpy()[rows] > 1).any())
 
     def _select_scores(self, mine: row_selection.Mask, run: RunMode) -> tuple[Floats, Ints, Ints]:
@@ -129,7 +129,7 @@ class SignedScores:
         return each, present, item[whole][first]
 
     def always_tie_gaps(self) -> ScoreGaps:
-        """A judge that says «equal» to every case that people judged."""
+        """Gaps of a judge that answers "equal" on every case that people judged."""
         total, n = self.people
         gap = np.abs(safe_divide(total, n))
         item = self.item[row_selection.first_rows(self.case, self.cases)]
@@ -137,7 +137,7 @@ class SignedScores:
         return ScoreGaps(gap[known], np.flatnonzero(known), item[known])
 
     def leave_one_out_gaps(self) -> ScoreGaps:
-        """Every person against the mean of the others, all verdicts pooled."""
+        """Gaps of every person to the mean of the others, all verdicts pooled."""
         each = [self.gaps(name, "single") for name in sorted(set(self.judge[self.human]))]
         none = np.zeros(0, np.int64)
         return ScoreGaps(
@@ -148,10 +148,10 @@ class SignedScores:
 
 
 def judge_alignment(frame: pd.DataFrame, judge: str, dual: bool = True) -> Alignment:
-    """How far a judge's score is from the people's mean.
+    """Distance of a judge's scores from the people's mean.
 
     dual: the mean of its two signed scores, both orders read, else left out; otherwise, and where
-    only one order was asked, each verdict by itself. A person is held against the mean of the
+    only one order was asked, each verdict by itself. A person is compared with the mean of the
     *other* people (leave one out).
     """
     scores = SignedScores(frame)
@@ -160,10 +160,10 @@ def judge_alignment(frame: pd.DataFrame, judge: str, dual: bool = True) -> Align
 
 
 def always_tie_alignment(frame: pd.DataFrame) -> Alignment:
-    """What a judge that always says «equal» would score against the same people."""
+    """Alignment of a judge that always answers "equal", with the same people."""
     return SignedScores(frame).always_tie_gaps().alignment
 
 
 def leave_one_out_alignment(frame: pd.DataFrame) -> Alignment:
-    """Every person against the mean of the others, all verdicts pooled."""
+    """Alignment of every person with the mean of the others, all verdicts pooled."""
     return SignedScores(frame).leave_one_out_gaps().alignment

@@ -1,4 +1,4 @@
-"""Judges beside people, as Creation-MMBench's table 7 has them: per model, pooled, dual and not."""
+"""Alignment of judges with people as in Creation-MMBench's table 7: per model, pooled, by run."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ OVERALL: Final = "overall"
 PEOPLE: Final = "people"
 ALWAYS_TIE: Final = "always tie"
 VOTE_KEY: Final = ["item", "comparison", "judge", "shown", "repeat"]
-"""What makes a person's vote one vote, in however many frames it stands."""
+"""Columns that identify a person's vote, in however many frames it occurs."""
 
 
 @dataclass(frozen=True, slots=True)
 class AlignmentRow:
-    """One judge on one model's cases (`overall` pools them), in one way of asking."""
+    """One judge on one model's cases (`overall` pools them), in one run mode."""
 
     judge: str
     sees: str
@@ -42,8 +42,8 @@ class AlignmentRow:
 
 @dataclass(frozen=True, slots=True)
 class AlignmentContrast:
-    """left − right on the same cases: `mae` below 0, `consistency` above 0 say that `left` is the
-    closer to people."""
+    """left − right on the same cases: `left` is closer to people if `mae` is below 0, `consistency`
+    above 0."""
 
     judge: str
     left: str
@@ -54,7 +54,8 @@ class AlignmentContrast:
 
 @dataclass(frozen=True, slots=True)
 class AlignmentTable:
-    """Judges, then people (each against the others, and pooled), then always saying «equal»."""
+    """Judges, people (each against the others, and pooled), and a judge that always answers
+    "equal"."""
 
     rows: list[AlignmentRow]
     people: list[AlignmentRow]
@@ -69,9 +70,9 @@ def alignment_table(
 ) -> AlignmentTable:
     """MAE and Consistency of every judge and every person, per model and pooled over the cases.
 
-    Several frames are named by what the judge saw ({"images": …, "context": …}); the people of all
-    of them are one panel. A case is (item, pair); with a baseline only pairs it plays in, each
-    belonging to its opponent. Contrasts: dual − single, and one frame − another, same judge, same
+    Several frames are named by the judge's input ({"images": …, "context": …}); the people of all
+    of them are one panel. A case is (item, pair); with a baseline only pairs with it count, each
+    assigned to its opponent. Contrasts: dual − single, and one frame − another, same judge, same
     cases.
     """
     named = {"": frames} if isinstance(frames, pd.DataFrame) else dict(frames)
@@ -90,10 +91,10 @@ def alignment_table(
 
 
 def _combine_frames(frames: Mapping[str, pd.DataFrame], baseline: str | None) -> pd.DataFrame:
-    """All judges' rows with what they saw, and every person's vote once."""
+    """All judges' rows with their input, and every person's vote once."""
     rows = stack_frames(frames, "sees")
-    again = row_selection.people_mask(rows) & rows.duplicated(VOTE_KEY).to_numpy()
-    rows = row_selection.select_rows(rows, ~again)
+    repeated = row_selection.people_mask(rows) & rows.duplicated(VOTE_KEY).to_numpy()
+    rows = row_selection.select_rows(rows, ~repeated)
     if baseline is None:
         return rows
     return row_selection.select_rows(
@@ -102,14 +103,14 @@ def _combine_frames(frames: Mapping[str, pd.DataFrame], baseline: str | None) ->
 
 
 def _judges_and_inputs(scores: SignedScores) -> list[tuple[str, str]]:
-    """(judge, what it saw) of everyone who is no person."""
+    """(judge, input) of all judges that are not people."""
     machine = ~scores.human
     sees = scores.rows["sees"].astype(str).to_numpy()
     return sorted(set(zip(scores.judge[machine], sees[machine], strict=True)))
 
 
 def _cases_by_model(scores: SignedScores) -> dict[str, row_selection.Mask]:
-    """Which cases belong to each model: those it plays in; the baseline owns none."""
+    """Mask of each model's cases, those it is in; the baseline has none."""
     rows = scores.rows.iloc[row_selection.first_rows(scores.case, scores.cases)]
     names = row_selection.contestants(rows) if len(rows) else []
     models = {
@@ -118,7 +119,7 @@ def _cases_by_model(scores: SignedScores) -> dict[str, row_selection.Mask]:
         if name != scores.baseline
     }
     alone = len(models) < 2 or all(cases.all() for cases in models.values())
-    return {} if alone else models  # a model in every case has the pooled line already
+    return {} if alone else models  # otherwise the pooled row is the same
 
 
 def _alignment_rows(
@@ -126,8 +127,8 @@ def _alignment_rows(
 ) -> list[AlignmentRow]:
     lines = []
     for model, cases in [*_cases_by_model(scores).items(), (OVERALL, np.ones(scores.cases, bool))]:
-        kept = cases[gaps.case]
-        got = ScoreGaps(gaps.gap[kept], gaps.case[kept], gaps.item[kept], gaps.empty_note).alignment
+        own = cases[gaps.case]
+        got = ScoreGaps(gaps.gap[own], gaps.case[own], gaps.item[own], gaps.empty_note).alignment
         lines.append(AlignmentRow(judge, sees, run, model, got.mae, got.consistency))
     return lines
 
@@ -147,7 +148,7 @@ def _dual_contrasts(scores: SignedScores, runs: Sequence[RunMode]) -> Iterator[A
 
 
 def _input_contrasts(scores: SignedScores, named: Sequence[str]) -> Iterator[AlignmentContrast]:
-    """The same judge, dual, after seeing one thing and another."""
+    """Contrasts of the same judge, dual, between two inputs."""
     known = set(_judges_and_inputs(scores))
     for judge in sorted({judge for judge, _ in known}):
         for left, right in combinations(named, 2):
@@ -159,7 +160,7 @@ def _input_contrasts(scores: SignedScores, named: Sequence[str]) -> Iterator[Ali
 def alignment_contrast(
     judge: str, names: tuple[str, str], left: ScoreGaps, right: ScoreGaps, cases: int
 ) -> AlignmentContrast:
-    """Mean gap and share within 1 of each case, left − right over the cases both have."""
+    """Contrast of mean gap and share within 1 per case, left − right over the cases both have."""
     (a, a_within, a_item), (b, b_within, _) = (_gaps_by_case(gaps, cases) for gaps in (left, right))
     both = np.isfinite(a) & np.isfinite(b)
     item = a_item[both]

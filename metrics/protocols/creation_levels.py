@@ -1,4 +1,4 @@
-"""Creation-MMBench's numbers: five levels, Reward, Win Rate, Visual Factuality (PROTOCOLS.md 3)."""
+"""Creation-MMBench's numbers: five levels, Reward, Win Rate and Visual Factuality."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def signed_scores(rows: pd.DataFrame, names: list[str]) -> tuple[Ints, Ints, Flo
 
 
 def _pairs_with_baseline(frame: pd.DataFrame, baseline: str | None) -> pd.DataFrame:
-    """Pairs, or only those in which the baseline plays."""
+    """Pairs, or only those with the baseline."""
     rows = row_selection.select_pairs(frame)
     if baseline is None:
         return rows
@@ -45,17 +45,17 @@ def _pairs_with_baseline(frame: pd.DataFrame, baseline: str | None) -> pd.DataFr
 def five_level_counts(
     frame: pd.DataFrame, baseline: str | None = None
 ) -> dict[str, dict[str, int]]:
-    """Much better … much worse and failures of each contestant, both orders pooled.
+    """Counts of much better … much worse and of failures of each contestant, both orders pooled.
 
     Against the baseline where one is named (it is then left out itself), else against everyone.
     """
-    asked = _pairs_with_baseline(row_selection.select_rows(frame, ~frame["noise"]), baseline)
-    names = row_selection.contestants(asked)
-    return {name: _level_counts(asked, name, names) for name in names if name != baseline}
+    pairs = _pairs_with_baseline(row_selection.select_rows(frame, ~frame["noise"]), baseline)
+    names = row_selection.contestants(pairs)
+    return {name: _level_counts(pairs, name, names) for name in names if name != baseline}
 
 
-def _level_counts(asked: pd.DataFrame, name: str, names: list[str]) -> dict[str, int]:
-    mine = row_selection.select_rows(asked, (asked["first"] == name) | (asked["second"] == name))
+def _level_counts(pairs: pd.DataFrame, name: str, names: list[str]) -> dict[str, int]:
+    mine = row_selection.select_rows(pairs, (pairs["first"] == name) | (pairs["second"] == name))
     rows = row_selection.select_picks(mine)
     _, who, score = signed_scores(rows, names)
     counts = np.bincount((2 - score[who == names.index(name)]).astype(np.int64), minlength=5)
@@ -107,7 +107,7 @@ def _reward_or_win_rate(
 
 
 def score_columns(frame: pd.DataFrame) -> list[str]:
-    """score_0, score_1, … as far as the frame has them."""
+    """Names of the columns score_0, score_1, … that the frame has."""
     return [name for name in frame.columns if str(name).startswith("score_")]
 
 
@@ -133,7 +133,7 @@ def visual_factuality(frame: pd.DataFrame, baseline: str | None = None) -> dict[
 
 
 def _score_keys(placed: Ints, names: list[str], baseline: str | None) -> np.ndarray:
-    """What each score belongs to: a contestant, or the baseline beside one opponent."""
+    """Name that each score belongs to: a contestant, or the baseline beside one opponent."""
     labels = np.array(names, dtype=object)[placed]
     if baseline is None:
         return labels
@@ -142,11 +142,11 @@ def _score_keys(placed: Ints, names: list[str], baseline: str | None) -> np.ndar
 
 
 def _item_mean(score: Floats, item: Ints, mine: np.ndarray) -> Estimate:
-    kept = mine & np.isfinite(score)
-    if not kept.any():
+    scored = mine & np.isfinite(score)
+    if not scored.any():
         return unknown_estimate("no scores", "score/10")
-    items, code = np.unique(item[kept], return_inverse=True)
-    each = np.bincount(code, score[kept]) / np.bincount(code)
+    items, code = np.unique(item[scored], return_inverse=True)
+    each = np.bincount(code, score[scored]) / np.bincount(code)
     return mean_estimate(each, items, "score/10", (0, 10))
 
 

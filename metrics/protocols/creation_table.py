@@ -24,8 +24,8 @@ class CreationRow:
     """One model against the baseline (or, without one, against everyone).
 
     `reward` is −100…100, `win_rate` a share of the readable verdicts (a tie is no win), both orders
-    pooled. `counts` has the five levels. `fail` and `vfs_fail` are replies that could not be read,
-    in no denominator. `baseline_vfs` is the baseline's own score beside this model.
+    pooled. `counts` has the five levels. `fail` and `vfs_fail` are unreadable replies, in no
+    denominator. `baseline_vfs` is the baseline's own score beside this model.
     """
 
     model: str
@@ -47,20 +47,20 @@ def creation_table(
     """Every model of every cell of `by`, the highest Reward first; () is the whole study.
 
     Categories and tasks pool the judgements of their items. `by` names columns of the frame:
-    `category`, or one that `selection.grouped` adds (task).
+    `category`, or one that `row_selection.add_item_column` adds (task).
     """
-    heard = row_selection.select_judges(row_selection.select_rows(frame, ~frame["noise"]), judges)
-    heard = _with_baseline(row_selection.select_pairs(heard), baseline)
-    evidence = GroupedFrame(heard, by)
+    judged = row_selection.select_judges(row_selection.select_rows(frame, ~frame["noise"]), judges)
+    judged = _with_baseline(row_selection.select_pairs(judged), baseline)
+    evidence = GroupedFrame(judged, by)
     cell = evidence.frame["cell"].to_numpy()
-    # Unread replies of a prompt that scores are failures of the score, not of the verdict.
-    scored = scoring_mask(heard)
+    # Unreadable replies to a scoring prompt are failures of the score, not of the verdict.
+    scored = scoring_mask(judged)
     table = {}
-    for code, key in enumerate(evidence.cells if len(heard) else []):
+    for code, key in enumerate(evidence.cells if len(judged) else []):
         here = cell == code
         table[key] = _creation_rows(
-            row_selection.select_rows(heard, here & ~scored),
-            row_selection.select_rows(heard, here & scored),
+            row_selection.select_rows(judged, here & ~scored),
+            row_selection.select_rows(judged, here & scored),
             baseline,
         )
     return table

@@ -1,4 +1,4 @@
-"""The Grade Score heatmap, judge x prompt x unrelated: grades and what stands beside them."""
+"""Grade Score heatmap, judge × prompt × unrelated option: grades and accompanying measures."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ UNRELATED_PRESENT: Final = "unrelated"
 NO_GRADES_NOTE: Final = "the prompt asks for no grades"
 NO_UNRELATED_NOTE: Final = "no unrelated option was shown"
 READING_KEY: Final = ("item", "judge", "prompt", "shown", "labels", "repeat", "noise")
-"""What names an ask in two readings of the same replies."""
+"""Columns that identify a call in two readings of the same replies."""
 
 
 @dataclass(frozen=True, slots=True)
 class GradeCell:
-    """One cell of the heatmap. `options` are the N in it: grades of different N are not compared.
+    """One cell of the heatmap. `options` are the N in it: grades of different N are not comparable.
 
     `pooled_entropy` is that of all slots picked; `accuracy` is against the human ranks;
-    `contradictions` the share of selections that their own grades contradict.
+    `contradictions` is the share of selections that contradict the reply's own grades.
     """
 
     judge: str
@@ -49,7 +49,7 @@ class GradeCell:
 
 
 def mark_unrelated(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with a column `unrelated`, to split or contrast by: "none" or "unrelated"."""
+    """Add a column `unrelated` to split or contrast by: "none" or "unrelated"."""
     shown = frame["shown"].astype("category")
     has = [UNRELATED in str(names).split(SEP) for names in shown.cat.categories]
     codes = np.array(has, np.int64)[shown.cat.codes.to_numpy()] if has else np.zeros(0, np.int64)
@@ -59,10 +59,11 @@ def mark_unrelated(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def grade_heatmap_cells(frame: pd.DataFrame, rule: GradeRule = "default") -> list[GradeCell]:
-    """Every judge x prompt x unrelated with more than one option, in order of appearance.
+    """Every judge × prompt × unrelated with more than one option, in order of appearance.
 
-    Claims about the unrelated option only at equal N (`unrelated: replace`):
-    `contrasts(mark_unrelated(frame), ["judge", "prompt", "unrelated"], [grade_measure()], rng)`.
+    Test the effect of the unrelated option only at equal N (`unrelated: replace`):
+    `paired_contrasts(mark_unrelated(frame), ["judge", "prompt", "unrelated"], [grade_measure()],
+    rng)`.
     """
     choosing = row_selection.select_judges(row_selection.select_rows(frame, frame["options"] > 1))
     marked = mark_unrelated(choosing)
@@ -99,10 +100,10 @@ def _build_cell(
 
 
 def contradiction_share(frame: pd.DataFrame) -> Estimate:
-    """Share of selections whose option has a lower grade than another, by the same reply.
+    """Share of selections whose option has a lower grade than another, in the same reply.
 
-    Counts readable choices all of whose options were graded; a shared top grade contradicts none
-    of those that share it.
+    Counts readable choices with all options graded; a shared top grade contradicts none of the
+    options that share it.
     """
     columns = score_columns(frame)
     rows = row_selection.select_picks(frame)
@@ -121,17 +122,17 @@ def contradiction_share(frame: pd.DataFrame) -> Estimate:
 
 
 def unrelated_share(frame: pd.DataFrame) -> Estimate:
-    """How often the unrelated option was chosen where it was shown, over decisive choices."""
+    """Share of decisive choices for the unrelated option, where it was shown."""
     rows = row_selection.select_picks(frame)
     rows = row_selection.select_rows(rows, rows["pick"] >= 0)
     rows = row_selection.select_rows(rows, mark_unrelated(rows)["unrelated"] == UNRELATED_PRESENT)
     if len(rows) == 0:
         return unknown_estimate(NO_UNRELATED_NOTE, "share")
     names = row_selection.contestants(rows)
-    taken = row_selection.chosen_contestants(rows, names) == names.index(UNRELATED)
+    chosen = row_selection.chosen_contestants(rows, names) == names.index(UNRELATED)
     sizes = sorted({int(n) for n in rows["options"]})
-    note = join_notes("", f"even is 1/{sizes[0]}" if len(sizes) == 1 else "")
-    return proportion(taken, row_selection.item_codes(rows), note=note)
+    note = join_notes("", f"chance is 1/{sizes[0]}" if len(sizes) == 1 else "")
+    return proportion(chosen, row_selection.item_codes(rows), note=note)
 
 
 # -- two readings of the same replies ------------------------------------------------------------
@@ -139,12 +140,12 @@ def unrelated_share(frame: pd.DataFrame) -> Estimate:
 
 @dataclass(frozen=True, slots=True)
 class ReadingDifference:
-    """How many verdicts change with the reading rule, out of the asks both readings have."""
+    """Number of verdicts that change with the parsing rule, among the calls both readings have."""
 
     share: Estimate
     differ: int
     both_read: int
-    """Of those that differ: both rules read a verdict, not the same one."""
+    """Differing calls for which both rules read a verdict."""
     only_first: int
     only_second: int
 
@@ -152,10 +153,10 @@ class ReadingDifference:
 def reading_differences(
     first: pd.DataFrame, second: pd.DataFrame, by: Sequence[str] = ("judge", "prompt")
 ) -> dict[CellKey, ReadingDifference]:
-    """Two readings of the same replies (default and `gradelab`, say), ask by ask, cell by cell.
+    """Compare two readings of the same replies (default and `gradelab`, say), cell by cell.
 
-    A verdict differs if the slot differs or only one rule read any. Rows are matched by what was
-    asked, not by their place; an ask that one of them lacks is left out.
+    A verdict differs if the slot differs or only one rule read one. Rows are matched by what was
+    asked, not by row number; calls that only one reading has are left out.
     """
     one = _index_readings(first).reset_index()
     two = _index_readings(second)
@@ -172,7 +173,7 @@ def reading_differences(
 
 
 def _index_readings(frame: pd.DataFrame) -> pd.DataFrame:
-    """Slot, tie or NO_PICK of every ask, indexed by what was asked."""
+    """Slot, tie or NO_PICK of every call, indexed by what was asked."""
     reading = np.where(row_selection.evidence_mask(frame), frame["pick"], NO_PICK)
     table = pd.DataFrame({name: frame[name].astype(str).to_numpy() for name in READING_KEY})
     table = table.assign(reading=reading, place=np.arange(len(frame)))
@@ -182,12 +183,12 @@ def _index_readings(frame: pd.DataFrame) -> pd.DataFrame:
 def _reading_difference(
     a: row_selection.Ints, b: row_selection.Ints, item: row_selection.Ints
 ) -> ReadingDifference:
-    apart = a != b
+    different = a != b
     both = (a != NO_PICK) & (b != NO_PICK)
     return ReadingDifference(
-        share=proportion(apart, item),
-        differ=int(apart.sum()),
-        both_read=int((apart & both).sum()),
-        only_first=int((apart & (b == NO_PICK)).sum()),
-        only_second=int((apart & (a == NO_PICK)).sum()),
+        share=proportion(different, item),
+        differ=int(different.sum()),
+        both_read=int((different & both).sum()),
+        only_first=int((different & (b == NO_PICK)).sum()),
+        only_second=int((different & (a == NO_PICK)).sum()),
     )

@@ -37,7 +37,8 @@ RANDOM_GRADE: Final[dict[int, float]] = {
     9: 0.421109,
     10: 0.3993,
 }
-"""Expected grade of a coin-flipping judge, by N: all nⁿ outcomes to N = 9, simulated at 10."""
+"""Expected grade of a judge that chooses at random, by N: all nⁿ outcomes to N = 9, simulated at
+10."""
 
 TRIAL_SET_KEY: Final = (*row_selection.COMPARISON_KEY, "repeat")
 """One row of the Grade Score: the rotations of one item, by one judge with one prompt."""
@@ -58,13 +59,15 @@ def item_grade_scores(
     no score.
     """
     trials = len(slots)
-    kept = [k for k in range(trials) if slots[k] is not None]
-    if trials < 2 or (rule == "default" and len(kept) < trials):
+    readable = [k for k in range(trials) if slots[k] is not None]
+    if trials < 2 or (rule == "default" and len(readable) < trials):
         return None
-    if not kept:
+    if not readable:
         return 0.0, 0.0, 0.0
-    evenness = float(entropy(np.bincount([int(slots[k] or 0) for k in kept]))) / math.log(trials)
-    choice = np.bincount([int(choices[k] or 0) for k in kept]).max() / len(kept)
+    evenness = float(entropy(np.bincount([int(slots[k] or 0) for k in readable]))) / math.log(
+        trials
+    )
+    choice = np.bincount([int(choices[k] or 0) for k in readable]).max() / len(readable)
     return float(harmonic_mean(np.array(evenness), np.array(choice))), evenness, float(choice)
 
 
@@ -72,7 +75,7 @@ def grade_table(frame: pd.DataFrame, rule: GradeRule = "default") -> pd.DataFram
     """One row per item, judge, prompt and repeat with its grade, entropy and choice.
 
     Counts sets whose every rotation was planned (at least N orders). By default sets with an unread
-    trial or a tie are left out; `gradelab` keeps them. `left_out` in `attrs` says how many.
+    trial or a tie are left out; `gradelab` keeps them. `attrs["left_out"]` is the number left out.
     """
     if rule not in ("default", "gradelab"):
         raise ValueError(f"No rule named {rule!r}. Known: default, gradelab")
@@ -82,23 +85,23 @@ def grade_table(frame: pd.DataFrame, rule: GradeRule = "default") -> pd.DataFram
     table = rows.iloc[first].copy()
     read = row_selection.evidence_mask(rows) & (rows["pick"] >= 0).to_numpy()
     options, trials = table["options"].to_numpy(), table["orders"].to_numpy()
-    seen = np.bincount(group[read], minlength=groups)
+    read_trials = np.bincount(group[read], minlength=groups)
     slots, choices = _slot_and_choice_counts(rows.loc[read], group[read], groups)
     bins = options if rule == "default" else trials
     table["entropy"] = np.nan_to_num(entropy(slots)) / np.log(
         np.maximum(bins, 2).astype(np.float64)
     )
-    table["choice"] = np.nan_to_num(safe_divide(choices, seen))
+    table["choice"] = np.nan_to_num(safe_divide(choices, read_trials))
     table["grade"] = harmonic_mean(table["entropy"].to_numpy(), table["choice"].to_numpy())
-    table["trials"], table["read"] = trials, seen
-    kept = seen >= trials if rule == "default" else np.ones(groups, bool)
-    table = table.loc[kept]
-    table.attrs["left_out"] = int(groups - kept.sum())
+    table["trials"], table["read"] = trials, read_trials
+    counted = read_trials >= trials if rule == "default" else np.ones(groups, bool)
+    table = table.loc[counted]
+    table.attrs["left_out"] = int(groups - counted.sum())
     return table
 
 
 def _rotated_mask(frame: pd.DataFrame) -> NDArray[np.bool_]:
-    """Rows of comparisons shown in at least N orders; formats that only score are not choices."""
+    """Mask of the rows of comparisons shown in at least N orders; scoring formats are excluded."""
     scored = row_selection.evidence_mask(frame) & (frame["pick"] < TIE).to_numpy()
     enough = (frame["orders"] >= frame["options"]) & (frame["options"] > 1) & ~frame["noise"]
     return np.asarray(enough.to_numpy() & ~scored, np.bool_)
@@ -118,17 +121,17 @@ def _slot_and_choice_counts(rows: pd.DataFrame, group: Ints, groups: int) -> tup
 
 
 def grade_estimates(frame: pd.DataFrame, rule: GradeRule = "default") -> dict[str, Estimate]:
-    """grade, entropy, choice (means over items), then the chance-corrected grade and a line per N.
+    """Means over items of grade, entropy and choice, the corrected grade, and one grade per N.
 
-    The dataset's grade is the mean of the items' grades. Corrected = Σ(G − g(N))/Σ(1 − g(N)); not
-    comparable across N, corrected or not.
+    The dataset's grade is the mean of the items' grades. Corrected for chance = Σ(G − g(N))/Σ(1 −
+    g(N)); not comparable across N, corrected or not.
     """
     table = grade_table(frame, rule)
     item = row_selection.item_codes(table)
     sizes = sorted({int(n) for n in table["options"]})
     note = join_notes(
         rule if rule != "default" else "",
-        f"{table.attrs['left_out']} left out: not every trial read"
+        f"{table.attrs['left_out']} left out: not every trial has a readable choice"
         if table.attrs["left_out"]
         else "",
         f"N = {', '.join(map(str, sizes))}" if len(sizes) > 1 else "",
@@ -157,19 +160,19 @@ def _chance_corrected_grade(table: pd.DataFrame, item: Ints, note: str) -> Estim
         bool,
     )
     if not usable.any():
-        reason = "" if len(table) == 0 else "what chance gives is known for N rotations, N up to 10"
+        reason = "" if len(table) == 0 else "the chance level is known for N rotations, N up to 10"
         return unknown_estimate(join_notes(note, reason), "corrected score")
-    kept = table.loc[usable]
-    random = kept["options"].map(RANDOM_GRADE).to_numpy(np.float64)
-    room = 1 - random
-    gain = (kept["grade"].to_numpy() - random) / room.mean()
+    counted = table.loc[usable]
+    random = counted["options"].map(RANDOM_GRADE).to_numpy(np.float64)
+    headroom = 1 - random
+    gain = (counted["grade"].to_numpy() - random) / headroom.mean()
     return mean_estimate(gain, item[usable], "corrected score", (-math.inf, 1), note)
 
 
 def grade_estimates_by_cell(
     frame: pd.DataFrame, by: Sequence[str]
 ) -> dict[CellKey, dict[str, Estimate]]:
-    """`grade` of every cell."""
+    """`grade_estimates` of every cell."""
     evidence = GroupedFrame(frame, by)
     cell = evidence.frame["cell"].to_numpy()
     return {key: grade_estimates(frame.loc[cell == k]) for k, key in enumerate(evidence.cells)}
@@ -188,7 +191,7 @@ def grade_measure(part: Literal["grade", "entropy", "choice"] = "grade") -> Meas
     )
 
 
-# -- what canonical judges score -----------------------------------------------------------------
+# -- expected scores of canonical judges ---------------------------------------------------------
 
 
 def rotated_options(n: int) -> Ints:
@@ -199,8 +202,11 @@ def rotated_options(n: int) -> Ints:
 def canonical_slot_probabilities(
     n: int, *, last: float = 0.0, best: float | None = 1.0, first: float = 0.0
 ) -> Floats:
-    """P(slot | trial), option 0 best: slot 0 with probability `first`, the last with `last`, else
-    the best option with probability `best`, any other evenly (`best=None`: all options evenly)."""
+    """P(slot | trial) of a canonical judge, with option 0 the best.
+
+    Slot 0 with probability `first`, the last with `last`, else the best option with probability
+    `best`, any other evenly (`best=None`: all options evenly).
+    """
     stands = rotated_options(n) == 0
     right = 1 / n if best is None else best
     rest = np.where(stands, right, (1 - right) / (n - 1))
@@ -211,8 +217,10 @@ def canonical_slot_probabilities(
 
 
 def expected_grade_scores(judge: Floats) -> dict[str, float]:
-    """Exact expected grade, entropy and choice of a judge, over all nⁿ outcomes of one item;
-    `pooled` is the entropy of the slots it would pick over many items."""
+    """Exact expected grade, entropy and choice of a judge, over all nⁿ outcomes of one item.
+
+    `pooled` is the entropy of the slots it would pick over many items.
+    """
     n = len(judge)
     outcomes = np.indices((n,) * n).reshape(n, -1)
     weight = np.prod([judge[k][outcomes[k]] for k in range(n)], axis=0)

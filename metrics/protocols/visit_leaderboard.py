@@ -1,4 +1,4 @@
-"""The leaderboard VisIT-Bench prints: Elo, matches, win rate against the reference, and cost."""
+"""VisIT-Bench's leaderboard: Elo, matches, win rate against the reference, and cost."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from metrics.win_rates import win_rates
 from studies.domain import REFERENCE, Estimate
 
 ALL_CATEGORIES: Final = "all"
-NO_REFERENCE_NOTE: Final = "the reference did not play"
+NO_REFERENCE_NOTE: Final = "the reference is in no pair"
 IS_REFERENCE_NOTE: Final = "this is the reference"
 NEVER_MET_NOTE: Final = "no decisive head-to-head with the reference"
 NO_COST_NOTE: Final = "no cost is known"
@@ -26,8 +26,11 @@ NO_COST_NOTE: Final = "no cost is known"
 
 @dataclass(frozen=True, slots=True)
 class VisitLeaderboardRow:
-    """One contestant in one category. `matches` are head-to-heads under the rule, ties included;
-    `against_reference` is wins / decisive, and its n is the decisive ones."""
+    """One contestant in one category.
+
+    `matches` are head-to-heads under the rule, ties included; `against_reference` is wins /
+    decisive, and its n is the decisive ones.
+    """
 
     category: str
     model: str
@@ -57,15 +60,15 @@ def visit_leaderboard_rows(
 
     The defaults are VisIT-Bench's code: both orders merged (2-0 wins, anything else is a tie), a
     reply without a verdict is a tie, K 4, one online pass in plan order. `by` is a column of the
-    frame that splits it (`selection.grouped` adds one: single and multi image, skill); each value
-    is rated by itself. People's votes are left out unless `judges` names them.
+    frame that splits it (`row_selection.add_item_column` adds one: single and multi image, skill);
+    each value is rated separately. People's votes are left out unless `judges` names them.
     """
-    heard = row_selection.select_pairs(row_selection.select_judges(frame, judges))
-    evidence = GroupedFrame(heard, [by] if by else [])
+    judged = row_selection.select_pairs(row_selection.select_judges(frame, judges))
+    evidence = GroupedFrame(judged, [by] if by else [])
     cell = evidence.frame["cell"].to_numpy()
     rows: list[VisitLeaderboardRow] = []
-    for code, key in enumerate(evidence.cells if len(heard) else []):
-        part = row_selection.select_rows(heard, cell == code)
+    for code, key in enumerate(evidence.cells if len(judged) else []):
+        part = row_selection.select_rows(judged, cell == code)
         played = compute_elo(
             win_rates.outcome_rows(part, combine, unreadable),
             rng=rng,
@@ -74,26 +77,26 @@ def visit_leaderboard_rows(
             rounds=rounds,
             points=1,
         ).table
-        met = _against_reference(part, combine, unreadable, reference)
+        against = _against_reference(part, combine, unreadable, reference)
         counts = win_rates.win_loss_record(part, combine, unreadable)
         for name in _best_first(played, row_selection.contestants(part)):
             rated = played.get(name) or _start_rating(settings)
             rows.append(
                 _leaderboard_row(
-                    key[0] if key else ALL_CATEGORIES, name, rated, counts, met, reference
+                    key[0] if key else ALL_CATEGORIES, name, rated, counts, against, reference
                 )
             )
     return rows
 
 
 def _best_first(table: dict[str, EloRating], names: Sequence[str]) -> list[str]:
-    """The rated, best first, then whoever has no head-to-head under the rule."""
+    """Rated contestants, best first, then those without a head-to-head under the rule."""
     return [*table, *(name for name in names if name not in table)]
 
 
 def _start_rating(settings: EloSettings | None) -> EloRating:
     start = (settings or EloSettings()).start
-    note = "no readable head-to-head yet: the rating is the start"
+    note = "no readable head-to-head yet: the rating is the starting value"
     return EloRating(Estimate(start, unit="Elo", note=note), None, None, 0)
 
 
@@ -105,14 +108,21 @@ def _leaderboard_row(
     met: dict[str, tuple[Estimate, int]],
     reference: str,
 ) -> VisitLeaderboardRow:
-    nobody = NO_REFERENCE_NOTE if not met else NEVER_MET_NOTE
-    missing = unknown_estimate(IS_REFERENCE_NOTE if name == reference else nobody, "share"), 0
+    reason = NO_REFERENCE_NOTE if not met else NEVER_MET_NOTE
+    missing = unknown_estimate(IS_REFERENCE_NOTE if name == reference else reason, "share"), 0
     against, games = met.get(name, missing)
     own = counts.get(name, {"matches": 0, "wins": 0, "losses": 0, "ties": 0})
     return VisitLeaderboardRow(
-        category, name, rating, own["matches"], own["wins"], own["losses"], own["ties"],
-        against, games,
-    )  # fmt: skip
+        category=category,
+        model=name,
+        elo=rating,
+        matches=own["matches"],
+        wins=own["wins"],
+        losses=own["losses"],
+        ties=own["ties"],
+        against_reference=against,
+        reference_matches=games,
+    )
 
 
 def _against_reference(
@@ -136,13 +146,13 @@ def _against_reference(
     }
 
 
-def _add_note(got: Estimate | None, note: str) -> Estimate:
-    if got is None or got.value is None:
+def _add_note(estimate: Estimate | None, note: str) -> Estimate:
+    if estimate is None or estimate.value is None:
         return unknown_estimate(join_notes(NEVER_MET_NOTE, note), "share")
-    return replace(got, note=join_notes(got.note, note))
+    return replace(estimate, note=join_notes(estimate.note, note))
 
 
-# -- what a head-to-head costs -------------------------------------------------------------------
+# -- cost per head-to-head -----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,27 +169,27 @@ class HeadToHeadCost:
 def cost_per_head_to_head(
     frame: pd.DataFrame, cost: ArrayLike | None = None, extra: float = 0.0
 ) -> HeadToHeadCost:
-    """What comparing two answers to one item cost on average, whatever came of it.
+    """Mean cost of comparing two answers to one item, whatever the outcome.
 
     `cost` has a number of dollars for each row of the frame, nan where the price is not known
-    (default: its column `cost`). `extra` is what was paid outside the frame, for extraction say;
-    it is shared out evenly. Noise-floor repeats are no part of a head-to-head. A head-to-head with
-    an unpriced call is left out and counted in `unpriced`.
+    (default: its column `cost`). `extra` is a cost outside the frame, for extraction say; it is
+    shared out evenly. Noise-floor repeats are no part of a head-to-head. A head-to-head with an
+    unpriced call is left out and counted in `unpriced`.
     """
     paid = frame["cost"].to_numpy(np.float64) if cost is None and "cost" in frame else cost
     if paid is None:
         return HeadToHeadCost(unknown_estimate(NO_COST_NOTE, "USD"), 0, 0, None, 0)
     dollars = np.asarray(paid, np.float64)
     if len(dollars) != len(frame):
-        raise ValueError(f"{len(dollars)} costs for {len(frame)} rows: one per row is needed")
-    asked = (frame["options"] == 2).to_numpy() & ~frame["noise"].to_numpy()
-    rows, dollars = row_selection.select_rows(frame, asked), dollars[asked]
+        raise ValueError(f"{len(dollars)} costs for {len(frame)} rows: pass one cost per row")
+    counted = (frame["options"] == 2).to_numpy() & ~frame["noise"].to_numpy()
+    rows, dollars = row_selection.select_rows(frame, counted), dollars[counted]
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
     each = np.bincount(comparison, dollars, minlength=count)  # nan makes the whole sum nan
     known = np.isfinite(each)
     item = row_selection.item_codes(rows)[row_selection.first_rows(comparison, count)]
     share = extra / count if count else 0.0
     note = "" if known.any() else NO_COST_NOTE
-    got = mean_estimate(each[known] + share, item[known], "USD", (0, np.inf), note)
+    mean = mean_estimate(each[known] + share, item[known], "USD", (0, np.inf), note)
     total = float(np.nansum(dollars)) + extra if known.any() else None
-    return HeadToHeadCost(got, int(known.sum()), len(rows), total, int((~known).sum()))
+    return HeadToHeadCost(mean, int(known.sum()), len(rows), total, int((~known).sum()))

@@ -1,4 +1,4 @@
-"""Other people's standard errors of gaps, to compare with ours: by the model, and by the battle."""
+"""Standard errors of gaps as other tools compute them (model-based, per battle), for comparison."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from metrics.ratings.bradley_terry import Leaderboard
 
 @dataclass(frozen=True, eq=False)
 class ModelBasedErrors:
-    """What the model alone says of its precision, as if battles were independent: not shown."""
+    """Model-based standard errors, which treat battles as independent; not shown on the page."""
 
     laplacian: Floats
     gap: Floats
@@ -29,7 +29,7 @@ def model_based_errors(board: Leaderboard) -> ModelBasedErrors:
 
 
 def battle_sandwich_errors(board: Leaderboard, data: Battles) -> Floats:
-    """Chatbot Arena's sandwich, battle by battle: only to compare with others, ours is by item."""
+    """Chatbot Arena's sandwich, battle by battle, for comparison only: ours is by item."""
     place = {name: code for code, name in enumerate(board.names)}
     code = np.array([place.get(name, -1) for name in data.names])
     first, second = code[data.first], code[data.second]

@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 Weighting = Literal["sign", "arena-hard"]
 
 STRONG_WINS: Final = 3
-"""Arena-Hard counts "much better" as three wins. These weights are not sample size."""
+"""Number of wins that Arena-Hard counts for "much better". These weights are not sample size."""
 
 _PICK_BY_WINNER: Final = {
     "model_a": 0,
@@ -32,15 +32,15 @@ _PICK_BY_WINNER: Final = {
     "both_bad": TIE,
 }
 BATTLE_COLUMNS: Final = ["item", "judge", "status", "noise", "pick", "margin", "first", "second"]
-"""What a battle is read from."""
+"""Frame columns that a battle is built from."""
 
 
 @dataclass(frozen=True, eq=False)
 class Battles:
     """One row per readable pairwise verdict, in frame order; contestants and items are codes.
 
-    `outcome` is the first shown's: 1 won, 0 lost, .5 tie, or a probability. `names` also holds
-    contestants whose verdicts could not be read: they have no battles, and a table can say so.
+    `outcome` is that of the answer shown first: 1 won, 0 lost, .5 tie, or a probability. `names`
+    also holds contestants without a readable verdict, so that tables can list them.
     """
 
     names: tuple[str, ...]
@@ -66,11 +66,11 @@ class Battles:
 def extract_battles(
     frame: pd.DataFrame, *, weighting: Weighting = "sign", outcome: OutcomeKind = "verdict"
 ) -> Battles:
-    """The evidence for pairwise ratings: readable verdicts on two different contestants.
+    """Extract the battles for pairwise ratings: readable verdicts on two different contestants.
 
     Every readable verdict of every order and repeat is one battle, a tie is half a win for each.
     Noise-floor repeats, unreadable replies and formats that only score are left out. With
-    `outcome="probability"` a verdict read off label probabilities counts by them.
+    `outcome="probability"` a verdict with label probabilities counts by them.
     """
     if weighting not in ("sign", "arena-hard"):
         raise ValueError(f"No weighting named {weighting!r}. Known: sign, arena-hard")
@@ -100,9 +100,9 @@ def extract_battles(
 
 
 def battles_from_table(table: pd.DataFrame) -> Battles:
-    """Arena rows (`model_a` shown first, `winner`, optional `item`) straight to codes.
+    """Code Arena rows (`model_a` shown first, `winner`, optional `item`) as battles directly.
 
-    The same battles as by way of a frame, for tables of millions of rows that want ratings only.
+    The same battles as through a frame, for tables of millions of rows that only need ratings.
     """
     both, names = pd.factorize(pd.concat([table["model_a"], table["model_b"]]))
     order = np.argsort(names.to_numpy(str), kind="stable")
@@ -110,25 +110,25 @@ def battles_from_table(table: pd.DataFrame) -> Battles:
     rank[order] = np.arange(len(names))
     first, second = np.split(rank[both], 2)
     pick = parse_winners(table["winner"])
-    apart = first != second
+    distinct = first != second
     codes = pd.factorize(table["item"])[0] if "item" in table else np.arange(len(table))
-    item = dense_codes(codes[apart].astype(np.int64))
-    kept = int(apart.sum())
+    item = dense_codes(codes[distinct].astype(np.int64))
+    count = int(distinct.sum())
     return Battles(
         names=tuple(str(names[code]) for code in order),
         judges=("all",),
-        first=first[apart],
-        second=second[apart],
-        outcome=_outcomes_from_picks(pick[apart]),
+        first=first[distinct],
+        second=second[distinct],
+        outcome=_outcomes_from_picks(pick[distinct]),
         item=item,
-        judge=np.zeros(kept, np.int64),
-        weight=np.ones(kept, np.int64),
-        items=int(item.max()) + 1 if kept else 0,
+        judge=np.zeros(count, np.int64),
+        weight=np.ones(count, np.int64),
+        items=int(item.max()) + 1 if count else 0,
     )
 
 
 def parse_winners(winner: pd.Series) -> npt.NDArray[np.int8]:
-    """Arena's words for the winner as slots; an unknown word is an error that names its row."""
+    """Convert Arena's winner words to slots; an unknown word is an error that names its row."""
     codes, words = pd.factorize(winner, use_na_sentinel=False)
     known = np.array([_PICK_BY_WINNER.get(str(word), NO_PICK) for word in words], np.int8)
     pick = known[codes] if len(known) else np.zeros(0, np.int8)
@@ -155,7 +155,7 @@ def _outcomes_from_picks(pick: npt.NDArray[np.int8]) -> Floats:
 
 
 def observed_categories(*columns: pd.Series) -> tuple[str, ...]:
-    """The categories that occur in the columns, sorted: a filtered frame keeps unused ones."""
+    """Categories that occur in the columns, sorted: a filtered frame keeps unused ones."""
     found: set[str] = set()
     for column in columns:
         codes = column.cat.codes.to_numpy(np.int64)
@@ -173,7 +173,7 @@ def recode_column(column: pd.Series, names: tuple[str, ...]) -> Ints:
 
 
 def dense_codes(codes: Ints) -> Ints:
-    """The same codes without gaps, in the same order."""
+    """Renumber codes without gaps, in the same order."""
     if not len(codes):
         return codes
     seen = np.bincount(codes) > 0
@@ -186,8 +186,8 @@ class PairCounts:
 
     Pair p is (low[p], high[p]) with low < high; `wins_low` and `wins_high` are its two directions,
     ties half to each. Items with the same single battle are one *kind* with a multiplicity, so that
-    a million one-battle items cost no more than their few hundred distinct outcomes. Entry e says
-    that an item of kind[e] holds won[e] and lost[e] wins of the low and the high of pair[e].
+    a million one-battle items cost no more than their few hundred distinct outcomes. Entry e: an
+    item of kind[e] holds won[e] and lost[e] wins of the low and the high of pair[e].
     """
 
     names: tuple[str, ...]
@@ -212,7 +212,7 @@ class PairCounts:
 
 
 def count_pairs(data: Battles) -> PairCounts:
-    """Aggregate battles once; everything after this costs the same for 10k and 1M battles."""
+    """Aggregate battles once; all later steps cost the same for 10k and 1M battles."""
     models = len(data.names)
     code = np.minimum(data.first, data.second)
     code *= models
@@ -222,17 +222,17 @@ def count_pairs(data: Battles) -> PairCounts:
     place = np.zeros(models * models, np.int64)
     place[seen] = np.arange(len(seen))
     pair = place[code]
-    # |outcome − 1| where the low one stood second: its share of the battle.
+    # Share of the low contestant: |outcome − 1| where it was shown second.
     share: Floats = np.abs(data.outcome - (data.first > data.second))
     cell = _battle_codes(pair, share, data.weight)
     won = share * data.weight
     lost = data.weight - won
-    del code, share  # each of millions
-    kept, kind, multiplicity = group_identical_items(data.item, data.items, cell)
+    del code, share  # frees memory: one entry per battle each
+    rows, kind, multiplicity = group_identical_items(data.item, data.items, cell)
     wins, losses = (_sum_by_code(pair, each, len(seen)) for each in (won, lost))
-    if not _is_identity_order(kept, len(data)):
-        pair, won, lost = pair[kept], won[kept], lost[kept]
-    del cell, kept
+    if not _is_identity_order(rows, len(data)):
+        pair, won, lost = pair[rows], won[rows], lost[rows]
+    del cell, rows
     return PairCounts(
         names=data.names,
         low=seen // models if models else seen,
@@ -246,17 +246,17 @@ def count_pairs(data: Battles) -> PairCounts:
 
 
 def _is_identity_order(rows: Ints, count: int) -> bool:
-    """Whether these are all rows as they stand, so that nothing need be copied."""
+    """Whether these are all rows in their own order, so that no copy is needed."""
     return len(rows) == count and bool((rows[1:] > rows[:-1]).all())
 
 
 def _battle_codes(pair: Ints, share: Floats, weight: Ints) -> Ints:
-    """All that matters of a battle: who met, lost, tied or won, and how often it counts."""
-    word = (2 * share).astype(np.int8)
-    if (word != 2 * share).any():  # fractions: no two battles are the same one
+    """Code of each battle: the pair, lost, tied or won, and its weight."""
+    result = (2 * share).astype(np.int8)
+    if (result != 2 * share).any():  # fractional outcomes: all battles differ
         return np.arange(len(pair))
     cell = pair * 3
-    cell += word
+    cell += result
     cell *= STRONG_WINS + 1
     cell += weight
     return cell
@@ -287,7 +287,8 @@ def _sum_by_code(codes: Ints, values: Floats, size: int) -> Floats:
 def group_identical_items(item: Ints, items: int, cell: Ints) -> tuple[Ints, Ints, Ints]:
     """Group items that hold the same single battle: (rows to keep, their kind, items per kind).
 
-    `cell` says all that matters of a battle. An item with several battles is a kind of its own.
+    `cell` codes everything that matters of a battle. An item with several battles is a kind of its
+    own.
     """
     size = np.bincount(item, minlength=items)
     alone = size[item] == 1

@@ -32,29 +32,36 @@ from studies.domain import Estimate
 START_RATING: Final = 1000.0
 ELO_PER_LOGIT: Final = 400.0 / math.log(10.0)
 
-NOT_LINKED_NOTE: Final = "no battle links it to another contestant"
+NOT_LINKED_NOTE: Final = "no battle links it to another model"
 NO_BATTLES_NOTE: Final = "no readable verdict"
 ONE_ITEM_NOTE: Final = "one item: no interval"
-NO_SPREAD_NOTE: Final = "all items agree exactly: no interval can be had from them"
+NO_SPREAD_NOTE: Final = "all items agree exactly: no interval can be computed"
 REGULARISED_NOTE: Final = (
-    f"one side won every battle: no finite fit; shown with {PSEUDO_COUNT:g} wins added each way"
+    "one side won every battle: no finite fit; "
+    f"shown with {PSEUDO_COUNT:g} wins added to both sides of every pair"
 )
-LOWER_BOUND_NOTE: Final = "at least: one side won every battle that tells them apart, no upper end"
-UPPER_BOUND_NOTE: Final = "at most: one side lost every battle that tells them apart, no lower end"
-NO_WIN_CHAIN_NOTE: Final = "no chain of battles tells which of the two is above"
+LOWER_BOUND_NOTE: Final = (
+    "lower limit: one side won every battle that separates the two, so there is no upper limit"
+)
+UPPER_BOUND_NOTE: Final = (
+    "upper limit: one side lost every battle that separates the two, so there is no lower limit"
+)
+NO_WIN_CHAIN_NOTE: Final = "no chain of wins leads from either of the two to the other"
 LIMIT_METHOD: Final = "Bradley–Terry, exact limit, items"
 MAX_CONTESTANTS_WITH_LIMITS: Final = 40
-"""Contestants up to which a gap without end is given its limit: each takes some dozen fits, and of
-hundreds, one after the other, that is minutes."""
-TOO_MANY_CONTESTANTS_NOTE: Final = f"wins go one way only; of more than {MAX_CONTESTANTS_WITH_LIMITS} contestants no limit is given"
+"""Maximum number of contestants for which limits of unbounded gaps are computed: each limit takes
+some dozen fits, for hundreds of contestants that is minutes."""
+TOO_MANY_CONTESTANTS_NOTE: Final = (
+    f"wins go one way only; limits are computed for at most {MAX_CONTESTANTS_WITH_LIMITS} models"
+)
 MAX_LIMIT_PAIRS: Final = 400
-"""Pairs without an upper end up to which ranks look for who is surely above."""
+"""Maximum number of unbounded gaps whose significance enters the ranks."""
 RANK_METHOD: Final = "pairwise 95 % intervals of differences"
 
 
 @dataclass(frozen=True, slots=True)
 class RankRange:
-    """Best and worst place the intervals of differences allow, and who is in the race."""
+    """Rank, the best and worst rank the intervals of differences allow, and the number ranked."""
 
     place: int
     low: int
@@ -69,8 +76,9 @@ class RankRange:
 class Leaderboard:
     """Contestants who can be compared with each other, best first.
 
-    Strengths θ sum to zero, on the Elo scale 1000 + 173.7178·θ. `regularised` is the badge for data
-    that have no finite fit of their own. "A above B" is read off `gap`, never off two bars.
+    Strengths θ sum to zero, on the Elo scale 1000 + 173.7178·θ. `regularised` marks data without a
+    finite maximum-likelihood fit. Whether A is above B follows from `gap`, never from comparing two
+    bars.
     """
 
     names: tuple[str, ...]
@@ -99,7 +107,7 @@ class Leaderboard:
 
     @cached_property
     def _quantile(self) -> float:
-        """Student's t of the items; of battles won in part, all the spread is estimated."""
+        """Student's t quantile by items; fractional outcomes: the whole variance is estimated."""
         fractions = bool((2 * self.counts.won % 1).any())
         verdicts = math.inf if fractions else float(self.counts.verdicts.sum())
         return verdict_t_quantile(self.items, verdicts)
@@ -115,8 +123,10 @@ class Leaderboard:
 
     @cached_property
     def ratings(self) -> dict[str, Estimate]:
-        """Each contestant against the mean of the board, on the Elo scale. Only to be looked at:
-        whoever reads a line of the board for each contestant gets the one table."""
+        """Each contestant relative to the mean of the board, on the Elo scale.
+
+        The table is cached: callers must not change it.
+        """
         return {name: self._rating(row) for row, name in enumerate(self.names)}
 
     def _rating(self, row: int) -> Estimate:
@@ -124,13 +134,15 @@ class Leaderboard:
         if self.covariance is not None and not self.regularised:
             error = math.sqrt(max(float(self.covariance[row, row]), 0.0))
         value = START_RATING + ELO_PER_LOGIT * float(self.theta[row])
-        return self._estimate(value, error, int(self.matches[row]), apart=self.regularised)
+        return self._estimate(value, error, int(self.matches[row]), regularised=self.regularised)
 
-    def _estimate(self, value: float, error: float | None, n: int, *, apart: bool) -> Estimate:
-        """A value in Elo with the t interval of an error in logits, where there is one."""
+    def _estimate(
+        self, value: float, error: float | None, n: int, *, regularised: bool
+    ) -> Estimate:
+        """A value in Elo with the t interval of a standard error in logits, where there is one."""
         flat = error is not None and error < 1e-9 and len(self.names) > 1
         note = join_notes(
-            self.note, REGULARISED_NOTE if apart else "", NO_SPREAD_NOTE if flat else ""
+            self.note, REGULARISED_NOTE if regularised else "", NO_SPREAD_NOTE if flat else ""
         )
         low = high = None
         if error is not None and not flat and self.items > 1:
@@ -139,10 +151,10 @@ class Leaderboard:
         return Estimate(value, low, high, n, self.items, "Elo", 0.95, self.method, note)
 
     def gap(self, above: str, below: str) -> Estimate:
-        """How far one contestant is above another, in Elo, with the interval of the difference.
+        """Difference between two ratings in Elo, with the interval of the difference.
 
-        Where wins between the two go one way only, the gap has no upper end (turned round: no
-        lower). Then the value is the end there is, and the other one is None.
+        Where wins between the two go one way only, the gap has no upper limit (in the other
+        direction: no lower limit). The value is then the limit that exists, and the other is None.
         """
         i, j = self.names.index(above), self.names.index(below)
         if i == j:
@@ -152,10 +164,10 @@ class Leaderboard:
             return self._one_sided_gap(i, j, n)
         value = ELO_PER_LOGIT * float(self.theta[i] - self.theta[j])
         error = None if self._errors is None else float(self._errors[i, j])
-        return self._estimate(value, error, n, apart=False)
+        return self._estimate(value, error, n, regularised=False)
 
     def _one_sided_gap(self, i: int, j: int, n: int) -> Estimate:
-        """A gap without end by its one end; unknown where no chain of wins leads either way."""
+        """The one limit of an unbounded gap; unknown where no chain of wins leads either way."""
         if len(self.names) > MAX_CONTESTANTS_WITH_LIMITS:
             return Estimate(
                 None,
@@ -185,17 +197,18 @@ class Leaderboard:
         )
 
     def _direct_verdicts(self, i: int, j: int) -> int:
-        """Verdicts on this very pair: counted once among those with either of the two."""
+        """Number of verdicts on this pair, which are counted once among those with either of the
+        two."""
         counts = self.counts
         here = (counts.low == min(i, j)) & (counts.high == max(i, j))
         return int(counts.verdicts[here].sum())
 
     def gaps(self) -> dict[str, dict[str, Estimate]]:
-        """The matrix of differences: row above column."""
+        """Matrix of differences: row above column."""
         return {a: {b: self.gap(a, b) for b in self.names} for a in self.names}
 
     def predicted_share(self, above: str, below: str) -> Estimate:
-        """The score (wins + ties/2) that `above` is expected to take from a battle with `below`."""
+        """Score (wins + ties/2) that `above` is expected to take from a battle with `below`."""
         gap = self.gap(above, below)
         value, low, high = (
             None if x is None else float(expit(x / ELO_PER_LOGIT))
@@ -205,10 +218,10 @@ class Leaderboard:
 
     @cached_property
     def ranks(self) -> dict[str, RankRange]:
-        """Place and the range of places: who is surely above, who is surely below.
+        """Rank and range of ranks of each contestant, from the significant differences.
 
-        Surely: the 95 % interval of the difference leaves out zero, or so does the lower end of one
-        that has no upper. Without intervals everything in between stays possible.
+        Significant: the 95 % interval of the difference excludes zero, or the lower limit of an
+        unbounded gap is above zero. Without intervals every rank stays possible.
         """
         above = self._significantly_above
         size = len(self.names)
@@ -224,27 +237,27 @@ class Leaderboard:
         if self._errors is None or self.items < 2:
             return np.zeros((size, size))
         gap = self.theta[:, None] - self.theta[None, :]
-        sure = (gap > self._errors * self._quantile) & (self._errors > 1e-9)
-        apart = self.strong_component[:, None] != self.strong_component[None, :]
-        sure &= ~apart
-        pairs = np.argwhere(apart & self._limits.reachable)
+        significant = (gap > self._errors * self._quantile) & (self._errors > 1e-9)
+        unbounded = self.strong_component[:, None] != self.strong_component[None, :]
+        significant &= ~unbounded
+        pairs = np.argwhere(unbounded & self._limits.reachable)
         for i, j in pairs if len(pairs) <= MAX_LIMIT_PAIRS else pairs[:0]:
-            sure[i, j] = self._limits.is_significantly_positive(int(i), int(j))
-        return np.asarray(sure, np.float64)
+            significant[i, j] = self._limits.is_significantly_positive(int(i), int(j))
+        return np.asarray(significant, np.float64)
 
     def bootstrap(self, *, rng: np.random.Generator, rounds: int = 1000) -> BootstrapStrengths:
-        """θ over the item bootstrap, columns in the order of `names`; slower than the sandwich."""
+        """θ in the item bootstrap, columns in the order of `names`; slower than the sandwich."""
         if self.items < 2 or len(self.names) < 2:
             return BootstrapStrengths(np.zeros((0, len(self.names))), 0.0)
         return bradley_terry_fit.bootstrap_strengths(self.counts, rng=rng, rounds=rounds)
 
     def bootstrap_gap(self, drawn: BootstrapStrengths, above: str, below: str) -> Estimate:
-        """The same gap with the percentiles of the item bootstrap; too narrow below 50 items."""
+        """The gap with percentiles of the item bootstrap; too narrow below 50 items."""
         i, j = self.names.index(above), self.names.index(below)
         gap = self.gap(above, below)
         draws = ELO_PER_LOGIT * (drawn.theta[:, i] - drawn.theta[:, j])
         low, high = np.percentile(draws, [2.5, 97.5]) if len(draws) else (None, None)
-        needed = f"{drawn.regularised_share:.0%} of rounds had no finite fit of their own"
+        no_fit = f"{drawn.regularised_share:.0%} of the bootstrap rounds had no finite fit"
         return Estimate(
             gap.value,
             None if low is None else float(low),
@@ -254,7 +267,7 @@ class Leaderboard:
             "Elo",
             0.95,
             f"Bradley–Terry, item bootstrap, {len(draws)} rounds",
-            join_notes(gap.note, needed if drawn.regularised_share else ""),
+            join_notes(gap.note, no_fit if drawn.regularised_share else ""),
         )
 
 
@@ -263,9 +276,10 @@ def fit_leaderboards(
 ) -> list[Leaderboard]:
     """One leaderboard per group of contestants linked by battles, the largest first.
 
-    Every readable verdict of every order is one battle, ties half. Groups that never met are never
-    ranked against each other. A contestant without a readable verdict is in no group. With
-    `outcome="probability"` a battle is won in part: intervals are by items, so they still hold.
+    Every readable verdict of every order is one battle, ties half. Groups without a battle between
+    them are never ranked against each other. A contestant without a readable verdict is in no
+    group. With `outcome="probability"` outcomes are fractional: intervals are by items, so they
+    still hold.
     """
     return fit_leaderboards_from_battles(
         extract_battles(frame, weighting=weighting, outcome=outcome)
@@ -273,7 +287,7 @@ def fit_leaderboards(
 
 
 def fit_leaderboards_from_battles(data: Battles) -> list[Leaderboard]:
-    """The same from coded battles."""
+    """`fit_leaderboards` from coded battles."""
     counts = count_pairs(data)
     label = (
         bradley_terry_fit.component_labels(counts, strong=False)
@@ -293,15 +307,15 @@ def bradley_terry_ratings(
 ) -> dict[str, Estimate]:
     """Every contestant's rating, best first in its group; unlinked ones are unknown, with a note.
 
-    Each group has its own mean of 1000, so a note says so where there are several.
+    Each group has its own mean of 1000; where there are several, a note says so.
     """
     data = extract_battles(frame, weighting=weighting, outcome=outcome)
     boards = fit_leaderboards_from_battles(data)
     table = {}
     for number, board in enumerate(boards, start=1):
-        apart = f"group {number} of {len(boards)}: never compare across groups"
+        group = f"group {number} of {len(boards)}: ratings of different groups are not comparable"
         for name, rating in board.ratings.items():
-            table[name] = _add_note(rating, apart) if len(boards) > 1 else rating
+            table[name] = _add_note(rating, group) if len(boards) > 1 else rating
     for name in data.names:
         table.setdefault(name, unknown_estimate(NO_BATTLES_NOTE, "Elo"))
     return table
@@ -342,25 +356,25 @@ def restrict_counts(counts: PairCounts, members: Ints) -> PairCounts:
     """The counts among some contestants, recoded to their order in `members`."""
     place = np.full(len(counts.names), -1, np.int64)
     place[members] = np.arange(len(members))
-    kept = np.flatnonzero((place[counts.low] >= 0) & (place[counts.high] >= 0))
-    low, high = place[counts.low[kept]], place[counts.high[kept]]
-    turned = low > high
+    pairs = np.flatnonzero((place[counts.low] >= 0) & (place[counts.high] >= 0))
+    low, high = place[counts.low[pairs]], place[counts.high[pairs]]
+    swapped = low > high
     number = np.full(len(counts.low), -1, np.int64)
-    number[kept] = np.arange(len(kept))
+    number[pairs] = np.arange(len(pairs))
     entries = number[counts.pair] >= 0
     pair, kind = number[counts.pair[entries]], counts.kind[entries]
-    held = np.bincount(kind, minlength=len(counts.multiplicity)) > 0
+    used_kinds = np.bincount(kind, minlength=len(counts.multiplicity)) > 0
     won, lost = counts.won[entries], counts.lost[entries]
     return PairCounts(
         names=tuple(counts.names[member] for member in members),
-        low=np.where(turned, high, low),
-        high=np.where(turned, low, high),
-        wins_low=np.where(turned, counts.wins_high[kept], counts.wins_low[kept]),
-        wins_high=np.where(turned, counts.wins_low[kept], counts.wins_high[kept]),
-        verdicts=counts.verdicts[kept],
-        multiplicity=counts.multiplicity[held],
+        low=np.where(swapped, high, low),
+        high=np.where(swapped, low, high),
+        wins_low=np.where(swapped, counts.wins_high[pairs], counts.wins_low[pairs]),
+        wins_high=np.where(swapped, counts.wins_low[pairs], counts.wins_high[pairs]),
+        verdicts=counts.verdicts[pairs],
+        multiplicity=counts.multiplicity[used_kinds],
         kind=dense_codes(kind),
         pair=pair,
-        won=np.where(turned[pair], lost, won),
-        lost=np.where(turned[pair], won, lost),
+        won=np.where(swapped[pair], lost, won),
+        lost=np.where(swapped[pair], won, lost),
     )

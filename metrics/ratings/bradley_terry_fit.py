@@ -1,4 +1,4 @@
-"""Bradley–Terry on pair counts: connectivity, Newton, item sandwich, item bootstrap."""
+"""Bradley–Terry fit on pair counts: connectivity, Newton, item sandwich, item bootstrap."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ PSEUDO_COUNT: Final = 0.1
 
 _TOLERANCE: Final = 1e-11
 _CHORD_TOLERANCE: Final = 1e-6
-"""A bootstrap round is exact to 0.0002 Elo."""
+"""Tolerance in logits: makes a bootstrap round exact to 0.0002 Elo."""
 _MIN_ITEMS_UNCORRECTED: Final = 200
-"""From here on the correction for leverage moves a standard error by less than half a percent."""
+"""Number of items from which the leverage correction changes a standard error by less than half a
+percent."""
 _CHUNK_CELLS: Final = 1_000_000
-"""Rounds are worked in chunks of about so many (pair, round) cells, to stay in cache."""
+"""Approximate number of (pair, round) cells in a chunk of rounds, to stay in cache."""
 
 
 def component_labels(counts: PairCounts, *, strong: bool) -> Ints:
-    """A label per contestant. Weak: linked by any battle. Strong: linked by wins both ways.
+    """Component of each contestant. Weak: linked by any battle. Strong: linked by wins both ways.
 
     The maximum likelihood fit is finite exactly where the "beat" graph, ties counting both ways, is
     strongly connected (Ford 1957).
@@ -82,7 +83,7 @@ def laplacian_inverse(matrix: Floats) -> Floats:
 
 
 def gap_errors(covariance: Floats) -> Floats:
-    """Standard errors of all differences."""
+    """Standard errors of all pairwise differences."""
     own = np.diag(covariance)
     return np.sqrt(np.maximum(own[:, None] + own[None, :] - 2 * covariance, 0.0))
 
@@ -152,7 +153,7 @@ def item_scores(counts: PairCounts, theta: Floats) -> Floats:
 
 
 def item_sandwich(counts: PairCounts, theta: Floats, *, pseudo: float = 0.0) -> Floats:
-    """Covariance of θ by items: L⁺ M L⁺ with M = G/(G−1)·Σ_items s sᵀ (STATISTICS.md 0)."""
+    """Covariance of θ by items: L⁺ M L⁺ with M = G/(G−1)·Σ_items s sᵀ."""
     items = counts.items
     bread = laplacian_inverse(hessian_laplacian(counts, theta, pseudo))
     scores = item_scores(counts, theta)
@@ -161,27 +162,27 @@ def item_sandwich(counts: PairCounts, theta: Floats, *, pseudo: float = 0.0) -> 
 
 
 def strength_covariance(counts: PairCounts, theta: Floats, *, pseudo: float = 0.0) -> Floats:
-    """The item sandwich, corrected for leverage where there are few items.
+    """Item sandwich, corrected for leverage where there are few items.
 
     An item's score becomes (I − L_g L⁺)⁻¹ s, times (G−1)/G in the sum: leaving out one item at a
-    time, to first order (CR3). Where all items hold the same battles this is `sandwich` itself;
-    with 8 items of one pair each it covers 94.5 % where that covers 91.7 %.
+    time, to first order (CR3). Where all items hold the same battles this is `item_sandwich`
+    itself; with 8 items of one pair each it covers 94.5 % where that covers 91.7 %.
     """
     items = counts.items
     if items >= _MIN_ITEMS_UNCORRECTED:
         return item_sandwich(counts, theta, pseudo=pseudo)
     values, vectors = np.linalg.eigh(hessian_laplacian(counts, theta, pseudo))
-    kept = values > 1e-9 * max(values.max(), 1e-300)
-    root = vectors[:, kept] / np.sqrt(values[kept])
+    positive = values > 1e-9 * max(values.max(), 1e-300)
+    root = vectors[:, positive] / np.sqrt(values[positive])
     p = win_probabilities(counts, theta)[counts.pair]
     weight = (counts.won + counts.lost) * p * (1 - p)
     side = root[counts.low[counts.pair]] - root[counts.high[counts.pair]]
     scores = item_scores(counts, theta) @ root
     for kind in range(len(scores)):
         own = counts.kind == kind
-        held, axes = np.linalg.eigh(side[own].T @ (side[own] * weight[own, None]))
-        # Where this item is nearly all the evidence its score is nearly zero: divide by no less.
-        scores[kind] = axes @ ((axes.T @ scores[kind]) / np.maximum(1 - held, 0.1))
+        leverage, axes = np.linalg.eigh(side[own].T @ (side[own] * weight[own, None]))
+        # An item with nearly all the evidence has a score near zero: bound the divisor.
+        scores[kind] = axes @ ((axes.T @ scores[kind]) / np.maximum(1 - leverage, 0.1))
     meat = scores.T @ (scores * counts.multiplicity[:, None])
     return np.asarray(root @ meat @ root.T * ((items - 1) / items))
 
@@ -190,7 +191,8 @@ def strength_covariance(counts: PairCounts, theta: Floats, *, pseudo: float = 0.
 class BootstrapStrengths:
     """θ in each round of the item bootstrap [round, contestant], each round summing to zero.
 
-    Every round carries the pseudo-count; `needed` is the share that had no finite fit without it.
+    Every round carries the pseudo-count; `regularised_share` is the share of rounds without a
+    finite fit of their own.
     """
 
     theta: Floats
@@ -202,7 +204,8 @@ def bootstrap_strengths(
 ) -> BootstrapStrengths:
     """Resample whole items: multinomial counts of their kinds, then chord iterations at once.
 
-    The Hessian of the full data serves all rounds; rounds it does not bring home go on by Newton.
+    The Hessian of the full data serves all rounds; rounds that do not converge with it continue by
+    Newton.
     """
     centre = fit_strengths(counts, pseudo=PSEUDO_COUNT)
     bread = laplacian_inverse(hessian_laplacian(counts, centre, PSEUDO_COUNT))
@@ -210,13 +213,13 @@ def bootstrap_strengths(
     whole = component_labels(counts, strong=True)
     connected = int(whole.max()) == 0
     chunk = max(1, min(rounds, _CHUNK_CELLS // max(1, len(counts.low))))
-    theta, needed = [], 0
+    theta, regularised = [], 0
     for start in range(0, rounds, chunk):
         drawn = draw_items(counts.multiplicity, min(chunk, rounds - start), rng)
         low, high = low_kinds @ drawn, high_kinds @ drawn
-        needed += _count_separable_rounds(counts, low, high) if connected else low.shape[1]
+        regularised += _count_separable_rounds(counts, low, high) if connected else low.shape[1]
         theta.append(_refit_rounds(counts, centre, bread, low + PSEUDO_COUNT, high + PSEUDO_COUNT))
-    return BootstrapStrengths(np.concatenate(theta, axis=1).T, needed / rounds)
+    return BootstrapStrengths(np.concatenate(theta, axis=1).T, regularised / rounds)
 
 
 def pair_kind_matrix(counts: PairCounts, wins: Floats) -> sparse.csr_array | Floats:
@@ -229,7 +232,7 @@ def pair_kind_matrix(counts: PairCounts, wins: Floats) -> sparse.csr_array | Flo
 
 
 def draw_items(multiplicity: Ints, rounds: int, rng: np.random.Generator) -> Floats:
-    """How often each kind of item comes up in each round of as many items: [kind, round]."""
+    """Number of times each kind of item is drawn in each round of as many items: [kind, round]."""
     kinds, items = len(multiplicity), int(multiplicity.sum())
     if kinds < items:
         drawn = rng.multinomial(items, multiplicity / items, size=rounds)
@@ -295,7 +298,7 @@ def _residual(counts: PairCounts, theta: Floats, low: Floats, total: Floats) -> 
 
 
 def _newton_rounds(counts: PairCounts, centre: Floats, low: Floats, total: Floats) -> Floats:
-    """Rounds far from the full data, each with its own Hessian; steps are kept short enough."""
+    """Fit rounds far from the full data, each with its own Hessian and limited steps."""
     spread = incidence_matrix(counts)
     models, rounds = len(centre), low.shape[1]
     theta = np.repeat(centre[:, None], rounds, axis=1)

@@ -1,4 +1,4 @@
-"""Conditional logit for one choice among N options: strengths beside slot and label effects."""
+"""Conditional logit for one choice among N options: strengths, position and label effects."""
 
 from __future__ import annotations
 
@@ -36,10 +36,12 @@ from studies.frames.frame import SEP
 METHOD: Final = "conditional logit"
 NO_CHOICES_NOTE: Final = "no readable choice"
 ONE_ORDER_NOTE: Final = (
-    "place and content cannot be told apart in the orders that were read: run rotations; "
-    "strengths still hold the places in them"
+    "position and content cannot be separated in the orders that were read: run rotations; "
+    "strengths include the effect of position"
 )
-NOT_CROSSED_NOTE: Final = "labels go with places: cross them to tell the two apart"
+NOT_CROSSED_NOTE: Final = (
+    "each label is always in the same position: cross the labels to separate the two effects"
+)
 TIES_LEFT_OUT_NOTE: Final = "verdicts that name no single option are left out"
 
 
@@ -47,8 +49,9 @@ TIES_LEFT_OUT_NOTE: Final = "verdicts that name no single option are left out"
 class ChoiceModel:
     """P(slot s) ∝ exp(θ_option + γ_slot + λ_label), each kind of effect summing to zero.
 
-    `slots[N]` are the N place effects where N options were shown, `share_if_equal[N]` what each
-    place would get among equal options, against 1/N. `labels` is empty where labels go with places.
+    `slots[N]` are the N position effects where N options were shown, `share_if_equal[N]` the share
+    of each position among equal options, to compare with 1/N. `labels` is empty where each label
+    is always in the same position.
     """
 
     strength: dict[str, Estimate] = field(default_factory=dict)
@@ -63,11 +66,12 @@ class ChoiceModel:
 
 
 def fit_choice_model(frame: pd.DataFrame, *, least: int = 2) -> ChoiceModel:
-    """Fit the choices among `least` or more options; pool judges and prompts, or filter before.
+    """Fit the choices among `least` or more options, all judges and prompts pooled.
 
-    Every readable pick of every order counts once; picks whose order is not known are left out,
-    unless there are no others: then there are strengths and no places. Options that were shown
-    together share one scale of strengths; places have their own effects for each number of options.
+    Every readable pick of every order counts once; picks of unknown order are left out, unless
+    there are no others: then strengths are fitted without position effects. Options that were shown
+    together share one scale of strengths; positions have their own effects for each number of
+    options.
     """
     rows = select_picks(frame.loc[(frame["options"] >= max(least, 2)).to_numpy()])
     single = (rows["pick"] >= 0).to_numpy()
@@ -108,14 +112,14 @@ class _ChoiceTable:
 
     @property
     def matches(self) -> Ints:
-        """How often each option was in a choice."""
+        """Number of choices in which each option was shown."""
         times = np.bincount(self.setting, minlength=len(self.options))
         seen = np.where(self.available, self.options, len(self.names))
         weights = np.repeat(times, self.options.shape[1])
         return np.bincount(seen.ravel(), weights, len(self.names) + 1)[:-1].astype(np.int64)
 
     def is_unidentified(self, kind: str) -> bool:
-        """Whether this kind of effect cannot be told from the others."""
+        """Whether this kind of effect cannot be separated from the others."""
         layout = _ChoiceDesign(self, ("slot", "label"))
         return bool(
             conditional_logit.unidentified_parameters(layout.problem)[layout.columns(kind)].any()
@@ -135,7 +139,7 @@ class _ChoiceTable:
         return np.asarray(basis[np.maximum(self.options, 0)])
 
     def slot_columns(self) -> Floats:
-        """Contrasts of place effects, apart for each number of options."""
+        """Contrasts of position effects, separate for each number of options."""
         width = self.options.shape[1]
         blocks = []
         for size in np.unique(self.sizes):
@@ -149,8 +153,8 @@ class _ChoiceTable:
         place = {label: code for code, label in enumerate(self.labels)}
         basis = conditional_logit.contrast_basis(len(self.labels))
         block = np.zeros((*self.options.shape, len(self.labels) - 1))
-        for row, called in enumerate(self.label_rows):
-            for slot, label in enumerate(called):
+        for row, labels in enumerate(self.label_rows):
+            for slot, label in enumerate(labels):
                 block[row, slot] = basis[place[label]]
         return block
 
@@ -162,7 +166,7 @@ def _group_contrasts(members: Ints, size: int) -> Floats:
 
 
 class _ChoiceDesign:
-    """Which columns of the design belong to strengths, slots and labels."""
+    """Design matrix, with the columns of strengths, slots and labels."""
 
     def __init__(self, table: _ChoiceTable, kinds: tuple[str, ...]) -> None:
         self.table = table
@@ -242,7 +246,7 @@ def _strengths(layout: _ChoiceDesign, fitted: LogitFit) -> dict[str, Estimate]:
 
 
 def _option_positions(options: Ints) -> list[tuple[tuple[int, int], int]]:
-    """One (setting, slot) at which each option stands."""
+    """One (setting, slot) in which each option was shown."""
     codes, places = np.unique(options, return_index=True)
     width = options.shape[1]
     return [
@@ -275,7 +279,7 @@ def _slot_effects(
 def _equal_option_shares(
     fitted: LogitFit, weights: Floats, effects: tuple[Estimate, ...]
 ) -> tuple[Estimate, ...]:
-    """softmax(γ): each place's share among equal options, by the delta method on its log-odds."""
+    """softmax(γ): share of each position among equal options; delta method on its log-odds."""
     effect = weights @ fitted.beta
     share = np.exp(effect - effect.max())
     share /= share.sum()
@@ -309,7 +313,7 @@ def _label_effects(layout: _ChoiceDesign, fitted: LogitFit) -> dict[str, Estimat
     times = np.bincount(table.setting, minlength=len(table.options))
     found = {}
     for code, label in enumerate(table.labels):
-        here = np.array([label in called for called in table.label_rows])
+        here = np.array([label in labels for labels in table.label_rows])
         n = int(times[here].sum())
         found[label] = fitted.estimate(weights[code], n, unit="logit", method=METHOD)
     return found

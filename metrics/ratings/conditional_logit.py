@@ -1,4 +1,4 @@
-"""Conditional logit on tallied verdicts: the engine behind position terms, ties and N options."""
+"""Conditional logit on tallied verdicts: shared fit of position terms, tie models and N options."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from studies.domain import Estimate
 
 PSEUDO_COUNT: Final = 0.1
 ONE_ITEM_NOTE: Final = "one item: no interval"
-NO_SPREAD_NOTE: Final = "all items agree exactly: no interval can be had from them"
+NO_SPREAD_NOTE: Final = "all items agree exactly: no interval can be computed"
 INFINITE_NOTE: Final = (
-    f"the verdicts go one way only: no finite fit; shown with {PSEUDO_COUNT:g} added to each side"
+    f"all verdicts go one way: no finite fit; shown with {PSEUDO_COUNT:g} added to each side"
 )
 SANDWICH_METHOD: Final = "item sandwich, t"
 
@@ -31,11 +31,12 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class LogitProblem:
-    """Verdicts tallied by setting (what was shown, to whom) and outcome.
+    """Verdicts tallied by setting (what was shown to which judge) and outcome.
 
     `design[setting, alternative]` is the row of regressors of an alternative's utility, `shares`
-    says what an outcome counts for each alternative (a tie half each, say), `tally` counts outcomes
-    per kind of item in columns setting·outcomes + outcome, and kinds have a multiplicity.
+    the weight of an outcome for each alternative (a tie half each, say). `tally` counts outcomes
+    per kind of item in columns setting·outcomes + outcome; `multiplicity` is the number of items of
+    each kind.
     """
 
     design: Floats
@@ -65,10 +66,10 @@ class LogitProblem:
 
 @dataclass(frozen=True, eq=False)
 class LogitFit:
-    """Estimates, their covariance by the model and by items, and what could not be had.
+    """Estimates, their covariances by the model and by items, and where they are finite.
 
-    `settled` spans the combinations of parameters the data hold at a finite value (all of them in
-    ordinary data; None says so). The rest run to infinity, and are then the regularised ones.
+    `finite_basis` spans the combinations of parameters with a finite estimate; None: all of them,
+    as in ordinary data. The others diverge and hold regularised values.
     """
 
     beta: Floats
@@ -81,7 +82,7 @@ class LogitFit:
 
     @property
     def quantile(self) -> float:
-        """Student's t for these items and the verdicts they hold."""
+        """Student's t quantile for these items and their verdicts."""
         return verdict_t_quantile(self.items, self.verdicts)
 
     @property
@@ -91,16 +92,16 @@ class LogitFit:
     def estimate(self, weights: Floats, n: int, *, unit: str, method: str) -> Estimate:
         """A linear combination of the parameters, with the t interval of its item sandwich."""
         value = float(weights @ self.beta)
-        endless = not self.is_finite(weights)
+        infinite = not self.is_finite(weights)
         error = self.error(weights)
         flat = error is not None and error < 1e-9
         note = join_notes(
-            INFINITE_NOTE if endless else "",
+            INFINITE_NOTE if infinite else "",
             ONE_ITEM_NOTE if error is None else "",
-            NO_SPREAD_NOTE if flat and not endless else "",
+            NO_SPREAD_NOTE if flat and not infinite else "",
         )
         low = high = None
-        if error is not None and not flat and not endless:
+        if error is not None and not flat and not infinite:
             half = error * self.quantile
             low, high = value - half, value + half
         return Estimate(
@@ -108,7 +109,7 @@ class LogitFit:
         )
 
     def is_finite(self, weights: Floats) -> bool:
-        """Whether the data alone keep this combination of parameters finite."""
+        """Whether the data alone give this combination of parameters a finite value."""
         if self.finite_basis is None:
             return True
         rest = weights - self.finite_basis @ (self.finite_basis.T @ weights)
@@ -123,7 +124,7 @@ class LogitFit:
 
 @dataclass(frozen=True, slots=True)
 class LikelihoodRatioTest:
-    """Twice the gain in log-likelihood. It takes verdicts as independent; the interval does not."""
+    """Twice the gain in log-likelihood. Treats verdicts as independent; the interval does not."""
 
     statistic: float
     df: int
@@ -132,15 +133,16 @@ class LikelihoodRatioTest:
 
 @cache
 def verdict_t_quantile(items: int, verdicts: float = math.inf) -> float:
-    """The 97.5 % quantile of Student's t with one degree less than there are items.
+    """97.5 % quantile of Student's t with items − 1 degrees of freedom.
 
-    Of m verdicts an item holds, one's variance follows from its probability and needs no estimate:
-    m/(m − 1) times as many degrees; with one verdict per item the normal's (see `effective_n`).
+    Of the m verdicts of an item, the variance of one follows from its probability and needs no
+    estimate: m/(m − 1) times as many degrees; with one verdict per item the normal quantile (see
+    `effective_sample_size`).
     """
     if items < 2:
         return float(student_t_quantile(items))
     per_item = max(verdicts / items, 1.0)
-    share = 1 - 1 / per_item  # of the variance, what is estimated
+    share = 1 - 1 / per_item  # share of the variance that is estimated
     return float(stdtrit(min((items - 1) / max(share, 1e-6), 1e6), 0.975))
 
 
@@ -153,23 +155,23 @@ def largest_first(entry: tuple[str, Estimate]) -> tuple[float, str]:
 def tally_outcomes(
     item: Ints, items: int, setting: Ints, outcome: Ints, shape: tuple[int, int]
 ) -> tuple[sparse.csr_array, Ints]:
-    """Outcomes per kind of item, for `Problem`; `shape` is (settings, outcomes)."""
+    """Tally outcomes per kind of item, for `LogitProblem`; `shape` is (settings, outcomes)."""
     cell = setting * shape[1] + outcome
-    kept, kind, multiplicity = group_identical_items(item, items, cell)
+    rows, kind, multiplicity = group_identical_items(item, items, cell)
     table = sparse.csr_array(
-        (np.ones(len(kept)), (kind, cell[kept])), shape=(len(multiplicity), shape[0] * shape[1])
+        (np.ones(len(rows)), (kind, cell[rows])), shape=(len(multiplicity), shape[0] * shape[1])
     )
     return table, multiplicity
 
 
 def contrast_basis(size: int) -> Floats:
-    """Orthonormal columns that span the vectors of this length which sum to zero."""
+    """Orthonormal columns that span the vectors of this length with sum zero."""
     basis = np.linalg.qr(np.column_stack([np.ones(size), np.eye(size)[:, : size - 1]]))[0]
     return np.asarray(basis[:, 1:])
 
 
 def alternative_differences(problem: LogitProblem) -> Floats:
-    """What tells apart the alternatives of each setting: all that the data can speak about."""
+    """Differences between the alternatives of each setting: all that the data can identify."""
     base = problem.available.argmax(axis=1)
     origin = problem.design[np.arange(len(base)), base]
     moved = problem.design - origin[:, None, :]
@@ -177,7 +179,7 @@ def alternative_differences(problem: LogitProblem) -> Floats:
 
 
 def unidentified_parameters(problem: LogitProblem) -> Mask:
-    """Parameters that some other ones can stand in for: the design leaves them open."""
+    """Mask of the parameters that the design does not identify."""
     rows = alternative_differences(problem)
     width = problem.design.shape[2]
     if not width:
@@ -189,11 +191,12 @@ def unidentified_parameters(problem: LogitProblem) -> Mask:
 
 
 def finite_directions(problem: LogitProblem) -> Floats | None:
-    """A basis of what the data keep finite; None where that is everything.
+    """Basis of the parameter combinations with a finite estimate; None where all have one.
 
-    Maximum likelihood runs off along directions in which no alternative gains on one that was
-    chosen (Albert and Anderson 1984); what the comparisons unmoved by them tell apart stays finite.
-    Comparisons chosen both ways leave no such direction: if those span everything, all is finite.
+    Maximum likelihood diverges along directions in which no alternative gains on one that was
+    chosen (Albert and Anderson 1984); the combinations spanned by the comparisons that such
+    directions leave unchanged stay finite. A comparison chosen both ways is never changed by such a
+    direction: if those span everything, all is finite.
     """
     width = problem.design.shape[2]
     rows, tied = _choice_differences(problem)
@@ -244,7 +247,7 @@ def _choice_differences(problem: LogitProblem) -> tuple[Floats, Mask]:
 
 
 def fit_conditional_logit(problem: LogitProblem) -> LogitFit:
-    """Maximum likelihood by Newton; regularised by `pseudo` only where it would be infinite."""
+    """Fit by maximum likelihood (Newton); adds `pseudo` counts only where it would be infinite."""
     counts = problem.counts
     finite = finite_directions(problem) if problem.design.shape[2] else None
     if finite is not None:
@@ -276,7 +279,7 @@ def _empty_fit(problem: LogitProblem, counts: Floats) -> LogitFit:
 def likelihood_ratio_test(
     problem: LogitProblem, full: LogitFit, columns: Ints
 ) -> LikelihoodRatioTest:
-    """Are these parameters zero? Regularised fits are compared by the likelihood of the data."""
+    """Test that these parameters are zero; regularised fits use the likelihood of the data."""
     nested = problem.without_columns(columns)
     if full.regularised:
         counts = problem.counts
@@ -327,7 +330,7 @@ def _line_search(
 
 
 def _sandwich(problem: LogitProblem, beta: Floats, bread: Floats) -> Floats:
-    """By items: A⁻¹ M A⁻¹ with M = G/(G−1)·Σ_items s sᵀ, s the summed score of an item."""
+    """Item sandwich A⁻¹ M A⁻¹ with M = G/(G−1)·Σ_items s sᵀ, s the summed score of an item."""
     p = _probabilities(problem, beta)
     mean = np.einsum("ra,rak->rk", p, problem.design)
     own = np.einsum("oa,rak->rok", problem.shares, problem.design)

@@ -1,8 +1,8 @@
-"""Elo forgets: of millions of battles the last ones alone decide where the ratings end.
+"""Final Elo ratings from the last battles alone, for millions of battles.
 
-Each battle draws the ratings of two histories together, by K·slope/2 of what they differ at most.
-So a pass over five million battles ends where a pass over its last tens of thousands ends, whatever
-it began with; and that this is so is seen by beginning it twice.
+Each battle brings the ratings of two histories closer, by at most K·slope/2 of their difference. So
+a pass over five million battles ends where a pass over its last tens of thousands ends, whatever
+the start; this is verified by playing them from two starts.
 """
 
 from __future__ import annotations
@@ -22,33 +22,37 @@ from metrics.ratings.elo_orders import (
 )
 
 MAX_FULL_PASS_BATTLES: Final = 300_000
-"""Battles up to which every order is played from its beginning."""
+"""Maximum number of battles for which every order is played from its beginning."""
 TAIL_BATTLES_PER_CONTESTANT: Final = 8_000
-"""Battles a contestant that are played of a longer one: half of it leaves nothing of the start."""
+"""Battles per contestant that are played of a longer order; half of them already remove the
+influence of the start."""
 MAX_END_DIFFERENCE: Final = 1e-9
-"""Elo points by which the ends of two histories may differ."""
+"""Elo points by which the ends of the two histories may differ."""
 OTHER_START_OFFSET: Final = 1_000.0
-"""Elo points above and below the start, by turns, where the other history begins."""
+"""Elo points, alternately above and below the start, at which the second history begins."""
 
 
 def ratings_from_last_battles(
-    data: Battles, lineups: Iterable[ItemOrder], *, k: float, slope: float
+    data: Battles, item_orders: Iterable[ItemOrder], *, k: float, slope: float
 ) -> Floats | None:
-    """Ratings after plan order and after each line-up, relative to the start [contestant, order].
+    """Final ratings of plan order and of each item order, relative to the start.
 
-    None where there are few battles, or where the last ones do not decide: a contestant that played
-    only long ago is still where it was then.
+    [contestant, order]. None where there are few battles, or where the last ones do not determine
+    the ratings: a contestant without late battles still has the rating of its last one.
     """
     models, tail = len(data.names), TAIL_BATTLES_PER_CONTESTANT * len(data.names)
     if int(data.weight.sum()) <= max(MAX_FULL_PASS_BATTLES, 5 * tail):
         return None
     battles = group_by_item(data)
-    ends = [battles.plan[-tail:], *(_last_battles(battles, lineup, tail) for lineup in lineups)]
+    ends = [
+        battles.plan[-tail:],
+        *(_last_battles(battles, item_order, tail) for item_order in item_orders),
+    ]
     if min(map(len, ends)) < tail:
         return None
     orders = np.stack(ends)
     by_turns = np.where(np.arange(models) % 2, OTHER_START_OFFSET, -OTHER_START_OFFSET)
-    by_turns -= by_turns.mean()  # what one wins another loses: the sum never changes
+    by_turns -= by_turns.mean()  # Elo is zero-sum: the mean rating never changes
     other = np.tile(by_turns[:, None], len(orders))
     begin = np.concatenate([np.zeros_like(other), other], axis=1)
     both = np.concatenate([orders, orders])
@@ -58,9 +62,9 @@ def ratings_from_last_battles(
     return one if np.abs(one - two).max() < MAX_END_DIFFERENCE else None
 
 
-def _last_battles(battles: BattlesByItem, lineup: ItemOrder, tail: int) -> BattleCodes:
-    """The last battles of a line-up, fewer only if it has no more."""
-    items = lineup[-tail:]  # an item has a battle at least
+def _last_battles(battles: BattlesByItem, item_order: ItemOrder, tail: int) -> BattleCodes:
+    """The last battles of an item order, fewer only if it has no more."""
+    items = item_order[-tail:]  # every item has at least one battle
     length = battles.sizes[items]
     later = np.cumsum(length[::-1])[::-1] - length
     items, length = items[later < tail], length[later < tail]

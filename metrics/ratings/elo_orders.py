@@ -1,4 +1,4 @@
-"""Many online Elo passes side by side: one column per order of the battles."""
+"""Online Elo passes in parallel: one column per order of the battles."""
 
 from __future__ import annotations
 
@@ -16,53 +16,53 @@ _BLOCK_STEPS = 1024
 
 
 _MAX_CELLS = 60_000_000
-"""Numbers that are laid out at once: 1M battles in 60 orders stay within 1 GB."""
+"""Maximum number of battle codes in memory at once: 1M battles in 60 orders stay within 1 GB."""
 
 _CHUNK_STEPS = 16 * _BLOCK_STEPS
-"""Steps that are laid out at a time where all of them are too many."""
+"""Steps in memory at a time where all of them are too many."""
 
 ItemOrder = npt.NDArray[np.int32] | Ints
 """Item codes in the order in which the items are played."""
 BattleCodes = npt.NDArray[np.int32]
-"""What is played: (first, second, outcome) in one number, so that `play` looks up small tables, not
-a million battles. The largest is a battle that is none."""
+"""Battles as one number each, from (first, second, outcome), so that `play_orders` looks up small
+tables instead of a million battles. The largest code is padding: a battle without effect."""
 
 
 def plan_order_rows(data: Battles) -> Ints:
-    """The battles as they stand, a weight of three as three battles in a row."""
+    """Row numbers of the battles in plan order, a weight of three as three rows in sequence."""
     return np.repeat(np.arange(len(data)), data.weight)
 
 
 def order_batches(
-    data: Battles, lineups: Iterator[ItemOrder]
+    data: Battles, item_orders: Iterator[ItemOrder]
 ) -> Iterator[BattleCodes | StreamedOrders]:
-    """Plan order, then the line-ups, as rows for `play`, in batches that fit into memory.
+    """Plan order, then the item orders, as rows for `play_orders`, in batches that fit into memory.
 
-    A step costs nearly the same for ten orders as for a hundred, so orders that are too long to lie
-    side by side are laid out a little at a time instead; then only their items must fit.
+    A step costs nearly the same for ten orders as for a hundred, so orders that are too long to fit
+    side by side are built some steps at a time instead; then only their items must fit.
     """
-    room = max(1, _MAX_CELLS // max(1, int(data.weight.sum())))
-    batch = list(islice(lineups, room + 1))
-    if len(batch) <= room:
+    capacity = max(1, _MAX_CELLS // max(1, int(data.weight.sum())))
+    batch = list(islice(item_orders, capacity + 1))
+    if len(batch) <= capacity:
         yield build_item_orders(data, batch)
         return
-    room = max(1, _MAX_CELLS // max(1, data.items))
-    batch += islice(lineups, max(0, room - len(batch)))
+    capacity = max(1, _MAX_CELLS // max(1, data.items))
+    batch += islice(item_orders, max(0, capacity - len(batch)))
     battles = group_by_item(data)
-    for start in range(0, len(batch), room):
-        yield StreamedOrders(battles, batch[start : start + room], plan=start == 0)
-    while batch := list(islice(lineups, room)):
+    for start in range(0, len(batch), capacity):
+        yield StreamedOrders(battles, batch[start : start + capacity], plan=start == 0)
+    while batch := list(islice(item_orders, capacity)):
         yield StreamedOrders(battles, batch, plan=False)
 
 
 @dataclass(frozen=True, eq=False)
 class BattlesByItem:
-    """The codes of all battles in plan order, and item after item."""
+    """Codes of all battles, in plan order and grouped by item."""
 
     plan: BattleCodes
     grouped: BattleCodes
     starts: Ints
-    """Where each item begins among the grouped ones."""
+    """Start of each item within `grouped`."""
     sizes: Ints
     no_battle: int
 
@@ -75,75 +75,81 @@ def group_by_item(data: Battles) -> BattlesByItem:
     if (data.weight != 1).any():
         plan = plan_order_rows(data)
         code, item = code[plan], item[plan]
-    in_turn = bool((item[1:] >= item[:-1]).all())
-    grouped = code if in_turn else code[np.argsort(item, kind="stable")]
+    is_sorted = bool((item[1:] >= item[:-1]).all())
+    grouped = code if is_sorted else code[np.argsort(item, kind="stable")]
     sizes = np.bincount(item, minlength=data.items)
     return BattlesByItem(code, grouped, np.cumsum(sizes) - sizes, sizes, 3 * models * models)
 
 
-def build_item_orders(data: Battles, lineups: Sequence[ItemOrder]) -> BattleCodes:
-    """What is played in plan order (row 0), then in each given line-up of items.
+def build_item_orders(data: Battles, item_orders: Sequence[ItemOrder]) -> BattleCodes:
+    """Battle codes in plan order (row 0), then in each given order of items.
 
-    A line-up may hold an item several times (a bootstrap draw), so rows differ in length: what is
-    missing at the end is a battle that is none.
+    An item order may hold an item several times (a bootstrap draw), so rows differ in length;
+    shorter ones are padded with battles without effect.
     """
     battles = group_by_item(data)
     sizes, starts = battles.sizes, battles.starts
-    longest = max([len(battles.plan), *(int(sizes[lineup].sum()) for lineup in lineups)])
-    orders = np.full((1 + len(lineups), longest), battles.no_battle, np.int32)
+    longest = max(
+        [len(battles.plan), *(int(sizes[item_order].sum()) for item_order in item_orders)]
+    )
+    orders = np.full((1 + len(item_orders), longest), battles.no_battle, np.int32)
     orders[0, : len(battles.plan)] = battles.plan
     one_each = bool((sizes == 1).all())
-    for row, lineup in enumerate(lineups, start=1):
+    for row, item_order in enumerate(item_orders, start=1):
         if one_each:
-            orders[row, : len(lineup)] = battles.grouped[lineup]
+            orders[row, : len(item_order)] = battles.grouped[item_order]
             continue
-        length = sizes[lineup]
-        offset = starts[lineup] - (np.cumsum(length) - length)
+        length = sizes[item_order]
+        offset = starts[item_order] - (np.cumsum(length) - length)
         places = np.repeat(offset, length) + np.arange(length.sum())
         orders[row, : len(places)] = battles.grouped[places]
     return orders
 
 
 class StreamedOrders:
-    """The same orders, of which only some thousand steps are laid out at a time."""
+    """The orders of `build_item_orders`, of which some thousand steps are in memory at a time."""
 
-    def __init__(self, battles: BattlesByItem, lineups: Sequence[ItemOrder], *, plan: bool) -> None:
-        self._battles, self._lineups, self._plan = battles, lineups, plan
-        self._ends = [np.cumsum(battles.sizes[lineup]).astype(np.int32) for lineup in lineups]
-        """After how many steps each item of a line-up is done."""
+    def __init__(
+        self, battles: BattlesByItem, item_orders: Sequence[ItemOrder], *, plan: bool
+    ) -> None:
+        self._battles, self._item_orders, self._plan = battles, item_orders, plan
+        self._ends = [
+            np.cumsum(battles.sizes[item_order]).astype(np.int32) for item_order in item_orders
+        ]
+        """Number of steps after which each item of an order is finished."""
         lengths = [int(ends[-1]) for ends in self._ends]
-        self.shape = (len(lineups) + plan, max([len(battles.plan) if plan else 0, *lengths]))
-        self._from, self._laid = -1, np.zeros((0, 0), np.int32)
+        self.shape = (len(item_orders) + plan, max([len(battles.plan) if plan else 0, *lengths]))
+        self._chunk_start, self._chunk = -1, np.zeros((0, 0), np.int32)
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def steps(self, start: int, stop: int) -> BattleCodes:
-        """What is played from step to step; both within one run of `_BLOCK` steps."""
+        """Battle codes from step to step; both within one block of `_BLOCK_STEPS` steps."""
         begin = start // _CHUNK_STEPS * _CHUNK_STEPS
-        if begin != self._from:
-            self._from, self._laid = (
+        if begin != self._chunk_start:
+            self._chunk_start, self._chunk = (
                 begin,
                 self._build_steps(begin, min(begin + _CHUNK_STEPS, self.shape[1])),
             )
-        return self._laid[:, start - begin : stop - begin]
+        return self._chunk[:, start - begin : stop - begin]
 
     def _build_steps(self, start: int, stop: int) -> BattleCodes:
-        made = np.full((len(self), stop - start), self._battles.no_battle, np.int32)
+        codes = np.full((len(self), stop - start), self._battles.no_battle, np.int32)
         if self._plan:
             part = self._battles.plan[start:stop]
-            made[0, : len(part)] = part
-        for row, (lineup, ends) in enumerate(
-            zip(self._lineups, self._ends, strict=True), start=int(self._plan)
+            codes[0, : len(part)] = part
+        for row, (item_order, ends) in enumerate(
+            zip(self._item_orders, self._ends, strict=True), start=int(self._plan)
         ):
-            places = self._places(lineup, ends, start, stop)
-            made[row, : len(places)] = self._battles.grouped[places]
-        return made
+            places = self._places(item_order, ends, start, stop)
+            codes[row, : len(places)] = self._battles.grouped[places]
+        return codes
 
-    def _places(self, lineup: ItemOrder, ends: BattleCodes, start: int, stop: int) -> Ints:
-        """Where among the grouped battles those of these steps stand."""
+    def _places(self, item_order: ItemOrder, ends: BattleCodes, start: int, stop: int) -> Ints:
+        """Indices, among the grouped battles, of the battles of these steps."""
         low, high = np.searchsorted(ends, start, "right"), np.searchsorted(ends, stop, "left")
-        item, end = lineup[low : high + 1], ends[low : high + 1].astype(np.int64)
+        item, end = item_order[low : high + 1], ends[low : high + 1].astype(np.int64)
         begin = end - self._battles.sizes[item]
         length = np.minimum(end, stop) - np.maximum(begin, start)
         offset = np.repeat(self._battles.starts[item] - begin, length)
@@ -166,15 +172,16 @@ def play_orders(
     watched: int,
     begin: Floats | None = None,
 ) -> tuple[Floats, Floats]:
-    """Ratings relative to the start: final [contestant, order], and snapshots of the first
-    `watched` orders after `at` battles [point, contestant, order]. They begin at the start, or
-    where `begin` says.
+    """Play all orders and return ratings relative to the start.
+
+    Returns the final ratings [contestant, order], and snapshots of the first `watched` orders after
+    `at` battles [point, contestant, order]. Ratings begin at the start, or at `begin`.
 
     With h = slope/2 · rating, the expected score is (1 + tanh(h_a − h_b))/2. So a step is one
     gather, one tanh and one scatter over all orders at once.
     """
     models, width = len(data.names), len(orders)
-    # The last entry is the battle that is none: contestant `models` against itself, a tie.
+    # The last entry is the padding: contestant `models` against itself, a tie.
     code = np.arange(3 * models * models)
     first = np.append(code // 3 // max(1, models), models) * width
     second = np.append(code // 3 % max(1, models), models) * width
@@ -202,7 +209,7 @@ def play_orders(
 
 
 def _step_blocks(steps: int, at: Ints) -> list[tuple[int, int]]:
-    """Runs of at most `_BLOCK` steps that end wherever a snapshot is due."""
+    """Blocks of at most `_BLOCK_STEPS` steps that end wherever a snapshot is due."""
     inside = at[(at > 0) & (at < steps)]
     cuts = np.unique(np.concatenate([np.arange(0, steps, _BLOCK_STEPS), inside, [steps]]))
     return [(int(a), int(b)) for a, b in pairwise(cuts)]
@@ -211,8 +218,8 @@ def _step_blocks(steps: int, at: Ints) -> list[tuple[int, int]]:
 def _play_block(state: Floats, places: Ints, gain: Floats, half: float) -> None:
     """Play one block of steps in place.
 
-    The loop is the hot spot. Nothing is allocated in it, `take` is called as a method and `half` is
-    an array because numpy's wrapper and its scalars each cost more than the arithmetic.
+    This loop is the hot spot. It allocates nothing, `take` is called as a method and `half` is an
+    array because numpy's wrapper and its scalars each cost more than the arithmetic.
     """
     both = np.empty(places.shape[1:])
     ours, theirs = both

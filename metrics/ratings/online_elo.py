@@ -1,4 +1,4 @@
-"""Online Elo: ratings, their curve over battles, and what both owe to the order of items."""
+"""Online Elo: ratings, their curve over battles, and how both depend on the order of items."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ from metrics.ratings.elo_orders import ItemOrder, order_batches, plan_order_rows
 from studies.domain import Estimate
 
 CONFIDENCE_LEVEL: Final = 0.95
-OUTSIDE_INTERVAL_NOTE: Final = "plan order lies outside what other orders give; read Bradley–Terry"
+OUTSIDE_INTERVAL_NOTE: Final = (
+    "the rating in plan order lies outside its bootstrap interval: use Bradley–Terry instead"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class EloSettings:
-    """K and the scale: odds of `base` to one are `scale` points."""
+    """K-factor and scale: odds of `base` to one are `scale` points."""
 
     k: float = 4.0
     scale: float = 400.0
@@ -36,7 +38,7 @@ class EloSettings:
         return math.log(self.base) / self.scale
 
     def expected(self, rating: float, opponent: float) -> float:
-        """The score a contestant is expected to take from one battle."""
+        """Expected score of a contestant in one battle."""
         return 0.5 + 0.5 * math.tanh(0.5 * self.slope * (rating - opponent))
 
 
@@ -45,7 +47,8 @@ class EloRating:
     """One contestant's rating after all battles in plan order.
 
     `estimate` has the item bootstrap as its interval. `order_low` to `order_high` holds 95 % of the
-    ratings the same battles give in other orders of the items: luck of the order, not confidence.
+    ratings from the same battles in other orders of the items: variation from the order alone, not
+    a confidence interval.
     """
 
     estimate: Estimate
@@ -55,7 +58,8 @@ class EloRating:
 
     @property
     def outside_interval(self) -> bool:
-        """Plan order lies outside the rating's own interval: battles came in blocks."""
+        """Whether plan order lies outside the rating's own interval, as when battles come in
+        blocks."""
         return self.estimate.note == OUTSIDE_INTERVAL_NOTE
 
 
@@ -73,13 +77,13 @@ class EloCurve:
     high: Floats | None = None
 
     def of(self, name: str) -> Floats:
-        """One contestant's line."""
+        """Ratings of one contestant along the curve."""
         return np.asarray(self.value[:, self.names.index(name)])
 
 
 @dataclass(frozen=True, eq=False)
 class EloResult:
-    """The table, best first, and the curve that led to it."""
+    """Table of ratings, best first, and their curve."""
 
     table: dict[str, EloRating]
     curve: EloCurve
@@ -97,8 +101,8 @@ def compute_elo(
 ) -> EloResult:
     """Online Elo in plan order, with its band over orders of the items and its item bootstrap.
 
-    All passes run side by side: plan order, `orders` shuffles of the items, and `rounds` draws of
-    as many items with replacement. Within an item the battles keep their order.
+    All passes run in parallel: plan order, `orders` shuffles of the items, and `rounds` draws of as
+    many items with replacement. Within an item the battles keep their order.
     """
     chosen = settings or EloSettings()
     data = extract_battles(frame, weighting=weighting)
@@ -121,7 +125,7 @@ def compute_elo(
 def _draw_item_orders(
     data: Battles, rng: np.random.Generator, orders: int, rounds: int
 ) -> Iterator[npt.NDArray[np.int32]]:
-    """Shuffles of the items, then draws of as many."""
+    """Shuffles of the items, then bootstrap draws of as many items."""
     return chain(
         (rng.permutation(np.arange(data.items, dtype=np.int32)) for _ in range(orders)),
         (rng.integers(0, data.items, data.items, np.int32) for _ in range(rounds)),
@@ -129,11 +133,11 @@ def _draw_item_orders(
 
 
 def _play_all(
-    data: Battles, lineups: Iterator[ItemOrder], chosen: EloSettings, at: Ints, watched: int
+    data: Battles, item_orders: Iterator[ItemOrder], chosen: EloSettings, at: Ints, watched: int
 ) -> tuple[Floats, Floats]:
-    """(final ratings, snapshots of the first orders), every battle played."""
+    """(final ratings, snapshots of the first orders), with every battle played."""
     finals, paths = [], []
-    for rows in order_batches(data, lineups):
+    for rows in order_batches(data, item_orders):
         seen = min(watched, len(rows))
         final, path = play_orders(data, rows, k=chosen.k, slope=chosen.slope, at=at, watched=seen)
         finals.append(final)
@@ -145,12 +149,12 @@ def _play_all(
 def _play_last_battles(
     data: Battles, rng: np.random.Generator, chosen: EloSettings, orders: int, rounds: int
 ) -> tuple[Floats, Floats] | tuple[None, None]:
-    """The same where only the ends are asked for, from the last battles if these decide them."""
+    """(final ratings, first and last snapshot) from the last battles; None if too few."""
     before = rng.bit_generator.state
-    lineups = _draw_item_orders(data, rng, orders, rounds)
-    final = ratings_from_last_battles(data, lineups, k=chosen.k, slope=chosen.slope)
+    item_orders = _draw_item_orders(data, rng, orders, rounds)
+    final = ratings_from_last_battles(data, item_orders, k=chosen.k, slope=chosen.slope)
     if final is None:
-        rng.bit_generator.state = before  # the same line-ups again, from their beginning
+        rng.bit_generator.state = before  # the caller draws the same item orders again
         return None, None
     seen = final[:, : 1 + orders]
     return final, np.stack([np.zeros_like(seen), seen])
@@ -165,7 +169,7 @@ def elo_table(
     rounds: int = 200,
     weighting: Weighting = "sign",
 ) -> dict[str, EloRating]:
-    """The ratings alone, best first. A contestant without a readable verdict stays at the start."""
+    """Ratings without the curve, best first; without a readable verdict the starting value."""
     settings = EloSettings(k=k)
     return compute_elo(
         frame,
@@ -232,19 +236,19 @@ def _rating_table(
 
 def _rating_note(played: int, items: int) -> str:
     if not played:
-        return "no readable verdict yet: the rating is the start"
-    return "one item: no interval, no other order" if items < 2 else ""
+        return "no readable verdict yet: the rating is the starting value"
+    return "one item: no interval and no other order" if items < 2 else ""
 
 
 def _outside_interval_note(value: float, interval: tuple[Floats, Floats] | None, row: int) -> str:
-    """Plan order may come in blocks, and Elo forgets: then its last block decides."""
+    """Note on a rating outside its interval: with battles in blocks the last block dominates."""
     if interval is None or interval[0][row] <= value <= interval[1][row]:
         return ""
     return OUTSIDE_INTERVAL_NOTE
 
 
 def count_items_played(data: Battles) -> Ints:
-    """In how many items each contestant has a battle."""
+    """Number of items in which each contestant has a battle."""
     seen = np.zeros((len(data.names), data.items), bool)
     seen[data.first, data.item] = True
     seen[data.second, data.item] = True
@@ -253,7 +257,7 @@ def count_items_played(data: Battles) -> Ints:
 
 @dataclass(frozen=True, slots=True)
 class EloState:
-    """Where a live rating stands: enough to go on with the next rows."""
+    """State of a live rating, sufficient to continue with the next rows."""
 
     ratings: Mapping[str, float] = field(default_factory=dict)
     matches: Mapping[str, int] = field(default_factory=dict)
@@ -265,8 +269,8 @@ def advance_elo(
 ) -> tuple[EloState, EloCurve]:
     """Continue a live rating with newly arrived rows; the curve holds one point per new battle.
 
-    Feeding a frame in pieces ends where feeding it at once does. New contestants enter at the
-    start, unreadable rows change nothing. The curve begins with the state that was handed in.
+    A frame in pieces ends at the same ratings as the whole frame. New contestants enter at the
+    start, unreadable rows change nothing. The curve begins with the given state.
     """
     chosen = settings or EloSettings()
     data = extract_battles(rows)

@@ -1,4 +1,4 @@
-"""Bradley–Terry with a position term per judge: what being shown first is worth, in logits."""
+"""Bradley–Terry with a position term per judge: the advantage of being shown first, in logits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from studies.domain import Estimate
 TieTreatment = Literal["half", "davidson"]
 
 RUN_BOTH_ORDERS_NOTE: Final = (
-    "place and content cannot be told apart in the orders that were read: run both orders"
+    "position and content cannot be separated in the orders that were read: run both orders"
 )
 TRANSITIVITY_NOTE: Final = "no pair was read in both orders: identified through transitivity only"
 NO_VERDICTS_NOTE: Final = "no readable verdict"
@@ -36,11 +36,12 @@ NO_VERDICTS_NOTE: Final = "no readable verdict"
 
 @dataclass(frozen=True, slots=True)
 class PositionModel:
-    """Strengths common to all judges, one position term for each, and the test that all are zero.
+    """Strengths common to all judges, one position term per judge, and the test that all are zero.
 
-    `gamma` is the logit by which the first shown gains; `first_if_equal` is σ(γ), the share of
-    first choices between equal answers. `strength` is on the scale of θ (logits, sum zero within a
-    group linked by battles). `nu` is Davidson's tie parameter per judge; empty where ties are half.
+    `gamma` is the advantage of the answer shown first, in logits; `first_if_equal` is σ(γ), the
+    share of first choices between equal answers. `strength` is on the scale of θ (logits, sum zero
+    within a group linked by battles). `nu` is Davidson's tie parameter per judge; empty where ties
+    are half.
     """
 
     gamma: dict[str, Estimate]
@@ -54,30 +55,31 @@ class PositionModel:
 
 
 def fit_position_model(frame: pd.DataFrame, *, ties: TieTreatment = "half") -> PositionModel:
-    """logit P(first wins) = θ_first − θ_second + γ_judge, by maximum likelihood.
+    """Fit logit P(first wins) = θ_first − θ_second + γ_judge by maximum likelihood.
 
     Every readable verdict of every order counts. `ties="half"`: half a win each; "davidson": a
-    third outcome with its own parameter. A judge whose γ the orders leave open is refused, with the
-    reason, and its verdicts are left out; a judge who always answers first gets a regularised γ.
+    third outcome with its own parameter. A judge whose γ the orders do not identify gets no
+    estimate, with the reason, and its verdicts are left out; a judge that always answers first gets
+    a regularised γ.
     """
     known = row_selection.select_known_order(frame)
-    silent = {name: unknown_estimate(ORDER_UNKNOWN_NOTE, "logit") for name in _judge_names(frame)}
-    silent |= {name: unknown_estimate(NO_VERDICTS_NOTE, "logit") for name in _judge_names(known)}
+    unknown = {name: unknown_estimate(ORDER_UNKNOWN_NOTE, "logit") for name in _judge_names(frame)}
+    unknown |= {name: unknown_estimate(NO_VERDICTS_NOTE, "logit") for name in _judge_names(known)}
     model = fit_position_model_from_battles(extract_battles(known), ties=ties)
-    gamma = silent | model.gamma
+    gamma = unknown | model.gamma
     shares = {name: first_share_if_equal(term) for name, term in gamma.items()}
     return replace(model, gamma=gamma, first_if_equal=shares)
 
 
 def fit_position_model_from_battles(data: Battles, *, ties: TieTreatment = "half") -> PositionModel:
-    """The same from coded battles."""
+    """`fit_position_model` from coded battles."""
     layout = identified_design(data, ties)
-    refused = {name: unknown_estimate(RUN_BOTH_ORDERS_NOTE, "logit") for name in data.judges}
+    unknown = {name: unknown_estimate(RUN_BOTH_ORDERS_NOTE, "logit") for name in data.judges}
     if layout is None:
-        return _unidentified_model(refused, RUN_BOTH_ORDERS_NOTE if len(data) else NO_VERDICTS_NOTE)
-    kept, problem = layout.data, layout.problem
+        return _unidentified_model(unknown, RUN_BOTH_ORDERS_NOTE if len(data) else NO_VERDICTS_NOTE)
+    identified, problem = layout.data, layout.problem
     fitted = conditional_logit.fit_conditional_logit(problem)
-    gamma = refused | {name: layout.gamma(fitted, g) for g, name in enumerate(kept.judges)}
+    gamma = unknown | {name: layout.gamma(fitted, g) for g, name in enumerate(identified.judges)}
     return PositionModel(
         gamma=gamma,
         first_if_equal={name: first_share_if_equal(term) for name, term in gamma.items()},
@@ -91,13 +93,13 @@ def fit_position_model_from_battles(data: Battles, *, ties: TieTreatment = "half
 
 
 def position_term(frame: pd.DataFrame) -> Estimate:
-    """γ of a frame taken as one judge: pool judges and prompts, or filter to one before."""
+    """γ of a frame taken as one judge: pools judges and prompts; filter before to estimate one."""
     pooled = frame.assign(judge=pd.Categorical(["all"] * len(frame)))
     return fit_position_model(pooled).gamma.get("all", unknown_estimate(NO_VERDICTS_NOTE, "logit"))
 
 
 def first_share_if_equal(gamma: Estimate) -> Estimate:
-    """σ(γ): how often the first of two equal answers wins."""
+    """σ(γ): share of wins of the first of two equal answers."""
     value, low, high = (
         None if x is None else float(expit(x)) for x in (gamma.value, gamma.low, gamma.high)
     )
@@ -115,24 +117,26 @@ def _unidentified_model(gamma: dict[str, Estimate], note: str) -> PositionModel:
 
 
 def identified_design(data: Battles, ties: TieTreatment) -> PositionDesign | None:
-    """The design without the judges whose γ it leaves open; None if that is all of them."""
+    """Design without the judges whose γ is not identified; None if that is all of them."""
     while len(data):
         layout = PositionDesign(data, ties)
-        opened = conditional_logit.unidentified_parameters(layout.problem)[layout.gamma_columns]
-        if not opened.any():
+        unidentified = conditional_logit.unidentified_parameters(layout.problem)[
+            layout.gamma_columns
+        ]
+        if not unidentified.any():
             return layout
-        data = _select_judges(data, np.flatnonzero(~opened))
+        data = _select_judges(data, np.flatnonzero(~unidentified))
     return None
 
 
-def _select_judges(data: Battles, kept: Ints) -> Battles:
-    rows = np.isin(data.judge, kept)
+def _select_judges(data: Battles, judges: Ints) -> Battles:
+    rows = np.isin(data.judge, judges)
     place = np.full(len(data.judges), -1, np.int64)
-    place[kept] = np.arange(len(kept))
+    place[judges] = np.arange(len(judges))
     item = np.unique(data.item[rows], return_inverse=True)[1]
     return Battles(
         names=data.names,
-        judges=tuple(data.judges[judge] for judge in kept),
+        judges=tuple(data.judges[judge] for judge in judges),
         first=data.first[rows],
         second=data.second[rows],
         outcome=data.outcome[rows],
@@ -144,7 +148,8 @@ def _select_judges(data: Battles, kept: Ints) -> Battles:
 
 
 class PositionDesign:
-    """Where each parameter stands: contrasts of θ per linked group, then γ, then ln ν per judge."""
+    """Design matrix: contrasts of θ per linked group, then γ per judge, then ln ν per judge with
+    ties."""
 
     def __init__(self, data: Battles, ties: TieTreatment) -> None:
         self.data = data
@@ -230,7 +235,7 @@ class PositionDesign:
         return found
 
     def strengths(self, fitted: LogitFit) -> dict[str, Estimate]:
-        """θ of everyone with a battle, strongest first."""
+        """θ of every contestant with a battle, strongest first."""
         pad = self.problem.design.shape[2] - self.basis.shape[1]
         matches = self.data.matches
         table = {
@@ -247,7 +252,7 @@ class PositionDesign:
 
 
 def exponentiate_estimate(log: Estimate) -> Estimate:
-    """An estimate of a logarithm as one of the quantity itself."""
+    """Turn an estimate of a logarithm into one of the quantity itself."""
     value, low, high = (
         None if x is None else float(np.exp(min(x, 700.0))) for x in (log.value, log.low, log.high)
     )

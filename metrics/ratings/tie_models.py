@@ -1,4 +1,4 @@
-"""Tie models: Davidson and Rao–Kupper. Same order as half-win Bradley–Terry, another scale."""
+"""Tie models of Davidson and Rao–Kupper: same order as half-win Bradley–Terry, another scale."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ TieModelName = Literal["davidson", "rao-kupper"]
 
 SCALE_NOTE: Final = "logits of this tie model: not comparable with half-win Bradley–Terry"
 NO_TIES_NOTE: Final = "no ties: the tie parameter is dropped"
-ALL_TIES_NOTE: Final = "only ties: everyone is equal and the tie parameter has no limit"
-SEVERAL_GROUPS_NOTE: Final = "contestants fall into groups that never met: fit each group alone"
+ALL_TIES_NOTE: Final = "only ties: all models are equal and the tie parameter is unbounded"
+SEVERAL_GROUPS_NOTE: Final = "the models form groups that never met: fit each group separately"
 NO_BATTLES_NOTE: Final = "no readable verdict"
 
 
@@ -39,7 +39,7 @@ class TieModel:
 
 
 def davidson(frame: pd.DataFrame) -> TieModel:
-    """P(tie) = ν√(α_i α_j)/Z, Z = α_i + α_j + ν√(α_i α_j); every readable verdict counts."""
+    """Fit P(tie) = ν√(α_i α_j)/Z, Z = α_i + α_j + ν√(α_i α_j); every readable verdict counts."""
     data = _linked_battles(frame)
     if isinstance(data, str):
         return _empty_model("davidson", data)
@@ -53,7 +53,7 @@ def davidson(frame: pd.DataFrame) -> TieModel:
 
 
 def rao_kupper(frame: pd.DataFrame) -> TieModel:
-    """P(i) = α_i/(α_i + κα_j), a tie is the rest; every readable verdict counts."""
+    """Fit P(i) = α_i/(α_i + κα_j), the rest is a tie; every readable verdict counts."""
     data = _linked_battles(frame)
     if isinstance(data, str):
         return _empty_model("rao-kupper", data)
@@ -71,7 +71,7 @@ def rao_kupper(frame: pd.DataFrame) -> TieModel:
 
 
 def _linked_battles(frame: pd.DataFrame) -> Battles | str:
-    """Battles among contestants that are all linked, or the reason there is nothing to fit."""
+    """Battles among contestants that are all linked, or the reason why no model can be fitted."""
     data = extract_battles(frame)
     if not len(data):
         return NO_BATTLES_NOTE
@@ -129,7 +129,7 @@ def _build_tie_model(model: TieModelName, data: Battles, fitted: LogitFit, tied:
 
 
 def _pair_outcomes(data: Battles) -> tuple[Floats, Floats, Ints, Ints]:
-    """θ rows of each unordered pair's two sides, the pair of each battle, and its outcome 0/1/2."""
+    """(θ rows of both sides of each unordered pair, pair of each battle, its outcome 0/1/2)."""
     played = np.flatnonzero(data.matches)
     place = np.zeros(len(data.names), np.int64)
     place[played] = np.arange(len(played))
@@ -162,7 +162,7 @@ def _davidson_problem(data: Battles, tied: bool) -> LogitProblem:
 
 
 def _fit_rao_kupper(data: Battles) -> LogitFit:
-    """Newton in (θ, η = ln κ): with d = θ_i − θ_j the log-likelihood is concave,
+    """Fit by Newton in (θ, η = ln κ); with d = θ_i − θ_j the log-likelihood is concave.
 
     (w_i + t) ln σ(d − η) + (w_j + t) ln σ(−d − η) + t ln(e^{2η} − 1).
     """
@@ -192,10 +192,10 @@ def _fit_rao_kupper(data: Battles) -> LogitFit:
 
 
 def _finite_rao_kupper(data: Battles) -> Floats | None:
-    """What the data keep finite; None where that is everything.
+    """Basis of the parameter combinations with a finite estimate; None where all have one.
 
-    Far out the likelihood has Davidson's slopes with ln ν = η/2: a win wants d ≥ η, a tie η ≥ |d|.
-    So wins and ties without a loss run off, as they do there.
+    Asymptotically the likelihood has Davidson's slopes with ln ν = η/2: a win requires d ≥ η, a tie
+    η ≥ |d|. So wins and ties without a loss diverge, as they do there.
     """
     span = conditional_logit.finite_directions(_davidson_problem(data, True))
     if span is None or not span.shape[1]:
@@ -206,7 +206,7 @@ def _finite_rao_kupper(data: Battles) -> Floats | None:
 
 
 class _RaoKupperLikelihood:
-    """The likelihood of counts [pair, (i wins, tie, j wins)] in β = (contrasts of θ, η)."""
+    """Likelihood of counts [pair, (i wins, tie, j wins)] in β = (contrasts of θ, η)."""
 
     def __init__(self, gap: Floats) -> None:
         # A win of i is σ(a), of j σ(b), a tie σ(a)σ(b)(e^{2η} − 1), with a = d − η, b = −d − η.
@@ -243,7 +243,8 @@ class _RaoKupperLikelihood:
         return gradient, hessian
 
     def line_search(self, beta: Floats, step: Floats, counts: Floats) -> Floats:
-        """The longest of 1, ½, ¼ … of the step that keeps η positive and does not go down."""
+        """The longest of 1, ½, ¼ … of the step that keeps η positive and the likelihood from
+        falling."""
         here = self.log_likelihood(beta, counts)
         for halvings in range(60):
             trial = beta + step * 0.5**halvings

@@ -1,7 +1,7 @@
-"""Gaps without end: where one side won every battle, how large the gap is at the least.
+"""Lower limits of rating gaps without a finite estimate, where one side won every battle.
 
-Maximum likelihood runs to infinity there, and any number printed for it would be made up. What the
-battles do say is a limit: below it, so many wins in a row would be too lucky.
+The maximum-likelihood gap is infinite there. The battles still give a limit: below it, so many wins
+without a loss would be too unlikely.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from metrics.ratings.battles import Floats, Ints, PairCounts
 from metrics.ratings.bradley_terry_fit import component_labels, fit_strengths
 
 LOWER_TAIL: Final = 0.025
-"""The lower end of a two-sided 95 % interval whose upper end is infinite."""
+"""Tail probability at the lower end of a two-sided 95 % interval whose upper end is infinite."""
 MAX_GAP_LOGITS: Final = 40.0
-"""Logits beyond which two contestants are as far apart as numbers go."""
+"""Largest gap, in logits, that is searched: beyond it win probabilities are numerically 0 or 1."""
 _RIDGE: Final = 1e-7
-"""Holds what runs off on its own while one gap is held fixed."""
+"""Penalty that keeps other diverging strengths finite while one gap is held fixed."""
 
 
 def reachable_by_wins(counts: PairCounts) -> Mask:
@@ -43,11 +43,11 @@ def reachable_by_wins(counts: PairCounts) -> Mask:
 
 
 class GapLimits:
-    """The ends of gaps that have only one; what all pairs have in common is worked out once."""
+    """Limits of gaps that have only one; the parts common to all pairs are computed once."""
 
     def __init__(self, counts: PairCounts) -> None:
         self.counts = counts
-        self._found: dict[tuple[int, int], float | None] = {}
+        self._cache: dict[tuple[int, int], float | None] = {}
 
     @cached_property
     def reachable(self) -> Mask:
@@ -58,16 +58,16 @@ class GapLimits:
         return _best_log_likelihood(self.counts)
 
     def lower_limit(self, above: int, below: int) -> float | None:
-        """The lower limit, in logits, of a gap that has no upper one; None where it has no limit.
+        """Lower limit, in logits, of a gap that has no upper one; None where it has no limit.
 
-        A gap d is ruled out if the battles are less than 2.5 % as likely under the best fit with
-        that gap as under the best of all; with two contestants that is the exact limit,
-        p = .025^(1/n). Battles of one item count as one: the log-likelihood is divided by battles
-        per item among those that tell the two sides apart.
+        A gap d is excluded if the battles are less than 2.5 % as likely under the best fit with
+        that gap as under the best of all. With two contestants that is the exact limit, p =
+        .025^(1/n). Battles of one item count as one: the log-likelihood is divided by battles per
+        item among those that separate the two sides.
         """
-        if (above, below) not in self._found:
-            self._found[above, below] = self._compute_lower_limit(above, below)
-        return self._found[above, below]
+        if (above, below) not in self._cache:
+            self._cache[above, below] = self._compute_lower_limit(above, below)
+        return self._cache[above, below]
 
     def _compute_lower_limit(self, above: int, below: int) -> float | None:
         if not self._has_one_way_wins(above, below):
@@ -78,7 +78,7 @@ class GapLimits:
         return float(brentq(problem.likelihood_deficit, -MAX_GAP_LOGITS, MAX_GAP_LOGITS, xtol=1e-9))
 
     def is_significantly_positive(self, above: int, below: int) -> bool:
-        """Whether `least_gap` is above zero, at the price of one fit."""
+        """Whether `lower_limit` is above zero, at the cost of one fit."""
         return (
             self._has_one_way_wins(above, below)
             and self._profile(above, below).likelihood_deficit(0.0) > 0
@@ -103,7 +103,7 @@ def _battles_per_item(counts: PairCounts, lower: Mask) -> float:
 
 
 class _ProfileLikelihood:
-    """The log-likelihood at its best for every value of one gap."""
+    """Log-likelihood maximised over all other strengths, as a function of one gap."""
 
     def __init__(
         self, counts: PairCounts, above: int, below: int, per_item: float, best: float
@@ -121,7 +121,7 @@ class _ProfileLikelihood:
         self.beta = np.zeros(models - 1)
 
     def likelihood_deficit(self, gap: float) -> float:
-        """How far the battles' log-likelihood falls below the limit; positive: ruled out."""
+        """Deficit of the log-likelihood relative to the limit; positive: the gap is excluded."""
         return (self.best - self._maximise(gap)) / self.per_item + math.log(LOWER_TAIL)
 
     def _maximise(self, gap: float) -> float:
@@ -152,7 +152,7 @@ class _ProfileLikelihood:
 
 
 def _best_log_likelihood(counts: PairCounts) -> float:
-    """The log-likelihood with all separable sides infinitely apart: what is left within them."""
+    """Log-likelihood with all separable sides infinitely apart: that of the battles within them."""
     label: Ints = component_labels(counts, strong=True)
     within = label[counts.low] == label[counts.high]
     inside = _select_pair_counts(counts, within)
@@ -162,12 +162,12 @@ def _best_log_likelihood(counts: PairCounts) -> float:
     return -float(lost.sum())
 
 
-def _select_pair_counts(counts: PairCounts, kept: Mask) -> PairCounts:
+def _select_pair_counts(counts: PairCounts, pairs: Mask) -> PairCounts:
     """The same contestants with some of their pairs, for a fit."""
     return replace(
         counts,
-        low=counts.low[kept],
-        high=counts.high[kept],
-        wins_low=counts.wins_low[kept],
-        wins_high=counts.wins_high[kept],
+        low=counts.low[pairs],
+        high=counts.high[pairs],
+        wins_low=counts.wins_low[pairs],
+        wins_high=counts.wins_high[pairs],
     )

@@ -1,4 +1,4 @@
-"""What only some records allow: parts of the summary that are left out where there is nothing."""
+"""Summary sections that only some records allow; empty ones are left out."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Json = dict[str, Any]
 
 
 def _grade(frame: pd.DataFrame) -> Json:
-    """judge -> prompt -> Grade Score and what stands beside it, for prompts that choose."""
+    """judge -> prompt -> Grade Score and accompanying measures, for prompts that choose."""
     chooses = (frame["options"] > 2) | frame["prompt"].astype(str).str.startswith("grade-")
     prompts = set(frame["prompt"].astype(str)[chooses.to_numpy(bool)])
     rows = row_selection.select_rows(frame, frame["prompt"].astype(str).isin(prompts))
@@ -52,8 +52,10 @@ def _grade_extras(rows: pd.DataFrame) -> Json:
 
 
 def _gradelab_scores(rows: pd.DataFrame) -> dict[str, Estimate]:
-    """The three scores by the rule of the authors' code, where it counts items that ours does not:
-    those with an unread trial."""
+    """The three scores by the authors' code, which also counts the items with an unread trial.
+
+    Empty where no item is left out by our rule.
+    """
     if not grade_score.grade_table(rows).attrs["left_out"]:
         return {}
     got = grade_score.grade_estimates(rows, "gradelab")
@@ -65,7 +67,7 @@ def _option_strengths(frame: pd.DataFrame) -> Mapping[str, Estimate]:
 
 
 def _place_effects(frame: pd.DataFrame) -> Json:
-    """N -> effect of each place and each label, from the same conditional logit."""
+    """N -> effect of each position and each label, from the same conditional logit."""
     if not (frame["options"] > 2).any():
         return {}
     model = fit_choice_model(frame, least=3)
@@ -75,7 +77,7 @@ def _place_effects(frame: pd.DataFrame) -> Json:
 
 
 def _five_level_rows(frame: pd.DataFrame) -> pd.DataFrame:
-    """The five-level verdicts: those of other prompts know no "much better"."""
+    """Rows of five-level prompts; verdicts of other prompts have no "much better"."""
     return row_selection.select_rows(frame, five_level_mask(frame))
 
 
@@ -90,7 +92,7 @@ def _levels(frame: pd.DataFrame) -> Json:
 
 
 def find_baseline(frame: pd.DataFrame) -> str | None:
-    """The contestant that plays in every pair, where there are at least two others."""
+    """The contestant that is in every pair, where there are at least two others."""
     rows = row_selection.select_pairs(frame)
     names = row_selection.contestants(rows)
     everywhere = [
@@ -128,9 +130,9 @@ def _score_alignment(frame: pd.DataFrame, judge: str) -> dict[str, Estimate]:
 
 
 def _alignment(frame: pd.DataFrame) -> Json:
-    """judge or person -> run -> model -> MAE and Consistency, as Creation-MMBench prints them."""
+    """judge or person -> run -> model -> MAE and Consistency, as in Creation-MMBench."""
     human, levels = row_selection.people_mask(frame), five_level_mask(frame)
-    if (levels & ~human).any():  # else all there is: the judge's levels are three
+    if (levels & ~human).any():  # else keep all rows: the judges have three levels
         frame = row_selection.select_rows(frame, human | levels)
     table = alignment_table(frame, find_baseline(frame))
     nested: Json = {}
@@ -157,7 +159,7 @@ CREATION_FIELDS: Final = ("vfs", "baseline_vfs", "reward", "win_rate", "counts",
 
 
 def _corrected_win_rates(frame: pd.DataFrame) -> Json:
-    """contestant -> people's win rate with the judges' help, where people voted on some pairs."""
+    """contestant -> people's win rate corrected with the judges, where people voted on a part."""
     human = row_selection.people_mask(frame)
     if not human.any() or human.all():
         return {}
@@ -166,7 +168,7 @@ def _corrected_win_rates(frame: pd.DataFrame) -> Json:
 
 
 def _probability_ratings(frame: pd.DataFrame) -> Json:
-    """Win rates and ratings by label probabilities, where a judge was read that way."""
+    """Win rates and ratings by label probabilities, where a judge has them."""
     if "p_0" not in frame or not frame["p_0"].notna().any():
         return {}
     return {
@@ -214,7 +216,7 @@ Section = Callable[[pd.DataFrame], Mapping[str, Any]]
 
 
 def _without_people(part: Section) -> Section:
-    """Without the people's votes, which are what judges are held against."""
+    """Apply a section to the judges' rows only: people's votes are the reference."""
     return lambda frame: part(row_selection.select_judges(frame))
 
 

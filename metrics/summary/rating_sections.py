@@ -1,4 +1,4 @@
-"""What is printed of ratings besides the table: ranks, gaps, tie models, and what to ask next."""
+"""Summary sections on ratings: ranks, gaps, tie models and sample size planning."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from metrics.win_rates import win_rates
 from studies.frames.frame import TIE
 
 MAX_GAP_MATRIX: Final = 20
-"""Contestants up to which the whole matrix of differences is printed; beyond: neighbours only."""
+"""Maximum number of contestants for the full matrix of differences; beyond: neighbours only."""
 
 Json = dict[str, Any]
 
 
 def rank_table(boards: list[Leaderboard]) -> Json:
-    """Each contestant's place and the range the intervals of differences allow."""
+    """Rank of each contestant and the range that the intervals of differences allow."""
     return {name: asdict(rank) for board in boards for name, rank in board.ranks.items()}
 
 
@@ -51,11 +51,11 @@ def tie_model_table(frame: pd.DataFrame) -> Json:
 
 
 def planning_table(frame: pd.DataFrame, boards: list[Leaderboard]) -> Json:
-    """For neighbours on a leaderboard: what it takes to tell them apart, and what is known so far.
+    """Sample sizes for separating neighbours on a leaderboard, and the evidence so far.
 
-    Battles between the two that tell a difference as large as the one seen from none, with 80 %
-    power, for their tie rate and design effect; the gap's half-width now and after as many verdicts
-    again; the e-value of one vote per item, which may be looked at any time (stop at 20).
+    Battles between the two to distinguish a difference as large as the one observed from none, with
+    80 % power, for their tie rate and design effect; the gap's half-width now and after as many
+    verdicts again; the e-value of one vote per item, which may be checked any time (stop at 20).
     """
     pairs = row_selection.select_pairs(frame)
     return {
@@ -91,13 +91,13 @@ def _plan_neighbours(pairs: pd.DataFrame, board: Leaderboard, above: str, below:
 
 
 def _points_of(rows: pd.DataFrame, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """What `name` took from each verdict."""
+    """Points of `name` in each verdict."""
     pick, mine = rows["pick"].to_numpy(), (rows["first"] == name).to_numpy()
     return np.where(pick == TIE, 0.5, (pick == 0) == mine).astype(np.float64)
 
 
 def _count_item_votes(met: pd.DataFrame, name: str) -> tuple[int, int]:
-    """(won, decided) items: both orders merged, then the judges; undecided items are no vote."""
+    """(won, decided) items: both orders merged, then the judges; undecided items do not count."""
     rows = win_rates.outcome_rows(met, "majority")
     if len(rows) == 0:
         return 0, 0
@@ -106,7 +106,7 @@ def _count_item_votes(met: pd.DataFrame, name: str) -> tuple[int, int]:
 
 
 def rating_sections(frame: pd.DataFrame) -> dict[str, Json]:
-    """ranks, gaps, tie_models and planning; what there is nothing to say about is left out."""
+    """Sections ranks, gaps, tie_models and planning; empty where nothing can be reported."""
     boards = [board for board in fit_leaderboards(frame) if len(board.names) > 1]
     return {
         "ranks": rank_table(boards),

@@ -1,4 +1,4 @@
-"""Everything at once: the object that `python -m metrics --json` prints (DESIGN.md 4.4)."""
+"""Summary of all measures of a frame, the object that `python -m metrics --json` prints."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from metrics.win_rates import win_rates
 from studies.domain import STATUSES, AnswerCheck, Estimate
 
 SEED: Final = 7
-"""Where no generator is given: the same records print the same numbers."""
+"""Seed where no generator is given: the same records give the same numbers."""
 
 CONTRASTED_MEASURES: Final = (
     position_measures.CONSISTENCY,
@@ -37,11 +37,11 @@ CONTRASTED_MEASURES: Final = (
 )
 ELO_ORDERS: Final = 100
 ELO_ROUNDS: Final = ((20_000, 200), (math.inf, 100))
-"""Bootstrap rounds of online Elo up to so many verdicts: a pass is one step per battle, so beyond
-this half of them go. How many there were is said in the method of each rating."""
+"""(maximum number of verdicts, bootstrap rounds) of online Elo. A pass takes one step per battle,
+so large frames get half the rounds; the method of each rating gives the number."""
 
 MAX_CONTRASTS: Final = 60
-"""A family beyond this is chosen by the reader on the page, not printed whole."""
+"""Largest family of contrasts that is printed; from larger ones the reader selects on the page."""
 
 WITHOUT_SUSPECTS: Final = "without_suspects"
 QUICK_NOTE: Final = "quick: one pass in plan order, no band and no interval"
@@ -59,14 +59,14 @@ def summarise_frame(
     quick: bool = False,
     checks: Mapping[str, Sequence[AnswerCheck]] | None = None,
 ) -> Json:
-    """All measures of a frame as plain data; with `by` the same again for every cell, nested.
+    """Compute all measures of a frame as plain data; with `by` also for every cell, nested.
 
-    Judges and prompts are pooled (people's votes apart, unless there are no others), position and
-    grade are by judge and prompt. Where the study names
-    a rule of its own for both orders or unreadable replies, `protocol` holds its numbers. `quick`
-    plays online Elo once, in plan order: its band and interval are null, and a note says so. Where
-    judgements saw an injection suspect, `without_suspects` holds the numbers without them. `checks`
-    are what people verified, by item: then there is `verification`.
+    Judges and prompts are pooled (without people's votes, unless there are no others), position and
+    grade are by judge and prompt. Where the study has its own rule for both orders or unreadable
+    replies, `protocol` holds its numbers. `quick` plays online Elo once, in plan order: its band
+    and interval are null, with a note. Where judgements contain a suspected injection,
+    `without_suspects` holds the numbers without them. With `checks` (answers verified by people, by
+    item) there is `verification`.
     """
     rng = rng or np.random.default_rng(SEED)
     result = _summary_with_protocol(frame, rng, planned, combine, unreadable, quick)
@@ -80,7 +80,7 @@ def summarise_frame(
             _set_nested(nested, key, _pooled_summary(frame.loc[cell == k], rng, None, quick))
         result["by"] = nested
     suspected = row_selection.suspect_mask(frame)
-    if suspected.any():  # last, so that it moves no other number's draws
+    if suspected.any():  # last, to leave the random draws of all other numbers unchanged
         rest = frame.loc[~suspected]
         result[WITHOUT_SUSPECTS] = {
             "left_out": int(suspected.sum()),
@@ -97,7 +97,7 @@ def _summary_with_protocol(
     unreadable: win_rates.UnreadableRule,
     quick: bool,
 ) -> Json:
-    """All measures, and those by the study's own rule where it names one."""
+    """All measures, and those by the study's own rule where it has one."""
     result = _pooled_summary(frame, rng, planned, quick)
     if (combine, unreadable) != win_rates.DEFAULT_RULES:
         result["protocol"] = _protocol_section(frame, combine, unreadable, rng, quick)
@@ -107,7 +107,7 @@ def _summary_with_protocol(
 def _pooled_summary(
     frame: pd.DataFrame, rng: np.random.Generator, planned: int | None, quick: bool
 ) -> Json:
-    judged = row_selection.select_judges(frame)  # people's votes are what judges are held against
+    judged = row_selection.select_judges(frame)  # people's votes are the reference
     result: Json = {
         "elo": _elo_section(judged, rng, quick),
         "bradley_terry": to_plain_data(bradley_terry_ratings(judged)),
@@ -172,8 +172,11 @@ def _leaderboard_section(
     unreadable: win_rates.UnreadableRule,
     rng: np.random.Generator,
 ) -> Json:
-    """model -> matches, and wins over decisive head-to-heads against the reference. Five-level
-    verdicts have a table of their own, as on the page: none is in it beside pairwise ones."""
+    """model -> matches, and wins over decisive head-to-heads against the reference.
+
+    Five-level verdicts have a table of their own, as on the page, and are left out beside pairwise
+    ones.
+    """
     others = row_selection.select_rows(frame, ~(five_level_mask(frame) | scoring_mask(frame)))
     frame = others if len(row_selection.select_pairs(others)) else frame
     rows = visit_leaderboard_rows(
@@ -211,12 +214,12 @@ def _position_section(frame: pd.DataFrame, rng: np.random.Generator) -> Json:
 
 
 def _option_counts(rows: pd.DataFrame) -> list[int]:
-    """The numbers of options there are, from two on."""
+    """Numbers of options that occur, from two on."""
     return sorted({int(n) for n in rows["options"] if n > 1})
 
 
 def _option_tests(rows: pd.DataFrame, rng: np.random.Generator) -> dict[str, order_tests.OrderTest]:
-    """The within-item permutation test for each N; for pairs the sign test is that test."""
+    """Within-item permutation test for each N above two; for pairs the sign test is that test."""
     return {
         f"permutation_{n}": order_tests.permutation_test(rows, n, rng)
         for n in _option_counts(rows)
@@ -231,7 +234,7 @@ def _entropy_split(rows: pd.DataFrame) -> dict[str, Estimate]:
 
 
 def _label_effects(rows: pd.DataFrame) -> dict[str, Estimate]:
-    """Slot and label effect where labels were crossed, the logit split where there are p's."""
+    """Slot and label effect where labels were crossed, logit split where probabilities exist."""
     effects = label_effect.slot_and_label_effects(rows)
     found = {f"{name}_effect": got for name, got in effects.items() if got.value is not None}
     split = label_effect.probability_split(rows)
@@ -245,7 +248,7 @@ def _set_nested(nested: Json, key: CellKey, value: Json) -> None:
 
 
 def _default_contrasts(frame: pd.DataFrame, rng: np.random.Generator) -> list[Contrast]:
-    """Judges against judges, and prompts against prompts, on the same items."""
+    """Contrasts between judges, and between prompts, on the same items."""
     machine = frame.loc[~row_selection.people_mask(frame)]
     found: list[Contrast] = []
     for by in ("judge", "prompt"):
@@ -268,7 +271,7 @@ def _contrast_entry(one: Contrast) -> Json:
 
 
 def status_counts(frame: pd.DataFrame, planned: int | None = None) -> Json:
-    """Asks planned (as far as known) and asked, noise repeats among them, and their statuses."""
+    """Counts of planned calls (if known), calls made, noise repeats among them, and statuses."""
     found = frame["status"].value_counts()
     return {
         "planned": len(frame) if planned is None else planned,
@@ -280,7 +283,7 @@ def status_counts(frame: pd.DataFrame, planned: int | None = None) -> Json:
 
 
 def to_plain_data(value: Any) -> Any:
-    """Estimates, tables of them and numpy numbers as JSON: what is not a number is null."""
+    """Convert estimates, tables and numpy numbers to JSON types; nan and inf become null."""
     if isinstance(value, Mapping):
         return {str(key): to_plain_data(one) for key, one in value.items()}
     if isinstance(value, list | tuple):

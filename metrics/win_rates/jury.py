@@ -1,4 +1,4 @@
-"""A jury: each judge merges its orders, then a strict majority of the full panel decides."""
+"""Jury verdicts: each judge merges its orders, then a strict majority of the full panel decides."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ JURY_CASE_KEY = ("item", "comparison", "prompt")
 
 @dataclass(frozen=True)
 class JuryResult:
-    """What the panel decided: rates over decided cases, their share, and what the rest could do."""
+    """Jury verdicts: win rates over decided cases, their share, and bounds for undecided cases."""
 
     panel: tuple[str, ...]
     win_rate: dict[str, Estimate]
@@ -35,8 +35,8 @@ def decide_jury(
 ) -> JuryResult:
     """Strict majority of the full panel over {x, y, tie} for each pair of answers to each item.
 
-    A judge that said nothing still counts in the panel's size. An undecided case is missing, never
-    a tie: it lowers the coverage and widens the bounds. Prompts that only score put no case.
+    A judge without a verdict still counts in the panel's size. An undecided case is missing, never
+    a tie: it lowers the coverage and widens the bounds. Scoring prompts have no cases.
     """
     frame = row_selection.select_rows(frame, ~scoring_mask(frame))
     frame = row_selection.select_pairs(row_selection.select_rows(frame, ~frame["noise"]))
@@ -55,7 +55,7 @@ def decide_jury(
 
 
 def _decide_cases(frame: pd.DataFrame, votes: pd.DataFrame, panel: int) -> pd.DataFrame:
-    """Every case that was put to the panel, with its verdict in the slots of its first row."""
+    """Every case of the panel, with its verdict in the slots of its first row."""
     case, count = row_selection.group_codes(frame, JURY_CASE_KEY)
     cases = frame.iloc[row_selection.first_rows(case, count)].copy()
     names = row_selection.contestants(frame) if len(frame) else []
@@ -65,8 +65,8 @@ def _decide_cases(frame: pd.DataFrame, votes: pd.DataFrame, panel: int) -> pd.Da
     tally = np.bincount(case[place] * width + ballot, minlength=count * width)
     tally = tally.reshape(count, width)
     winner = tally.argmax(axis=1) if width > 1 else np.zeros(count, np.int64)
-    sure = tally.max(axis=1, initial=0) * 2 > panel
-    cases["pick"] = np.where(sure, _winner_slots(cases, winner - 1, names), UNDECIDED).astype(
+    decided = tally.max(axis=1, initial=0) * 2 > panel
+    cases["pick"] = np.where(decided, _winner_slots(cases, winner - 1, names), UNDECIDED).astype(
         np.int8
     )
     return cases

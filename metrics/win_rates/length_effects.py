@@ -1,4 +1,4 @@
-"""Length: how often the longer answer wins, and what a win rate is with length held equal.
+"""Length effects: share of wins of the longer answer, and win rates adjusted for length.
 
 Length is a mediator, so the regression describes; only the padded/precise contrast of the probe set
 identifies an effect.
@@ -28,15 +28,16 @@ from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, bui
 from studies.domain import Estimate
 from studies.frames.frame import TIE
 
-DESCRIPTIVE_NOTE = "describes, does not identify: length is a mediator"
+DESCRIPTIVE_NOTE = "descriptive, not causal: length is a mediator"
 NO_LENGTHS_NOTE = "no answer lengths"
 MAX_STEPS = 100
 LENGTH_RIDGE = 1e-3
-"""A little ridge on the length term, so that it stays finite where it separates the verdicts."""
+"""Small ridge penalty on the length term, so that it stays finite where it separates the verdicts.
+"""
 
 
 def _pairs_with_lengths(rows: pd.DataFrame) -> pd.DataFrame:
-    """Pairs whose two lengths are known."""
+    """Pairs of which both lengths are known."""
     rows = row_selection.select_pairs(rows)
     if "length_0" not in rows or "length_1" not in rows:
         return rows.iloc[:0]
@@ -57,7 +58,8 @@ LONGER_SHARE = Measure("longer", "share", _longer_tally, empty=NO_LENGTHS_NOTE)
 
 
 def length_preference(frame: pd.DataFrame) -> Estimate:
-    """Share of decisive verdicts for the longer answer, complete order sets, equal lengths out."""
+    """Share of the longer answer in decisive verdicts of complete order sets, equal lengths left
+    out."""
     return estimate_all([LONGER_SHARE], frame)[LONGER_SHARE.name][()]
 
 
@@ -65,7 +67,7 @@ def length_controlled_win_rates(frame: pd.DataFrame, baseline: str) -> dict[str,
     """Length-controlled win rate of each contestant against the baseline.
 
     logit P(preferred) = θ + φ·tanh(Δlength/sd); the rate is σ(θ), the length term set to 0. The
-    minimal form of AlpacaEval 2 (no instruction difficulty), prompt-clustered interval.
+    minimal form of AlpacaEval 2 (no instruction difficulty), interval clustered by item.
     """
     rows = _pairs_with_lengths(row_selection.select_picks(frame))
     rows = row_selection.select_rows(
@@ -92,7 +94,9 @@ def _controlled_win_rate(data: tuple[Floats, Floats, Ints], name: str) -> Estima
     if len(outcome) == 0:
         return unknown_estimate(NO_LENGTHS_NOTE, "share")
     if outcome.min() == outcome.max() and outcome[0] in (0, 1):
-        return proportion(outcome, item, note="every verdict the same: length cannot be told apart")
+        return proportion(
+            outcome, item, note="all verdicts are the same: no length effect can be fitted"
+        )
     design, note = _design_matrix(gap)
     shrink = np.array([LENGTH_RIDGE * (k > 0) for k in range(design.shape[1])])
     beta, covariance, items = fit_logit(design, outcome, item, shrink)
@@ -107,7 +111,7 @@ def _controlled_win_rate(data: tuple[Floats, Floats, Ints], name: str) -> Estima
 
 
 def _design_matrix(gap: Floats) -> tuple[Floats, str]:
-    """Intercept and length term; without spread in lengths the term is dropped."""
+    """Intercept and length term; without variation in lengths the term is dropped."""
     spread = float(gap.std())
     one = np.ones((len(gap), 1))
     if spread == 0:

@@ -1,7 +1,8 @@
-"""Few votes, many verdicts: people's win rates, made sharper by a judge and never biased by it.
+"""People's win rates, made more precise by a judge's verdicts without taking over its bias.
 
 Prediction-powered inference with a tuned weight (Angelopoulos, Duchi and Zrnic 2023, PPI++): the
-people's mean, minus what the judge says on the same cases, plus what it says on all the others.
+people's mean, minus the weighted judge's mean on the same cases, plus its weighted mean on all the
+others.
 """
 
 from __future__ import annotations
@@ -31,20 +32,21 @@ from metrics.win_rates.win_rates import appearance_points
 from studies.domain import Estimate
 
 PPI_METHOD: Final = "people's votes corrected by the judge (PPI++), Wilson, effective n by items"
-NO_VOTES_NOTE: Final = "nobody voted on its pairs"
-NO_JUDGE_NOTE: Final = "no judge's verdict on the pairs that people voted on"
-ALL_VOTED_NOTE: Final = "people voted on every pair: nothing to add"
-NOT_NARROWER_NOTE: Final = "the judge's verdicts do not narrow it: the people's own interval"
+NO_VOTES_NOTE: Final = "no votes on its pairs"
+NO_JUDGE_NOTE: Final = "no judge verdict on the pairs people voted on"
+ALL_VOTED_NOTE: Final = "people voted on every pair: the judge adds nothing"
+NOT_NARROWER_NOTE: Final = "the judge's verdicts do not narrow the interval: votes alone are used"
 VOTES_LEFT_OUT_NOTE: Final = "{} votes on pairs that were not chosen at random are left out"
-RANDOM_ITEMS_NOTE: Final = "holds if the items people voted on are a random part of all"
+RANDOM_ITEMS_NOTE: Final = "valid if the items people voted on are a random sample of all items"
 
 
 @dataclass(frozen=True, slots=True)
 class CorrectedWinRate:
-    """A contestant's win rate by people, by the judge, and by people with the judge's help.
+    """A contestant's win rate by people, by the judge, and by people corrected with the judge.
 
-    `weight` is how much of the judge's word is used: 0 is none of it. `bias` is judge − people on
-    the pairs both judged. `worth` is how many times as many votes the help is worth.
+    `weight` is the weight of the judge's verdicts: 0 uses none of them. `bias` is judge − people on
+    the pairs both judged. `worth` is the factor by which the votes would have to grow to give the
+    same interval without the judge.
     """
 
     people: Estimate
@@ -57,7 +59,7 @@ class CorrectedWinRate:
 
 @dataclass(frozen=True, eq=False)
 class _ContestantCases:
-    """One contestant's cases: what people and judges say (nan: nothing), and the item."""
+    """One contestant's cases: mean vote and mean verdict (nan: none), and the item."""
 
     votes: Floats
     verdicts: Floats
@@ -67,19 +69,19 @@ class _ContestantCases:
 def corrected_win_rates(
     frame: pd.DataFrame, judges: Sequence[str] | None = None
 ) -> dict[str, CorrectedWinRate]:
-    """Every contestant's win rate among people, best first, with the help of the judges' verdicts.
+    """Every contestant's win rate among people, best first, corrected with the judges' verdicts.
 
-    A case is one pair of answers to one item; what people say of it is the mean of their votes (a
-    tie is half), what judges say the mean of all their readable verdicts in all orders. The
-    interval is by items and is never wider than the one people's votes have by themselves.
-    Votes on cases that were not chosen at random are left out, and one person has one vote a case.
-    `judges`: whose verdicts help (default: all that are no people).
+    A case is one pair of answers to one item; its vote is the mean of people's votes (a tie is
+    half), its verdict the mean of all readable verdicts of the judges in all orders. The interval
+    is by items and is never wider than that of the votes alone. Votes on cases that were not chosen
+    at random are left out, and one person has one vote per case. `judges`: whose verdicts are used
+    (default: all judges that are not people).
     """
     rows = row_selection.select_pairs(
         row_selection.keep_first_votes(row_selection.select_picks(frame))
     )
-    sought = row_selection.targeted_vote_mask(rows)
-    rows = row_selection.select_rows(rows, ~sought)
+    targeted = row_selection.targeted_vote_mask(rows)
+    rows = row_selection.select_rows(rows, ~targeted)
     human = row_selection.people_mask(rows)
     if judges is not None:
         named = rows["judge"].astype(str).isin(list(judges)).to_numpy()
@@ -90,19 +92,18 @@ def corrected_win_rates(
     case, count = row_selection.group_codes(rows, CASE_KEY)
     item = row_selection.item_codes(rows)[row_selection.first_rows(case, count)]
     row, who, points = appearance_points(rows, names)
-    said = [
-        _case_means(row, who, points, kept, case, count, len(names)) for kept in (human, ~human)
+    means = [
+        _case_means(row, who, points, selected, case, count, len(names))
+        for selected in (human, ~human)
     ]
     table = {
-        name: correct_win_rate(said[0][:, code], said[1][:, code], item)
+        name: correct_win_rate(means[0][:, code], means[1][:, code], item)
         for code, name in enumerate(names)
     }
-    if left := int(sought.sum()):
-        told = VOTES_LEFT_OUT_NOTE.format(left)
+    if left := int(targeted.sum()):
+        note = VOTES_LEFT_OUT_NOTE.format(left)
         table = {
-            name: replace(
-                one, corrected=replace(one.corrected, note=join_notes(one.corrected.note, told))
-            )
+            name: replace(one, corrected=_add_note(one.corrected, note))
             for name, one in table.items()
         }
     return dict(sorted(table.items(), key=lambda pair: -(pair[1].corrected.value or 0.0)))
@@ -112,39 +113,42 @@ def _case_means(
     row: Ints,
     who: Ints,
     points: Floats,
-    kept: row_selection.Mask,
+    selected: row_selection.Mask,
     case: Ints,
     count: int,
     names: int,
 ) -> Floats:
-    """Mean points of each contestant in each case, over the rows kept: (cases, names)."""
-    mine = kept[row]
+    """Mean points of each contestant in each case, over the selected rows: (cases, names)."""
+    mine = selected[row]
     cell = case[row[mine]] * names + who[mine]
     total = np.bincount(cell, points[mine], minlength=count * names)
     return safe_divide(total, np.bincount(cell, minlength=count * names)).reshape(count, names)
 
 
 def correct_win_rate(votes: Floats, verdicts: Floats, item: Ints) -> CorrectedWinRate:
-    """One share from what people and judges say of each case, nan where they say nothing."""
+    """Corrected share from the mean vote and the mean verdict of each case, nan where there is
+    none."""
     voted, judged = np.isfinite(votes), np.isfinite(verdicts)
     both = voted & judged
     people = proportion(votes[voted], item[voted], note="" if voted.any() else NO_VOTES_NOTE)
     judge = proportion(verdicts[judged], item[judged])
     bias = paired_difference(verdicts[both], votes[both], item[both])
     cases = _ContestantCases(votes, verdicts, item)
-    got, weight = _corrected_estimate(cases, people, both, judged & ~voted)
-    return CorrectedWinRate(people, judge, got, bias, weight, _vote_multiple(people, got))
+    corrected, weight = _corrected_estimate(cases, people, both, judged & ~voted)
+    return CorrectedWinRate(
+        people, judge, corrected, bias, weight, _vote_multiple(people, corrected)
+    )
 
 
 def _corrected_estimate(
     cases: _ContestantCases, people: Estimate, both: row_selection.Mask, rest: row_selection.Mask
 ) -> tuple[Estimate, float]:
-    """The corrected estimate and its weight; people's own where there is nothing to gain."""
+    """The corrected estimate and its weight; people's own where the judge does not help."""
     if people.value is None or people.low is None:
         return people, 0.0
     reason = _why_uncorrected(both, rest)
     if reason:
-        return replace(people, note=join_notes(people.note, reason)), 0.0
+        return _add_note(people, reason), 0.0
     own, helper = _item_influence(cases, both, rest)
     weight = float(np.clip(np.nan_to_num(safe_divide(own @ helper, helper @ helper)), 0, 1))
     value, rows = cases.votes[both], cases.verdicts
@@ -153,10 +157,10 @@ def _corrected_estimate(
     items = len(np.unique(cases.item[both]))
     low, high = _corrected_interval(own - weight * helper, centre, items)
     note = join_notes(people.note, RANDOM_ITEMS_NOTE)
-    got = Estimate(centre, low, high, int(both.sum()), items, "share", 0.95, PPI_METHOD, note)
-    if weight == 0 or not _is_narrower(got, people):
-        return replace(people, note=join_notes(people.note, NOT_NARROWER_NOTE)), 0.0
-    return got, weight
+    corrected = Estimate(centre, low, high, int(both.sum()), items, "share", 0.95, PPI_METHOD, note)
+    if weight == 0 or not _is_narrower(corrected, people):
+        return _add_note(people, NOT_NARROWER_NOTE), 0.0
+    return corrected, weight
 
 
 def _why_uncorrected(both: row_selection.Mask, rest: row_selection.Mask) -> str:
@@ -168,7 +172,7 @@ def _why_uncorrected(both: row_selection.Mask, rest: row_selection.Mask) -> str:
 def _item_influence(
     cases: _ContestantCases, both: row_selection.Mask, rest: row_selection.Mask
 ) -> tuple[Floats, Floats]:
-    """What each item adds to the people's mean, and to the judge's (voted − not voted)."""
+    """Influence of each item on the people's mean, and on the judge's (voted − not voted)."""
     votes = np.where(both, cases.votes, 0.0)
     verdicts = np.where(both | rest, cases.verdicts, 0.0)
     own = both * (votes - votes[both].mean()) / both.sum()
@@ -181,7 +185,7 @@ def _item_influence(
 def _corrected_interval(
     influence: Floats, centre: float, items: int
 ) -> tuple[float | None, float | None]:
-    """Wilson at the n that has this variance; one degree of freedom goes to the weight."""
+    """Wilson interval at the n with this variance; the weight takes one degree of freedom."""
     spare = items - 2
     if spare < 1:
         return None, None
@@ -193,19 +197,19 @@ def _corrected_interval(
     return float(low), float(high)
 
 
-def _is_narrower(got: Estimate, people: Estimate) -> bool:
-    if got.low is None or got.high is None or people.low is None or people.high is None:
+def _is_narrower(corrected: Estimate, people: Estimate) -> bool:
+    if corrected.low is None or corrected.high is None or people.low is None or people.high is None:
         return False
-    return got.high - got.low < people.high - people.low
+    return corrected.high - corrected.low < people.high - people.low
 
 
-def _vote_multiple(people: Estimate, got: Estimate) -> float | None:
-    """(width by people alone / width with help)²."""
-    if people.low is None or people.high is None or got.low is None or got.high is None:
+def _vote_multiple(people: Estimate, corrected: Estimate) -> float | None:
+    """(width from votes alone / corrected width)²."""
+    if people.low is None or people.high is None or corrected.low is None or corrected.high is None:
         return None
-    width = got.high - got.low
+    width = corrected.high - corrected.low
     return ((people.high - people.low) / width) ** 2 if width > 0 else None
 
 
-def _add_note(estimate: Estimate, told: str) -> Estimate:
-    return replace(estimate, note=join_notes(estimate.note, told))
+def _add_note(estimate: Estimate, note: str) -> Estimate:
+    return replace(estimate, note=join_notes(estimate.note, note))

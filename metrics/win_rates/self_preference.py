@@ -1,4 +1,4 @@
-"""Does a judge favour answers of its own family? With people as the yardstick, or without."""
+"""Self-preference: bias of a judge for its own family, relative to people or by a model term."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RIDGE = 1e-6
 
 
 def _own_family_masks(rows: pd.DataFrame) -> tuple[row_selection.Mask, row_selection.Mask]:
-    """Whether the first and the second answer come from the judge's own family."""
+    """Masks of the rows whose first and whose second answer is of the judge's own family."""
     if not {"family", "family_0", "family_1"} <= set(rows.columns):
         none = np.zeros(len(rows), bool)
         return none, none
@@ -45,24 +45,28 @@ def self_preference_excess(
 
 
 def self_preference(frame: pd.DataFrame) -> dict[str, Estimate]:
-    """Bias of every judge for its own family, held against the people's majority.
+    """Bias of every judge for its own family, relative to the people's majority.
 
     Counts verdicts on pairs with exactly one answer of the judge's family where people prefer one;
-    a tie verdict picks neither. Positive: it follows people more readily when they like its own.
+    a tie verdict picks neither. Positive: it follows people more often when they prefer its own
+    family.
     """
     data = build_case_verdicts(frame)
     human = row_selection.people_mask(data.rows)
     winner = majority_choices(data.case[human], data.chosen[human], data.cases)[data.case]
     first, second = _own_family_masks(data.rows)
-    kept = ~human & (winner != NO_CHOICE) & (winner != TIE) & (first ^ second)
-    kept &= (data.rows["options"] == 2).to_numpy()
-    rows, winner, chosen = data.rows.loc[kept], winner[kept], data.chosen[kept]
+    counted = ~human & (winner != NO_CHOICE) & (winner != TIE) & (first ^ second)
+    counted &= (data.rows["options"] == 2).to_numpy()
+    rows, winner, chosen = data.rows.loc[counted], winner[counted], data.chosen[counted]
     if len(rows) == 0:
         return {}
     placed = row_selection.slot_contestants(rows, data.names)
-    own = np.where(first[kept], placed[:, 0], placed[:, 1])
-    theirs_own, right = winner == own, chosen == winner
-    parts = np.stack([theirs_own & right, theirs_own, ~theirs_own & right, ~theirs_own], axis=1)
+    own = np.where(first[counted], placed[:, 0], placed[:, 1])
+    people_pick_own, agrees = winner == own, chosen == winner
+    parts = np.stack(
+        [people_pick_own & agrees, people_pick_own, ~people_pick_own & agrees, ~people_pick_own],
+        axis=1,
+    )
     judge = rows["judge"].astype(str).to_numpy()
     item = row_selection.item_codes(rows)
     return {
@@ -78,7 +82,7 @@ def _own_family_bias(parts: row_selection.Mask, item: Ints) -> Estimate:
         own = safe_divide(totals[..., 0], totals[..., 1])
         return own - safe_divide(totals[..., 2], totals[..., 3])
 
-    note = "people never preferred one side"
+    note = "people never preferred the own family, or always did"
     got = jackknife_estimate(sums, statistic, len(parts), "difference of shares", (-1, 1), note)
     if got.value is None:
         return got
@@ -101,8 +105,10 @@ def own_family_term(frame: pd.DataFrame) -> Estimate:
     pick = rows["pick"].to_numpy()
     outcome = np.where(pick == TIE, 0.5, pick == 0).astype(np.float64)
     if np.linalg.matrix_rank(design) == np.linalg.matrix_rank(design[:, :-1]):
-        return unknown_estimate("who judges and who is judged cannot be told apart here", "logit")
-    # A whiff of ridge keeps strengths finite where one side won everything.
+        return unknown_estimate(
+            "the own-family term cannot be separated from strengths and positions", "logit"
+        )
+    # A small ridge penalty keeps strengths finite where one side won everything.
     shrink = np.full(design.shape[1], RIDGE * len(design))
     beta, covariance, items = fit_logit(design, outcome, row_selection.item_codes(rows), shrink)
     value, error = float(beta[-1]), math.sqrt(max(float(covariance[-1, -1]), 0))
@@ -133,11 +139,11 @@ def _why_not_identified(rows: pd.DataFrame, own: Floats) -> str:
     families = rows["family"].astype(str).to_numpy()
     contestants = {*rows["family_0"].astype(str), *rows["family_1"].astype(str)}
     outside = any(family not in contestants for family in set(families))
-    return "" if outside else "needs a judge that wrote none of the answers"
+    return "" if outside else "needs a judge whose family wrote none of the answers"
 
 
 def _strength_design(rows: pd.DataFrame) -> Floats:
-    """Columns of the contestants (+1 first, −1 second) and of each judge's position term."""
+    """Design columns of the contestants (+1 first, −1 second) and of each judge's position term."""
     names = row_selection.contestants(rows)
     placed = row_selection.slot_contestants(rows, names)
     line = np.arange(len(rows))

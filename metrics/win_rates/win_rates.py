@@ -1,4 +1,4 @@
-"""Who wins how often: win rates, head-to-head, and what the missing verdicts could change."""
+"""Win rates, head-to-head tables, and bounds for missing verdicts."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ UnreadableRule = Literal["exclude", "tie"]
 TieRule = Literal["half", "drop"]
 
 NO_VERDICT_STATUSES: Final = ("unreadable", "empty", "refusal", "filtered", "truncated")
-"""The judge was asked and replied without a verdict. Only these can be "counted as a tie": an ask
-that failed on the way (error, too_long, unsupported) was never answered."""
+"""Statuses of replies without a verdict. Only these can be counted as ties: a call that failed
+(error, too_long, unsupported) was never answered."""
 
 
 def outcome_rows(
     frame: pd.DataFrame, combine: CombineRule = "pooled", unreadable: UnreadableRule = "exclude"
 ) -> pd.DataFrame:
-    """The verdicts a win rate counts, one row each, `pick` in the row's own slots.
+    """Verdicts that a win rate counts, one row each, `pick` in the row's own slots.
 
     pooled: every readable verdict of every order. strict: one outcome per pair and judge, 2-0 wins,
     anything else is a tie. majority: a win and a tie is a win. The last two need both orders read
-    (where one order was asked, its verdict stands). `unreadable="tie"` is VisIT-Bench's rule.
+    (where one order was asked, its verdict counts). `unreadable="tie"` is VisIT-Bench's rule.
     """
     _check_rule(combine, CombineRule)
     _check_rule(unreadable, UnreadableRule)
@@ -55,11 +55,11 @@ def _check_rule(value: str, allowed: object) -> None:
 
 
 def _unreadable_as_ties(frame: pd.DataFrame) -> pd.DataFrame:
-    """Replies without a verdict become ties; one that should have scored compares nothing."""
-    silent = frame["status"].isin(NO_VERDICT_STATUSES).to_numpy() & ~scoring_mask(frame)
-    pick = np.where(silent, np.int8(TIE), frame["pick"].to_numpy())
+    """Turn replies without a verdict into ties, except those to scoring prompts."""
+    no_verdict = frame["status"].isin(NO_VERDICT_STATUSES).to_numpy() & ~scoring_mask(frame)
+    pick = np.where(no_verdict, np.int8(TIE), frame["pick"].to_numpy())
     known = frame["status"].cat
-    codes = np.where(silent, list(known.categories).index("ok"), known.codes.to_numpy())
+    codes = np.where(no_verdict, list(known.categories).index("ok"), known.codes.to_numpy())
     status = pd.Categorical.from_codes(codes, known.categories)
     return frame.assign(pick=pick.astype(np.int8), status=status)
 
@@ -70,8 +70,8 @@ def _merge_orders(rows: pd.DataFrame, combine: CombineRule) -> pd.DataFrame:
     sets = build_order_sets(row_selection.modal_verdicts(row_selection.select_rows(pairs, whole)))
     pick = np.where(sets["consistent"], sets["pick"], TIE)
     if combine == "majority":
-        # A lean of +1 is a win of the first slot in *some* order; if the row at hand is the tie,
-        # that was the other order, where the row's second answer stood first.
+        # A lean of +1 is a win of the first slot in *some* order; if this row is the tie,
+        # the win was in the other order, where this row's second answer was shown first.
         other = np.where(sets["lean"] > 0, 1, 0)
         decisive = np.where(sets["pick"] >= 0, sets["pick"], other)
         pick = np.where(sets["soft"], decisive, pick)
@@ -81,8 +81,10 @@ def _merge_orders(rows: pd.DataFrame, combine: CombineRule) -> pd.DataFrame:
 def appearance_points(
     rows: pd.DataFrame, names: Sequence[str], outcome: OutcomeKind = "verdict"
 ) -> tuple[Ints, Ints, Floats]:
-    """(row, contestant, points) for everyone shown: 1 if picked, 1/N if tied, else 0; or by the
-    label probabilities where there are some."""
+    """(row, contestant, points) of every contestant shown: 1 if picked, 1/N if tied, else 0.
+
+    With `outcome="probability"` the points follow the label probabilities, where there are some.
+    """
     if len(rows) == 0:
         return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
     placed = row_selection.slot_contestants(rows, names)
@@ -144,14 +146,14 @@ BY_PROBABILITY: Final = "by label probabilities"
 
 
 def _check_outcome_kind(outcome: OutcomeKind, combine: CombineRule, ties: TieRule) -> None:
-    """A probability has no winner to be merged or dropped."""
+    """Refuse rules that need a winner where outcomes are probabilities."""
     _check_rule(outcome, OutcomeKind)
     if outcome == "probability" and (combine, ties) != ("pooled", "half"):
-        raise ValueError("outcome 'probability' goes with combine 'pooled' and ties 'half' only")
+        raise ValueError("outcome 'probability' requires combine 'pooled' and ties 'half'")
 
 
 def _comparison_rows(frame: pd.DataFrame) -> pd.DataFrame:
-    """Rows meant to compare two or more different answers, not those of prompts that only score."""
+    """Rows that compare two or more different answers, without those of scoring prompts."""
     several = (frame["options"] > 1).to_numpy() & _distinct_contestants_mask(frame)
     scored = row_selection.evidence_mask(frame) & (frame["pick"] == NO_PICK).to_numpy()
     return row_selection.select_rows(frame, several & ~scored & ~scoring_mask(frame))
@@ -163,7 +165,7 @@ def _apply_tie_rule(rows: pd.DataFrame, ties: TieRule) -> pd.DataFrame:
 
 
 BLOCK_ROWS: Final = 500_000
-"""Rows that are spread into appearances at a time: of five million at once it took a gigabyte."""
+"""Rows expanded into appearances at a time: five million at once take a gigabyte."""
 
 
 def _share_by_cell(
@@ -179,13 +181,13 @@ def _share_by_cell(
 
 
 GroupFunction = Callable[[pd.DataFrame, Ints, Ints], Ints]
-"""Some rows, which of them each appearance is in and whose it is -> the group it counts for."""
+"""(rows, row of each appearance, its contestant) -> group each appearance counts for."""
 
 
 def _item_points(
     rows: pd.DataFrame, names: Sequence[str], outcome: OutcomeKind, groups: GroupFunction
 ) -> tuple[Ints, Floats, Floats]:
-    """(group, points, appearances) of every item of every group, some rows at a time."""
+    """(group, points, appearances) of every item of every group, counted in blocks of rows."""
     item, items = row_selection.column_codes(rows["item"])
     keys, totals, numbers = [], [], []
     for start in range(0, max(len(rows), 1), BLOCK_ROWS):
@@ -211,7 +213,7 @@ def head_to_head(
     unreadable: UnreadableRule = "exclude",
     ties: TieRule = "half",
 ) -> dict[str, dict[str, Estimate]]:
-    """a -> b -> a's win rate against b, pairs only; those who never met are not in the table."""
+    """a -> b -> a's win rate against b, pairs only; contestants that never met have no entry."""
     frame = row_selection.select_pairs(_comparison_rows(frame))
     names = row_selection.contestants(frame)
     rows = _apply_tie_rule(outcome_rows(frame, combine, unreadable), ties)
@@ -231,16 +233,16 @@ def head_to_head(
 
 
 def _distinct_contestants_mask(rows: pd.DataFrame) -> row_selection.Mask:
-    """Pairs of two different contestants."""
+    """Mask of the rows that show at least two different contestants."""
     shown = rows["shown"].astype("category").cat
-    apart = [len(set(str(text).split(SEP))) > 1 for text in shown.categories]
-    return np.asarray(apart, np.bool_)[shown.codes.to_numpy()]
+    distinct = [len(set(str(text).split(SEP))) > 1 for text in shown.categories]
+    return np.asarray(distinct, np.bool_)[shown.codes.to_numpy()]
 
 
 def win_loss_record(
     frame: pd.DataFrame, combine: CombineRule = "pooled", unreadable: UnreadableRule = "exclude"
 ) -> dict[str, dict[str, int]]:
-    """Matches, wins, losses and ties of each contestant."""
+    """Number of matches, wins, losses and ties of each contestant."""
     frame = _comparison_rows(frame)
     names = row_selection.contestants(frame)
     rows = outcome_rows(frame, combine, unreadable)
@@ -264,16 +266,16 @@ def win_loss_record(
 
 
 def manski_bounds(frame: pd.DataFrame) -> dict[str, Estimate]:
-    """What the missing verdicts could make of a win rate: all lost (low), all won (high).
+    """Bounds of each win rate if all missing verdicts were lost (low) or won (high).
 
-    Bounds, not a confidence interval: they say nothing about sampling.
+    These are not confidence intervals: they do not include sampling error.
     """
-    asked = _comparison_rows(frame)
-    asked = row_selection.select_rows(asked, ~asked["noise"])
-    names = row_selection.contestants(asked)
-    seen = row_selection.evidence_mask(asked)
-    won, n = _total_points(row_selection.select_rows(asked, seen), names)
-    _, absent = _total_points(row_selection.select_rows(asked, ~seen), names)
+    rows = _comparison_rows(frame)
+    rows = row_selection.select_rows(rows, ~rows["noise"])
+    names = row_selection.contestants(rows)
+    usable = row_selection.evidence_mask(rows)
+    won, n = _total_points(row_selection.select_rows(rows, usable), names)
+    _, absent = _total_points(row_selection.select_rows(rows, ~usable), names)
     return {
         name: _bounds_estimate(float(won[i]), int(n[i]), int(absent[i]))
         for i, name in enumerate(names)

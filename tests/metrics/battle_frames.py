@@ -1,4 +1,4 @@
-"""Battles for tests: counts in, frames out; random battles for laws; evalica's golden files."""
+"""Battles for tests: frames from counts, random battles, evalica's golden files."""
 
 from __future__ import annotations
 

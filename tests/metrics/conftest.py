@@ -1,4 +1,4 @@
-"""Laws are checked on a busy two-core machine: examples are few, and none is timed."""
+"""Settings for property tests on a busy two-core machine: few examples, no deadline."""
 
 from __future__ import annotations
 

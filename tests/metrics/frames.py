@@ -1,4 +1,4 @@
-"""Frames for tests: compact rows in, the contract's table out; and the public records, if here."""
+"""Frames for tests, built from compact rows, and the public records where they are available."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ PICKS = {"A": 0, "B": 1, "C": "tie", "?": None}
 
 
 def patterns(counts: Mapping[str, int], **more: Any) -> pd.DataFrame:
-    """Choice pairs as in STATISTICS.md 5: {"AA": 12} is twelve items, first slot both times."""
+    """Items by pattern of choices: {"AA": 12} is twelve items, first slot both times."""
     rows: list[dict[str, Any]] = []
     for pattern, count in counts.items():
         for k in range(count):

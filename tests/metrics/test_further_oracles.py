@@ -1,4 +1,4 @@
-"""What STATISTICS.md states in passing, and what the summary prints besides its main tables."""
+"""Further hand-worked values, and the sections of the summary besides its main tables."""
 
 from __future__ import annotations
 

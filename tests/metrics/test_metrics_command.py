@@ -1,4 +1,4 @@
-"""python -m metrics on a store: a real run of simulated judges, split every way it can be."""
+"""python -m metrics on a store: a run of simulated judges, split by every column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is counted some rows at a time, for the sake of memory, has the numbers of the whole."""
+"""Counting in blocks, which saves memory, gives the numbers of counting at once."""
 
 from __future__ import annotations
 
@@ -50,6 +50,24 @@ def test_every_measure_counted_some_items_at_a_time_is_the_same(frame, by, block
     }
 
 
+@pytest.mark.parametrize("by", [(), ("judge",)])
+def test_flags_of_a_cell_are_decided_by_all_its_items(by, monkeypatch):
+    """The first items were asked in one order only, the middle ones in no known order."""
+    rows = []
+    for n in range(30):
+        one_order = pair(f"q{n:02d}", 0, 1)[:1]
+        both = pair(f"q{n:02d}", n % 2, n % 3 == 0)
+        if n < 10:
+            rows += [{**row, "orders": 1} for row in one_order]
+        else:
+            rows += [{**row, "orders": 0} for row in one_order] if n < 20 else both
+    mixed = build(rows)
+    measures = [*POSITION_MEASURES.values(), LONGER_SHARE]
+    whole = estimate_all(measures, mixed, by)
+    monkeypatch.setattr("metrics.estimation.measure_cube.BLOCK_ROWS", 8)
+    assert estimate_all(measures, mixed, by) == whole
+
+
 def test_one_number_of_a_whole_frame_is_the_same(frame, monkeypatch):
     whole = tie_rate(frame), length_preference(frame)
     assert all(one.value for one in whole)
@@ -97,10 +115,10 @@ def test_elo_in_orders_laid_out_a_little_at_a_time_is_the_same(
 def test_any_few_steps_of_a_streamed_order_are_those_of_the_whole(frame, chunk, monkeypatch):
     data = extract_battles(frame)
     shuffled = data.item[np.random.default_rng(0).permutation(data.items)]
-    lineups = [np.arange(data.items)[::-1], np.array([3, 3, 0, 7]), shuffled % data.items]
-    laid = elo_orders.build_item_orders(data, lineups)
+    item_orders = [np.arange(data.items)[::-1], np.array([3, 3, 0, 7]), shuffled % data.items]
+    laid = elo_orders.build_item_orders(data, item_orders)
     monkeypatch.setattr(elo_orders, "_CHUNK_STEPS", chunk)
-    streamed = elo_orders.StreamedOrders(elo_orders.group_by_item(data), lineups, plan=True)
+    streamed = elo_orders.StreamedOrders(elo_orders.group_by_item(data), item_orders, plan=True)
     assert streamed.shape == laid.shape
     for start in range(0, laid.shape[1], chunk):
         stop = min(start + chunk, laid.shape[1])

@@ -1,4 +1,4 @@
-"""Groups of rows as dense codes: the same as one row at a time, whatever the columns hold."""
+"""Dense codes of groups of rows, compared with grouping one row at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Totals that are cut and pooled say what the measure says of the filtered frame."""
+"""Filtered and pooled item totals, compared with the measure of the filtered frame."""
 
 from __future__ import annotations
 

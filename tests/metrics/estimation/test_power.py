@@ -1,4 +1,4 @@
-"""Planning: how many verdicts, where next, when to look (STATISTICS.md 12)."""
+"""Sample size planning: verdicts needed, where to sample next, sequential testing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prompts of several protocols in one study: none speaks for another."""
+"""Kinds of prompts in a study that mixes several protocols."""
 
 from __future__ import annotations
 

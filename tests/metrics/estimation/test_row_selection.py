@@ -1,4 +1,4 @@
-"""Which rows count."""
+"""Row selection: which rows count for which measure."""
 
 from __future__ import annotations
 

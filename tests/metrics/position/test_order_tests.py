@@ -1,4 +1,4 @@
-"""Tests of «the place does not matter», against published values and full enumeration."""
+"""Tests that position does not matter, against published values and full enumeration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Position measures: oracles of STATISTICS.md 5, the house example, laws, and edges."""
+"""Position measures: hand-worked values, a worked example, invariances and edge cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far judges are from people, in scores −2…2: dual and not, per model, and beside people."""
+"""Distance of judges from people in scores −2…2: dual and single, per model, with people."""
 
 from __future__ import annotations
 

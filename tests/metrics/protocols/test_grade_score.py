@@ -1,4 +1,4 @@
-"""Grade Score: worked values of PROTOCOLS.md 2 and the exact expectations of STATISTICS.md 13."""
+"""Grade Score: worked values and exact expectations of canonical judges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""N options: the oracle of STATISTICS.md 4, slots against labels, refusals, laws."""
+"""Choice among N options: hand-worked values, slots and labels, refusals, invariances."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_labels_that_go_with_places_are_not_told_apart():
     model = fit_choice_model(crossed({("xy", "AB"): (8, 2), ("yx", "AB"): (5, 5)}))
     assert model.labels == {}
     assert model.label_test is None
-    assert "cross them" in model.note
+    assert "cross the labels" in model.note
     assert model.slots[2][0].value is not None
 
 

@@ -1,4 +1,4 @@
-"""Label probabilities as outcomes: a verdict is won in part, intervals stay by items."""
+"""Label probabilities as outcomes: fractional wins, intervals by items."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The position term: oracles of STATISTICS.md 4, refusals, badges, laws."""
+"""The position term: hand-worked values, refusals, regularisation, invariances."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tie models: oracles of STATISTICS.md 3 and their edges."""
+"""Tie models: hand-worked values and edge cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers with and without what speaks to the judge, side by side in one object."""
+"""Summary with and without the judgements that contain a suspected injection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Protocol numbers in the JSON object, and that nothing breaks on records that hold little."""
+"""Protocol sections of the summary, also on records that hold little."""
 
 from __future__ import annotations
 

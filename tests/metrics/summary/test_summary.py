@@ -1,4 +1,4 @@
-"""The JSON object of DESIGN.md 4.4, from frames, a battles CSV, and the command line."""
+"""The summary object, from frames, a battles CSV, and the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Biases beyond position: labels, length, one's own family."""
+"""Biases other than position: labels, length, the judge's own family."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Few votes, many verdicts: the correction is the textbook's, and harmless where it cannot help."""
+"""Prediction-powered win rates: the textbook formula, and votes alone where it cannot help."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_the_value_is_the_peoples_mean_moved_by_what_the_judge_says_of_the_rest(
     assert got.corrected.value == pytest.approx(y.mean() - weight * (f.mean() - rest.mean()))
     assert got.bias.value == pytest.approx(f.mean() - y.mean())
     assert got.worth > 1.5
-    assert "random part" in got.corrected.note
+    assert "random sample" in got.corrected.note
 
 
 def test_a_biased_judge_helps_and_does_not_pull():
@@ -87,7 +87,7 @@ def test_from_a_frame_votes_and_both_orders_are_means_of_a_case():
 def test_where_there_is_nothing_to_correct_it_says_why():
     assert corrected_win_rates(build([])) == {}
     nobody = corrected_win_rates(build(pair("q1", 0, 1)))["x"]
-    assert nobody.corrected.value is None and "nobody voted" in nobody.corrected.note
+    assert nobody.corrected.value is None and "no votes" in nobody.corrected.note
     everything = build([*(vote(f"q{k}", k % 2) for k in range(6)),
                         *(row for k in range(6) for row in pair(f"q{k}", 0, 0))])  # fmt: skip
     got = corrected_win_rates(everything)["x"]

@@ -1,4 +1,4 @@
-"""Win rates, how both orders combine, what is missing; MT-Bench's and PRD's published numbers."""
+"""Win rates, rules for both orders, missing verdicts; published numbers of MT-Bench and PRD."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def test_one_order_is_not_the_same_as_no_order(store: Store, tmp_path: Path) -> 
     rows = [{"model_a": "x", "model_b": "y", "winner": "model_a"} for _ in range(3)]
     import_verdicts(store, table(tmp_path / "b.csv", rows), "mine")
     share = position_measures.first_share(store.frame("mine"))
-    assert share.value == 1 and "one order asked" in share.note
+    assert share.value == 1 and "one order only" in share.note
 
 
 def test_failures_are_kept_and_counted_and_never_ties(store: Store, tmp_path: Path) -> None:
