@@ -208,10 +208,10 @@ def _first_slot_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
         note = estimate.note or "no item has verdicts in all orders yet"
         if facts.done and not picture.rows:
             note = "see Results" if facts.recorded else "no verdict since this tab was opened"
-        return Kpi("First-position share", "–", note=note)
+        return Kpi("First-slot share", "–", note=note)
     bounds = interval(estimate, 1, scale=100)
     note = f"{bounds}, n {count(estimate.n)}; even is {share(1 / picture.options, 0)}"
-    return Kpi("First-position share", share(estimate.value, 1), note=note)
+    return Kpi("First-slot share", share(estimate.value, 1), note=note)
 
 
 def show_replies(store: Store, name: str, which: str) -> str:
@@ -237,7 +237,7 @@ def show_replies(store: Store, name: str, which: str) -> str:
 
 LIVE_CHARTS: Final = (
     (
-        "First-position share",
+        "First-slot share",
         f"decisive verdicts, 95{NARROW_SPACE}% CI; not a stopping rule",
         "eh-live-share",
     ),
