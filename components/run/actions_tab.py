@@ -210,8 +210,8 @@ def render(
 ) -> list[Any]:
     """All outputs of the tab for a study.
 
-    It activates the timer and never deactivates it: a redraw that began before a run can reach the page
-    after the click that started the run, and would stop its updates.
+    It activates the timer and never deactivates it: a redraw that began before a run can reach the
+    page after the click that started the run, and would stop its updates.
     """
     if not name:
         return [gr.skip()] * 19

@@ -184,7 +184,8 @@ def _last_run_notices(facts: RunFacts) -> Iterator[str]:
     if last.state in ("running", "paused"):
         text = (
             f"It is {last.state} there, at {count(facts.done)} of {count(facts.planned)} calls. "
-            "A run from here shares the work without double calls. Reopen this tab for newer numbers."
+            "A run from here shares the work without double calls. Reopen this tab for newer "
+            "numbers."
         )
         yield notice_html("calm", "Another process is running this study.", text)
     elif last.state == "interrupted" and facts.missing.asks:
@@ -223,8 +224,8 @@ def _money_notices(facts: RunFacts) -> Iterator[str]:
     snapshot = facts.snapshot if facts.running else None
     if facts.maybe_paid_twice:
         text = (
-            f"{count(facts.maybe_paid_twice, 'call')} had been sent when the process was killed and "
-            "are made again. The first time may have been billed and is not in the total above."
+            f"{count(facts.maybe_paid_twice, 'call')} had been sent when the process was killed "
+            "and are made again. The first time may have been billed and is not in the total above."
         )
         yield notice_html("calm", "Possibly paid twice.", text)
     if snapshot and snapshot.unknown_usage:
