@@ -1,5 +1,4 @@
-"""What the Run tab shows, and what its buttons do: plain functions, and one object that knows the
-store and the engine."""
+"""Actions of the Run tab: start, retry, pause, stop, and the redraw after each of them."""
 
 from __future__ import annotations
 
@@ -49,7 +48,7 @@ RETRY_SETTINGS: Final = RunSettings(retry_statuses=frozenset(RETRYABLE_STATUSES)
 
 
 class RunActions:
-    """What the tab shows, and what its buttons do; every click answers with a new look."""
+    """Handlers of the Run tab's buttons; each returns the redrawn tab."""
 
     def __init__(self, store: Store, engine: Engine, live: LiveStudies) -> None:
         self._store, self._engine, self._live = store, engine, live
@@ -59,7 +58,7 @@ class RunActions:
         return [*shown, show_study_pill(self._engine, name)]
 
     def tick(self, name: str, which: str) -> list[Any]:
-        """A look by the clock, which alone may stop the clock."""
+        """Redraw by the timer. Only this handler may deactivate the timer."""
         shown = self(name, which)
         if not name or isinstance(shown[0], gr.Timer) or self._engine.active_run(name) is not None:
             return shown
@@ -95,7 +94,7 @@ class RunActions:
         return self(name, which)
 
     def run_notice_action(self, name: str, which: str, event: gr.EventData) -> list[Any]:
-        """The one action of a notice."""
+        """Run the action of a notice's button."""
         asked = read_click(event._data)
         do: dict[str, Callable[[], object]] = {
             "start": lambda: start_run(self._store, self._engine, name),
@@ -125,7 +124,7 @@ class RunActions:
             start_run(self._store, self._engine, name, budget=float(budget))
 
     def test_key_and_start(self, name: str, which: str, key: str, origin: str) -> list[Any]:
-        """Test the key with one ask of each judge that needs it, then run.
+        """Test the key with one call to each judge that needs it, then run.
 
         `origin`: the host the page named beside the box; the key goes to no other.
         """
@@ -148,7 +147,7 @@ class RunActions:
 
 
 def resume(run: Run) -> None:
-    """Ask on; while all places are taken, say so and leave the run paused."""
+    """Resume a run; on a public page without a free place it stays paused, with a warning."""
     try:
         run.resume()
     except PlanError as error:
@@ -160,7 +159,7 @@ def _parse_calls(value: object) -> int:
 
 
 def find_key_refusal(store: Store, name: str, typed: TypedKeys) -> str:
-    """Empty if every judge answers with its key, else what the first one said."""
+    """Make one call to each judge with a typed key; the first refusal, or an empty string."""
     plan = load_stored_plan(store, name)
     try:
         keys = keys_for(called_judges(plan.study), typed)
@@ -183,9 +182,9 @@ def start_run(
     settings: RunSettings | None = None,
     budget: float | None = None,
 ) -> Run:
-    """Asks what is missing of a stored study; a run that is on is returned as it is.
+    """Start a run of the missing calls of a stored study, or return its active run.
 
-    `budget`: dollars for the whole study that hold for this run only.
+    `budget`: dollars for the whole study, valid for this run only.
     """
     running = engine.active_run(name)
     if running is not None:
@@ -201,7 +200,7 @@ def start_run(
 
 
 def show_study_pill(engine: Engine, name: str) -> str:
-    """The pill in the header, while a run of this study is on."""
+    """The run indicator in the header."""
     run = engine.latest_run(name)
     return "" if run is None else show_run_pill(run.snapshot())
 
@@ -209,10 +208,10 @@ def show_study_pill(engine: Engine, name: str) -> str:
 def render(
     store: Store, engine: Engine, live: LiveStudies, name: str, which: str = REPLY_SCOPES[0]
 ) -> list[Any]:
-    """The tab for a study: its live run, its last run, or what a run would ask.
+    """All outputs of the tab for a study.
 
-    It starts the clock and never stops it: a look that began before a run did may reach the page
-    after the click that started it, and would leave the page without a clock.
+    It activates the timer and never deactivates it: a redraw that began before a run can reach the
+    page after the click that started the run, and would stop its updates.
     """
     if not name:
         return [gr.skip()] * 19
@@ -239,7 +238,7 @@ def render(
 
 
 def show_buttons(now: RunFacts) -> list[gr.Button]:
-    """Run, Retry, Pause, Stop: only what makes sense, each with its price."""
+    """The buttons Run, Retry, Pause and Stop, visible where they apply, with their price."""
     idle = not now.running and not now.recorded and now.owned
     return [
         gr.Button(start_button_text(now.missing), visible=idle and now.pending > 0),

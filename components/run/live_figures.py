@@ -1,4 +1,4 @@
-"""The live view: rows since a cursor, then metrics, then figures; one view for all who look."""
+"""Live figures of running studies, updated from new rows and shared by all visitors."""
 
 from __future__ import annotations
 
@@ -32,27 +32,26 @@ MAX_SHARE_POINTS: Final = 120
 
 @dataclass(frozen=True, slots=True)
 class LiveFigures:
-    """What the Run tab shows at one moment; `rows` tells whether anything is new."""
+    """Live figures at one moment; `rows` is the number of rows they count."""
 
     rows: int
     share: Estimate
     options: int
-    """Answers shown at once: even is one in so many."""
+    """Options per comparison; an even share is 1 / options."""
     share_figure: Figure | None
     elo_figure: Figure | None
     wins_figure: Figure | None
 
 
 MAX_LIVE_STUDIES: Final = 32
-"""Studies that are followed at a time; one that comes back begins again from its first row."""
+"""Studies followed at the same time; a study dropped from the cache starts again."""
 MAX_FOLLOWED_ASKS: Final = 300_000
-"""Asks of a study that is followed from its first verdict on; of a larger one the live view shows
-what arrives from now on, and the results show the rest."""
+"""Largest study followed from its first verdict; of larger ones only new rows are shown."""
 
 
 @dataclass(slots=True)
 class LiveStudy:
-    """Grows with the rows that arrive; nothing is read or counted twice."""
+    """Live figures of one study, extended by new rows only."""
 
     store: Store
     study: str
@@ -63,11 +62,11 @@ class LiveStudy:
     _curves: dict[str, list[float]] = field(default_factory=dict)
     _points: list[SharePoint] = field(default_factory=list)
     _plan_places: set[int] = field(default_factory=set)
-    """Places in the plan that have a verdict here."""
+    """Positions of the plan with a verdict."""
     _has_judges: bool = False
-    """A judge has spoken: people's votes are held against it, not counted with it."""
+    """Whether a judge has given a verdict; people's votes are then left out."""
     _start: int = 0
-    """The cursor at which the view began."""
+    """The cursor at which the view started."""
     _figures: LiveFigures | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -75,7 +74,7 @@ class LiveStudy:
         self._start = self.cursor
 
     def figures(self) -> LiveFigures:
-        """The figures of now; the same object as before if no judgement has come since."""
+        """The current figures; the same object while there is no new judgement."""
         with self._lock:
             if self._read_new_rows() or self._figures is None:
                 self._figures = self._draw_figures()
@@ -104,7 +103,7 @@ class LiveStudy:
         return frame_from_rows(rows, self.store.item_facts(self.study), study=self.study)
 
     def _counted_rows(self, new: pd.DataFrame) -> pd.DataFrame:
-        """The judges' rows, or the people's while no judge has spoken: as the results count."""
+        """Rows of judges, or of people while no judge has given a verdict, as in Results."""
         human = row_selection.people_mask(new)
         if not self._has_judges and not human.all():
             self._has_judges = True
@@ -132,7 +131,7 @@ class LiveStudy:
         self._battles.extend(range(before + 1, self.elo.battles + 1))
 
     def _add_share_points(self, first: bool) -> None:
-        """A point for now; on first sight also those that would have been drawn on the way here."""
+        """Points of the share curve: one for now, at first also those of the past."""
         assert self.frame is not None
         n = len(self.frame)
         steps = np.unique(np.linspace(8, n, 40, dtype=int)) if first and n > 8 else [n]
@@ -172,7 +171,7 @@ class LiveStudy:
 
 
 class LiveStudies:
-    """The views that are open: kept by the page's server, not by a visitor's session."""
+    """Live views by study, held by the server and shared by all sessions."""
 
     def __init__(self, store: Store) -> None:
         self.quotes = QuoteCache(store)
@@ -181,7 +180,7 @@ class LiveStudies:
         self._lock = threading.Lock()
 
     def for_study(self, study: str) -> LiveStudy:
-        """A study whose plan changed begins a new view."""
+        """The live view of a study; a changed plan starts a new one."""
         version = self._store.plan_sha(study)
         with self._lock:
             known = self._views.get(study)
@@ -197,7 +196,7 @@ def _first_slot_share(frame: pd.DataFrame) -> Estimate:
 
 
 def _concat_frames(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
-    """One frame of both, with the categories of both."""
+    """Concatenate two frames, with the union of their categories."""
     for column in old.columns.intersection(new.columns):
         if isinstance(old[column].dtype, pd.CategoricalDtype):
             union = pd.api.types.union_categoricals([old[column], new[column]]).categories
@@ -207,6 +206,6 @@ def _concat_frames(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
 
 
 def _start_cursor(store: Store, study: str) -> int:
-    """The cursor from which a study is followed."""
+    """The cursor from which a study is followed: 0, or the newest row of a very large study."""
     whole = store.counts(study, recorded=True)["planned"]
     return store.version(study)[1] if whole > MAX_FOLLOWED_ASKS else 0

@@ -1,7 +1,7 @@
-"""Notices of the Run tab: what happened, how many, what it does to the numbers, one action.
+"""Notices of the Run tab: what happened, how often, the effect on the numbers, one action.
 
-`warn`: numbers are affected or slower. `bad`: work is stopped until you act. An action's click
-reaches components.run.tab as {"do": …}.
+Levels: `calm` informs, `warn` affects numbers or speed, `bad` stops the work until the user acts.
+A click on an action reaches components.run.tab as {"do": …}.
 """
 
 from __future__ import annotations
@@ -32,23 +32,28 @@ from studies.sharing.hub_backup import snapshot_settings as kept_elsewhere
 from studies.store.store import Store
 
 MAX_UNREADABLE_SHARE: Final = 0.05
-"""From this share of unread replies on, the numbers get a notice."""
+"""Share of unusable replies above which a notice is shown."""
 NOTICED_ATTEMPTS: Final = 3
-"""Attempts after which a retry is worth a notice."""
+"""Attempts from which a retry gets a notice."""
 BUDGET_HEADROOM: Final = 1.25
-"""A raised budget holds what is left with so much to spare: a call is reserved at its worst."""
+"""Factor on the remaining cost in a raised budget: calls are reserved at their maximum cost."""
 
 
 READ_ONLY_TEXT: Final = (
-    "This study is somebody else's: only they run and steer it. Edit it on the Study tab and run "
-    "it, and it is a copy of your own."
+    "Only its owner can run and control it. Edit it on the Study tab to get a copy of your own."
 )
 
 
 def show_notices(facts: RunFacts) -> str:
-    """The reason for waiting or stopping is always said; what to do about it, to who may."""
+    """All notices of a study. A visitor who does not own it gets one: the study is read-only."""
     if not facts.owned:
-        return "" if facts.recorded else notice_html("calm", "You are looking.", READ_ONLY_TEXT)
+        return (
+            ""
+            if facts.recorded
+            else notice_html(
+                "calm", "Read-only: this study belongs to another user.", READ_ONLY_TEXT
+            )
+        )
     return "".join(
         [
             *_key_notices(facts),
@@ -60,7 +65,7 @@ def show_notices(facts: RunFacts) -> str:
 
 
 def _key_notices(facts: RunFacts) -> Iterator[str]:
-    """Variables to confirm, and keys that one box cannot take because their hosts differ."""
+    """Variables to confirm, and keys for several hosts, which one field cannot take."""
     for variable, origin in facts.unconfirmed:
         allow = {"do": "allow", "variable": variable, "origin": origin}
         yield notice_html(
@@ -77,26 +82,26 @@ def _key_notices(facts: RunFacts) -> Iterator[str]:
 
 
 def show_store_notices(store: Store) -> str:
-    """Something happened to the file that everything is kept in, or may happen to it."""
+    """Notices about the store file: restored after a removal, or lost at the restart of a Space."""
     if store.file_watch.notice:
         text = f"{_sentence(store.file_watch.notice)} Find out what removes it."
-        return notice_html("warn", "The store was put back.", text) + _disk_notice()
+        return notice_html("warn", "The store file was restored.", text) + _disk_notice()
     return _disk_notice()
 
 
 def _disk_notice() -> str:
-    """A Space begins anew with every restart, and nobody would guess it from the page."""
+    """Notice on a Space that its disk does not survive a restart."""
     if "SPACE_ID" not in os.environ:
         return ""
-    text = "The disk of a Space is emptied whenever it restarts."
+    text = "A Space loses its disk at every restart."
     if kept_elsewhere():
         text += (
-            " What is judged here is copied to a private dataset every few minutes and whenever a "
-            "run pauses or ends, and fetched again at the start."
+            " The store is copied to a private dataset every few minutes and whenever a run "
+            "pauses or ends, and restored at start."
         )
-        return notice_html("calm", "Kept outside of this Space.", text)
-    text += " What you make here is kept nowhere else: download what you want to keep under Share."
-    return notice_html("warn", "Not kept for long.", text)
+        return notice_html("calm", "Backed up outside this Space.", text)
+    text += " There is no backup: download what you need under Share."
+    return notice_html("warn", "Temporary storage.", text)
 
 
 def _run_notices(facts: RunFacts) -> Iterator[str]:
@@ -104,7 +109,9 @@ def _run_notices(facts: RunFacts) -> Iterator[str]:
     if snapshot is None:
         return
     if facts.running and facts.paused and snapshot.reason:
-        text = f"{snapshot.reason}. What came back is held, and nothing more is asked."
+        text = (
+            f"{snapshot.reason}. Received replies are held in memory, and no further call is made."
+        )
         yield notice_html(
             "bad", "The store cannot be written.", text, Action("Try again", {"do": "go"})
         )
@@ -113,12 +120,11 @@ def _run_notices(facts: RunFacts) -> Iterator[str]:
         others = (wait for wait in snapshot.waits if wait.kind != "cooling")
         yield from (_wait_notice(wait, snapshot) for wait in others if not is_brief_wait(wait))
         if snapshot.reason:
-            yield notice_html("calm", "Stopping.", "Answers in flight are kept.")
+            yield notice_html("calm", "Stopping.", "Replies of calls in flight are stored.")
 
 
 def is_brief_wait(wait: JudgeWait) -> bool:
-    """A first retry is over in a moment, a pace comes and goes: a line under the bar, not a box
-    that pushes it down."""
+    """Whether a wait is short (pacing, first retries): shown as a line, not as a notice box."""
     return wait.kind == "paced" or (
         wait.kind == "retry" and wait.max_attempts_made < NOTICED_ATTEMPTS
     )
@@ -126,24 +132,22 @@ def is_brief_wait(wait: JudgeWait) -> bool:
 
 def _wait_notice(wait: JudgeWait, snapshot: RunSnapshot) -> str:
     if wait.kind == "retry":
-        leave = Action(f"Go on without {wait.judge}", {"do": "leave_out", "judge": wait.judge})
+        leave = Action(f"Continue without {wait.judge}", {"do": "leave_out", "judge": wait.judge})
         text = (
-            f"{wait.judge}: {wait.why}. An ask is tried six times, each after a longer wait; "
-            "nothing is lost."
+            f"{wait.judge}: {wait.why}. A call is tried six times with growing delays; nothing is "
+            "lost."
         )
-        return notice_html(
-            "warn", "Trying again.", text, leave if len(snapshot.judges) > 1 else None
-        )
+        return notice_html("warn", "Retrying.", text, leave if len(snapshot.judges) > 1 else None)
     if wait.kind == "elsewhere":
-        text = f"{wait.judge}: {wait.why}. What it gets counts here too; nothing is paid twice."
+        text = f"{wait.judge}: {wait.why}. Its replies count here too; nothing is paid twice."
         return notice_html("calm", "Waiting for another run.", text)
     kind = "Budget reached." if wait.kind == "budget" else f"{wait.judge} was stopped."
-    rest = "The other judges go on; its asks stay pending."
+    rest = "The other judges continue; its calls stay pending."
     return notice_html("bad", kind, f"{_sentence(wait.why)} {rest}")
 
 
 def _group_by_endpoint(waits: tuple[JudgeWait, ...]) -> list[list[JudgeWait]]:
-    """Judges at one endpoint share its cool-down: they are told as one."""
+    """Cooling judges grouped by endpoint, which share one rate limit and one notice."""
     found: dict[tuple[int, int], list[JudgeWait]] = {}
     for wait in waits:
         if wait.kind == "cooling":
@@ -156,32 +160,34 @@ def _cooling_notice(waits: list[JudgeWait]) -> str:
     who = " and ".join(wait.judge for wait in waits)
     asks = sum(wait.asks for wait in waits)
     left = duration(max(1, round(one.seconds)))
-    told = f"{count(asks, 'ask')} to go again" if asks else "calls go on"
+    told = f"{count(asks, 'call')} continue" if asks else "calls continue"
     then = f"then at most {one.allowed_in_flight} at once"
     then += f" instead of {one.ceiling}" if one.allowed_in_flight < one.ceiling else ""
-    text = f"{who}: rate limit (429); {told} in **{left}**, {then}. Spend does not change."
+    text = f"{who} answered 429; {told} in **{left}**, {then}. Spend does not change."
     fewer = max(1, one.allowed_in_flight // 2)
     lower = {"do": "at_most", "judge": one.judge, "calls": fewer}
-    action = Action(f"Go on with {fewer} at once", lower) if fewer < one.allowed_in_flight else None
-    return notice_html("warn", "Cooling down.", text, action)
+    action = (
+        Action(f"Continue with {fewer} at once", lower) if fewer < one.allowed_in_flight else None
+    )
+    return notice_html("warn", "Rate limit reached.", text, action)
 
 
 def _last_run_notices(facts: RunFacts) -> Iterator[str]:
-    """What the last run left behind."""
+    """Notices about the end of the last run."""
     last = facts.last
     if facts.running or last is None:
         return
-    kept = f"The {count(facts.done)} asked are safe."
+    kept = f"The {count(facts.done)} completed calls are stored."
     start = (
         Action(start_button_text(facts.missing), {"do": "start"}) if facts.missing.asks else None
     )
     if last.state in ("running", "paused"):
         text = (
-            f"It is {last.state} there; {count(facts.done)} of {count(facts.planned)} are asked. A "
-            "run from here would share the work: nothing is asked twice. Open this tab again for "
-            "newer numbers."
+            f"It is {last.state} there, at {count(facts.done)} of {count(facts.planned)} calls. "
+            "A run from here shares the work without double calls. Reopen this tab for newer "
+            "numbers."
         )
-        yield notice_html("calm", "Another process asks this study.", text)
+        yield notice_html("calm", "Another process is running this study.", text)
     elif last.state == "interrupted" and facts.missing.asks:
         text = f"Its process ended. {kept} {count(facts.missing.asks)} are missing."
         yield notice_html("warn", "The last run was interrupted.", text, start)
@@ -201,11 +207,11 @@ def _last_run_notices(facts: RunFacts) -> Iterator[str]:
 
 
 def _raise_budget_action(facts: RunFacts) -> Action | None:
-    """Somebody has to say so, at a price that is named."""
+    """Action that raises the budget of this run, with the new amount on the button."""
     if facts.missing.dollars is None:
         return None
     budget = raised_budget(facts)
-    words = f"Raise it to {dollars(budget)} for this run: {count(facts.missing.asks, 'ask')}"
+    words = f"Raise it to {dollars(budget)} for this run: {count(facts.missing.asks, 'call')}"
     return Action(words, {"do": "raise", "budget": budget})
 
 
@@ -218,21 +224,20 @@ def _money_notices(facts: RunFacts) -> Iterator[str]:
     snapshot = facts.snapshot if facts.running else None
     if facts.maybe_paid_twice:
         text = (
-            f"{count(facts.maybe_paid_twice, 'call')} of this study had been sent when their process was "
-            "killed. No provider tells whether they were billed; they are asked again, and the "
-            "money above does not hold the first time."
+            f"{count(facts.maybe_paid_twice, 'call')} had been sent when the process was killed "
+            "and are made again. The first time may have been billed and is not in the total above."
         )
         yield notice_html("calm", "Possibly paid twice.", text)
     if snapshot and snapshot.unknown_usage:
         text = (
-            f"{count(snapshot.unknown_usage, 'call')} may have been billed without telling their usage. "
-            "The budget takes their worst case; the dollars above do not hold them."
+            f"{count(snapshot.unknown_usage, 'call')} returned no token counts. They count against "
+            "the budget at their maximum cost and are not in the total above."
         )
-        yield notice_html("warn", "Untold usage.", text)
+        yield notice_html("warn", "Unknown usage.", text)
     if snapshot and snapshot.unpriced:
         text = (
-            f"{count(snapshot.unpriced, 'call')} went to a judge whose price is not known; the "
-            "dollars above do not hold them. Give it a price in Study."
+            f"{count(snapshot.unpriced, 'call')} went to a judge without a price and are not in "
+            "the total above. Set its price on the Study tab."
         )
         yield notice_html("warn", "Unknown price.", text)
 
@@ -246,12 +251,14 @@ def _sentence(text: str) -> str:
 
 
 def show_failures(store: Store, facts: RunFacts) -> str:
-    """By kind: how many, an example, one click to all of them; and what was retried on the way."""
+    """Unusable replies by kind with an example and a link, and attempts that were retried."""
     kinds = [s for s in STATUSES if s not in USABLE_STATUSES and facts.counts.get(s)]
     retried = facts.snapshot.failures if facts.snapshot else ()
     if not kinds and not retried:
         return ""
-    parts = [panel_heading("Not evidence", "kept and counted, never scored; the last of each kind")]
+    parts = [
+        panel_heading("Unusable replies", "stored and counted, never scored; the last of each kind")
+    ]
     parts += [unreadable_notice(store, facts)] if not facts.running else []
     latest = store.latest_judgements(facts.name, 200, failures_only=True) if kinds else []
     rows = []
@@ -271,7 +278,7 @@ def failure_row(
     opens: bool = True,
     all_too: bool = True,
 ) -> str:
-    """Badge and count, who was asked, how the example ends; a click opens Inspect."""
+    """One kind of failure: badge, count, judge and prompt, end of an example, links to Inspect."""
     who = f"{example.ask.judge}, {example.ask.prompt}" if example else ""
     said = dict.fromkeys((example.detail, example.reply[-200:])) if example else ()
     told = ": ".join(filter(None, said))
@@ -289,33 +296,35 @@ def failure_row(
 
 
 def _retried_attempts(failures: tuple[FailureSummary, ...]) -> str:
-    """Faults on the way, most of them retried with success: they cost time, not evidence."""
+    """Failed attempts of this run; most succeed at a later attempt."""
     if not failures:
         return ""
     rows = "".join(
         f'<div class="k"><span><b>{count(f.times)}</b> × {escape(f.reason)}</span>'
         f'<span class="who">{escape(f.judge)}</span>'
-        f'<p title="{escape(f.example)}">{escape(f.example[:260])}</p><span class="op"></span></div>'
+        f'<p title="{escape(f.example)}">{escape(f.example[:260])}</p>'
+        '<span class="op"></span></div>'
         for f in failures
     )
-    head = '<h3 class="eh-kinds-head">On the way, in this run</h3>'
-    told = '<p class="eh-small eh-mute">Attempts that failed; most succeed at a later one.</p>'
+    head = '<h3 class="eh-kinds-head">Failed attempts in this run</h3>'
+    told = '<p class="eh-small eh-mute">Most succeed when retried.</p>'
     return wrap(f'{head}{told}<div class="eh-kinds">{rows}</div>')
 
 
 def unreadable_notice(store: Store, facts: RunFacts) -> str:
-    """Above 5 %: how many, what leaving them out does to the numbers, one click to read them."""
-    silent = sum(facts.counts.get(status, 0) for status in NO_VERDICT_STATUSES)
-    if silent <= MAX_UNREADABLE_SHARE * max(1, facts.done):
+    """Notice above 5 % unusable replies: their number, their effect, a link to read them."""
+    unusable = sum(facts.counts.get(status, 0) for status in NO_VERDICT_STATUSES)
+    if unusable <= MAX_UNREADABLE_SHARE * max(1, facts.done):
         return ""
-    rate = share(silent / max(1, facts.done))
-    text = f"{rate} of {count(facts.done)}. They are left out{tie_rule_effect(store.frame(facts.name))}."
-    read = Action(f"Read the {count(silent)}", {"status": "failures"})
-    return notice_html("warn", f"{count(silent, 'reply')} gave no verdict.", text, read)
+    rate = share(unusable / max(1, facts.done))
+    effect = tie_rule_effect(store.frame(facts.name))
+    text = f"{rate} of {count(facts.done)}. They are left out{effect}."
+    read = Action(f"Read the {count(unusable)}", {"status": "failures"})
+    return notice_html("warn", f"{count(unusable, 'reply')} gave no verdict.", text, read)
 
 
 def tie_rule_effect(frame: pd.DataFrame) -> str:
-    """What another rule would say, so that nobody has to wonder whether it matters."""
+    """Consistency if unusable replies counted as ties, beside its current value."""
     rows = machine_rows(frame)
     now, ties = consistency(rows), consistency(outcome_rows(rows, "pooled", "tie"))
     if now.value is None or ties.value is None:
@@ -324,16 +333,16 @@ def tie_rule_effect(frame: pd.DataFrame) -> str:
 
 
 def key_notice(facts: RunFacts) -> str:
-    """After a restart, or after a while without use: keys are never written down."""
+    """Request for a key after a restart or its expiry: keys are held in memory only."""
     who = " and ".join(facts.judges_without_key)
     text = (
-        f"Keys live in memory only. {count(facts.missing.asks)} asks wait; the "
-        f"{count(facts.done)} done are safe."
+        f"Keys are held in memory only. {count(facts.missing.asks)} calls wait; the "
+        f"{count(facts.done)} completed ones are stored."
     )
     where = " and ".join(facts.key_origins)
-    return notice_html("bad", f"A key is needed for {who}; it goes to {where} only.", text)
+    return notice_html("bad", f"A key is needed for {who}; it is sent to {where} only.", text)
 
 
 def read_click(data: object) -> Mapping[str, Any]:
-    """What a notice's button asks for; it came from a browser, so anything else is nothing."""
+    """The action of a notice's button from the browser; empty if malformed."""
     return data if isinstance(data, Mapping) and isinstance(data.get("do"), str) else {}

@@ -1,4 +1,4 @@
-"""Runs that are over, interrupted or under way elsewhere: a list, and one of them opened."""
+"""List of past runs, and the details of one of them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _STATE_BADGES: Final = {
     "interrupted": ("s-unreadable", "\u21af"),
     "failed": ("s-error", "!"),
 }
-"""A run's state: the colour of a badge, and a glyph, never colour alone."""
+"""Badge colour and glyph of each run state."""
 
 
 def state_badge(state: str) -> str:
@@ -48,7 +48,7 @@ def show_runs(store: Store, name: str, scope: str, opened: str = "") -> str:
     """Newest first."""
     runs = store.runs(name if scope == SCOPES[0] else None)
     if not runs:
-        return empty_state("No runs yet.", "Every run is kept here, with what it asked and cost.")
+        return empty_state("No runs yet.", "Every run is listed here with its calls and costs.")
     shown = runs[:MAX_LISTED_RUNS]
     spent = spending_by_owner(store, [run.owner for run in shown])
     rows = [
@@ -85,8 +85,8 @@ def _run_time(run: PastRun) -> str:
 
 
 def _cost_text(spent: RunSpending, run: PastRun) -> str:
-    """What is known; a call without a price is counted, never free."""
-    if run.state in ("running", "paused"):  # what is in flight has not told yet
+    """Cost of a run; calls without a price are counted and never shown as free."""
+    if run.state in ("running", "paused"):  # the cost of calls in flight is unknown
         return f"{dollars(spent.cost)} so far" if spent.cost else "so far"
     if spent.unknown == spent.calls:
         return "price unknown"
@@ -99,8 +99,10 @@ def find_past_run(store: Store, run_id: str) -> PastRun | None:
 
 
 def show_run(store: Store, run_id: str, study: str) -> str:
-    """One run, whatever became of it: its state and reason, its calls by how they ended, its
-    failures. `study` is the one in view: Inspect can only open judgements of that one."""
+    """Details of one run: state, reason, calls by outcome, failures.
+
+    `study`: the study in view, the only one whose judgements Inspect can open.
+    """
     if not run_id:
         return ""
     run = find_past_run(store, run_id)
@@ -151,7 +153,8 @@ def _calls_by_judge(mine: list[AttemptTotals], run: PastRun) -> str:
         )
         tokens = sum(a.prompt_tokens for a in own), sum(a.completion_tokens for a in own)
         rows.append(
-            f"<tr><td>{escape(judge) or DASH}</td><td>{''.join(_outcome_badge(a) for a in own)}</td>"
+            f"<tr><td>{escape(judge) or DASH}</td>"
+            f"<td>{''.join(_outcome_badge(a) for a in own)}</td>"
             f'<td class="num">{count(tokens[0])} in, {count(tokens[1])} out</td>'
             f'<td class="num">{_cost_text(whole, run)}</td></tr>'
         )

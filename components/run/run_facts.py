@@ -1,4 +1,4 @@
-"""What the Run tab needs to know about a study: its run, its counts, its money, what is left."""
+"""State of a study for the Run tab: its run, counts, costs and remaining calls."""
 
 from __future__ import annotations
 
@@ -21,41 +21,41 @@ from studies.store.run_journal import list_maybe_paid_twice
 from studies.store.store import PastRun, Store
 
 ERROR_STATUSES: Final = frozenset({"error"})
-"""An error satisfies no run: asking what is missing asks these too."""
+"""Statuses that a run asks again together with the missing calls."""
 KEY_REFUSED_REASON: Final = "refused the API key"
 KEY_REASONS: Final = (KEY_REFUSED_REASON, EXPIRED_MESSAGE)
-"""Reasons of a run that ended because a key has to be typed again."""
+"""End reasons of a run after which a key must be typed again."""
 NO_ASKS: Final = CostQuote(0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """One study at one moment."""
+    """The state of one study at one moment."""
 
     name: str
     counts: Mapping[str, int]
     snapshot: RunSnapshot | None
-    """Of the run of this process, on or ended."""
+    """Snapshot of the run of this process, active or ended."""
     running: bool
     last: PastRun | None
-    """The newest run in the store, while none is on."""
+    """The newest run in the store, set while no run is active."""
     spent: float
-    """Dollars of the study, this run included."""
+    """Dollars spent on the study, the active run included."""
     budget: float | None
     maybe_paid_twice: int
     """Calls that may have been paid twice."""
     missing: CostQuote = NO_ASKS
-    """What Run would ask, while none is on."""
+    """Calls and dollars of Run, set while no run is active."""
     failed: CostQuote = NO_ASKS
-    """What Retry would ask."""
+    """Calls and dollars of Retry."""
     judges_without_key: tuple[str, ...] = ()
-    """Judges that need a key which is not here."""
+    """Judges whose key is missing."""
     key_origins: tuple[str, ...] = ()
     """The hosts of those judges."""
     unconfirmed: tuple[Pair, ...] = ()
     """Variables the study would send to hosts the user has not allowed."""
     owned: bool = True
-    """Whoever looks may also run and steer it."""
+    """Whether the current visitor may run and control the study."""
 
     @property
     def planned(self) -> int:
@@ -79,19 +79,19 @@ class RunFacts:
 
     @property
     def offers_retry(self) -> bool:
-        """Run asks errors too: while something is missing, Retry must offer more than those."""
+        """Whether Retry would repeat calls that Run does not (Run repeats errors as well)."""
         return self.failed.asks > (self.counts.get("error", 0) if self.pending else 0)
 
 
 class QuoteCache:
-    """Prices of what is left, computed once for each state of a study."""
+    """Cost quotes of the remaining calls, computed once for each version of a study."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._known: LruCache[str, tuple[tuple[str, int], CostQuote, CostQuote]] = LruCache(256)
 
     def for_study(self, study: str) -> tuple[CostQuote, CostQuote]:
-        """What is missing, and what failed in a way that asking again may help."""
+        """Quotes for the missing calls and for the failed calls worth repeating."""
         version = self._store.version(study)
         known = self._known.get(study)
         if known is None or known[0] != version:
@@ -105,23 +105,26 @@ class QuoteCache:
     def _quote(self, study: str, again: Collection[str], new: bool = True) -> CostQuote:
         try:
             return quote_cost(self._store, study, again, pending=new)
-        except EvenhandError:  # a prompt or an item is gone: Run will say which
+        except EvenhandError:  # a prompt or an item is missing: Run reports which one
             left = self._store.counts(study)
             asks = sum(left.get(status, 0) for status in again) + new * left.get("pending", 0)
             return CostQuote(asks, None)
 
 
 def load_run_facts(store: Store, engine: Engine, quotes: QuoteCache, name: str) -> RunFacts:
-    """While a run is on, from its snapshot alone: a look twice a second must not scan the plan."""
+    """Load the state of a study; of an active run from its snapshot only.
+
+    The page asks for it twice a second, which must not scan the plan.
+    """
     run = engine.latest_run(name)
     snapshot = run.snapshot() if run else None
     if run is not None and snapshot is not None and not run.finished.is_set():
         return replace(_live_run_facts(run, snapshot), owned=store.owns(name))
-    study, mine = store.study(name), store.owns(name)
+    study, owned = store.study(name), store.owns(name)
     missing, failed = quotes.for_study(name)
     last = next(iter(store.runs(name)), None)
-    asks = bool(missing.asks or failed.asks) and mine
-    keyless = _judges_without_key(called_judges(study), last) if missing.asks and mine else []
+    asks = bool(missing.asks or failed.asks) and owned
+    keyless = _judges_without_key(called_judges(study), last) if missing.asks and owned else []
     return RunFacts(
         name=name,
         counts=store.counts(name, recorded=True),
@@ -136,7 +139,7 @@ def load_run_facts(store: Store, engine: Engine, quotes: QuoteCache, name: str) 
         judges_without_key=tuple(judge.name for judge in keyless),
         key_origins=tuple(dict.fromkeys(origin_of(judge.endpoint) for judge in keyless)),
         unconfirmed=engine.consents(store).missing(called_judges(study)) if asks else (),
-        owned=mine,
+        owned=owned,
     )
 
 
@@ -154,14 +157,14 @@ def _live_run_facts(run: Run, snapshot: RunSnapshot) -> RunFacts:
 
 
 def called_judges(study: Study) -> list[JudgeSpec]:
-    """The judges a run may call: those of the study, and one that only extracts."""
+    """The judges that a run may call: those of the study and its extraction judge."""
     names = {judge.name for judge in study.judges}
     extra = study.extraction
     return [*study.judges, *([extra] if extra and extra.name not in names else [])]
 
 
 def _judges_without_key(judges: list[JudgeSpec], last: PastRun | None) -> list[JudgeSpec]:
-    """Keys live in memory: after a restart they are gone."""
+    """Endpoint judges whose variable is unset or whose key the last run reported as refused."""
     refused = last is not None and any(words in last.reason for words in KEY_REASONS)
     return [
         judge

@@ -1,4 +1,4 @@
-"""What the Run tab says about a study: the finding, the bar, the numbers, the last replies."""
+"""Status of a study on the Run tab: headline, progress bar, key numbers, last replies."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ REPLY_SCOPES: Final = ("All", "Failures only")
 
 
 def start_button_text(left: CostQuote) -> str:
-    """A button names its price."""
-    return f"Run {count(left.asks, 'ask')}, {dollars(left.dollars)}"
+    """Label of the start button with calls and price."""
+    return f"Run {count(left.asks, 'call')}, {dollars(left.dollars)}"
 
 
 def retry_button_text(failed: CostQuote) -> str:
-    return f"Ask the {count(failed.asks)} that failed again, {dollars(failed.dollars)}"
+    return f"Retry {count(failed.asks)} failed calls, {dollars(failed.dollars)}"
 
 
 def show_finding(facts: RunFacts) -> str:
     if facts.recorded:
-        return finding_html(facts.name, "Recorded: nothing to ask. Results shows what it holds.")
-    title = f"{facts.name}: {count(facts.done)} of {count(facts.planned)} asked"
+        return finding_html(facts.name, "Recorded verdicts: no calls to make. See Results.")
+    title = f"{facts.name}: {count(facts.done)} of {count(facts.planned)} calls done"
     if facts.running and (seconds := _longest_wait(facts.snapshot)):
         title += f", waiting for {duration(max(1, round(seconds)))}"
     return finding_html(title, _finding_text(facts))
@@ -50,26 +50,26 @@ def _longest_wait(snapshot: RunSnapshot | None) -> float:
 
 def _finding_text(facts: RunFacts) -> str:
     if facts.paused:
-        return f"Paused: no new call. Answers in flight are still stored.{_pause_limit(facts)}"
+        return f"Paused: no new calls. Replies in flight are still stored.{_pause_limit(facts)}"
     if facts.running:
         if _longest_wait(facts.snapshot):
-            return "The endpoint asked us to slow down. Nothing is lost, nothing is asked twice."
-        return "It goes on if you close this page."
+            return "The endpoint limits the rate. No call is lost or made twice."
+        return "The run continues if you close this page."
     if facts.missing.asks:
-        return "Only what is missing is asked."
-    return "All asked. A second run makes no call."
+        return "A run makes only the missing calls."
+    return "Complete. Another run makes no calls."
 
 
 def _pause_limit(facts: RunFacts) -> str:
-    """Where others wait for a place, a pause does not last for ever."""
+    """The longest pause on a public page, where other visitors wait for a place."""
     longest = facts.snapshot.longest_pause if facts.snapshot else None
     if longest is None:
         return ""
-    return f" A run paused for {duration(longest)} is stopped; its answers stay."
+    return f" A run paused for {duration(longest)} is stopped; its replies are kept."
 
 
 def show_progress(facts: RunFacts) -> str:
-    """Ink for evidence, a colour for what is not, hatched for what waits to go again."""
+    """Progress bar by status, calls that wait for a retry hatched, and the reasons for waiting."""
     snapshot, counts = facts.snapshot, facts.counts
     waiting = sum(wait.asks for wait in snapshot.waits) if snapshot and facts.running else 0
     by_status = {status: counts[status] for status in STATUSES if counts.get(status)}
@@ -78,7 +78,7 @@ def show_progress(facts: RunFacts) -> str:
 
 
 def _wait_reasons(snapshot: RunSnapshot | None) -> str:
-    """Why it waits, in a line that is always there: nothing moves when it comes and goes."""
+    """Reasons for waiting in a line that is always present, so that the layout stays still."""
     if snapshot is None:
         return ""
     told = "; ".join(snapshot.waiting) or (
@@ -95,14 +95,14 @@ def show_kpis(facts: RunFacts, picture: LiveFigures) -> str:
 
 
 def _large_study_note(facts: RunFacts) -> str:
-    """A study too large to be followed from its first verdict says what its charts leave out."""
+    """Note on a study too large to follow from its first verdict: the charts are partial."""
     if facts.planned <= MAX_FOLLOWED_ASKS:
         return ""
     told = (
         f"A study of {count(facts.planned)} verdicts, too many to draw here: see Results."
         if facts.recorded
-        else f"A study of {count(facts.planned)} asks: the first-slot share and the charts here "
-        "count only what has come since this tab was first opened on it. Results counts everything."
+        else f"A study of {count(facts.planned)} calls: the numbers and charts here count only "
+        "replies since this tab was opened. Results counts everything."
     )
     return wrap(f'<p class="eh-small eh-mute">{escape(told)}</p>')
 
@@ -110,15 +110,15 @@ def _large_study_note(facts: RunFacts) -> str:
 def _rate_kpi(facts: RunFacts) -> Kpi:
     snapshot = facts.snapshot
     if snapshot is None or not facts.running:
-        return Kpi("Rate", "–", note="no run is on")
+        return Kpi("Rate", "–", note="no active run")
     waiting = sum(wait.asks for wait in snapshot.waits)
     note = f"{count(snapshot.in_flight)} at once"
-    note += f"; {count(waiting)} waiting to go again" if waiting else ""
+    note += f"; {count(waiting)} waiting for a retry" if waiting else ""
     if not snapshot.rate:
         return Kpi("Rate", "–", note=note if snapshot.state == "running" else snapshot.state)
     per_second = snapshot.rate >= 1
     value = snapshot.rate if per_second else 60 * snapshot.rate
-    return Kpi("Rate", f"{value:.1f}", "asks/s" if per_second else "asks/min", note)
+    return Kpi("Rate", f"{value:.1f}", "calls/s" if per_second else "calls/min", note)
 
 
 def _time_left_kpi(facts: RunFacts) -> Kpi:
@@ -134,7 +134,7 @@ def _time_left_kpi(facts: RunFacts) -> Kpi:
 
 
 def _last_run_kpi(facts: RunFacts) -> Kpi:
-    """When nothing runs: how long the last run took."""
+    """Duration and end of the last run, while no run is active."""
     last = facts.last
     if last is None:
         return Kpi("Last run", "–", note="not started")
@@ -148,13 +148,13 @@ def _last_run_kpi(facts: RunFacts) -> Kpi:
 
 
 def _clock_time(at: float) -> str:
-    """The time, with the day if it is not today."""
+    """The local time, with the date if it is not today."""
     then, now = time.localtime(at), time.localtime()
     return time.strftime("%H:%M" if then[:3] == now[:3] else "%Y-%m-%d %H:%M", then)
 
 
 def _spent_kpi(facts: RunFacts) -> Kpi:
-    """Against the budget, with the forecast in grey behind it."""
+    """Dollars spent, of the budget where one is set, with the forecast."""
     snapshot = facts.snapshot if facts.running else None
     end = _expected_total(facts)
     notes = []
@@ -163,7 +163,7 @@ def _spent_kpi(facts: RunFacts) -> Kpi:
     if snapshot and snapshot.unpriced:
         notes.append(f"{count(snapshot.unpriced, 'call')} at an unknown price")
     if snapshot and snapshot.unknown_usage:
-        notes.append(f"{count(snapshot.unknown_usage, 'call')} did not tell what they used")
+        notes.append(f"{count(snapshot.unknown_usage, 'call')} without token counts")
     if facts.maybe_paid_twice:
         notes.append(f"{count(facts.maybe_paid_twice)} possibly paid twice")
     if not facts.budget:
@@ -174,13 +174,13 @@ def _spent_kpi(facts: RunFacts) -> Kpi:
 
 
 def _spent_text(facts: RunFacts) -> str:
-    """Nothing spent is $0, unless asking costs nothing at all."""
+    """Dollars spent; "free" only where the remaining calls cost nothing."""
     free = facts.spent == 0 and (facts.running or facts.missing.dollars == 0) and not facts.budget
     return dollars(facts.spent) if facts.spent or free else "$0"
 
 
 def _expected_total(facts: RunFacts) -> float | None:
-    """Dollars of the study when all is asked."""
+    """Expected dollars of the study when all calls are made."""
     if facts.snapshot is not None and facts.running:
         expected = facts.snapshot.expected_dollars
         return None if expected is None else facts.snapshot.spent_before + expected
@@ -192,12 +192,12 @@ def _unusable_kpi(facts: RunFacts) -> Kpi:
     kinds = [status for status in STATUSES if status not in USABLE_STATUSES and counts.get(status)]
     failures = sum(counts[status] for status in kinds)
     if not failures:
-        note = "every reply was read" if facts.done else "nothing asked yet"
-        return Kpi("Not evidence", "0", f"of {count(facts.done)}", note)
+        note = "every reply has a verdict" if facts.done else "no calls yet"
+        return Kpi("Unusable replies", "0", f"of {count(facts.done)}", note)
     told = ", ".join(f"{count(counts[status])} {status.replace('_', ' ')}" for status in kinds)
     rate = share(failures / max(1, facts.done))
     return Kpi(
-        "Not evidence", count(failures), f"of {count(facts.done)}", f"{rate}: {told}",
+        "Unusable replies", count(failures), f"of {count(facts.done)}", f"{rate}: {told}",
         link=f"Open {count(failures)}", select={"status": "failures"},
     )  # fmt: skip
 
@@ -205,7 +205,7 @@ def _unusable_kpi(facts: RunFacts) -> Kpi:
 def _first_slot_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
     estimate = picture.share
     if estimate.value is None:
-        note = estimate.note or "nothing read in all orders yet"
+        note = estimate.note or "no item has verdicts in all orders yet"
         if facts.done and not picture.rows:
             note = "see Results" if facts.recorded else "no verdict since this tab was opened"
         return Kpi("First-slot share", "–", note=note)
@@ -238,10 +238,10 @@ def show_replies(store: Store, name: str, which: str) -> str:
 LIVE_CHARTS: Final = (
     (
         "First-slot share",
-        f"decisive verdicts, 95{NARROW_SPACE}% CI; do not stop on it",
+        f"decisive verdicts, 95{NARROW_SPACE}% CI; not a stopping rule",
         "eh-live-share",
     ),
     ("Elo", "in the order of arrival, K 4", "eh-live-elo"),
     ("Win rate", f"%, 95{NARROW_SPACE}% CI, ties as half", "eh-live-wins"),
 )
-"""Title, subtitle and id of the figures that move."""
+"""Title, subtitle and element id of the live figures."""

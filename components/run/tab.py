@@ -1,5 +1,4 @@
-"""Run: start, pause, resume, stop, ask again; progress, spend and failures; curves that move while
-it asks; runs of the past. What its buttons do: components/run/actions_tab.py."""
+"""Layout and events of the Run tab. Its actions are in components/run/actions_tab.py."""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ UPDATE_ADDRESS: Final = "(run) => evenhand.scope('run', ['run'], [''], [run])"
 class RunTab:
     timer: gr.Timer
     state: gr.Textbox
-    """Which run is shown and how it stands: changes when the list of runs does."""
+    """Id and state of the shown run; its change refreshes the list of runs."""
     finding: gr.HTML
     start: gr.Button
     retry: gr.Button
@@ -41,7 +40,7 @@ class RunTab:
     keys: gr.Column
     key_note: gr.HTML
     key_origin: gr.Textbox
-    """The only host that a key typed here may go to, as the page names it."""
+    """The only host that a key typed here is sent to, as named on the page."""
     key: gr.Textbox
     key_go: gr.Button
     progress: gr.HTML
@@ -56,11 +55,11 @@ class RunTab:
     runs: gr.HTML
     opened: gr.HTML
     run_id: gr.Textbox
-    """The run of the past that is opened."""
+    """Id of the opened past run."""
 
     @property
     def outputs(self) -> list[Any]:
-        """What `show` fills."""
+        """The outputs of `render`, in its order."""
         return [
             self.timer, self.state, self.finding, self.start, self.retry, self.pause, self.stop,
             self.notices, self.keys, self.key_note, self.key_origin, self.key_go,
@@ -69,7 +68,7 @@ class RunTab:
 
     @property
     def marks(self) -> list[gr.HTML]:
-        """Where a click opens judgements in Inspect."""
+        """Components whose clicks open judgements in Inspect."""
         return [self.kpis, self.failures, self.replies]
 
 
@@ -150,7 +149,7 @@ def bind(
     live: LiveStudies,
     on_tab: gr.Tab | None = None,
 ) -> None:
-    """The page holds only a study's name and a run's id: whoever opens it sees the same."""
+    """Connect the events. The page holds only a study's name and a run's id."""
     look = RunActions(store, engine, live)
     inputs, outputs = [header.study, tab.which], [*tab.outputs, header.pill]
     past: dict[str, Any] = {
@@ -179,7 +178,7 @@ def _bind_past_runs(
     past: dict[str, Any],
     on_tab: gr.Tab | None,
 ) -> None:
-    """The list of runs is brought up to date when somebody looks, not while a run is on."""
+    """Refresh the list of past runs when the tab, the study or the scope changes."""
     header.study.change(**past)
     tab.scope.change(**past)
     if on_tab is not None:

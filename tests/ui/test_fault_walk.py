@@ -101,7 +101,7 @@ def test_a_network_that_ends_is_told_and_the_run_goes_on_when_it_is_back(visit, 
     with JudgeServer(port=port, latency=pace) as server:
         name = planned("network", server)
         page = started(visit, name)
-    told = wait_for(lambda: "Trying again." in notices(page) and notices(page))
+    told = wait_for(lambda: "Retrying." in notices(page) and notices(page))
     assert "cannot reach" in told or "lost" in told or "unreachable" in told
     assert "nothing is lost" in told
     with JudgeServer(port=port):
@@ -136,7 +136,7 @@ def test_a_store_that_is_removed_comes_back_and_that_is_told(visit, app, planned
         page = started(visit, name)
         for tail in ("", "-wal", "-shm"):
             app.store.with_name(app.store.name + tail).unlink(missing_ok=True)
-        told = wait_for(lambda: "The store was put back." in notices(page) and notices(page))
+        told = wait_for(lambda: "The store file was restored." in notices(page) and notices(page))
         assert "nothing is lost" in told
         pace.seconds = 0
         ends(page, app, name)

@@ -60,7 +60,7 @@ def test_a_run_is_watched_paused_stopped_completed_and_asked_again(visit, study,
     wait_for(lambda: judge.bill.totals.calls > 12)
     judge.schedule(always(Fault("rate_limit_seconds", retry_after=10.0)))
     wait_for(lambda: "cooling down" in text(page, "#eh-progress"))
-    assert "Cooling down." in wait_for(lambda: text(page, "#eh-run-notices"))
+    assert "Rate limit reached." in wait_for(lambda: text(page, "#eh-run-notices"))
     assert asked(page)[0] > 5
     assert wait_for(lambda: re.fullmatch(r"\d+\s% · Evenhand", page.title()))
     wait_for(lambda: "of $5.00" in text(page, "#eh-run-kpis"))
@@ -81,7 +81,7 @@ def test_a_run_is_watched_paused_stopped_completed_and_asked_again(visit, study,
     assert done == planned == ASKS
     retry = page.locator("#eh-retry")
     retry.wait_for(state="visible")
-    assert retry.inner_text() == "Ask the 5 that failed again, under $0.01"
+    assert retry.inner_text() == "Retry 5 failed calls, under $0.01"
 
 
 def test_failures_by_kind_open_inspect(visit, study):

@@ -15,7 +15,7 @@ def test_on_ones_own_machine_nothing_is_said(store: Store, monkeypatch: pytest.M
 
 @pytest.mark.parametrize(
     ("dataset", "said", "not_said"),
-    [("", "kept nowhere else", "private dataset"), ("me/kept", "private dataset", "Share")],
+    [("", "no backup", "private dataset"), ("me/kept", "private dataset", "Share")],
 )
 def test_on_a_space_the_page_says_what_outlives_a_restart(
     dataset: str, said: str, not_said: str, store: Store, monkeypatch: pytest.MonkeyPatch
@@ -23,6 +23,6 @@ def test_on_a_space_the_page_says_what_outlives_a_restart(
     monkeypatch.setenv("SPACE_ID", "me/page")
     monkeypatch.setenv("EVENHAND_SNAPSHOT", dataset)
     shown = show_store_notices(store)
-    assert "emptied whenever it restarts" in shown
+    assert "loses its disk" in shown
     assert said in shown
     assert not_said not in shown

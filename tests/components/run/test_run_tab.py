@@ -90,7 +90,7 @@ def running(**values: Any) -> RunFacts:
 def test_a_finished_study_offers_no_run_and_says_so(judged, engine):
     shown = run_tab.render(judged, engine, LiveStudies(judged), NAME)
     told = dict(zip(("timer", "state", "finding", "start", "retry"), shown, strict=False))
-    assert "All asked. A second run makes no call." in told["finding"]
+    assert "Another run makes no calls." in told["finding"]
     assert told["start"].visible is told["retry"].visible is False
     assert told["timer"] == gr.skip()
 
@@ -137,7 +137,7 @@ def test_run_and_retry_name_their_price(store, tmp_path, engine):
         assert after.failed.asks == 7
         assert after.failed.dollars == pytest.approx(7 * mean)
         assert not start.visible
-        assert retry.visible and retry.value == "Ask the 7 that failed again, under $0.01"
+        assert retry.visible and retry.value == "Retry 7 failed calls, under $0.01"
         server.schedule()
         RunActions(store, engine, LiveStudies(store)).retry("small", "All")
         again = engine.latest_run("small")
@@ -150,7 +150,7 @@ def test_an_unknown_price_is_said_to_be_unknown(store, tmp_path, engine):
     judge = {"name": "judge", "model": "nobody-knows", "base_url": "http://127.0.0.1:9/v1"}
     save_plan(study_plan(tmp_path, [judge], items=3), store)
     start, *_ = show_buttons(now(store, engine, "small"))
-    assert start.value == "Run 3 asks, price unknown"
+    assert start.value == "Run 3 calls, price unknown"
 
 
 # ---------------------------------------------------------------------------------- failures
@@ -213,7 +213,7 @@ def test_spend_stands_against_the_budget_with_the_forecast_behind(judged):
     assert 'style="width:16.6%"' in text
     assert "$0.83 of $5.00" in words(text)
     assert "about $1.28 at the end" in words(text)
-    assert "7.4 asks/s" in words(text) and "1 min 16 s" in words(text)
+    assert "7.4 calls/s" in words(text) and "1 min 16 s" in words(text)
 
 
 def test_what_earlier_runs_spent_counts_against_the_budget(judged):
@@ -226,7 +226,7 @@ def test_a_study_too_large_to_be_followed_says_what_its_charts_leave_out(judged)
     counts = {"planned": 1_200_000, "pending": 200_000}
     nothing = LiveFigures(0, Estimate(None, note="nothing asked yet"), 2, None, None, None)
     text = words(show_kpis(replace(running(), counts=counts), nothing))
-    assert "A study of 1,200,000 asks" in text
+    assert "A study of 1,200,000 calls" in text
     assert "only what has come since this tab was first opened on it" in text
     assert "no verdict since this tab was opened" in text and "nothing asked yet" not in text
     recorded = {"planned": 600_000, "recorded": 600_000}
@@ -241,12 +241,12 @@ def test_a_study_too_large_to_be_followed_says_what_its_charts_leave_out(judged)
     [
         (
             JudgeWait("gpt", "cooling", "cooling down 38 s: rate limit", 14, 0, 38.2, 16, 64),
-            "Cooling down. gpt: rate limit (429); 14 asks to go again in 38 s, then at most 16 at "
-            "once instead of 64. Spend does not change. Go on with 8 at once",
+            "gpt answered 429; 14 calls continue in 38 s, then at most 16 at once instead of 64. "
+            "Spend does not change. Continue with 8 at once",
         ),
         (
             JudgeWait("gpt", "retry", "retry 4 of 5: HTTP 500 (3 asks)", 3, 4),
-            "Trying again. gpt: retry 4 of 5: HTTP 500 (3 asks).",
+            "Retrying. gpt: retry 4 of 5: HTTP 500 (3 asks).",
         ),
         (JudgeWait("gpt", "budget", "budget reached"), "Budget reached."),
         (JudgeWait("gpt", "stopped", "stopped: no such model"), "gpt was stopped."),
@@ -263,8 +263,8 @@ def test_judges_that_share_a_cool_down_are_told_as_one():
     cool = JudgeWait("gpt", "cooling", "cooling down 38 s: rate limit", 2, 0, 38.2, 16, 64)
     known = running(waits=(cool, cool._replace(judge="other", asks=1)))
     text = words(show_notices(known))
-    assert text.count("Cooling down.") == 1
-    assert "gpt and other: rate limit (429); 3 asks to go again" in text
+    assert text.count("Rate limit reached.") == 1
+    assert "gpt and other answered 429; 3 calls continue" in text
     assert "waiting for 38 s" in words(show_finding(known))
 
 
@@ -278,7 +278,7 @@ def test_a_first_retry_is_a_line_and_no_box():
 def test_untold_and_unpriced_calls_and_doubtful_ones_are_counted():
     known = replace(running(unknown_usage=3, unpriced=2), maybe_paid_twice=4)
     text = words(show_notices(known))
-    assert "3 calls may have been billed" in text
+    assert "3 calls returned no token counts" in text
     assert "2 calls went to a judge whose price is not known" in text
     assert "4 calls of this study had been sent when their process was killed" in text
 
@@ -318,7 +318,7 @@ def test_an_interrupted_run_says_what_is_missing(store, tmp_path, engine):
     store.writer.run(lambda c: c.execute("INSERT INTO runs VALUES (?,?,?,?,?,?,?)", gone))
     text = words(show_notices(now(store, engine, "small")))
     assert "The last run was interrupted." in text
-    assert "Run 8 asks, free" in text
+    assert "Run 8 calls, free" in text
 
 
 def test_a_run_of_another_process_is_told_of(store, tmp_path, engine):
@@ -327,7 +327,7 @@ def test_a_run_of_another_process_is_told_of(store, tmp_path, engine):
     there = ("id", "small", alive.id, "running", "", 1.0, None)
     store.writer.run(lambda c: c.execute("INSERT INTO runs VALUES (?,?,?,?,?,?,?)", there))
     text = words(show_notices(now(store, engine, "small")))
-    assert "Another process asks this study. It is running there; 0 of 8 are asked." in text
+    assert "It is running there, at 0 of 8 calls." in text
     alive.close()
     assert "interrupted" in words(show_notices(now(store, engine, "small")))
 
