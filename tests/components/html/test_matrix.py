@@ -110,7 +110,7 @@ def test_the_card_gives_value_who_where_n_and_what_a_click_does():
         "69\u202f% [50, 60]",
         "Consistency: judge-a, coding",
         "80 items, n 100",
-        "Click to read them",
+        "Click to read the replies",
     ]
 
 
