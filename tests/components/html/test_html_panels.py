@@ -1,4 +1,4 @@
-"""Pieces of a page: wording, escaping, and what a click sends."""
+"""Parts of a panel: texts, escaping, and the data of a click."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The matrix: bins, hatches, dashes, clicks; and the bins of the stylesheet against its tokens."""
+"""The matrix: colour bins, hatching, dashes, clicks; the colours of the stylesheet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables and words for a paper: the same numbers as the page, safe in LaTeX and Markdown."""
+"""Tables and methods text for a paper: numbers as on the page, escaped in LaTeX and Markdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A study as a folder: the frozen page shows it and asks nobody; the Hub stand-in takes a Space."""
+"""Frozen and published studies: the folders, the page they show, the upload to a Hub stand-in."""
 
 from __future__ import annotations
 

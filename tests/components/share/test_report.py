@@ -1,4 +1,4 @@
-"""The report: one file, no outside, the numbers of the metrics command, nothing unescaped."""
+"""The report: one file without network access, numbers as in `python -m metrics`, all escaped."""
 
 from __future__ import annotations
 
