@@ -49,10 +49,14 @@ def read_functions(store: Store) -> tuple[Callable[..., Any], ...]:
         """Lists the studies of this page: name, planned calls, finished calls, and whether the
         replies were recorded elsewhere."""
         return [
-            {"name": line.name, "planned": line.planned, "judged": line.judged,
-             "recorded": line.recorded}
+            {
+                "name": line.name,
+                "planned": line.planned,
+                "judged": line.judged,
+                "recorded": line.recorded,
+            }
             for line in store.studies()
-        ]  # fmt: skip
+        ]
 
     def study_metrics(study: str, by: str = "") -> dict:
         """Measures a study: Elo, Bradley-Terry, win rates, position bias, agreement and more, each
@@ -72,10 +76,14 @@ def read_functions(store: Store) -> tuple[Callable[..., Any], ...]:
                 f"by: unknown {', '.join(sorted(unknown))}; use judge, prompt or category"
             )
         return summarise_frame(
-            store.frame(study), wanted, planned=counts.get("planned"),
-            combine=spec.combine, unreadable=spec.unreadable, quick=len(wanted) > 0,  # type: ignore[arg-type]
+            store.frame(study),
+            wanted,
+            planned=counts.get("planned"),
+            combine=spec.combine,
+            unreadable=spec.unreadable,
+            quick=len(wanted) > 0,  # type: ignore[arg-type]
             checks=current_checks(store, study),
-        )  # fmt: skip
+        )
 
     def judgements(study: str, first: int = 0, count: int = 20) -> list[dict]:
         """Returns judgements of a study in plan order: judge, prompt, item, order of the answers,
@@ -139,10 +147,14 @@ def run_functions(store: Store, engine: Engine) -> tuple[Callable[..., Any], ...
             return {"study": study, "state": "not started", "counts": store.counts(study)}
         seen = run.snapshot()
         return {
-            "study": study, "state": seen.state, "reason": seen.reason,
-            "counts": dict(seen.counts), "spent_usd": seen.spent, "eta_seconds": seen.eta,
+            "study": study,
+            "state": seen.state,
+            "reason": seen.reason,
+            "counts": dict(seen.counts),
+            "spent_usd": seen.spent,
+            "eta_seconds": seen.eta,
             "waiting": list(seen.waiting),
-        }  # fmt: skip
+        }
 
     def stop_run(study: str) -> dict:
         """Stops the run of a study; its replies stay stored, and run_study resumes it.

@@ -118,7 +118,7 @@ def refused(command: str, capsys: pytest.CaptureFixture[str]) -> str:
         ("components report mine r.html --store other.db", "another program's database"),
         ("components freeze mine empty --store good.db", "empty is a file; name a new folder"),
         ("components publish mine empty/x --store good.db", "empty/x: Not a directory; name a pl"),
-        ("components freeze mine . --store good.db", "is not empty; name a new folder"),
+        ("components freeze mine . --store good.db", "is not empty"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_one_line(
@@ -234,7 +234,7 @@ def test_a_fault_of_ours_is_not_dressed_up() -> None:
 
 def test_a_reader_that_has_enough_is_no_error() -> None:
     """More than a pipe takes, and nobody reads on."""
-    work = "from studies.terminal import ended; exit(ended(lambda: print('{' * 10**6) or 0))"
+    work = "from studies.terminal import run_command; exit(run_command(lambda: print('{' * 10**6) or 0))"
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", f'{sys.executable} -c "{work}" | head -c 1'],
         cwd=ROOT, capture_output=True, text=True, timeout=60, check=False,

@@ -181,9 +181,17 @@ def _download_row(row: str, column: str, estimate: Estimate, view: _MatrixOption
         else int(scale.css_class(estimate.value or 0.0)[1:]) / COLOUR_BINS
     )
     return [
-        row, column, estimate.value, estimate.low, estimate.high, estimate.n, estimate.items, ink,
-        scale.text(estimate.value), _bounds_text(estimate, view),
-    ]  # fmt: skip
+        row,
+        column,
+        estimate.value,
+        estimate.low,
+        estimate.high,
+        estimate.n,
+        estimate.items,
+        ink,
+        scale.text(estimate.value),
+        _bounds_text(estimate, view),
+    ]
 
 
 def _bounds_text(estimate: Estimate, view: _MatrixOptions) -> str:

@@ -73,11 +73,25 @@ class Access:
 
 
 LOCAL: Final = Access(
-    public=False, machine_files=True, asks=None, studies=None, upload_bytes=None, temp_bytes=None,
+    public=False,
+    machine_files=True,
+    asks=None,
+    studies=None,
+    upload_bytes=None,
+    temp_bytes=None,
     caps=read_limits.LOCAL_LIMITS,
-    runs_each=None, runs=None, concurrency=None, paused=None, pause_minutes=None,
-    queue=None, queue_limits=None, sessions=200, rows=500, expiry_days=None, open_votes=True,
-)  # fmt: skip
+    runs_each=None,
+    runs=None,
+    concurrency=None,
+    paused=None,
+    pause_minutes=None,
+    queue=None,
+    queue_limits=None,
+    sessions=200,
+    rows=500,
+    expiry_days=None,
+    open_votes=True,
+)
 PUBLIC: Final = Access(
     public=True,
     machine_files=False,

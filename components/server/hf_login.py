@@ -26,9 +26,13 @@ _LOG: Final = logging.getLogger(__name__)
 ACCOUNT_PREFIX: Final = "hf:"
 """Prefix of the names of logged-in voters; typed names cannot begin with it."""
 REQUIRED_VARIABLES: Final = (
-    "SPACE_ID", "SPACE_HOST", "OAUTH_CLIENT_ID", "OAUTH_CLIENT_SECRET", "OAUTH_SCOPES",
+    "SPACE_ID",
+    "SPACE_HOST",
+    "OAUTH_CLIENT_ID",
+    "OAUTH_CLIENT_SECRET",
+    "OAUTH_SCOPES",
     "OPENID_PROVIDER_URL",
-)  # fmt: skip
+)
 LOGIN_PATH: Final = "/login/huggingface"
 CALLBACK_PATH: Final = "/login/callback"
 LOGOUT_PATH: Final = "/logout"
