@@ -234,7 +234,10 @@ def test_a_fault_of_ours_is_not_dressed_up() -> None:
 
 def test_a_reader_that_has_enough_is_no_error() -> None:
     """More than a pipe takes, and nobody reads on."""
-    work = "from studies.terminal import run_command; exit(run_command(lambda: print('{' * 10**6) or 0))"
+    work = (
+        "from studies.terminal import run_command; "
+        "exit(run_command(lambda: print('{' * 10**6) or 0))"
+    )
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", f'{sys.executable} -c "{work}" | head -c 1'],
         cwd=ROOT, capture_output=True, text=True, timeout=60, check=False,
