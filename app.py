@@ -1,4 +1,4 @@
-"""Evenhand: is your LLM judge even-handed? The front door: settings, store, page, launch."""
+"""Start the Evenhand dashboard, which measures the position bias of LLM judges."""
 
 from __future__ import annotations
 
@@ -58,24 +58,24 @@ def parse_options(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--port", type=int, default=int(os.environ.get("PORT", "7860")))
     parser.add_argument("--store", type=Path, default=None, help="the SQLite file to use")
     parser.add_argument(
-        "--mcp", action="store_true", help="offer the API to models too (requirements-mcp.txt)"
+        "--mcp", action="store_true", help="also serve the API as MCP tools (requirements-mcp.txt)"
     )
     return parser.parse_args(arguments)
 
 
 def open_store(path: Path | None, here: Path = APP_FOLDER) -> tuple[Store, bool]:
-    """The store, and whether it is only to be shown.
+    """Open the store; return it and whether it is read-only.
 
-    A frozen study lies beside this file: it is shown from a copy, so that the folder stays as it
-    is. A published one begins with its seed, once.
+    A frozen study beside this file is served from a temporary copy, so that the folder stays
+    unchanged. A published study fills an empty store once, from its seed.
     """
     if (here / FROZEN_STORE).is_file():
         copy = Path(tempfile.mkdtemp(prefix="evenhand-")) / FROZEN_STORE
         shutil.copyfile(here / FROZEN_STORE, copy)
         return Store(copy), True
     target = path or default_store_path()
-    if kept := hub_backup.snapshot_settings():
-        hub_backup.restore_snapshot(target, *kept)
+    if backup := hub_backup.snapshot_settings():
+        hub_backup.restore_snapshot(target, *backup)
     if (here / SEED_STORE).is_file() and not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(here / SEED_STORE, target)
@@ -85,18 +85,19 @@ def open_store(path: Path | None, here: Path = APP_FOLDER) -> tuple[Store, bool]
 
 
 def build_store_and_engine(store: Store, access: Access) -> tuple[Store, Engine]:
-    """The store as the page sees it and the engine that asks: whole on one's own machine, guarded
-    where strangers share them."""
+    """The store and the engine of the page: unrestricted on a private machine, limited by visitor
+    in public mode."""
     if not access.public:
         return store, Engine()
-    shown = VisitorStore(
+    visitor_store = VisitorStore(
         store, most_studies=access.studies or 0, open_votes=access.open_votes
-    )  # fmt: skip
-    return shown, PublicEngine(shown, access.run_limits, load_host_key())
+    )
+    return visitor_store, PublicEngine(visitor_store, access.run_limits, load_host_key())
 
 
 def launch_settings(access: Access) -> dict[str, Any]:
-    """What never differs but in size: no trace of an error, no statistics, no file of the disk."""
+    """Arguments of launch(): no error traces, no statistics and no local files for visitors; only
+    the sizes depend on the access mode."""
     return {
         "show_error": False,
         "enable_monitoring": False,
@@ -106,18 +107,19 @@ def launch_settings(access: Access) -> dict[str, Any]:
     }
 
 
-def page_settings(access: Access, room: TempFileQuota | None, hosts: Hosts) -> dict[str, Any]:
-    """How the page looks, behind checks of the hosts, routes and sizes of requests."""
-    made = appearance_settings()
-    made["app_kwargs"]["lifespan"] = serve_only(hosts)
-    gate = Middleware(RequestLimits, most_uploaded=access.upload_bytes or 0, room=room)
-    made["app_kwargs"]["middleware"].insert(0, gate)
-    return made
+def page_settings(access: Access, quota: TempFileQuota | None, hosts: Hosts) -> dict[str, Any]:
+    """Arguments of launch() for the appearance of the page and for the checks of each request's
+    host, route and size."""
+    settings = appearance_settings()
+    settings["app_kwargs"]["lifespan"] = serve_only(hosts)
+    limits = Middleware(RequestLimits, max_upload_bytes=access.upload_bytes or 0, quota=quota)
+    settings["app_kwargs"]["middleware"].insert(0, limits)
+    return settings
 
 
 def _exit_on_signal(*_: object) -> None:
-    """A Space is stopped by a signal, and so is a service: what is in flight is stored and the last
-    snapshot made, as after Ctrl-C."""
+    """Exit as after Ctrl-C when a Space or a service is stopped by a signal: replies in flight are
+    stored and the last snapshot is made."""
     sys.exit(0)
 
 
@@ -127,43 +129,47 @@ def main(arguments: list[str] | None = None) -> int:
     redaction.install_redaction()
     if not port_is_free(chosen.host, chosen.port):
         print(
-            f"error: port {chosen.port} on {chosen.host} is taken. Is another Evenhand running? "
-            f"Open http://{chosen.host}:{chosen.port}, or choose another with --port",
+            f"error: port {chosen.port} on {chosen.host} is in use, perhaps by another Evenhand: "
+            f"open http://{chosen.host}:{chosen.port}, or choose another port with --port",
             file=sys.stderr,
         )
         return 2
     try:
         hosts = configured_hosts(chosen.host, public=access.public)
         store, frozen = open_store(chosen.store)
-        shown, engine = (store, None) if frozen else build_store_and_engine(store, access)
+        page_store, engine = (store, None) if frozen else build_store_and_engine(store, access)
     except EvenhandError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    kept = None if frozen else hub_backup.snapshot_settings()
-    keeper = hub_backup.BackupThread(store, *kept) if kept else None
-    reaper = ExpiryThread(store, access.expiry_days) if access.expiry_days and not frozen else None
-    room = TempFileQuota(access.temp_bytes) if access.temp_bytes else None
-    blocks = create_page(shown, engine)
+    backup = None if frozen else hub_backup.snapshot_settings()
+    backup_thread = hub_backup.BackupThread(store, *backup) if backup else None
+    expires = access.expiry_days and not frozen
+    expiry_thread = ExpiryThread(store, access.expiry_days) if expires else None
+    quota = TempFileQuota(access.temp_bytes) if access.temp_bytes else None
+    blocks = create_page(page_store, engine)
     configure_queue(blocks, access)
     settings = {"server_name": chosen.host, "server_port": chosen.port, **launch_settings(access)}
     if chosen.mcp:
         if find_spec("mcp") is None:
-            print("error: --mcp needs: pip install -r requirements-mcp.txt", file=sys.stderr)
+            print(
+                "error: --mcp needs more packages: pip install -r requirements-mcp.txt",
+                file=sys.stderr,
+            )
             return 2
         settings["mcp_server"] = True
     signal.signal(signal.SIGTERM, _exit_on_signal)
     try:
-        blocks.launch(**settings, **page_settings(access, room, hosts))
+        blocks.launch(**settings, **page_settings(access, quota, hosts))
     finally:
-        if reaper:
-            reaper.close()
+        if expiry_thread:
+            expiry_thread.close()
         if engine:
             engine.close()
-        if keeper:
-            keeper.close()
-        if room:
-            room.close()
-        shown.close()
+        if backup_thread:
+            backup_thread.close()
+        if quota:
+            quota.close()
+        page_store.close()
         store.close()
     return 0
 

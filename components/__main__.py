@@ -1,5 +1,4 @@
-"""python -m components {report,freeze,publish,access}: a study as a file, a folder, a Space; what
-the page allows."""
+"""Command line: write a study as a report, a read-only page or a Space; print the access table."""
 
 from __future__ import annotations
 
@@ -33,25 +32,36 @@ def _run_command(options: argparse.Namespace) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m components", description=__doc__)
     commands = parser.add_subparsers(required=True)
-    for name, command, told, target in (
-        ("report", make_report, "one HTML file that opens offline", "the file to write"),
+    for name, command, description, target in (
+        (
+            "report",
+            make_report,
+            "write a study as one HTML file that opens offline",
+            "the file to write",
+        ),
         (
             "freeze",
             make_frozen_page,
-            "a read-only page with its data, no judges",
-            "the folder to make",
+            "write a read-only page with a study's data and without judges",
+            "the folder to write",
         ),
-        ("publish", make_space, "a Space: front matter, app, the study", "the folder to make"),
+        (
+            "publish",
+            make_space,
+            "write a Space with the whole app and a study",
+            "the folder to write",
+        ),
     ):
-        sub = commands.add_parser(name, help=told, description=told)
+        sub = commands.add_parser(name, help=description, description=description)
         sub.add_argument("study", help="the study's name")
         sub.add_argument("target", type=Path, help=target)
         sub.add_argument("--store", type=Path, default=None, help="the SQLite file to use")
         if name != "report":
-            sub.add_argument("--push", default="", help="owner/name of a Space to push it to")
+            sub.add_argument("--push", default="", help="upload it to this Space (owner/name)")
         sub.set_defaults(command=command)
-    told = "what is allowed on one's own machine and in public, as the table of the README"
-    commands.add_parser("access", help=told, description=told).set_defaults(command=print_access)
+    description = "print the README's table of limits on a private machine and in public mode"
+    table = commands.add_parser("access", help=description, description=description)
+    table.set_defaults(command=print_access)
     return parser
 
 
@@ -61,18 +71,21 @@ def print_access() -> None:
 
 def make_report(store: Store, options: argparse.Namespace) -> None:
     size = write_report(store, options.study, options.target)
-    print(f"{options.target}: {size / 1e6:.1f} MB, opens in any browser without a network")
+    print(f"wrote {options.target}: {size / 1e6:.1f} MB; it opens in any browser, also offline")
 
 
 def make_frozen_page(store: Store, options: argparse.Namespace) -> None:
     freeze(store, options.study, options.target)
-    print(f"{options.target}: pip install -r requirements.txt && python app.py")
+    print(
+        f"wrote {options.target}; to start the page, run in that folder: "
+        "pip install -r requirements.txt && python app.py"
+    )
     _push_if_named(options)
 
 
 def make_space(store: Store, options: argparse.Namespace) -> None:
     publish(store, options.study, options.target)
-    print(f"{options.target}: a Space, ready to push")
+    print(f"wrote {options.target}: a Space, ready to upload")
     _push_if_named(options)
 
 

@@ -1,9 +1,9 @@
-"""The page's useful functions for programs: gradio_client, plain HTTP, or MCP with `--mcp`.
+"""The API for programs: gradio_client, plain HTTP, or MCP with `--mcp`.
 
-Each has a docstring, since that is what a client and a model that calls it are shown. Keys are not
-taken here: a judge's key comes from the variable that its study names, for hosts the user allowed
-it for. Where strangers share the page each takes a token besides: a secret of the caller's own, or
-that of a link.
+The docstring of each function is its documentation for clients and for models that call it. No
+function takes a key: a judge's key comes from the environment variable that its study names, for
+hosts the user allowed. In public mode each function also takes a token: a secret chosen by the
+caller, or the token of a shared link.
 """
 
 from __future__ import annotations
@@ -34,25 +34,29 @@ _REPORTED_ERRORS = (EvenhandError, PlanError, WeightsMissing, EmbeddedUnavailabl
 
 
 def build(store: Store, engine: Engine | None) -> None:
-    """Inside the Blocks of the page. Without an engine nothing that asks is offered."""
-    offered = [*read_functions(store), *(run_functions(store, engine) if engine else ())]
-    for function in offered:
-        told = _with_readable_errors(function)
-        shared = _with_token(told, store) if isinstance(store, VisitorStore) else told
-        gr.api(shared, api_name=function.__name__)
+    """Register the functions in the page's Blocks; without an engine only those that read."""
+    functions = [*read_functions(store), *(run_functions(store, engine) if engine else ())]
+    for function in functions:
+        call = _with_readable_errors(function)
+        call = _with_token(call, store) if isinstance(store, VisitorStore) else call
+        gr.api(call, api_name=function.__name__)
 
 
 def read_functions(store: Store) -> tuple[Callable[..., Any], ...]:
-    """What can be asked of a page that only shows."""
+    """The functions that also a read-only page has."""
 
     def list_studies() -> list[dict]:
-        """Lists the studies of this page: name, how many asks are planned and judged, whether it
-        was recorded elsewhere."""
+        """Lists the studies of this page: name, planned calls, finished calls, and whether the
+        replies were recorded elsewhere."""
         return [
-            {"name": line.name, "planned": line.planned, "judged": line.judged,
-             "recorded": line.recorded}
+            {
+                "name": line.name,
+                "planned": line.planned,
+                "judged": line.judged,
+                "recorded": line.recorded,
+            }
             for line in store.studies()
-        ]  # fmt: skip
+        ]
 
     def study_metrics(study: str, by: str = "") -> dict:
         """Measures a study: Elo, Bradley-Terry, win rates, position bias, agreement and more, each
@@ -60,30 +64,36 @@ def read_functions(store: Store) -> tuple[Callable[..., Any], ...]:
 
         Parameters:
             study: the study's name, as list_studies gives it
-            by: none, or some of judge, prompt, category, with commas, to have every number again
-                for each of them
+            by: empty, or a comma-separated list of judge, prompt, category: every number is also
+                given for each group
         """
         spec = store.study(study)
         counts = store.counts(study, recorded=True)
         wanted = [name.strip() for name in by.split(",") if name.strip()]
         unknown = set(wanted) - {"judge", "prompt", "category"}
         if unknown:
-            raise gr.Error(f"by: {', '.join(sorted(unknown))} is none of judge, prompt, category")
+            raise gr.Error(
+                f"by: unknown {', '.join(sorted(unknown))}; use judge, prompt or category"
+            )
         return summarise_frame(
-            store.frame(study), wanted, planned=counts.get("planned"),
-            combine=spec.combine, unreadable=spec.unreadable, quick=len(wanted) > 0,  # type: ignore[arg-type]
+            store.frame(study),
+            wanted,
+            planned=counts.get("planned"),
+            combine=spec.combine,
+            unreadable=spec.unreadable,
+            quick=len(wanted) > 0,  # type: ignore[arg-type]
             checks=current_checks(store, study),
-        )  # fmt: skip
+        )
 
     def judgements(study: str, first: int = 0, count: int = 20) -> list[dict]:
-        """Gives judgements of a study in plan order, replies included: who was asked what, in which
-        order the answers were shown, what came back, how it was read, whether a text that was
-        shown speaks to the judge.
+        """Returns judgements of a study in plan order: judge, prompt, item, order of the answers,
+        reply, verdict, and whether a shown text contains instructions to the judge (a possible
+        prompt injection).
 
         Parameters:
             study: the study's name
-            first: where to begin, from 0
-            count: how many, at most 200
+            first: index of the first judgement, from 0
+            count: number of judgements, at most 200
         """
         store.study(study)
         rows = store.judgements(study, after=max(0, int(first)), limit=min(max(1, int(count)), 200))
@@ -94,24 +104,27 @@ def read_functions(store: Store) -> tuple[Callable[..., Any], ...]:
 
 
 def run_functions(store: Store, engine: Engine) -> tuple[Callable[..., Any], ...]:
-    """What asks judges, or says what asking would cost."""
+    """The functions that run studies or forecast their cost."""
 
     def plan_study(study_yaml: str) -> dict:
-        """Plans a study without asking anybody: how many asks, tokens, dollars and seconds.
+        """Plans a study without calling a judge: number of calls, tokens, dollars and seconds.
 
         Parameters:
             study_yaml: the text of a study file
         """
-        told = make_forecast(plan_from_text(study_yaml, store.folder), store=store)
+        forecast = make_forecast(plan_from_text(study_yaml, store.folder), store=store)
         return {
-            "asks": told.asks, "noise": told.noise, "prompt_tokens": told.prompt_tokens,
-            "completion_tokens": told.completion_tokens, "dollars": told.dollars,
-            "seconds": told.seconds,
-        }  # fmt: skip
+            "asks": forecast.asks,
+            "noise": forecast.noise,
+            "prompt_tokens": forecast.prompt_tokens,
+            "completion_tokens": forecast.completion_tokens,
+            "dollars": forecast.dollars,
+            "seconds": forecast.seconds,
+        }
 
     def run_study(study_yaml: str) -> dict:
-        """Runs a study, or goes on with it: only what is missing is asked. Answers at once; ask
-        run_status for how far it is. Judges' keys come from the variables their study names.
+        """Starts or resumes a study; only calls without a stored reply are made. Returns at once;
+        call run_status for the progress. Keys come from the variables that the study names.
 
         Parameters:
             study_yaml: the text of a study file
@@ -123,8 +136,8 @@ def run_functions(store: Store, engine: Engine) -> tuple[Callable[..., Any], ...
         return {"run": run.id, **run_status(plan.study.name)}
 
     def run_status(study: str) -> dict:
-        """Says how far the latest run of a study is: state, counts by status, spend, what it waits
-        for.
+        """Returns the progress of a study's latest run: state, counts by status, cost, and what
+        the run waits for.
 
         Parameters:
             study: the study's name
@@ -134,13 +147,17 @@ def run_functions(store: Store, engine: Engine) -> tuple[Callable[..., Any], ...
             return {"study": study, "state": "not started", "counts": store.counts(study)}
         seen = run.snapshot()
         return {
-            "study": study, "state": seen.state, "reason": seen.reason,
-            "counts": dict(seen.counts), "spent_usd": seen.spent, "eta_seconds": seen.eta,
+            "study": study,
+            "state": seen.state,
+            "reason": seen.reason,
+            "counts": dict(seen.counts),
+            "spent_usd": seen.spent,
+            "eta_seconds": seen.eta,
             "waiting": list(seen.waiting),
-        }  # fmt: skip
+        }
 
     def stop_run(study: str) -> dict:
-        """Stops the run of a study; what it has is kept, and run_study goes on from there.
+        """Stops the run of a study; its replies stay stored, and run_study resumes it.
 
         Parameters:
             study: the study's name
@@ -155,7 +172,7 @@ def run_functions(store: Store, engine: Engine) -> tuple[Callable[..., Any], ...
 
 
 def _with_readable_errors(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Our own errors reach the caller in their words; others stay in the log."""
+    """Pass the messages of Evenhand's own errors to the caller; other errors only go to the log."""
 
     @wraps(function)
     def call(*values: Any, **named: Any) -> Any:
@@ -168,14 +185,14 @@ def _with_readable_errors(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _TOKEN_HELP = (
-    f"token: a secret of your own making, at least {MIN_SECRET_CHARS} characters: what you run with it is "
-    "reached with it alone. Or the token of a link that somebody shared: it reads that study. "
-    "Without one, what everybody may see"
+    f"token: a secret you choose, at least {MIN_SECRET_CHARS} characters; studies run with it can "
+    "only be reached with it. Or the token of a shared link, which gives read access to its study. "
+    "Without a token only the studies open to every visitor are reached"
 )
 
 
 def _with_token(function: Callable[..., Any], store: VisitorStore) -> Callable[..., Any]:
-    """The same function with a token as its last parameter, called as that visitor."""
+    """Add a token as last parameter; the function is called as the visitor with this token."""
     own = signature(function)
     last = Parameter("token", Parameter.POSITIONAL_OR_KEYWORD, default="", annotation=str)
     whole = own.replace(parameters=[*own.parameters.values(), last])

@@ -1,8 +1,8 @@
-"""The whole page: header, tabs, Share, and what connects one to another.
+"""The whole page: header, tabs, Share drawer, and the events between them.
 
-A page that only shows (a frozen study) has no Study, no Run and no Vote tab: they are not built, so
-nothing of them can be called either. A voter's page (`blind` in its address) is sent the ballot and
-nothing that would tell who wrote what.
+The page of a frozen study has no Study, Run and Vote tabs: they are not built, so that none of
+their events can be called. A voter's page (`blind` in its address) receives the ballot and nothing
+that reveals which model wrote an answer.
 """
 
 from __future__ import annotations
@@ -33,14 +33,15 @@ from studies.sharing.visitor_store import VisitorStore
 from studies.store.store import Store
 
 TEMP_FILE_EXPIRY: Final = (3_600, 86_400)
-"""Where strangers share the page: every hour, uploads and exports of the day before go."""
+"""Public mode: (seconds between two clean-ups, age in seconds at which Gradio deletes uploads and
+exports)."""
 QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "private"}
 REMEMBER_INSPECT_TAB: Final[dict[str, Any]] = {"js": "() => evenhand.remember({tab: 'inspect'})"}
 
 
 @dataclass(frozen=True)
 class InteractiveTabs:
-    """The tabs that ask: judges, and people."""
+    """The tabs that collect verdicts: Study and Run from judges, Vote from people."""
 
     study: study_tab.StudyTab
     run: run_tab.RunTab
@@ -53,10 +54,10 @@ class InteractiveTabs:
 
 @dataclass(frozen=True)
 class PageParts:
-    """The parts of the page, so that one can be connected to another."""
+    """All parts of the page, for binding events between them."""
 
     requested_view: gr.State
-    """What the address asked for, until the study it names is shown."""
+    """The query parameters of the address, until their study is shown."""
     header: header.Header
     tabs: gr.Tabs
     names: tuple[str, ...]
@@ -68,20 +69,22 @@ class PageParts:
 
 
 def create_page(store: Store, engine: Engine | None) -> gr.Blocks:
-    """All tabs are built before any is bound, so that one may bind to another's components.
+    """Build the page; all tabs are built before any is bound, so that each can bind to the others'
+    components.
 
-    Without an engine the page shows and asks nobody. A store that strangers share has a door.
+    Without an engine the page is read-only. With a shared store every event carries the visitor's
+    identity.
     """
     shared = isinstance(store, VisitorStore)
-    forgets = TEMP_FILE_EXPIRY if shared else None
-    with gr.Blocks(title="Evenhand", analytics_enabled=False, delete_cache=forgets) as blocks:
-        door = visitor_identity_tab.build(store.path) if shared else None
+    expiry = TEMP_FILE_EXPIRY if shared else None
+    with gr.Blocks(title="Evenhand", analytics_enabled=False, delete_cache=expiry) as blocks:
+        visitor = visitor_identity_tab.build(store.path) if shared else None
         page = _build_page(store, engine)
         if page.interactive:
-            asking = page.interactive
-            study_tab.bind(asking.study, page.header, page.tabs, store, asking.engine)
-            run_tab.bind(asking.run, page.header, store, asking.engine, asking.live, asking.on_run)
-            vote_tab.bind(asking.vote, page.header, store, asking.on_vote)
+            tabs = page.interactive
+            study_tab.bind(tabs.study, page.header, page.tabs, store, tabs.engine)
+            run_tab.bind(tabs.run, page.header, store, tabs.engine, tabs.live, tabs.on_run)
+            vote_tab.bind(tabs.vote, page.header, store, tabs.on_vote)
         results_tab.bind(page.results, page.header, store)
         inspect_tab.bind(page.inspect, store)
         _bind_opening(blocks, page, store)
@@ -89,19 +92,19 @@ def create_page(store: Store, engine: Engine | None) -> gr.Blocks:
         _bind_mark_clicks(page, store)
         _bind_share(page, store)
         api_tab.build(store, engine)
-        if door and isinstance(store, VisitorStore):
-            visitor_identity_tab.bind(blocks, door)
-            visitor_identity_tab.guard_events(blocks, door, page.header.study, store)
+        if visitor and isinstance(store, VisitorStore):
+            visitor_identity_tab.bind(blocks, visitor)
+            visitor_identity_tab.guard_events(blocks, visitor, page.header.study, store)
         results_tab.bind_request_text(blocks, page.results)
         disable_status_updates(blocks)
     return blocks
 
 
 def disable_status_updates(blocks: gr.Blocks) -> None:
-    """An event without a progress animation tells no component that it is pending or over.
+    """Stop status updates (pending, complete) for events without a progress animation.
 
-    Gradio's page would write that into every component that any event so far has filled, with a
-    copy of all their properties each time: most of what a filter took.
+    Gradio's page writes the status into every component that an earlier event has filled and
+    copies all their properties each time; this took most of the time of a filter change.
     """
     for event in blocks.fns.values():
         if event.show_progress == "hidden":
@@ -109,10 +112,10 @@ def disable_status_updates(blocks: gr.Blocks) -> None:
 
 
 def _build_page(store: Store, engine: Engine | None) -> PageParts:
-    wanted = gr.State({})
+    requested = gr.State({})
     top = header.build()
     share = share_tab.build(shared=isinstance(store, VisitorStore))
-    asking = None
+    interactive = None
     with gr.Tabs(elem_id="eh-tabs", selected="study" if engine else "results") as tabs:
         if engine:
             with gr.Tab("Study", id="study"):
@@ -126,100 +129,96 @@ def _build_page(store: Store, engine: Engine | None) -> PageParts:
         if engine:
             with gr.Tab("Vote", id="vote") as on_vote:
                 vote = vote_tab.build()
-            asking = InteractiveTabs(study, run, on_run, engine, LiveStudies(store), vote, on_vote)
+            live = LiveStudies(store)
+            interactive = InteractiveTabs(study, run, on_run, engine, live, vote, on_vote)
     results_tab.render_hidden(results)
     names = ("study", "run", "results", "inspect", "vote") if engine else ("results", "inspect")
-    return PageParts(wanted, top, tabs, names, asking, results, on_results, inspect, share)
+    return PageParts(requested, top, tabs, names, interactive, results, on_results, inspect, share)
 
 
 def _bind_opening(blocks: gr.Blocks, page: PageParts, store: Store) -> None:
-    """The address carries the view: a link shows a collaborator exactly what you see."""
-    asking = page.interactive
+    """Open the study, tab and filters that the query parameters of the address name."""
+    interactive = page.interactive
 
     def open_page(request: gr.Request) -> list[Any]:
         names = study_tab.study_names(store)
-        wanted = dict(request.query_params)
-        name = wanted.get("study", "")
+        requested = dict(request.query_params)
+        name = requested.get("study", "")
         if name and name not in names:
-            gr.Warning(escape(f"There is no study named {name!r} here."))
-        start = (
-            demo_studies.PAIRS_STUDY
-            if demo_studies.PAIRS_STUDY in names
-            else names[0]
-            if names
-            else None
-        )
-        tab = wanted.get("tab", "")
-        if asking and is_voter_page(wanted) and name in names:
+            gr.Warning(escape(f"There is no study named {name!r} here. Choose one at the top."))
+        demo = demo_studies.PAIRS_STUDY
+        start = demo if demo in names else next(iter(names), None)
+        tab = requested.get("tab", "")
+        if interactive and is_voter_page(requested) and name in names:
             shown = gr.Dropdown(choices=[name], value=name, interactive=False)
             skipped = [gr.skip()] * (len(outputs) - 3)
-            return [wanted, shown, gr.Tabs(selected="vote"), *skipped]
-        first = (
-            [*study_tab.show_welcome(store), *study_tab.show_initial_form(store)] if asking else []
-        )
+            return [requested, shown, gr.Tabs(selected="vote"), *skipped]
+        first = []
+        if interactive:
+            first = [*study_tab.show_welcome(store), *study_tab.show_initial_form(store)]
         return [
-            wanted,
+            requested,
             gr.Dropdown(choices=names, value=name if name in names else start),
             gr.Tabs(selected=tab if tab in page.names else page.names[0]),
             *first,
         ]
 
     outputs = [page.requested_view, page.header.study, page.tabs]
-    outputs += study_tab.opening_outputs(asking.study) if asking else []
+    outputs += study_tab.opening_outputs(interactive.study) if interactive else []
     blocks.load(open_page, None, outputs, **QUIET)
 
 
 def _bind_view(page: PageParts, store: Store) -> None:
-    """The study in the header is shown in every tab; a tab that is opened is brought up to date."""
-    top, asking, results = page.header, page.interactive, page.results
+    """Show the header's study in every tab, and update a tab when it is opened."""
+    top, interactive, results = page.header, page.interactive, page.results
 
     def show_run(name: str) -> list[Any]:
-        if asking is None:
+        if interactive is None:
             return []
-        engine = asking.engine
-        shown = run_tab.render(store, engine, asking.live, name)
+        engine = interactive.engine
+        shown = run_tab.render(store, engine, interactive.live, name)
         return [*shown, run_tab.show_study_pill(engine, name)]
 
-    def show_study(name: str, wanted: dict[str, str]) -> list[Any]:
+    def show_study(name: str, requested: dict[str, str]) -> list[Any]:
         if not name:
             return [gr.skip()] * len(outputs)
-        if asking and is_voter_page(wanted):
-            return [wanted, header.show_study_size(store, name), *[gr.skip()] * (len(outputs) - 2)]
-        seen = wanted if wanted.get("study", name) == name else {}
-        inspected = seen if seen.get("tab") == "inspect" else {}
+        size = header.show_study_size(store, name)
+        if interactive and is_voter_page(requested):
+            return [requested, size, *[gr.skip()] * (len(outputs) - 2)]
+        wanted = requested if requested.get("study", name) == name else {}
+        inspected = wanted if wanted.get("tab") == "inspect" else {}
         return [
             {},
-            header.show_study_size(store, name),
-            *results_tab.initial_controls(store, name, results, {} if inspected else seen),
+            size,
+            *results_tab.initial_controls(store, name, results, {} if inspected else wanted),
             *show_run(name),
             *inspect_tab.render(store, parse_selection({**inspected, "study": name})),
         ]
 
-    run_outputs = [*asking.run.outputs, top.pill] if asking else []
-    outputs = [
-        page.requested_view, top.note, *results.inputs, *run_outputs,
-        *inspect_tab.view_outputs(page.inspect),
-    ]  # fmt: skip
+    run_outputs = [*interactive.run.outputs, top.pill] if interactive else []
+    inspect_outputs = inspect_tab.view_outputs(page.inspect)
+    outputs = [page.requested_view, top.note, *results.inputs, *run_outputs, *inspect_outputs]
     drawn: dict[str, Any] = {"fn": None, "inputs": results.inputs, "outputs": None}
     top.study.change(show_study, [top.study, page.requested_view], outputs, **QUIET).then(
         None, top.study, None, js="(study) => evenhand.remember({study})"
     ).then(**drawn, js=f"(...v) => evenhand.blind || ({results_tab.draw_script(results)})(...v)")
     page.on_results.select(**drawn, js=results_tab.draw_script(results, opening=True))
-    if asking:
-        asking.on_run.select(show_run, top.study, run_outputs, **QUIET)
+    if interactive:
+        interactive.on_run.select(show_run, top.study, run_outputs, **QUIET)
 
 
-def is_voter_page(wanted: Mapping[str, str]) -> bool:
-    """Whether an address is a voter's."""
-    return bool(wanted.get("blind"))
+def is_voter_page(parameters: Mapping[str, str]) -> bool:
+    """Whether the query parameters are those of a voter's link."""
+    return bool(parameters.get("blind"))
 
 
 def _bind_mark_clicks(page: PageParts, store: Store) -> None:
-    """Every mark is one click from the replies behind it."""
+    """Open the replies behind a clicked mark in Inspect."""
     results, study = page.results, page.header.study
 
-    def open_marked(event: gr.EventData, name: str, asked: str) -> Any:
-        _, chosen, _ = results_tab.split_values(results, results_tab.parse_request(results, asked))
+    def open_marked(event: gr.EventData, name: str, request: str) -> Any:
+        values = results_tab.parse_request(results, request)
+        _, chosen, _ = results_tab.split_values(results, values)
         selection = results_tab.mark_selection(FilteredStudy(store, name, chosen), event._data)
         return [gr.Tabs(selected="inspect"), *inspect_tab.render(store, selection)]
 
@@ -244,19 +243,16 @@ def _bind_mark_clicks(page: PageParts, store: Store) -> None:
 
 
 def _bind_share(page: PageParts, store: Store) -> None:
-    """Share speaks of what is in view: the study, seen through the filters of Results."""
-
+    """Let Share export the study in the header with the filters of Results."""
     results = page.results
 
-    def scene_of(name: str, asked: str) -> FilteredStudy | None:
-        values = results_tab.parse_request(results, asked)
-        return (
-            FilteredStudy(store, name, results_tab.split_values(results, values)[1])
-            if name
-            else None
-        )
+    def filtered_study(name: str, request: str) -> FilteredStudy | None:
+        if not name:
+            return None
+        values = results_tab.parse_request(results, request)
+        return FilteredStudy(store, name, results_tab.split_values(results, values)[1])
 
     inputs = [page.header.study, results.request_text]
-    share_tab.bind(page.share, page.header.share, inputs, scene_of)
+    share_tab.bind(page.share, page.header.share, inputs, filtered_study)
     if page.share.links and isinstance(store, VisitorStore):
         share_link_tab.bind(page.share.links, page.header.share, page.header.study, store)

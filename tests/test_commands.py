@@ -118,7 +118,7 @@ def refused(command: str, capsys: pytest.CaptureFixture[str]) -> str:
         ("components report mine r.html --store other.db", "another program's database"),
         ("components freeze mine empty --store good.db", "empty is a file; name a new folder"),
         ("components publish mine empty/x --store good.db", "empty/x: Not a directory; name a"),
-        ("components freeze mine . --store good.db", "is not empty; name a new folder"),
+        ("components freeze mine . --store good.db", "is not empty"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_one_line(

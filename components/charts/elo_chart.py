@@ -1,4 +1,5 @@
-"""Ratings as battles come in: lines, the band over orders, and where both are heading."""
+"""Chart of Elo ratings over the battles, with the band over shuffled orders and the Bradley–Terry
+ratings."""
 
 from __future__ import annotations
 
@@ -35,11 +36,11 @@ def elo_curve_figure(
     height: int = 380,
     revision: str = "elo",
 ) -> Figure:
-    """Ratings as battles come in: one order as lines, the band over shuffled orders behind them.
+    """Elo ratings after each battle: lines for one order of battles, bands over shuffled orders.
 
-    Contestants keep the order of `curves`, which gives them their colours. `limits` are the
-    Bradley-Terry ratings the curves run to; `at` is a place to mark. With `replay` the page puts a
-    scrubber under the plot and says the values there.
+    The order of `curves` determines the models' colours. `limits` are the Bradley–Terry ratings,
+    drawn as dotted lines; `at` marks a number of battles with a vertical line. With `replay` the
+    page adds a slider under the plot that shows the ratings at any number of battles.
     """
     keep = thin_indices(len(battles))
     x = [battles[i] for i in keep]
@@ -82,10 +83,9 @@ def elo_curve_figure(
         ),
         yaxis=make_axis(tickformat=",d", range=[low, high]),
     )
-    figure = make_figure(
-        data, layout, _elo_summary(thin, end), {"xaxis.nticks": 3, "yaxis.nticks": 4},
-        _elo_table(x, thin, bands, limits or {}) if bands or limits else None,
-    )  # fmt: skip
+    narrow = {"xaxis.nticks": 3, "yaxis.nticks": 4}
+    table = _elo_table(x, thin, bands, limits or {}) if bands or limits else None
+    figure = make_figure(data, layout, _elo_summary(thin, end), narrow, table)
     return {**figure, "replay": "battles"} if replay and lines else figure
 
 
@@ -95,19 +95,19 @@ def _elo_table(
     bands: Mapping[str, tuple[Sequence[float], Sequence[float]]],
     limits: Mapping[str, float],
 ) -> CsvTable:
-    """Every point of every line, with its band and where it is heading."""
+    """Every point of every line, with its band and the Bradley–Terry rating."""
     rows: list[list[CsvCell]] = []
     for name, values in curves.items():
         low, high = bands.get(name, ((), ()))
-        for place, value in enumerate(values):
-            band = (low[place], high[place]) if len(low) else (None, None)
-            rows.append([name, x[place], value, *band, limits.get(name)])
+        for index, value in enumerate(values):
+            band = (low[index], high[index]) if len(low) else (None, None)
+            rows.append([name, x[index], value, *band, limits.get(name)])
     columns = ["contestant", "battles", "elo", "order_low", "order_high", "bradley_terry"]
     return csv_table(columns, rows)
 
 
 def _round_all(values: Sequence[float]) -> list[float]:
-    """A hundredth of a point is far below a pixel, and half of the bytes."""
+    """Round to hundredths, far below a pixel, which halves the bytes sent to the page."""
     return [round(value, 2) for value in values]
 
 
@@ -147,7 +147,8 @@ def _band_middles(bands: Mapping[str, tuple[list[float], list[float]]]) -> dict[
 def _end_labels(
     curves: Mapping[str, Sequence[float]], end: float, extent: tuple[float, float], height: int
 ) -> list[dict[str, Any]]:
-    """Dot in the line's colour, rating and name in ink: coloured text would be too pale to read."""
+    """Labels at the ends of the lines: a dot in the line's colour, rating and name in black, since
+    coloured text would have too little contrast."""
     labels = [
         {
             **annotation(

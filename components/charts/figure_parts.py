@@ -1,6 +1,7 @@
-"""The common grammar of our figures: axes, notes, whiskers, hover cards, labels pushed apart.
+"""Common parts of all charts: layout, axes, annotations, error bars, hover cards, label placement.
 
-Bottom and left axes only, 14 px ticks, never rotated; no title and no legend box inside a plot.
+Charts have bottom and left axes only, with horizontal 14 px tick labels, and no title and no legend
+inside the plot.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from components.html.csv_table import CsvTable
-from components.html.format import escape_plot, is_known
+from components.html.format import CLICK_HINT, escape_plot, is_known
 from studies.domain import Estimate
 
 Figure = dict[str, Any]
@@ -28,7 +29,7 @@ def make_figure(
     narrow: Any = None,
     table: CsvTable | None = None,
 ) -> Figure:
-    """`table` is what the page's download menu writes as CSV."""
+    """A figure as the page's script expects it; `table` is the download as CSV."""
     figure = {"data": data, "layout": layout, "narrow": narrow or {}, "summary": summary}
     return {**figure, "table": table} if table else figure
 
@@ -63,7 +64,7 @@ def make_layout(
 
 
 def empty_figure(text: str, height: int) -> Figure:
-    """A chart that has nothing to draw says why."""
+    """A figure without data that shows the reason."""
     words = {
         **annotation(text, "var(--ink-3)"),
         "xref": "paper",
@@ -118,48 +119,50 @@ def right_annotation(y: float, text: str, colour: str, size: int = 14) -> dict[s
     }
 
 
-def side_annotation(place: float, text: str, colour: str) -> dict[str, Any]:
+def side_annotation(row: float, text: str, colour: str) -> dict[str, Any]:
     return {
         **annotation(text, colour),
         "xref": "paper",
         "x": 1,
         "xanchor": "right",
         "xshift": 52,
-        "y": place,
+        "y": row,
     }
 
 
 def add_name_labels(
     names: Sequence[str], notes: list[dict[str, Any]]
 ) -> tuple[int, list[dict[str, Any]], dict[str, Any]]:
-    """Room for the names at the left, the notes with them, and both again for a narrow box."""
+    """Add the row names to the annotations; return the left margin, all annotations, and the
+    layout changes for a narrow box."""
 
-    def made(most: int, size: int) -> tuple[int, list[dict[str, Any]]]:
-        room = _name_width(names, most, size)
-        return room, [
-            *(_name_annotation(i, _name_lines(n, most), room, size) for i, n in enumerate(names)),
+    def label(most: int, size: int) -> tuple[int, list[dict[str, Any]]]:
+        margin = _name_width(names, most, size)
+        return margin, [
+            *(_name_annotation(i, _name_lines(n, most), margin, size) for i, n in enumerate(names)),
             *notes,
         ]
 
-    room, wide = made(24, 16)
-    less, small = made(14, 14)
-    return room, wide, {"margin.l": less, "annotations": small}
+    margin, annotations = label(24, 16)
+    narrow_margin, narrow_annotations = label(14, 14)
+    narrow = {"margin.l": narrow_margin, "annotations": narrow_annotations}
+    return margin, annotations, narrow
 
 
 def _name_lines(name: str, most: int) -> list[str]:
-    """A name may take two lines: what it is, and of what."""
+    """The lines of a name, each shortened."""
     return [shorten(line, most) for line in name.split("\n")]
 
 
-def _name_annotation(place: float, lines: list[str], room: int, size: int) -> dict[str, Any]:
+def _name_annotation(row: float, lines: list[str], margin: int, size: int) -> dict[str, Any]:
     return {
         **annotation("<br>".join(escape_plot(line) for line in lines), size=size),
         "align": "left",
         "xref": "paper",
         "x": 0,
         "xanchor": "left",
-        "xshift": -room,
-        "y": place,
+        "xshift": -margin,
+        "y": row,
     }
 
 
@@ -191,24 +194,24 @@ def band_trace(x: Sequence[int], low: Any, high: Any, colour: str, alpha: float)
 
 
 def error_bars(estimates: Sequence[Estimate], width: int, caps: int = 4) -> dict[str, Any]:
-    def reach(bound: float | None, value: float | None) -> float:
+    def distance(bound: float | None, value: float | None) -> float:
         return abs((bound or 0.0) - (value or 0.0)) if is_known(bound) and is_known(value) else 0.0
 
     return {
         "type": "data",
         "symmetric": False,
-        "array": [reach(e.high, e.value) for e in estimates],
-        "arrayminus": [reach(e.low, e.value) for e in estimates],
+        "array": [distance(e.high, e.value) for e in estimates],
+        "arrayminus": [distance(e.low, e.value) for e in estimates],
         "color": "var(--ink)",
         "thickness": width,
         "width": caps,
     }
 
 
-def hover_card(value: str, who: str, where: str) -> str:
-    """The hover card: value and interval; who; where; what a click does."""
-    click = '<span style="color:var(--ink-3)">Click to read them</span>'
-    return f"<b>{value}</b><br>{escape_plot(who)}<br>{escape_plot(where)}<br>{click}"
+def hover_card(value: str, name: str, details: str) -> str:
+    """The hover card: value and interval; name; details such as n; effect of a click."""
+    click = f'<span style="color:var(--ink-3)">{CLICK_HINT}</span>'
+    return f"<b>{value}</b><br>{escape_plot(name)}<br>{escape_plot(details)}<br>{click}"
 
 
 def spread_labels(
@@ -217,29 +220,30 @@ def spread_labels(
     height: int,
     bottom: int = BOTTOM_MARGIN,
 ) -> None:
-    """Shift labels by pixels until they are LABEL_GAP apart; their anchor stays at the value."""
+    """Shift labels vertically until they are LABEL_GAP pixels apart; their anchors stay."""
     inner = height - TOP_MARGIN - bottom
     low, high = extent
     pixels = {id(label): inner * (label["y"] - low) / ((high - low) or 1) for label in labels}
     ordered = sorted(labels, key=lambda label: label["y"])
-    places = [pixels[id(label)] for label in ordered]
+    heights = [pixels[id(label)] for label in ordered]
     for _ in range(200):
         moved = False
-        for i in range(1, len(places)):
-            missing = LABEL_GAP - (places[i] - places[i - 1])
+        for i in range(1, len(heights)):
+            missing = LABEL_GAP - (heights[i] - heights[i - 1])
             if missing > 0.5:
-                places[i] += missing / 2
-                places[i - 1] -= missing / 2
+                heights[i] += missing / 2
+                heights[i - 1] -= missing / 2
                 moved = True
         if not moved:
             break
-    lift = max(0.0, 8 - places[0]) if places else 0.0
-    for label, place in zip(ordered, places, strict=True):
-        label["yshift"] = round(place + lift - pixels[id(label)], 1)
+    lift = max(0.0, 8 - heights[0]) if heights else 0.0
+    for label, shifted in zip(ordered, heights, strict=True):
+        label["yshift"] = round(shifted + lift - pixels[id(label)], 1)
 
 
 def thin_indices(length: int) -> list[int]:
-    """Indices of at most MOST_POINTS points, the ends kept: the browser pays for every one."""
+    """Evenly spaced indices of at most MAX_POINTS points, both ends included, to keep the browser
+    fast."""
     if length <= MAX_POINTS:
         return list(range(length))
     step = (length - 1) / (MAX_POINTS - 1)

@@ -1,9 +1,9 @@
-"""Figures as plain dicts from finished numbers: no data access, no gradio, no Plotly import.
+"""Plotly figures as plain dicts, made from finished numbers without gradio or Plotly.
 
-Colours are CSS variables ("var(--first)", "alpha(var(--c1), 0.13)"); the page resolves them and
-draws again when the theme changes. `narrow` holds layout changes for boxes under 480 px; `summary`
-is read to those who cannot see the plot; `table` is what a reader downloads as CSV. Text from data
-goes through `safe_plot`; `customdata`, `meta` and `table` stay raw: they are never drawn.
+Colours are CSS variables ("var(--first)", "alpha(var(--c1), 0.13)"), which the page resolves again
+when the theme changes. `narrow` holds layout changes for boxes under 480 px, `summary` the text for
+screen readers, `table` the numbers for download as CSV. Texts from data pass through `escape_plot`;
+`customdata`, `meta` and `table` stay raw, since they are never drawn.
 """
 
 from components.charts.elo_chart import elo_curve_figure

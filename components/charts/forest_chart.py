@@ -1,4 +1,4 @@
-"""A row per estimate: dot and whisker, people and other judges beside them."""
+"""Forest plot: one row for each estimate, with people and other judges for comparison."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from studies.domain import Estimate
 
 @dataclass(frozen=True, slots=True)
 class ForestRow:
-    """One line of a forest: an estimate and what it is seen against."""
+    """One row of a forest plot: an estimate and the values it is compared with."""
 
     name: str
     estimate: Estimate
@@ -42,7 +42,7 @@ class ForestRow:
 def win_rate_figure(
     estimates: Mapping[str, Estimate], *, select: str = "contestant", height: int | None = None
 ) -> Figure:
-    """Dots with whiskers in one colour, one line a contestant; even is 50 %."""
+    """Win rates with intervals, one row for each model."""
     rows = [
         ForestRow(name, estimate, select={select: name}) for name, estimate in estimates.items()
     ]
@@ -59,17 +59,17 @@ def forest_figure(
     what: str = "value",
     revision: str = "forest",
 ) -> Figure:
-    """A row per estimate: dot and whisker in ink; people a hollow diamond, other judges grey ticks.
+    """A row for each estimate: dot and interval; people a hollow diamond, other judges grey ticks.
 
-    Fewer than five items: a hollow dashed dot without whisker, since nothing can be said yet.
+    An estimate of fewer than five items is a hollow dot without interval.
     """
     data = [*_context_traces(rows), *_dot_traces(rows)]
     names = [row.name for row in rows]
     values = [_value_note(place, row) for place, row in enumerate(rows)]
-    room, notes, narrow = add_name_labels(names, values)
+    margin, notes, narrow = add_name_labels(names, values)
     layout = make_layout(
         height=height or 36 * max(len(rows), 1) + TOP_MARGIN + 30,
-        left=room,
+        left=margin,
         right=52,
         bottom=30,
         revision=revision,
@@ -94,26 +94,26 @@ def _dot_traces(rows: Sequence[ForestRow]) -> list[dict[str, Any]]:
     solid = [(i, row) for i, row in enumerate(rows) if is_known(row.estimate.value) and not row.few]
     hollow = [(i, row) for i, row in enumerate(rows) if is_known(row.estimate.value) and row.few]
     marks = []
-    for kept, symbol in ((solid, "circle"), (hollow, "circle-open")):
-        if not kept:
+    for points, symbol in ((solid, "circle"), (hollow, "circle-open")):
+        if not points:
             continue
         marks.append(
             {
                 "mode": "markers",
                 "cliponaxis": False,
-                "x": [row.estimate.value for _, row in kept],
-                "y": [place for place, _ in kept],
+                "x": [row.estimate.value for _, row in points],
+                "y": [index for index, _ in points],
                 "marker": {
                     "size": 11,
                     "symbol": symbol,
                     "color": "var(--ink)" if symbol == "circle" else "var(--ink-3)",
                     "line": {"width": 0 if symbol == "circle" else 2, "color": "var(--ink-3)"},
                 },
-                "error_x": error_bars([r.estimate for _, r in kept], 3, caps=0)
+                "error_x": error_bars([r.estimate for _, r in points], 3, caps=0)
                 if symbol == "circle"
                 else {"visible": False},
-                "customdata": [row.select or {"name": row.name} for _, row in kept],
-                "hovertext": [_hover_text(row) for _, row in kept],
+                "customdata": [row.select or {"name": row.name} for _, row in points],
+                "hovertext": [_hover_text(row) for _, row in points],
                 "hovertemplate": "%{hovertext}<extra></extra>",
             }
         )
@@ -121,10 +121,10 @@ def _dot_traces(rows: Sequence[ForestRow]) -> list[dict[str, Any]]:
 
 
 def _hover_text(row: ForestRow) -> str:
-    where = f"n {count(row.estimate.n)}"
+    size = f"n {count(row.estimate.n)}"
     if row.estimate.items:
-        where += f", {count(row.estimate.items, 'item')}"
-    return hover_card(percent(row.estimate, n=False), row.name, where)
+        size += f", {count(row.estimate.items, 'item')}"
+    return hover_card(percent(row.estimate, n=False), row.name, size)
 
 
 def _context_traces(rows: Sequence[ForestRow]) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""The first-slot share while verdicts come in."""
+"""Chart of the first-slot share over the verdicts of a running study."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def live_share_figure(
     height: int = 250,
     revision: str = "share",
 ) -> Figure:
-    """The first-slot share while verdicts come in. The y range is fixed: it must not breathe."""
+    """The first-slot share after each verdict; the y range is fixed, so that redraws compare."""
     points = [points[i] for i in thin_indices(len(points))]
     last = points[-1] if points else None
     colour = _lean_colour(last, even)
@@ -87,7 +87,7 @@ def live_share_figure(
 
 
 def _lean_colour(last: SharePoint | None, even: float) -> str:
-    """Blue or orange only when the interval lies on one side; until then nothing is said."""
+    """The colour of a slot if the interval lies entirely on its side of even, else grey."""
     if last is None or last.low is None or last.high is None:
         return "var(--tie)"
     if last.low > even:
@@ -96,9 +96,11 @@ def _lean_colour(last: SharePoint | None, even: float) -> str:
 
 
 def _y_range(points: Sequence[SharePoint], even: float) -> tuple[float, float]:
-    """25 points to each side of even, or the whole scale once a settled share leaves that.
+    """25 points to each side of even, or 0 to 1 once the latest share, or one of at least 20
+    verdicts, comes close to these limits or even is not 50 %.
 
-    Two fixed windows: an axis that follows the data would make every wobble look alike.
+    Only these two ranges are used: an axis fitted to the data would make small and large changes
+    look alike.
     """
     settled = [p.value for p in points if p.n >= 20 or p is points[-1]]
     if abs(even - 0.5) < 0.01 and all(0.28 < value < 0.72 for value in settled):

@@ -1,4 +1,4 @@
-"""Small scatter plots side by side: the same models under two benchmarks, with the fitted line."""
+"""Scatter plots side by side: the same models in two benchmarks, with a fitted line."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _COLUMN_GAP: Final = 0.09
 
 @dataclass(frozen=True, slots=True)
 class ScatterPlot:
-    """One plot: points (name, x, y), what the axes are, a line of numbers over it."""
+    """One plot: points (name, x, y), axis titles, and a title with its numbers."""
 
     points: Sequence[tuple[str, float, float]]
     x: str
@@ -37,7 +37,7 @@ class ScatterPlot:
 def scatter_figure(
     plots: Sequence[ScatterPlot], *, select: str = "contestant", revision: str = "scatter"
 ) -> Figure:
-    """Up to three in a row, one below the other on a phone. A click opens a model's judgements."""
+    """Up to three plots in a row, one on a phone; a click opens a model's judgements."""
     shown = [plot for plot in plots if plot.points]
     if not shown:
         return empty_figure("No benchmark has a model in common with this study.", 120)
@@ -74,15 +74,15 @@ def scatter_figure(
 
 
 def _plot_domains(
-    place: int, across: int, rows: int, height: int
+    index: int, across: int, rows: int, height: int
 ) -> tuple[list[float], list[float]]:
-    """Where a plot stands: [left, right], [bottom, top], as shares of the figure."""
-    column, row = place % across, place // across
+    """The position of a plot: [left, right], [bottom, top], as shares of the figure."""
+    column, row = index % across, index // across
     wide = (1 - _COLUMN_GAP * (across - 1)) / across
-    room = 70 / (height * rows)
-    tall = (1 - room * (rows - 1)) / rows
+    row_gap = 70 / (height * rows)
+    tall = (1 - row_gap * (rows - 1)) / rows
     left = column * (wide + _COLUMN_GAP)
-    top = 1 - row * (tall + room)
+    top = 1 - row * (tall + row_gap)
     return [left, left + wide], [max(top - tall, 0.0), top]
 
 
@@ -95,11 +95,11 @@ def _plot_traces(plot: ScatterPlot, end: str, select: str) -> list[dict[str, Any
         "x": list(x),
         "y": list(y),
         "marker": {"size": 10, "color": "var(--ink)"},
-        "customdata": [{select: who} for who in names],
+        "customdata": [{select: name} for name in names],
         "hovertext": [
-            f"<b>{escape_plot(who)}</b><br>{escape_plot(plot.x)} {number(a, 2)}<br>"
+            f"<b>{escape_plot(name)}</b><br>{escape_plot(plot.x)} {number(a, 2)}<br>"
             f"{escape_plot(plot.y)} {number(b, 2)}"
-            for who, a, b in plot.points
+            for name, a, b in plot.points
         ],
         "hovertemplate": "%{hovertext}<extra></extra>",
     }
@@ -108,7 +108,7 @@ def _plot_traces(plot: ScatterPlot, end: str, select: str) -> list[dict[str, Any
 
 
 def _fit_line(x: Sequence[float], y: Sequence[float]) -> dict[str, Any] | None:
-    """Least squares, drawn over the range of x; none where x does not vary."""
+    """The least-squares line over the range of x; None for constant x or under three points."""
     if len(x) < 3 or np.ptp(x) == 0:
         return None
     slope, start = np.polyfit(x, y, 1)
@@ -126,9 +126,15 @@ def _fit_line(x: Sequence[float], y: Sequence[float]) -> dict[str, Any] | None:
 
 def _plot_title(plot: ScatterPlot, domains: tuple[list[float], list[float]]) -> dict[str, Any]:
     return {
-        **annotation(escape_plot(plot.title)), "xref": "paper", "yref": "paper", "x": domains[0][0],
-        "y": domains[1][1], "xanchor": "left", "yanchor": "bottom", "yshift": 4,
-    }  # fmt: skip
+        **annotation(escape_plot(plot.title)),
+        "xref": "paper",
+        "yref": "paper",
+        "x": domains[0][0],
+        "y": domains[1][1],
+        "xanchor": "left",
+        "yanchor": "bottom",
+        "yshift": 4,
+    }
 
 
 def _scatter_summary(plots: Sequence[ScatterPlot]) -> str:

@@ -1,4 +1,4 @@
-"""Which slot is chosen: bars whose chance line is straight, ties in a column of their own."""
+"""Bar chart of the chosen slots with the chance line; ties in a separate column."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from studies.domain import Estimate
 
 @dataclass(frozen=True, slots=True)
 class SlotRow:
-    """How often one judge chose each slot: shares of its decisive verdicts, and its ties."""
+    """The share of each slot in one judge's decisive verdicts, and its share of ties."""
 
     name: str
     shares: Sequence[Estimate]
@@ -41,17 +41,17 @@ def slot_colour(slot: int) -> str:
 
 
 def slot_name(slot: int) -> str:
-    """1st, 2nd, 3rd, 4th …"""
+    """The ordinal of a slot: 1st, 2nd, 3rd, 4th …"""
     return f"{slot + 1}{('st', 'nd', 'rd')[slot] if slot < 3 else 'th'}"
 
 
 def slot_histogram_figure(
     rows: Sequence[SlotRow], *, chance: float | None = None, height: int | None = None
 ) -> Figure:
-    """Which slot is chosen: shares of decisive verdicts, so that chance is one straight line.
+    """The chosen slots as shares of decisive verdicts, so that chance is the same for all judges.
 
-    Two slots: a pair of bars a judge, ties in a column at the right. More slots, one judge:
-    upright bars, first blue, second orange, later ones grey.
+    Two slots: two horizontal bars for each judge, ties in a column at the right. More slots and
+    one judge: vertical bars, the first blue, the second orange, later ones grey.
     """
     slots = max((len(row.shares) for row in rows), default=2)
     chance = 1 / slots if chance is None else chance
@@ -71,10 +71,10 @@ def _paired_slots(rows: Sequence[SlotRow], slots: int, chance: float, height: in
     notes += [_tie_label(place, row) for place, row in enumerate(rows) if row.ties]
     if any(row.ties for row in rows):
         notes.append({**side_annotation(1, "ties", "var(--ink-3)"), "yref": "paper", "yshift": 12})
-    room, notes, narrow = add_name_labels([row.name for row in rows], notes)
+    margin, notes, narrow = add_name_labels([row.name for row in rows], notes)
     layout = make_layout(
         height=height or (55 if slots == 2 else 19 * slots) * max(len(rows), 1) + 22 + 30,
-        left=room,
+        left=margin,
         right=52,
         top=22,
         bottom=30,
@@ -202,7 +202,7 @@ def _bar_labels(row: SlotRow, slot: int, place: float, chance: float) -> list[di
     if estimate.value is None:
         return []
     end = max(estimate.high or estimate.value, estimate.value)
-    # A number just short of the chance line would be struck through by it.
+    # The chance line would strike through a number just left of it.
     end = chance if chance - 0.12 < end < chance else end
     text = f"<b>{number(100 * estimate.value)}</b>"
     return [{**annotation(text), "x": end, "y": place, "xanchor": "left", "xshift": 7}]

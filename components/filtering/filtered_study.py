@@ -1,4 +1,4 @@
-"""What a results view is given to draw: the study in view and the rows the filters leave."""
+"""A study with the judgements left by the filters: the input of every results view."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from studies.store.store import Store
 
 @dataclass(frozen=True)
 class FilteredStudy:
-    """One study seen through one filter. Views compute from this and from nothing else."""
+    """One study with one filter; results views compute from this alone."""
 
     store: Store
     name: str
@@ -29,17 +29,17 @@ class FilteredStudy:
 
     @cached_property
     def stored_frame(self) -> pd.DataFrame:
-        """Every judgement of the study, people's too, each under the name of who made it."""
+        """Every judgement of the study, with each person as a separate judge."""
         return self.store.frame(self.name)
 
     @cached_property
     def unfiltered_frame(self) -> pd.DataFrame:
-        """The same; people who judged alone are one judge."""
+        """Every judgement of the study; without model judges, all people are one judge."""
         return people_as_judge(self.stored_frame)
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """What the filters leave, people's too."""
+        """The judgements left by the filters, those of people included."""
         return self.filter.apply(self.unfiltered_frame)
 
     @cached_property
@@ -48,16 +48,16 @@ class FilteredStudy:
 
     @cached_property
     def failed(self) -> int:
-        """Replies of machines that are no evidence."""
+        """The number of unusable replies of model judges."""
         return int((~self.machines["status"].isin(list(USABLE_STATUSES))).sum())
 
     @property
     def rule(self) -> tuple[CombineRule, UnreadableRule]:
-        """How both orders are combined, and what an unreadable reply counts as."""
+        """The rules for combining both orders and for counting unreadable replies."""
         chosen = COUNTING_RULES.get(self.filter.rule, (self.study.combine, self.study.unreadable))
         return cast(CombineRule, chosen[0]), cast(UnreadableRule, chosen[1])
 
     @cached_property
     def outcomes(self) -> pd.DataFrame:
-        """The machines' verdicts that ratings and win rates count, by the rule in force."""
+        """The model judges' verdicts that ratings and win rates count, by `rule`."""
         return outcome_rows(self.machines, *self.rule)

@@ -1,4 +1,4 @@
-"""Which rows a results panel has: one for each judge and prompt that was asked, and its words."""
+"""Filters of the results: judge, prompt, category, models, counting rule, suspected injections."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COUNTING_RULES: Final[dict[str, tuple[str, str]]] = {
     "majority of the orders": ("majority", "exclude"),
     "2–0 wins, unreadable is a tie": ("strict", "tie"),
 }
-"""What a reader can choose -> (combine, unreadable), as in a study file."""
+"""Choice in the menu -> (combine, unreadable), as in a study file."""
 
 
 WITH_SUSPECTS: Final = "with"
@@ -30,28 +30,30 @@ WITHOUT_SUSPECTS: Final = "without"
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What the reader looks at; `all` leaves a field open."""
+    """The selected filters; `all` selects every value of a field."""
 
     judge: str = ALL_CHOICE
     prompt: str = ALL_CHOICE
     category: str = ALL_CHOICE
     contestants: tuple[str, ...] = ()
-    """None: everyone. One: its battles. Several: battles among them."""
+    """Models: none selects all judgements, one selects its battles, several the battles among
+    them."""
     rule: str = STUDY_RULE
     suspects: str = WITH_SUSPECTS
-    """Whether judgements of answers that speak to the judge count (studies.texts.injection)."""
+    """Whether judgements of answers with suspected prompt injections are included
+    (studies.texts.injection)."""
 
     def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
-        kept = pd.Series(True, index=frame.index)
+        mask = pd.Series(True, index=frame.index)
         for column in ("judge", "prompt", "category"):
             value = getattr(self, column)
             if value != ALL_CHOICE:
-                kept &= frame[column] == value
+                mask &= frame[column] == value
         if self.contestants:
-            kept &= self._contestant_mask(frame)
+            mask &= self._contestant_mask(frame)
         if self.suspects == WITHOUT_SUSPECTS and SUSPECT_COLUMN in frame:
-            kept &= ~frame[SUSPECT_COLUMN]
-        rows = frame.copy(deep=False) if kept.all() else frame[kept]
+            mask &= ~frame[SUSPECT_COLUMN]
+        rows = frame.copy(deep=False) if mask.all() else frame[mask]
         for column in ("judge", "prompt", "category", "item"):
             rows = rows.assign(**{column: rows[column].cat.remove_unused_categories()})
         return rows
@@ -60,18 +62,18 @@ class Filter:
         chosen = set(self.contestants)
         shown = frame["shown"].cat
         sets = [set(str(text).split(SEP)) for text in shown.categories]
-        fits = [names >= chosen if len(chosen) == 1 else names <= chosen for names in sets]
-        return np.array([*fits, False])[shown.codes.to_numpy()]
+        matches = [names >= chosen if len(chosen) == 1 else names <= chosen for names in sets]
+        return np.array([*matches, False])[shown.codes.to_numpy()]
 
 
 def machine_rows(frame: pd.DataFrame) -> pd.DataFrame:
-    """People are judges too, but not in these panels, unless nobody else is in view."""
+    """The rows of model judges; the rows of people if there are no others."""
     human = _human_mask(frame)
     return frame if human.all() else frame[~human]
 
 
 def people_as_judge(frame: pd.DataFrame) -> pd.DataFrame:
-    """A whole study's rows; where nobody but people judged, they are its one judge."""
+    """Rename all people of a study without model judges to one judge."""
     if frame.empty or not _human_mask(frame).all():
         return frame
     codes = np.zeros(len(frame), np.int8)
@@ -85,12 +87,12 @@ def _human_mask(frame: pd.DataFrame) -> np.ndarray:
 
 
 def row_names(frame: pd.DataFrame) -> dict[tuple[str, str], str]:
-    """(judge, prompt) -> the shortest name that tells it from the others."""
+    """(judge, prompt) -> the shortest unambiguous name, for the rows of a frame."""
     return short_names(list(frame.groupby(["judge", "prompt"], observed=True).size().index))
 
 
 def short_names(cells: Sequence[tuple[str, ...]]) -> dict[tuple[str, str], str]:
-    """The same from the judges and prompts themselves."""
+    """(judge, prompt) -> the shortest unambiguous name, for the given pairs."""
     judges = {judge for judge, _ in cells}
     prompts = {prompt for _, prompt in cells}
     named = {}
@@ -107,5 +109,5 @@ def filter_choices(frame: pd.DataFrame, column: str) -> list[str]:
 
 
 def shown_contestants(frame: pd.DataFrame) -> list[str]:
-    """Everyone who was shown to a judge."""
+    """All models whose answers were shown to a judge."""
     return sorted({name for text in frame["shown"].unique() for name in str(text).split(SEP)})

@@ -1,4 +1,4 @@
-"""Numbers that several parts of one page need: worked out once for what is in view."""
+"""Cache for numbers that several parts of the results need for the same study and filter."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ CACHE_SIZE = 8
 def memoise_by_study(
     function: Callable[[FilteredStudy], Result],
 ) -> Callable[[FilteredStudy], Result]:
-    """The last results of a function of a scene; a new judgement or plan makes it work again."""
+    """Cache the last results of a function until its study has a new judgement or plan."""
 
     @lru_cache(maxsize=CACHE_SIZE)
-    def kept(store: Store, name: str, chosen: Filter, version: Any) -> Result:
+    def compute(store: Store, name: str, chosen: Filter, version: Any) -> Result:
         return function(FilteredStudy(store, name, chosen))
 
     @wraps(function)
-    def recall(scene: FilteredStudy) -> Result:
-        return kept(scene.store, scene.name, scene.filter, scene.store.version(scene.name))
+    def cached(view: FilteredStudy) -> Result:
+        return compute(view.store, view.name, view.filter, view.store.version(view.name))
 
-    return recall
+    return cached

@@ -1,4 +1,4 @@
-"""Who speaks in a study, as one list: each judge with each prompt, and the people beside them."""
+"""The raters of a study: each judge with each prompt, and the people."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from metrics.estimation import row_selection
 from studies.domain import BY_DESIGN
 
 NO_VOTES: Final = "No votes by people yet."
-ACCURACY_LABEL: Final = "Right on known pairs"
+ACCURACY_LABEL: Final = "Correct on known pairs"
 TruthSource = Literal["design", "people", "none"]
 
 
 @dataclass(frozen=True)
 class Raters:
-    """The rows a scene's filters leave, with people whatever judge or prompt is chosen.
+    """The rows left by the filters; the filters of judge and prompt do not apply to people.
 
-    People have no prompt of ours: a filter for one would silence them. In `frame` the column
-    `judge` names the voice, so that one judge with two prompts is two voices.
+    People have no prompt, so that a filter by prompt would remove them. In `frame` the column
+    `judge` holds the rater's name: one judge with two prompts is two raters.
     """
 
     filtered_study: FilteredStudy
 
     @cached_property
     def names(self) -> dict[str, tuple[str, str]]:
-        """voice -> (judge, prompt); named over the whole study, so that links stay valid."""
+        """Rater -> (judge, prompt), named over the whole study, so that links stay valid."""
         return {name: cell for cell, name in row_names(self._judges).items()}
 
     @cached_property
     def _judges(self) -> pd.DataFrame:
-        """Judges that are no people, who are voices of their own kind here."""
+        """The rows of model judges."""
         return row_selection.select_rows(
             self.filtered_study.stored_frame,
             ~row_selection.people_mask(self.filtered_study.stored_frame),
@@ -45,18 +45,18 @@ class Raters:
 
     @cached_property
     def rows(self) -> pd.DataFrame:
-        """Machines through all filters, people through those that are about answers."""
+        """Rows of model judges left by all filters, and of people left by those on answers."""
         chosen = self.filtered_study.filter
         rows = replace(chosen, judge=ALL_CHOICE, prompt=ALL_CHOICE).apply(
             self.filtered_study.stored_frame
         )
-        kept = row_selection.people_mask(rows)
-        machine = ~kept
+        people = row_selection.people_mask(rows)
+        machine = ~people
         for column in ("judge", "prompt"):
             value = getattr(chosen, column)
             if value != ALL_CHOICE:
                 machine &= (rows[column] == value).to_numpy()
-        return row_selection.select_rows(rows, kept | machine)
+        return row_selection.select_rows(rows, people | machine)
 
     @cached_property
     def frame(self) -> pd.DataFrame:
@@ -71,8 +71,8 @@ class Raters:
             )
         ]
         known = sorted(set(named))
-        place = np.array([known.index(name) for name in named], np.int64)
-        return rows.assign(judge=pd.Categorical.from_codes(place[cell], known))
+        code = np.array([known.index(name) for name in named], np.int64)
+        return rows.assign(judge=pd.Categorical.from_codes(code[cell], known))
 
     @cached_property
     def machines(self) -> pd.DataFrame:
@@ -80,9 +80,9 @@ class Raters:
 
     @cached_property
     def in_view(self) -> list[str]:
-        """Voices with rows in view, in the order of the names."""
-        here = set(self.machines["judge"].astype(str).unique())
-        return [name for name in self.names if name in here]
+        """The raters with rows left by the filters, in the order of `names`."""
+        present = set(self.machines["judge"].astype(str).unique())
+        return [name for name in self.names if name in present]
 
     @property
     def has_people(self) -> bool:
@@ -90,31 +90,32 @@ class Raters:
 
     @cached_property
     def truth(self) -> TruthSource:
-        """Where the better answer is known from: the design of the data, or people's votes."""
+        """The source of the better answers: the design of the data, people's votes, or none."""
         known = self.rows["truth"].to_numpy() >= 0
         if not known.any():
             return "none"
         return truth_source(self.filtered_study)
 
-    def of(self, voice: str) -> pd.DataFrame:
-        """The rows of one voice."""
-        return row_selection.select_rows(self.frame, np.asarray(self.frame["judge"] == voice))
+    def of(self, rater: str) -> pd.DataFrame:
+        """The rows of a rater."""
+        return row_selection.select_rows(self.frame, np.asarray(self.frame["judge"] == rater))
 
 
 @memoise_by_study
-def truth_source(scene: FilteredStudy) -> TruthSource:
-    """Whose word the better answer is, where it is known at all: a majority is no fact."""
-    items = scene.store.item_facts(scene.name).values()
-    said = {judge for facts in items for judge, *_ in facts["human"]}
-    return "people" if said - {BY_DESIGN} and BY_DESIGN not in said else "design"
+def truth_source(view: FilteredStudy) -> TruthSource:
+    """Whether the better answers are known by design or from votes of people; a majority of votes
+    is not called correct."""
+    items = view.store.item_facts(view.name).values()
+    sources = {judge for facts in items for judge, *_ in facts["human"]}
+    return "people" if sources - {BY_DESIGN} and BY_DESIGN not in sources else "design"
 
 
-def accuracy_label(scene: FilteredStudy) -> str:
-    """What a share of "right" verdicts is called: right by design, or what most people say."""
-    return ACCURACY_LABEL if truth_source(scene) == "design" else "Sides with most people"
+def accuracy_label(view: FilteredStudy) -> str:
+    """The label of the share of verdicts for the better answer, by the source of that answer."""
+    return ACCURACY_LABEL if truth_source(view) == "design" else "Agrees with most people"
 
 
-def rater_selection(voices: Raters, voice: str) -> dict[str, str]:
-    """What a click on a voice's mark sends."""
-    judge, prompt = voices.names.get(voice, ("", ""))
+def rater_selection(raters: Raters, rater: str) -> dict[str, str]:
+    """The selection that a click on a rater's mark sends."""
+    judge, prompt = raters.names.get(rater, ("", ""))
     return {"judge": judge, "prompt": prompt}

@@ -1,4 +1,4 @@
-"""Which other studies a study's results look at: those of the same data, and how they stand."""
+"""The other studies of the same data, which a study's results are compared with."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ StudyVersion = tuple[str, tuple[str, int]]
 
 
 def related_studies(store: Store, name: str) -> tuple[StudyVersion, ...]:
-    """(study, version) of every other study that asks about the same source.
+    """(study, version) of every other study with the same data source.
 
-    Contrasts and protocols compare studies of one source; a run of any other changes nothing here.
+    Contrasts and protocols compare studies of one source, so that only runs of these studies can
+    change a view.
     """
     sources = {
         one: _data_source(text) for one, text in store.read("SELECT name, yaml FROM studies")

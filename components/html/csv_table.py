@@ -1,4 +1,4 @@
-"""The numbers behind a chart as a plain table: what a reader downloads as CSV."""
+"""The numbers behind a chart as a table that readers download as CSV."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ ESTIMATE_COLUMNS: Final = ("value", "low", "high", "n", "items", "unit", "note")
 
 
 def csv_table(columns: Sequence[str], rows: Iterable[Sequence[CsvCell]]) -> CsvTable:
-    """As it travels to the page; text stays raw, the page escapes it for the spreadsheet."""
+    """The JSON form of a table; texts stay raw, since the page's script escapes them for CSV."""
     return {"columns": list(columns), "rows": [list(row) for row in rows]}
 
 
 def estimates_table(
     names: Sequence[str], entries: Iterable[tuple[Sequence[CsvCell], Estimate | None]]
 ) -> CsvTable:
-    """One line an estimate: what it is of, then value, interval, n, items, unit and note."""
-    rows = [[*who, *_estimate_values(one)] for who, one in entries if one is not None]
+    """One row for each estimate: its keys, then value, interval, n, items, unit and note."""
+    rows = [[*keys, *_estimate_values(one)] for keys, one in entries if one is not None]
     return csv_table([*names, *ESTIMATE_COLUMNS], rows)
 
 

@@ -1,4 +1,4 @@
-"""A forest in the rows of a table: dot and whisker on a common axis, the axis in the head."""
+"""A forest plot in table rows: an estimate and its interval on an axis drawn in the table head."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from studies.domain import Estimate
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """The common scale of a forest in rows."""
+    """The common scale of all rows of a forest plot."""
 
     low: float = 0
     high: float = 1
@@ -32,7 +32,7 @@ def forest_html(
     others: Sequence[float] = (),
     tip: str = "",
 ) -> str:
-    """Dot and whisker in ink on a common axis; fewer than five items: hollow, no whisker."""
+    """One row of the plot: dot and interval; below five items a hollow dot without interval."""
     marks = "".join(f'<i class="g" style="left:{axis.place(v)}"></i>' for v in axis.ticks)
     if axis.chance is not None:
         marks += f'<i class="c" style="left:{axis.place(axis.chance)}"></i>'

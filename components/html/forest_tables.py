@@ -1,4 +1,4 @@
-"""Tables with a forest or bars in each row: the first visit, flips, the leaderboard."""
+"""Tables with a plot in each row: the demo's prompts, flips by judge, the leaderboard."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from studies.domain import Estimate
 
 @dataclass(frozen=True, slots=True)
 class FirstVisitRow:
-    """The embedded judge under one prompt and label scheme."""
+    """The embedded judge with one prompt and label scheme."""
 
     prompt: str
     labels: str
@@ -59,7 +59,7 @@ class FlipRow:
 
 @dataclass(frozen=True, slots=True)
 class LeaderRow:
-    """One contestant of a leaderboard; `colour` is its place in the palette, from 0."""
+    """One model of a leaderboard; `colour` is its index in the palette, from 0."""
 
     name: str
     rank: tuple[int, int]
@@ -71,16 +71,18 @@ class LeaderRow:
     colour: int = 0
     select: Any = None
     battles_needed: int | None = None
-    """More battles until it is told from the next; 0: it is."""
+    """Estimated further battles until the gap to the next model is significant; 0: it is."""
 
 
 def first_visit_table(
     rows: Sequence[FirstVisitRow],
     *,
     title: str = "The embedded judge on the probe set",
-    subtitle: str = f"% of pairs that survive the swap, 95{NARROW_SPACE}% CI; one line a prompt",
+    subtitle: str = (
+        f"% of pairs with the same verdict in both orders, 95{NARROW_SPACE}% CI; one line a prompt"
+    ),
 ) -> str:
-    """What the embedded judge did on the built-in pairs, prompt by prompt."""
+    """Consistency of the embedded judge on the built-in pairs, by prompt."""
     axis = Axis(chance=0.5)
     head = (
         f'<div class="eh-fv h"><span>Prompt, labels</span>{axis_html(axis)}'
@@ -90,7 +92,7 @@ def first_visit_table(
     body = head + "".join(_first_visit_row(row, axis) for row in rows)
     keys: list[tuple[LegendMark, str]] = [
         ("dot", "consistency"),
-        ("chance", f"coin 50{NARROW_SPACE}%"),
+        ("chance", f"chance 50{NARROW_SPACE}%"),
     ]
     return panel_html(title, subtitle, body, keys=keys)
 
@@ -103,12 +105,14 @@ def _first_visit_row(row: FirstVisitRow, axis: Axis) -> str:
         f'<span class="eh-small eh-mute">{escape(row.labels)}</span></span>'
         f'<div class="plot">{forest_html(row.consistency, axis)}</div>'
         f'<span class="eh-num eh-nw val">{value}</span>'
-        f'<span class="eh-small tx">{inline_markup(row.meaning)}</span><span class="op">{opens}</span></div>'
+        f'<span class="eh-small tx">{inline_markup(row.meaning)}</span>'
+        f'<span class="op">{opens}</span></div>'
     )
 
 
 def flips_table(rows: Sequence[FlipRow]) -> str:
-    """Diverging bars from an ink zero line, on one common scale, and the finding in words."""
+    """Flips toward the first and toward the second answer as bars from a common zero line, with
+    the finding in words."""
     most = max((max(row.first, row.second) for row in rows), default=1) or 1
     head = (
         '<div class="eh-flip h"><span>Judge</span><span>Flips</span>'
@@ -130,12 +134,14 @@ def _flip_row(row: FlipRow, most: int) -> str:
     return (
         f'<div class="eh-flip"><div class="nm">{escape(row.judge)}</div>'
         f'<div class="bx"><div class="eh-div">{bars}</div></div>'
-        f'<div class="tx"><p>{inline_markup(row.finding)}</p></div><div class="op">{opens}</div></div>'
+        f'<div class="tx"><p>{inline_markup(row.finding)}</p></div>'
+        f'<div class="op">{opens}</div></div>'
     )
 
 
 def leaderboard_table(rows: Sequence[LeaderRow], axis: Axis | None = None) -> str:
-    """Ranks as ranges, ratings with interval, a forest in each row; a gap that covers 0 says so."""
+    """The leaderboard: rank ranges, ratings with intervals, a forest plot in each row, and a badge
+    on every gap whose interval covers 0."""
     axis = axis or fit_rating_axis(rows)
     heads = (
         '<th class="num">Rank</th><th>Model</th><th class="num">Rating</th>'
@@ -151,22 +157,24 @@ def leaderboard_table(rows: Sequence[LeaderRow], axis: Axis | None = None) -> st
 
 
 def _leaderboard_csv(rows: Sequence[LeaderRow]) -> CsvTable:
-    """What stands in the table, as numbers."""
+    """The numbers of the leaderboard for download."""
     names = ["rank_low", "rank_high", "contestant", "measure"]
     entries: list[tuple[list[CsvCell], Estimate | None]] = []
     for row in rows:
-        who: list[CsvCell] = [*row.rank, row.name]
+        keys: list[CsvCell] = [*row.rank, row.name]
         people = None if row.people is None else Estimate(row.people, unit="Elo")
         measures = (
-            ("rating", row.rating), ("people's rating", people), ("win rate", row.win_rate),
+            ("rating", row.rating),
+            ("people's rating", people),
+            ("win rate", row.win_rate),
             ("above the next", row.above_next),
-        )  # fmt: skip
-        entries += [([*who, measure], estimate) for measure, estimate in measures]
+        )
+        entries += [([*keys, measure], estimate) for measure, estimate in measures]
     return estimates_table(names, entries)
 
 
 def fit_rating_axis(rows: Sequence[LeaderRow]) -> Axis:
-    """From the lowest end to the highest, in steps of 50, 100 or 200 points."""
+    """An axis over all ratings and their intervals, with ticks every 50, 100 or 200 points."""
     ends = [
         value
         for row in rows
@@ -195,7 +203,7 @@ def _leader_row(row: LeaderRow, axis: Axis) -> str:
 
 
 def contestant_swatch(index: int) -> str:
-    """The line of a contestant, as in the Elo curve."""
+    """A sample of a model's line in the Elo chart."""
     colour = f"c{index + 1}" if index < PALETTE_SIZE else "c0"
     dash = " dash" if contestant_dash(index) == "dash" else ""
     return f'<i class="eh-sw {colour}{dash}"></i>'
@@ -221,9 +229,9 @@ def _gap_html(row: LeaderRow) -> str:
     tied = tied and (estimate.low or 0.0) <= 0 <= (estimate.high or 0.0)
     if not tied:
         return made
-    told = (
+    needed = (
         f"≈ {approximate_count(row.battles_needed)} more battles"
         if row.battles_needed
-        else "nothing tells them apart"
+        else "too small to resolve with more battles"
     )
-    return f'{made} {no_difference_badge()}<span class="eh-small eh-more-battles">{told}</span>'
+    return f'{made} {no_difference_badge()}<span class="eh-small eh-more-battles">{needed}</span>'

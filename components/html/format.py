@@ -1,4 +1,4 @@
-"""Numbers and foreign text as readers see them: the one place that escapes, rounds, words them."""
+"""Format numbers and escape texts for the page; the only module that does either."""
 
 from __future__ import annotations
 
@@ -11,28 +11,31 @@ from typing import Final
 from studies.domain import Estimate
 
 NARROW_SPACE: Final = "\u202f"
-"""Narrow no-break space: stands before every per cent sign."""
+"""Narrow no-break space, written before every per cent sign."""
 MINUS: Final = "\u2212"
 DASH: Final = "\u2013"
-"""What is unknown or was not asked: a dash, never 0."""
+"""Sign for a value that is unknown or was not measured; never 0."""
+
+CLICK_HINT: Final = "Click to read the replies"
+"""Last line of the hover card of a clickable number."""
 
 _PLOT_ESCAPES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "$": "&#36;", "{": "&#123;"}
 
 
 def escape(text: object) -> str:
-    """Text from data or a model, made inert for HTML (gr.HTML has no sanitiser)."""
+    """Escape text from data or a model for HTML (gr.HTML has no sanitiser)."""
     return html.escape(str(text), quote=True)
 
 
 def escape_plot(text: object) -> str:
-    """The same for Plotly, which reads a little HTML, TeX between `$` and templates in `%{…}`."""
+    """Escape text for Plotly, which interprets some HTML, TeX between `$` and templates `%{…}`."""
     return re.sub(r"[&<>${]", lambda match: _PLOT_ESCAPES[match.group()], str(text))
 
 
 def inline_markup(text: object) -> str:
-    """Our own sentences: escaped first, then **bold** and `code` become tags.
+    """Escape a sentence, then turn **bold** and `code` into tags.
 
-    Names from data may stand inside; the worst they can do is to be bold.
+    Names from data in the sentence are escaped too; at worst their text becomes bold or code.
     """
     out = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(text))
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", out)
@@ -43,7 +46,7 @@ def is_known(value: float | None) -> bool:
 
 
 def number(value: float | None, decimals: int = 0, *, signed: bool = False) -> str:
-    """1,276 and −0.15: thousands comma, true minus, no minus before a zero."""
+    """A number such as 1,276 or −0.15: thousands comma, minus sign, no minus before zero."""
     if value is None or not math.isfinite(value):
         return DASH
     digits = f"{abs(value):,.{decimals}f}"
@@ -53,7 +56,7 @@ def number(value: float | None, decimals: int = 0, *, signed: bool = False) -> s
 
 
 def count(value: int | None, noun: str = "") -> str:
-    """1,600, or "3 items", "1 item" with a noun."""
+    """A count such as 1,600; with a noun "1 item", "3 items"."""
     digits = number(value)
     if not noun:
         return digits
@@ -72,7 +75,7 @@ def share(value: float | None, decimals: int = 1, *, signed: bool = False) -> st
 
 
 def interval(estimate: Estimate, decimals: int = 1, *, scale: float = 1) -> str:
-    """ "[65.5, 72.9]", or nothing where there is no interval."""
+    """An interval such as "[65.5, 72.9]"; empty without one."""
     if not (is_known(estimate.low) and is_known(estimate.high)):
         return ""
     ends = (number(scale * end, decimals) for end in (estimate.low or 0.0, estimate.high or 0.0))
@@ -80,7 +83,7 @@ def interval(estimate: Estimate, decimals: int = 1, *, scale: float = 1) -> str:
 
 
 def _bound_sign(estimate: Estimate) -> str:
-    """ "≥ " or "≤ " before a number that is the one end of an interval without the other."""
+    """The sign "≥ " or "≤ " of an estimate with only a lower or only an upper bound."""
     if is_known(estimate.low) == is_known(estimate.high):
         return ""
     return f"≥{NARROW_SPACE}" if is_known(estimate.low) else f"≤{NARROW_SPACE}"
@@ -93,25 +96,25 @@ def _with_interval(value: str, bounds: str, n: int | None) -> str:
 
 
 def percent(estimate: Estimate, decimals: int = 1, *, n: bool = True, signed: bool = False) -> str:
-    """ "69.1 % [65.5, 72.9], n 800"."""
+    """A share with its interval: "69.1 % [65.5, 72.9], n 800"."""
     value = _bound_sign(estimate) + share(estimate.value, decimals, signed=signed)
     bounds = interval(estimate, decimals, scale=100)
     return _with_interval(value, bounds, estimate.n if n else None)
 
 
 def decimal(estimate: Estimate, decimals: int = 2, *, n: bool = True) -> str:
-    """ "0.96 [0.94, 0.97], n 800": entropy, kappa, grades."""
+    """A decimal number with its interval (entropy, kappa, grades): "0.96 [0.94, 0.97], n 800"."""
     value = _bound_sign(estimate) + number(estimate.value, decimals)
     return _with_interval(value, interval(estimate, decimals), estimate.n if n else None)
 
 
 def rating(estimate: Estimate, *, n: bool = False) -> str:
-    """ "1,276 [1,231, 1,330]": ratings have no decimals."""
+    """A rating with its interval, without decimals: "1,276 [1,231, 1,330]"."""
     return decimal(estimate, 0, n=n)
 
 
 def dollars(value: float | None) -> str:
-    """ "$1.28"; a price nobody told us is unknown, not free."""
+    """An amount such as "$1.28"; None is "price unknown", 0 is "free"."""
     if value is None or not math.isfinite(value):
         return "price unknown"
     if value == 0:
@@ -120,7 +123,7 @@ def dollars(value: float | None) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """ "0.4 s", "38 s", "1 min 16 s", "2 h 5 min"."""
+    """A duration such as "0.4 s", "38 s", "1 min 16 s" or "2 h 5 min"."""
     if seconds is None or not math.isfinite(seconds):
         return DASH
     if seconds < 9.95:
@@ -135,21 +138,22 @@ def duration(seconds: float | None) -> str:
 
 
 def tokens(value: float | None) -> str:
-    """ "9,340", "147,000" and "1.72 million": nobody needs the last digits of a forecast."""
+    """A number of tokens, rounded as for a forecast: "9,340", "147,000", "1.72 million"."""
     if value is None or not math.isfinite(value):
         return DASH
     if value >= 999_500:
         return f"{value / 1e6:,.2f} million"
-    return count(round(value, -3)) if value >= 20_000 else count(round(value))  # type: ignore[arg-type]
+    rounded = round(value, -3) if value >= 20_000 else round(value)
+    return count(int(rounded))
 
 
 def approximate_count(value: int) -> str:
-    """1,200 for 1,234: two digits are enough for a forecast."""
+    """A count rounded to two significant digits, as for a forecast: 1,200 for 1,234."""
     step = 10 ** max(len(str(value)) - 2, 0)
     return count(round(value / step) * step)
 
 
 def attributes(values: Mapping[str, object]) -> str:
-    """HTML attributes, escaped; None leaves one out."""
-    kept = ((name, value) for name, value in values.items() if value is not None)
-    return "".join(f' {name}="{escape(value)}"' for name, value in kept)
+    """HTML attributes with escaped values; those that are None are omitted."""
+    present = ((name, value) for name, value in values.items() if value is not None)
+    return "".join(f' {name}="{escape(value)}"' for name, value in present)

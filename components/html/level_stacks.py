@@ -1,4 +1,5 @@
-"""Five levels as stacks centred on the tie, with Reward, Win Rate and Visual Factuality."""
+"""Stacked bars of the five verdict levels of Creation-MMBench, centred on the tie, with Reward,
+win rate and Visual Factuality Score."""
 
 from __future__ import annotations
 
@@ -22,19 +23,22 @@ from metrics.protocols.creation_levels import LEVELS
 from studies.domain import Estimate
 
 LEVEL_NAMES: Final[Mapping[str, str]] = {
-    "much_worse": "much worse", "worse": "worse", "tie": "tie", "better": "better",
+    "much_worse": "much worse",
+    "worse": "worse",
+    "tie": "tie",
+    "better": "better",
     "much_better": "much better",
-}  # fmt: skip
-"""From left to right."""
+}
+"""The levels from left to right."""
 _MIN_LABEL_WIDTH: Final = 4.2
-"""Per cent of the readable verdicts: a narrower piece has no room for its number."""
+"""Per cent of the readable verdicts; a narrower segment is drawn without its number."""
 _MIN_TIE_LABEL_WIDTH: Final = 18
-"""A narrower tie has its number under the line in its middle."""
+"""The same for the tie, whose number would lie under the centre line."""
 
 
 @dataclass(frozen=True, slots=True)
 class LevelRow:
-    """One model against the baseline, or against everyone it met."""
+    """The verdicts on one model against the baseline, or against all its opponents."""
 
     model: str
     counts: Mapping[str, int]
@@ -63,7 +67,7 @@ def level_legend() -> str:
 
 
 def level_table(rows: Sequence[LevelRow], baseline: str, *, label: str = "Five levels") -> str:
-    """The stacks on one common scale, and beside each what the paper makes of them."""
+    """The table of stacked bars on one common scale, with the paper's measures beside each."""
     low, high = _stack_extent(rows)
     heads = [
         ColumnHead("Model", numeric=False),
@@ -94,7 +98,7 @@ def _level_cells(row: LevelRow, low: float, high: float, scored: bool) -> list[s
 
 
 def _stack_extent(rows: Sequence[LevelRow]) -> tuple[float, float]:
-    """How far the longest stack reaches to each side of the line, in per cent."""
+    """The extent of the longest bars to the left and right of the centre line, in per cent."""
     left, right = 10.0, 10.0
     for row in rows:
         part = row.shares()
@@ -113,7 +117,7 @@ def _sides_html(baseline: str, low: float, high: float) -> str:
 
 
 def level_stack(row: LevelRow, low: float, high: float) -> str:
-    """The pieces of one row, the middle of the tie on the line."""
+    """The stacked bar of one row, with the middle of the tie on the centre line."""
     if not row.readable:
         return '<span class="eh-mute eh-small">no readable verdict</span>'
     parts = row.shares()
@@ -135,12 +139,15 @@ def _stack_piece(
     row: LevelRow, level: str, width: float, at: float, low: float, high: float
 ) -> str:
     left, wide = 100 * (at - low) / (high - low), 100 * width / (high - low)
-    tip = f"{number(width, 1)}{NARROW_SPACE}% {LEVEL_NAMES[level]}\n{row.model}\n{count(row.counts[level])} of "
+    tip = (
+        f"{number(width, 1)}{NARROW_SPACE}% {LEVEL_NAMES[level]}\n{row.model}\n"
+        f"{count(row.counts[level])} of {count(row.readable)} readable verdicts"
+    )
     made = attributes(
         {
             "class": f"lv {level}",
             "style": f"left:{left:.2f}%;width:{wide:.2f}%",
-            "data-tip": tip + f"{count(row.readable)} readable verdicts",
+            "data-tip": tip,
         }
     )
     least = _MIN_TIE_LABEL_WIDTH if level == "tie" else _MIN_LABEL_WIDTH
@@ -149,7 +156,7 @@ def _stack_piece(
 
 def _level_summary(row: LevelRow) -> str:
     parts = row.shares()
-    said = ", ".join(
+    shares = ", ".join(
         f"{share(parts[level] / 100, 0)} {word}" for level, word in LEVEL_NAMES.items()
     )
-    return f"{row.model}: {said}; {count(row.readable)} readable"
+    return f"{row.model}: {shares}; {count(row.readable, 'readable verdict')}"

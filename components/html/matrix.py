@@ -1,6 +1,6 @@
-"""A matrix as an HTML table whose cells are buttons: blank is even-handed, more ink is more bias.
+"""A heatmap as an HTML table whose cells are buttons; a darker cell means more bias.
 
-A table and not a Plotly heatmap, so that text stays readable and keyboards and screen readers work.
+An HTML table, since a Plotly heatmap shrinks its text and has no keyboard or screen-reader access.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from components.html.format import DASH, attributes, count, escape, interval, is_known
+from components.html.format import CLICK_HINT, DASH, attributes, count, escape, interval, is_known
 from components.html.scales import (
     ACCURACY_SCALE,
     AGREEMENT_SCALE,
@@ -51,18 +51,20 @@ __all__ = [
 ]
 
 MIN_COLOURED_ITEMS: Final = 5
-"""Below: hatched and uncoloured. From here to THIN_ITEMS: coloured, with a grey number."""
+"""Cells with fewer items are hatched and uncoloured."""
 MIN_INK_ITEMS: Final = 10
+"""Coloured cells with fewer items have a grey number."""
 _MAX_TURNED_ROWS: Final = 6
-"""As many rows fit side by side on a phone; a longer matrix scrolls instead of turning."""
+"""Most rows that fit side by side on a phone; a longer matrix scrolls and is not transposed."""
 _CROWDED_COLUMNS: Final = 7
-"""More columns than these have no room for intervals in a narrow panel; the hover card has them."""
+"""With more columns, narrow panels show intervals only in the hover card."""
 _MANY_COLUMNS: Final = 12
 _SOFT_HYPHEN, _ZERO_WIDTH_SPACE = "\u00ad", "\u200b"
 _SYLLABLE_BREAK: Final = re.compile(
     r"(?<=[aeiouy][^\Waeiouy])(?=[^\Waeiouy][aeiouy]\w{2,})", re.IGNORECASE
 )
-"""Between the consonants of vowel, consonant, consonant, vowel; at least four letters follow."""
+"""Position between the consonants of vowel, consonant, consonant, vowel, with at least four letters
+after it."""
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
 _UNBROKEN: Final = re.compile(rf"[^\s{_SOFT_HYPHEN}/_-]{{12}}(?=[^\s{_SOFT_HYPHEN}/_-])")
 _BREAKS: Final = re.compile(rf"[-_/]|{_ZERO_WIDTH_SPACE}")
@@ -70,7 +72,7 @@ _BREAKS: Final = re.compile(rf"[-_/]|{_ZERO_WIDTH_SPACE}")
 
 @dataclass(frozen=True, slots=True)
 class MatrixColumn:
-    """A column and what stands under its name, usually how many items it has."""
+    """A column with the note under its name, usually its number of items."""
 
     name: str
     note: str = ""
@@ -90,21 +92,22 @@ def matrix_html(
     flags: Mapping[tuple[str, str], int] | None = None,
     label_width: int = 132,
     turns: bool | None = None,
-    click: str = "Click to read them",
+    click: str = CLICK_HINT,
     select: Mapping[tuple[str, str], Any] | None = None,
     more: Mapping[tuple[str, str], Sequence[str]] | None = None,
     beside: Mapping[tuple[str, str], str] | None = None,
     least: int = 0,
     aside: str = "",
 ) -> str:
-    """The matrix with its scale strip.
+    """The matrix with its colour scale below.
 
-    `cells[row, column]` is an Estimate; None or absent is "not asked": a dash. `total` sets the
-    first column apart. A click sends {keys[0]: row, keys[1]: column}. `flags` fold corners (1, 2).
-    On a phone rows and columns change places, unless they mean different things ("row beats
-    column") or are too many. `select` is what a click on a cell sends instead; `more` adds lines
-    to its hover card, `beside` a small line in it that stays where intervals go; a cell of fewer
-    than `least` verdicts is hatched too. `aside` stands at the end of the scale strip.
+    `cells[row, column]` is an Estimate; a dash marks None or a missing cell. `total` separates the
+    first column from the others. A click sends {keys[0]: row, keys[1]: column}, or `select` of the
+    cell. `flags` mark one or two corners of a cell. `turns`: transpose on a phone; by default for
+    up to six rows, never where row and column have different roles ("row beats column"). `more`
+    adds lines to the hover card, `beside` a small line to the cell that stays where there is no
+    room for intervals. Cells of fewer than `least` verdicts are hatched too. `aside` is a text at
+    the end of the colour scale.
     """
     heads = [
         column if isinstance(column, MatrixColumn) else MatrixColumn(column) for column in columns
@@ -140,7 +143,7 @@ class _MatrixOptions:
     min_verdicts: int
 
     def has_few(self, estimate: Estimate) -> bool:
-        """Too little to colour: under five items, or under as many verdicts as it takes."""
+        """Whether an estimate has too few items or verdicts to be coloured."""
         if estimate.value is None:
             return False
         return 0 < estimate.items < MIN_COLOURED_ITEMS or 0 < estimate.n < self.min_verdicts
@@ -149,7 +152,7 @@ class _MatrixOptions:
 def _download_data(
     rows: Sequence[str], columns: Sequence[MatrixColumn], view: _MatrixOptions
 ) -> dict[str, Any]:
-    """The same numbers for the page's downloads: a heatmap as PNG or SVG, a table as CSV."""
+    """The matrix as JSON, from which the page's script makes PNG, SVG and CSV downloads."""
     scale = view.scale
     cells = []
     for row in rows:
@@ -158,13 +161,19 @@ def _download_data(
             if estimate is not None and is_known(estimate.value):
                 cells.append(_download_row(row, column.name, estimate, view))
     return {
-        "name": scale.name, "kind": scale.kind, "unit": scale.unit, "keys": view.keys,
-        "rows": list(rows), "columns": [column.name for column in columns], "cells": cells,
-    }  # fmt: skip
+        "name": scale.name,
+        "kind": scale.kind,
+        "unit": scale.unit,
+        "keys": view.keys,
+        "rows": list(rows),
+        "columns": [column.name for column in columns],
+        "cells": cells,
+    }
 
 
 def _download_row(row: str, column: str, estimate: Estimate, view: _MatrixOptions) -> list[Any]:
-    """Row, column, value, low, high, n, items, ink from 0 to 1 (none where hatched), two lines."""
+    """Row, column, value, low, high, n, items, colour strength from 0 to 1 (None where hatched),
+    and the two lines of text of the cell."""
     scale = view.scale
     ink = (
         None
@@ -172,9 +181,17 @@ def _download_row(row: str, column: str, estimate: Estimate, view: _MatrixOption
         else int(scale.css_class(estimate.value or 0.0)[1:]) / COLOUR_BINS
     )
     return [
-        row, column, estimate.value, estimate.low, estimate.high, estimate.n, estimate.items, ink,
-        scale.text(estimate.value), _bounds_text(estimate, view),
-    ]  # fmt: skip
+        row,
+        column,
+        estimate.value,
+        estimate.low,
+        estimate.high,
+        estimate.n,
+        estimate.items,
+        ink,
+        scale.text(estimate.value),
+        _bounds_text(estimate, view),
+    ]
 
 
 def _bounds_text(estimate: Estimate, view: _MatrixOptions) -> str:
@@ -245,8 +262,8 @@ def _name_html(name: str, bold: bool) -> str:
 
 
 def _break_name(name: str) -> str:
-    """Names may break after - _ / and inside long words: between syllables, else anywhere."""
-    long = 10 if " " in name else 9  # where there are spaces, a line ends there first
+    """Allow line breaks in a name after - _ / and inside long words, between syllables if any."""
+    long = 10 if " " in name else 9  # a name with spaces breaks at a space first
     out = _LETTERS.sub(
         lambda word: (
             _SYLLABLE_BREAK.sub(_SOFT_HYPHEN, word[0]) if len(word[0]) >= long else word[0]
@@ -287,12 +304,12 @@ def _cell_html(row: str, column: str, view: _MatrixOptions) -> str:
 
 
 def _unknown_attributes(row: str, column: str, estimate: Estimate | None) -> dict[str, object]:
-    why = estimate.note if estimate and estimate.note else "not asked"
+    why = estimate.note if estimate and estimate.note else "not measured"
     return {"data-tip": f"{DASH} {why}\n{row}, {column}"}
 
 
 def _hover_lines(row: str, column: str, estimate: Estimate, view: _MatrixOptions) -> list[str]:
-    """Value and interval; who, where, n; what a click does."""
+    """The hover card: value and interval; row and column; items and n; notes; effect of a click."""
     bounds = interval(estimate, view.scale.decimals, scale=view.scale.times)
     unit = f"\u202f{view.scale.unit}" if view.scale.unit == "%" else ""
     value = f"{view.scale.text(estimate.value)}{unit} {bounds}".strip()
@@ -308,7 +325,10 @@ def _scale_html(scale: ColourScale, hatched: bool, aside: str = "") -> str:
     few = f'<span class="eh-grow"></span><span>{escape(aside)}</span>' if aside else ""
     if hatched:
         few += '<span class="eh-grow"></span>' if not aside else ""
-        few += f'<span class="hatch"></span><span>fewer than {MIN_COLOURED_ITEMS} items: not coloured</span>'
+        few += (
+            '<span class="hatch"></span>'
+            f"<span>fewer than {MIN_COLOURED_ITEMS} items: not coloured</span>"
+        )
     ends = [escape(end).replace(" %", "\u202f%") for end in scale.ends]
     return (
         f'<div class="eh-scale"><span>{ends[0]}</span><i class="{scale.kind}"></i>'

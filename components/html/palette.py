@@ -1,11 +1,11 @@
-"""Who has which line: the colours and dashes of contestants."""
+"""Line colours and dashes of the models in charts."""
 
 from __future__ import annotations
 
 from typing import Final
 
 PALETTE_SIZE: Final = 7
-"""Contestants with a colour of their own; from the eighth on: grey, named on hover."""
+"""Number of models with a colour of their own; all others are grey and named on hover."""
 
 
 def contestant_colour(index: int) -> str:
@@ -13,5 +13,6 @@ def contestant_colour(index: int) -> str:
 
 
 def contestant_dash(index: int) -> str:
-    """From the sixth on the hues get close for some eyes: a dash tells them apart."""
+    """The dash of a model's line: the sixth and seventh colour resemble earlier ones for
+    colour-blind readers, so their lines are dashed."""
     return "solid" if index < 5 else "dash" if index < PALETTE_SIZE else "solid"

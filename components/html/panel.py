@@ -1,4 +1,4 @@
-"""Pieces of a page as HTML, under one name: see pieces, forest_rows, tables and progress."""
+"""One import for the parts of a panel: pieces, forest cells, forest tables, run progress."""
 
 from __future__ import annotations
 

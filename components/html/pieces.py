@@ -1,7 +1,7 @@
-"""Small pieces of a page as HTML: findings, KPI strips, notices, badges, buttons.
+"""Small parts of the page as HTML: findings, rows of key figures, notices, badges, buttons.
 
-Every text goes through `rich` or `safe`, so callers pass plain sentences (with **bold** and `code`)
-and raw names from data. What can be clicked carries data-select; show it in a
+Every text is escaped here by `inline_markup` or `escape`: callers pass plain sentences (with
+**bold** and `code`) and raw names from data. Clickable elements carry data-select and need
 components.layout.widgets.ClickableHTML.
 """
 
@@ -45,7 +45,8 @@ LegendMark = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Kpi:
-    """One number of the strip: "Failures", "18", "of 8,000", and what stands under it."""
+    """One key figure: label ("Unusable replies"), value ("18"), unit ("of 8,000"), and the note
+    below."""
 
     label: str
     value: str
@@ -54,18 +55,20 @@ class Kpi:
     link: str = ""
     select: Any = None
     meter: tuple[float, float] | None = None
-    """Share spent and share forecast, 0 to 1."""
+    """Spent and forecast share of the budget, 0 to 1."""
 
 
-def unusable_replies_kpi(failed: int, asked: int, note: str = "unreadable, empty or failed") -> Kpi:
-    """Replies that say nothing: how many of those asked, and one click to them."""
+def unusable_replies_kpi(
+    failed: int, replies: int, note: str = "unreadable, empty or failed"
+) -> Kpi:
+    """The number of replies without a usable verdict, with a link to them."""
     link, select = ("Open", {"status": "failures"}) if failed else ("", None)
-    return Kpi("Not evidence", count(failed), f"of {count(asked)}", note, link, select)
+    return Kpi("Unusable replies", count(failed), f"of {count(replies)}", note, link, select)
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """A button that names what it does and its price; `select` is what a click sends."""
+    """A button whose label names its effect and cost; a click sends `select`."""
 
     label: str
     select: Any
@@ -73,12 +76,12 @@ class Action:
 
 
 def wrap(*parts: str) -> str:
-    """HTML of ours inside the class that carries our type and spacing."""
+    """Wrap finished HTML in the element that carries the page's fonts and spacing."""
     return f'<div class="eh">{"".join(parts)}</div>'
 
 
 def finding_html(title: str, lead: str = "") -> str:
-    """The finding as a sentence, and one more that says how to read it."""
+    """A finding as one sentence, and a second one on how to read it."""
     below = f"<p>{inline_markup(lead)}</p>" if lead else ""
     return wrap(f'<header class="eh-finding"><h1>{inline_markup(title)}</h1>{below}</header>')
 
@@ -90,7 +93,7 @@ def legend_key(mark: LegendMark, text: str) -> str:
 def panel_heading(
     title: str, subtitle: str = "", keys: Sequence[tuple[LegendMark, str]] = ()
 ) -> str:
-    """The head of a panel: what it is; unit, n, interval; keys instead of a legend box."""
+    """The head of a panel: title; subtitle with unit, n and interval; legend keys."""
     return wrap(panel_head(title, subtitle, keys))
 
 
@@ -102,7 +105,7 @@ def panel_html(
     keys: Sequence[tuple[LegendMark, str]] = (),
     how_text: str = "",
 ) -> str:
-    """A whole panel in one piece of HTML; `body` is HTML of ours."""
+    """A whole panel; `body` is finished HTML."""
     foot = how_computed_details(how_text) if how_text else ""
     inner = f"{panel_head(title, subtitle, keys)}{body}{foot}"
     return wrap(f'<section class="eh-panel">{inner}</section>')
@@ -118,9 +121,9 @@ def panel_head(title: str, subtitle: str, keys: Sequence[tuple[LegendMark, str]]
 
 
 def kpi_strip(kpis: Sequence[Kpi]) -> str:
-    """One panel with hairlines between at most five numbers."""
+    """A row of at most five key figures."""
     if len(kpis) > 5:
-        raise ValueError(f"A KPI strip holds at most five numbers, got {len(kpis)}.")
+        raise ValueError(f"at most five key figures fit in a row, got {len(kpis)}")
     cells = "".join(_kpi_html(kpi) for kpi in kpis)
     return wrap(f'<dl class="eh-kpis" style="--n: {len(kpis)}">{cells}</dl>')
 
@@ -130,7 +133,8 @@ def _kpi_html(kpi: Kpi) -> str:
     opens = rich_link(kpi.link, kpi.select) if kpi.link else ""
     note = "; ".join(part for part in (opens, inline_markup(kpi.note)) if part)
     return (
-        f'<div class="eh-kpi"><dt>{inline_markup(kpi.label)}</dt><dd class="v">{inline_markup(kpi.value)}{unit}</dd>'
+        f'<div class="eh-kpi"><dt>{inline_markup(kpi.label)}</dt>'
+        f'<dd class="v">{inline_markup(kpi.value)}{unit}</dd>'
         f'{_meter_html(kpi.meter)}<dd class="n">{note}</dd></div>'
     )
 
@@ -163,7 +167,7 @@ def button_html(action: Action, small: bool = False) -> str:
 
 
 def status_badge(status: Status, n: int | None = None) -> str:
-    """Glyph, word and colour: never colour alone."""
+    """A reply's status as sign, word and colour, so that it is readable without colour."""
     number_of = f" <b>{count(n)}</b>" if n is not None else ""
     word = status.replace("_", " ")
     return (
@@ -172,12 +176,12 @@ def status_badge(status: Status, n: int | None = None) -> str:
 
 
 def no_difference_badge() -> str:
-    """Of a difference whose interval covers 0. Not "the same": that nobody has shown."""
-    return '<span class="eh-badge s-unreadable">not told apart</span>'
+    """The badge of a difference whose interval covers 0; it does not mean that both are equal."""
+    return '<span class="eh-badge s-unreadable">no significant difference</span>'
 
 
 def verdict_chip(pick: int | Literal["tie"] | None) -> str:
-    """The slot picked (0-based), in its colour; no verdict is a dash."""
+    """A verdict: the chosen slot (0-based) in its colour, "tie", or a dash without a verdict."""
     if pick is None:
         return f'<span class="eh-mute">{DASH}</span>'
     if pick == "tie":
@@ -190,7 +194,7 @@ def verdict_chip(pick: int | Literal["tie"] | None) -> str:
 def notice_html(
     kind: Literal["warn", "bad", "calm"], title: str, text: str = "", action: Action | None = None
 ) -> str:
-    """What, how many, what it does to the numbers, one action."""
+    """A notice: what happened, how often, its effect on the numbers, and at most one action."""
     made = button_html(action) if action else ""
     role = "alert" if kind == "bad" else "status"
     return wrap(
@@ -200,7 +204,7 @@ def notice_html(
 
 
 def empty_state(title: str, why: str, action: Action | None = None) -> str:
-    """What is missing, why it matters, one button with its cost."""
+    """A placeholder for missing data: what is missing, why, and a button to get it."""
     made = f"<br>{button_html(action)}" if action else ""
     return wrap(
         f'<div class="eh-empty"><b>{inline_markup(title)}</b>{inline_markup(why)}{made}</div>'
@@ -208,7 +212,7 @@ def empty_state(title: str, why: str, action: Action | None = None) -> str:
 
 
 def how_computed(text: str) -> str:
-    """ "How is this computed?": two sentences, the formula, the resampling."""
+    """The expandable text "How is this computed?" with formula and resampling."""
     return wrap(how_computed_details(text))
 
 
@@ -218,12 +222,12 @@ def how_computed_details(text: str) -> str:
 
 
 def data_note(text: str) -> str:
-    """The last line of a screen: what is real, what is simulated."""
+    """The last line of a view: which data are real and which simulated."""
     return wrap(f'<p class="eh-src"><b>Data.</b> {inline_markup(text)}</p>')
 
 
 def run_pill(text: str, kind: Literal["running", "waiting", "bad"] = "running") -> str:
-    """The pill in the header; on a phone only what follows the last space ("65 %") is shown."""
+    """The run's state in the header; a phone shows only the text after the last space ("65 %")."""
     word, _, last = text.rpartition(" ")
     return wrap(
         f'<span class="eh-pill {kind}"><span class="eh-dot"></span>'
@@ -232,7 +236,7 @@ def run_pill(text: str, kind: Literal["running", "waiting", "bad"] = "running") 
 
 
 def brand_html() -> str:
-    """Logo and name for the header; in the slot colours, so it follows the theme."""
+    """Logo and name for the header, in the colours of the first and second slot."""
     bar = '<rect x="2" y="{y}" width="22" height="5.5" rx="2.75" fill="var(--{colour})"/>'
     bars = bar.format(y=5.5, colour="first") + bar.format(y=15, colour="second")
     mark = f'<svg viewBox="0 0 26 26" aria-hidden="true">{bars}</svg>'

@@ -1,4 +1,4 @@
-"""A plain table: words and numbers in rows, nothing drawn, nothing to click."""
+"""A plain HTML table of texts, without plots and links."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Marks on a common axis, one row each: dumbbells, differences, and the tables they stand in.
+"""Tables with points and intervals on a common axis, such as dumbbells and differences.
 
-All HTML, as the forests in a row of `panels`, so that text stays readable and a row folds on a
-phone. Names and other text from data are escaped here.
+Written as HTML, so that text stays readable and a row folds on a phone. Names and other texts from
+data are escaped here.
 """
 
 from __future__ import annotations
@@ -17,16 +17,13 @@ from components.html.panel import Axis, axis_html, wrap
 from studies.domain import Estimate
 
 TICK_STEPS: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0)
-"""Between gridlines, as shares; the finest that needs no more than MOST_LINES is taken."""
+"""Possible distances between gridlines; the smallest that needs at most MAX_TICKS lines is used."""
 MAX_TICKS: Final = 7
 
 
 @dataclass(frozen=True, slots=True)
 class TableCell:
-    """One cell of a table: HTML of ours and the class that says what it is.
-
-    nm a name, num a number, trk a track, bd a badge.
-    """
+    """One table cell: finished HTML and its CSS class (nm name, num number, trk plot, bd badge)."""
 
     html: str
     kind: str = "num"
@@ -46,18 +43,18 @@ def range_table(
     label: str,
     axis: Axis | None = None,
 ) -> str:
-    """Hairlines, no zebra; on a phone the track of a row stands under its name and number.
+    """A table whose plots are below the name and number of their row on a phone.
 
-    `axis` is written once more under the rows where the head has folded away.
+    `axis` is drawn again below the rows, for phones, where the table has no head.
     """
     top = "".join(f'<th scope="col" class="{cell.kind}">{cell.html}</th>' for cell in heads)
     body = "".join(_row_html(row) for row in rows)
     if axis is not None:
-        again = f'<td class="trk">{axis_html(axis)}</td>'
-        body += f'<tr class="axis folded" aria-hidden="true">{again}</tr>'
+        repeated = f'<td class="trk">{axis_html(axis)}</td>'
+        body += f'<tr class="axis folded" aria-hidden="true">{repeated}</tr>'
     return wrap(
-        f'<div class="eh-tbl-box"><table class="eh-tbl eh-lines {kind}" aria-label="{escape(label)}">'
-        f"<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
+        f'<div class="eh-tbl-box"><table class="eh-tbl eh-lines {kind}" '
+        f'aria-label="{escape(label)}"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
     )
 
 
@@ -78,11 +75,11 @@ def axis_cell(axis: Axis) -> TableCell:
 
 
 def select_link(text: str, select: Mapping[str, object] | None) -> str:
-    """A name or number that opens the judgements behind it; plain where there are none."""
+    """A text that opens the judgements of `select`; plain text without a selection."""
     if select is None:
         return escape(text)
-    sends = json.dumps(dict(select))
-    made = attributes({"type": "button", "class": "eh-link", "data-select": sends})
+    sent = json.dumps(dict(select))
+    made = attributes({"type": "button", "class": "eh-link", "data-select": sent})
     return f"<button{made}>{escape(text)}</button>"
 
 
@@ -90,7 +87,7 @@ def select_link(text: str, select: Mapping[str, object] | None) -> str:
 
 
 def track_html(axis: Axis, *marks: str, zero: float | None = None) -> str:
-    """Gridlines, the line of no difference (or of chance), then the marks."""
+    """The plot of one row: gridlines, the line at chance (or at `zero`), then the marks."""
     lines = "".join(f'<i class="g" style="left:{axis.place(tick)}"></i>' for tick in axis.ticks)
     at = axis.chance if zero is None else zero
     chance = "" if at is None else f'<i class="c" style="left:{axis.place(at)}"></i>'
@@ -98,7 +95,7 @@ def track_html(axis: Axis, *marks: str, zero: float | None = None) -> str:
 
 
 def bar_mark(kind: str, axis: Axis, low: float | None, high: float | None) -> str:
-    """A horizontal line from one value to another; nothing where an end is unknown."""
+    """A horizontal line from one value to another; empty if an end is unknown."""
     if low is None or high is None or not (is_known(low) and is_known(high)):
         return ""
     left, right = sorted(float(axis.place(end)[:-1]) for end in (low, high))
@@ -106,7 +103,7 @@ def bar_mark(kind: str, axis: Axis, low: float | None, high: float | None) -> st
 
 
 def point_mark(kind: str, axis: Axis, value: float | None) -> str:
-    """s hollow, p solid, q a diamond for people, o a tick for the others."""
+    """A point of the given CSS class: s hollow, p solid, q diamond (people), o tick (others)."""
     if value is None or not is_known(value):
         return ""
     return f'<i class="{kind}" style="left:{axis.place(value)}"></i>'
@@ -115,7 +112,7 @@ def point_mark(kind: str, axis: Axis, value: float | None) -> str:
 def dumbbell_track(
     axis: Axis, one: Estimate, both: Estimate, *, people: Estimate | None = None
 ) -> str:
-    """Hollow is one, solid is both, the thin line is the interval of the solid one."""
+    """Two estimates on one axis: `one` hollow, `both` solid with its interval as a thin line."""
     marks = [
         bar_mark("v", axis, both.low, both.high),
         bar_mark("l", axis, one.value, both.value),
@@ -127,14 +124,15 @@ def dumbbell_track(
 
 
 def people_track(axis: Axis, people: Estimate) -> str:
-    """People: hollow diamond with its interval."""
+    """The estimate from people as a hollow diamond with its interval."""
     return track_html(
         axis, bar_mark("v", axis, people.low, people.high), point_mark("q", axis, people.value)
     )
 
 
 def difference_track(axis: Axis, raw: Estimate, adjusted: Estimate) -> str:
-    """Thick: one by one. Thin with caps: adjusted for the whole family. Dashed: no difference."""
+    """A difference with its unadjusted interval (thick) and the interval adjusted for the whole
+    family of comparisons (thin with caps); the dashed line is no difference."""
     marks = [
         bar_mark("thin", axis, adjusted.low, adjusted.high),
         bar_mark("thick", axis, raw.low, raw.high),
@@ -154,7 +152,7 @@ def fit_share_axis(
     holds: Sequence[float] = (),
     bounds: tuple[float, float] = (-math.inf, math.inf),
 ) -> Axis:
-    """From the lowest end to the highest in round steps; `holds` are values it must show."""
+    """An axis over all values and intervals, in round steps; it also covers the values `holds`."""
     ends = [
         value
         for estimate in estimates

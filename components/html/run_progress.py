@@ -1,4 +1,4 @@
-"""A run on the page: the bar of what is done, and the last replies as they come in."""
+"""Progress bar of a run and list of its latest replies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from studies.domain import STATUSES, Status
 
 @dataclass(frozen=True, slots=True)
 class ReplyRow:
-    """A reply as it came in: its status, the slot it picked, who was shown, how it ends."""
+    """A reply: status, chosen slot, models shown, text."""
 
     status: Status
     pick: int | Literal["tie"] | None
@@ -21,11 +21,11 @@ class ReplyRow:
     text: str
     select: Any = None
     judge: str = ""
-    """Who said it, where several may have."""
+    """The judge's name, in a run with several judges."""
 
 
 def progress_bar(counts: Mapping[Status, int], planned: int, *, waiting: int = 0) -> str:
-    """Ink for evidence, a colour only for what is not; asks that wait are hatched."""
+    """Calls by status: usable replies in black, unusable ones coloured, waiting calls hatched."""
     done = sum(counts.values())
     whole = max(planned, done + waiting, 1)
     parts = [(f"s-{status}", counts.get(status, 0)) for status in STATUSES]
@@ -39,7 +39,7 @@ def progress_bar(counts: Mapping[Status, int], planned: int, *, waiting: int = 0
     shown = [s for s in STATUSES if counts.get(s, 0) or s == "ok"]
     badges = "".join(status_badge(status, counts.get(status, 0)) for status in shown)
     return wrap(
-        f'<div class="eh-prog" role="progressbar" aria-label="asks done" aria-valuemin="0" '
+        f'<div class="eh-prog" role="progressbar" aria-label="calls done" aria-valuemin="0" '
         f'aria-valuemax="{whole}" aria-valuenow="{done}">{bars}</div>'
         f'<div class="eh-row eh-between eh-prog-text"><span class="eh-small">{words}</span>'
         f'<span class="eh-row">{badges}</span></div>'
@@ -47,7 +47,7 @@ def progress_bar(counts: Mapping[Status, int], planned: int, *, waiting: int = 0
 
 
 def last_replies_html(rows: Sequence[ReplyRow]) -> str:
-    """The newest replies: verdict or status, by whom, who was shown in which order, its ending."""
+    """The latest replies: verdict or status, judge, models in the order shown, end of the text."""
     if not rows:
         return empty_state("No replies yet.", "They appear here as they come in.")
     return wrap(f'<div class="eh-feed">{"".join(_reply_html(row) for row in rows)}</div>')
@@ -57,19 +57,19 @@ def _reply_html(row: ReplyRow) -> str:
     read = row.status in ("ok", "extracted") and row.pick is not None
     mark = verdict_chip(row.pick) if read else status_badge(row.status)
     then = ' <span class="eh-mute">then</span> '
-    who = then.join(escape(name) for name in row.shown)
+    names = then.join(escape(name) for name in row.shown)
     if row.judge:
-        who = f"<b>{escape(row.judge)}</b> {who}"
+        names = f"<b>{escape(row.judge)}</b> {names}"
     ending = _reply_ending(row.text)
     opens = rich_link("Open", row.select) if row.select is not None else ""
     return (
-        f'<div class="f"><span>{mark}</span><span class="who">{who}</span>'
+        f'<div class="f"><span>{mark}</span><span class="who">{names}</span>'
         f'<p><bdi dir="ltr">{escape(ending)}</bdi></p><span>{opens}</span></div>'
     )
 
 
 def _reply_ending(text: str, most: int = 140) -> str:
-    """The last words: a verdict stands at the end of a reply."""
+    """The end of a reply, where most verdicts are."""
     words = " ".join(text.split())
     if len(words) <= most:
         return words

@@ -1,4 +1,4 @@
-"""How a value becomes ink: the fixed scales of our matrices."""
+"""The fixed colour scales of the matrices."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ COLOUR_BINS: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class ColourScale:
-    """How a value becomes ink. Domains are fixed, never fitted to the data.
+    """A map from values to colours, with a fixed domain that does not depend on the data.
 
-    `blank` is the value without ink and `full` the one with most; a diverging scale (`f`, `r`) has
-    its blank in the middle, `full` at the first-slot (or winning) end, the mirror image at the
-    other.
+    `blank` is the value without colour and `full` the one with the strongest. A diverging scale
+    (`f`, `r`) has `blank` in the middle, `full` at the first-slot (or winning) end and its mirror
+    image at the other.
     """
 
     name: str
@@ -30,16 +30,17 @@ class ColourScale:
     unit: str = "%"
     signed: bool = False
     is_two_sided: bool = False
-    """Ink by the distance from blank on either side: too often and too seldom are both bias."""
+    """Colour by the distance from blank to either side, since too often and too seldom are both
+    bias."""
 
     def css_class(self, value: float) -> str:
         """The CSS class of a value: b0 … b20, f0 (second) … f20 (first), w0 … w20, r0 (worse) …"""
-        ink = (value - self.blank) / (self.full - self.blank)
+        strength = (value - self.blank) / (self.full - self.blank)
         if self.is_two_sided:
-            ink = abs(ink)
+            strength = abs(strength)
         if self.kind in ("f", "r"):
-            ink = (ink + 1) / 2
-        return f"{self.kind}{round(COLOUR_BINS * min(max(ink, 0.0), 1.0))}"
+            strength = (strength + 1) / 2
+        return f"{self.kind}{round(COLOUR_BINS * min(max(strength, 0.0), 1.0))}"
 
     def text(self, value: float | None) -> str:
         if value is None:
@@ -47,7 +48,7 @@ class ColourScale:
         return number(self.times * value, self.decimals, signed=self.signed)
 
     def bounds(self, estimate: Estimate) -> str:
-        """66–73; signed values keep their brackets, since −18–8 cannot be read."""
+        """The interval as "66–73", or as "[−18, 8]" for signed values."""
         if (
             estimate.low is None
             or estimate.high is None
@@ -79,12 +80,13 @@ CHOICE_SCALE: Final = ColourScale(
 )
 ACCURACY_SCALE: Final = ColourScale("Accuracy", "b", 1, 0.28, ("100 % right", "28 %"))
 WINS_SCALE: Final = ColourScale(
-    "Wins", "w", 0.5, 1, ("50 %", "100 % for the row; losses stay blank")
+    "Wins", "w", 0.5, 1, ("50 %", "100 % for the row; losses are blank")
 )
 
 
 def even_share_scale(options: int) -> ColourScale:
-    """A slot's share among equal options: 1/N is blank, more and less are ink."""
+    """The scale of a slot's share among N equal options: 1/N is blank, higher and lower values are
+    coloured."""
     even = 1 / options
     ends = (f"{number(100 * even)} % even", "100 %")
     return ColourScale("Share among equal options", "b", even, 1, ends, is_two_sided=True)

@@ -1,4 +1,4 @@
-"""A matrix that opens nothing: numbers that others printed, or that another study holds."""
+"""A matrix without clickable cells, for published numbers and numbers of other studies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from studies.domain import Estimate
 
 @dataclass(frozen=True, slots=True)
 class StaticCell:
-    """One cell: a value, what its hover card says, how many corners are folded."""
+    """One cell: value, lines of the hover card, number of marked corners, text below the value."""
 
     value: float
     lines: tuple[str, ...] = ()
@@ -22,7 +22,7 @@ class StaticCell:
 
     @classmethod
     def of(cls, estimate: Estimate, scale: ColourScale, *lines: str) -> StaticCell | None:
-        """From an estimate that may know nothing."""
+        """The cell of an estimate; None without a value."""
         if estimate.value is None:
             return None
         return cls(estimate.value, lines, below=scale.bounds(estimate))
@@ -38,7 +38,7 @@ def static_matrix(
     small: bool = True,
     label_width: int = 132,
 ) -> str:
-    """Rows by columns (name, note); cells can be reached with the Tab key for their hover card."""
+    """The matrix of rows and columns (name, note); the Tab key reaches each cell's hover card."""
     heads = "".join(
         f'<th scope="col">{escape(text)}<small>{escape(note)}</small></th>'
         for text, note in columns
@@ -71,7 +71,7 @@ def _cell_html(cell: StaticCell | None, scale: ColourScale) -> str:
 
 
 def scale_html(scale: ColourScale, after: str = "") -> str:
-    """The scale with both ends in words, and what else must be known to read the cells."""
+    """The colour scale with the meaning of both ends; `after` is finished HTML of further keys."""
     ends = [escape(end).replace(" %", "\u202f%") for end in scale.ends]
     return wrap(
         f'<div class="eh-scale"><span>{ends[0]}</span><i class="{scale.kind}"></i>'

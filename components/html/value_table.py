@@ -1,6 +1,6 @@
-"""Tables of numbers: every value with interval, hover card and the judgements behind it.
+"""Tables of estimates: value, interval, hover card, and a click that opens the judgements.
 
-On a phone a row folds: its first cell becomes a title, the others lines of "head, value".
+On a phone the first cell of a row becomes a title and each other cell a line "head, value".
 """
 
 from __future__ import annotations
@@ -10,23 +10,30 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from components.html.format import DASH, attributes, count, escape, interval, is_known, number
+from components.html.format import (
+    CLICK_HINT,
+    DASH,
+    attributes,
+    count,
+    escape,
+    interval,
+    is_known,
+    number,
+)
 from components.html.panel import Axis, axis_html, forest_html, wrap
 from studies.domain import Estimate
-
-CLICK_HINT: Final = "Click to read them"
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnHead:
-    """A column: `numeric` stands at the right; an axis makes it the place of a forest."""
+    """A column; a `numeric` one is right-aligned, one with an `axis` holds a forest plot."""
 
     text: str
     numeric: bool = True
     axis: Axis | None = None
     tip: str = ""
     html: str = ""
-    """HTML of ours instead of the text, over a column as wide as there is room."""
+    """Finished HTML in place of the text; the column takes the remaining width."""
 
     @property
     def is_wide(self) -> bool:
@@ -35,7 +42,7 @@ class ColumnHead:
 
 @dataclass(frozen=True, slots=True)
 class NumberStyle:
-    """How an estimate is written: 0.631 as 63.1 with its interval, "%" in its hover card."""
+    """The format of an estimate: decimals, factor, sign, and the unit shown in the hover card."""
 
     decimals: int = 1
     times: float = 1
@@ -61,7 +68,7 @@ ELO: Final = NumberStyle(0)
 def value_table(
     heads: Sequence[ColumnHead], rows: Sequence[Sequence[str]], *, label: str = ""
 ) -> str:
-    """Rows of HTML of ours under their heads; the first cell of a row names it."""
+    """A table of finished HTML cells; the first cell of a row is its name."""
     tops = "".join(_head_html(head) for head in heads)
     body = "".join(_row_html(heads, row) for row in rows)
     made = attributes({"class": "eh-tbl dense eh-grid", "aria-label": label or None})
@@ -91,12 +98,12 @@ def _row_html(heads: Sequence[ColumnHead], row: Sequence[str]) -> str:
 
 
 def name_cell(text: str, select: Mapping[str, Any] | None = None, note: str = "") -> str:
-    """The first cell: who it is, and a word about it."""
-    said = f'<small class="eh-mute">{escape(note)}</small>' if note else ""
+    """The first cell of a row: its name and a note."""
+    below = f'<small class="eh-mute">{escape(note)}</small>' if note else ""
     if select is None:
-        return f"<span>{escape(text)}</span>{said}"
+        return f"<span>{escape(text)}</span>{below}"
     made = attributes({"type": "button", "class": "eh-link", "data-select": json.dumps(select)})
-    return f"<button{made}>{escape(text)}</button>{said}"
+    return f"<button{made}>{escape(text)}</button>{below}"
 
 
 def value_cell(
@@ -108,9 +115,9 @@ def value_cell(
     n: bool = False,
     note: str = "",
 ) -> str:
-    """A number with its interval; what is not known is a dash that says why."""
+    """An estimate with its interval; a dash with the reason in its hover card if unknown."""
     if estimate is None or not is_known(estimate.value):
-        why = estimate.note if estimate and estimate.note else "not asked"
+        why = estimate.note if estimate and estimate.note else "not measured"
         lines = [f"{DASH} {why}", who] if who else [f"{DASH} {why}"]
         return f'<span class="eh-mute"{attributes({"data-tip": chr(10).join(lines)})}>{DASH}</span>'
     bounds = style.bounds(estimate)
@@ -123,22 +130,25 @@ def value_cell(
 
 
 def hover_html(inside: str, tip: str, select: Mapping[str, Any] | None) -> str:
-    """HTML of ours with a hover card; with a selection it is a button that opens judgements."""
+    """Finished HTML with a hover card; with `select` a button that opens judgements."""
     if select is None:
         return f"<span{attributes({'data-tip': tip or None})}>{inside}</span>"
     made = attributes(
         {
-            "type": "button", "class": "eh-val", "data-select": json.dumps(select),
-            "data-tip": tip or None, "aria-label": tip.replace("\n", ". ") or None,
+            "type": "button",
+            "class": "eh-val",
+            "data-select": json.dumps(select),
+            "data-tip": tip or None,
+            "aria-label": tip.replace("\n", ". ") or None,
         }
-    )  # fmt: skip
+    )
     return f"<button{made}>{inside}</button>"
 
 
 def estimate_card(
     estimate: Estimate, style: NumberStyle, who: str = "", *, note: str = "", opens: bool = True
 ) -> str:
-    """Value and interval; who; items and n; what to know about it; what a click does."""
+    """The hover card: value and interval; name; items and n; note; effect of a click."""
     first = f"{style.text(estimate.value)}{style.unit} {style.bounds(estimate)}".strip()
     where = f"n {count(estimate.n)}" if estimate.n else ""
     if estimate.items:
@@ -148,7 +158,7 @@ def estimate_card(
 
 
 def count_cell(n: int, tip: str = "", select: Mapping[str, Any] | None = None) -> str:
-    """A plain count; nothing is grey."""
+    """A count; zero is grey."""
     if not n:
         return '<span class="eh-mute">0</span>'
     return hover_html(count(n), tip, select) if tip or select is not None else count(n)
@@ -163,7 +173,7 @@ def forest_cell(
     *,
     bounds: tuple[float, float] | None = None,
 ) -> str:
-    """Dot and whisker as a button; `bounds` are drawn behind it: what is possible at all."""
+    """An estimate and its interval as a button; `bounds`, the possible range, is drawn behind."""
     drawn = forest_html(estimate, axis)
     if bounds is not None:
         left, right = axis.place(bounds[0]), axis.place(bounds[1])
@@ -176,7 +186,7 @@ def forest_cell(
 def fit_value_axis(
     estimates: Sequence[Estimate], least: float, make: Callable[[float], str]
 ) -> Axis:
-    """An axis over all values and intervals, in round steps of at least `least`."""
+    """An axis over all values and intervals, in round steps of `least` or more."""
     ends = [
         float(end)
         for one in estimates

@@ -1,4 +1,4 @@
-"""The header: brand, the study in view, what runs, the theme, a link to this view."""
+"""The header of the page: logo, study menu, state of the run, theme button, Share button."""
 
 from __future__ import annotations
 
@@ -26,9 +26,13 @@ def build() -> Header:
     with gr.Row(elem_id="eh-bar"):
         ClickableHTML(brand_html(), elem_id="eh-brand")
         study = gr.Dropdown(
-            [], show_label=False, container=False, interactive=True, elem_id="eh-study",
+            [],
+            show_label=False,
+            container=False,
+            interactive=True,
+            elem_id="eh-study",
             label="Study",
-        )  # fmt: skip
+        )
         note = ClickableHTML("", elem_id="eh-note")
         pill = ClickableHTML("", elem_id="eh-pill")
         gr.Button("Light or dark", elem_id="eh-theme")
@@ -37,17 +41,17 @@ def build() -> Header:
 
 
 def show_study_size(store: Store, name: str) -> str:
-    """What the study is made of, in a line."""
+    """The size of a study in one line: items, judges, prompts, people."""
     line = next(line for line in store.studies() if line.name == name)
     items, judges, people, prompts = store.cached(name, "note", lambda: _count_parts(store, name))
-    made_of = [count(items, "item")]
-    made_of += [count(judges, "judge"), count(prompts, "prompt")] if judges else []
-    made_of += [f"{count(people)} {'person' if people == 1 else 'people'}"] if people else []
-    return wrap(" × ".join(made_of) + (", recorded" if line.recorded else ""))
+    counts = [count(items, "item")]
+    counts += [count(judges, "judge"), count(prompts, "prompt")] if judges else []
+    counts += [f"{count(people)} {'person' if people == 1 else 'people'}"] if people else []
+    return wrap(" × ".join(counts) + (", recorded" if line.recorded else ""))
 
 
 def _count_parts(store: Store, name: str) -> list[int]:
-    """Items, judges, people, prompts."""
+    """The numbers of items, judges, people and prompts of a study."""
     row = store.read(
         "WITH s(id) AS (SELECT id FROM studies WHERE name=?1) SELECT "
         "(SELECT count(*) FROM study_items WHERE study=s.id), "

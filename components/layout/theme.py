@@ -1,4 +1,4 @@
-"""Colours and fonts: the tokens of assets/style.css as a Gradio theme, and the head of the page."""
+"""The Gradio theme made from the variables of assets/style.css, and the page's HTML head."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from components.server.hf_login import LoginMiddleware
 
 ASSETS: Final = Path(__file__).resolve().parents[2] / "assets"
 
-# Every Gradio colour is one of our CSS variables, so that dark mode is one class.
+# Every Gradio colour is a CSS variable of style.css, so that one class switches to dark mode.
 _COLOURS: Final = {
     "accordion_text_color": "ink",
     "background_fill_primary": "surface",
@@ -63,7 +63,7 @@ _COLOURS: Final = {
     "input_border_color": "line",
     "input_border_color_focus": "focus",
     "input_border_color_hover": "line-2",
-    # ink-3, not Gradio's grey: placeholders have to pass 4.5:1 as well.
+    # Gradio's own grey is below a contrast of 4.5:1.
     "input_placeholder_color": "ink-3",
     "link_text_color": "ink",
     "link_text_color_active": "ink",
@@ -80,7 +80,7 @@ _COLOURS: Final = {
     "table_row_focus": "sunken",
     "table_text_color": "ink",
 }
-# Literal: Gradio paints the body with them before any stylesheet of ours is there.
+# Literal colours: Gradio paints the body before style.css is loaded.
 _FIRST_PAINT: Final = {
     "body_background_fill": "#F7F6F3",
     "body_background_fill_dark": "#0F1113",
@@ -131,9 +131,9 @@ _SHAPES: Final = {
 
 
 def evenhand_theme() -> gr.themes.Base:
-    """The Base theme with ink for an accent; colour is left to the data.
+    """Gradio's Base theme with black as accent colour, so that only data are coloured.
 
-    Weights 400 and 700 only: Gradio's SemiBold files lack Latin letters.
+    Font weights are 400 and 700, since Gradio's SemiBold files lack Latin letters.
     """
     theme = gr.themes.Base(
         font=[gr.themes.LocalFont("IBM Plex Sans", weights=(400, 700)), "system-ui", "sans-serif"],
@@ -147,12 +147,12 @@ def evenhand_theme() -> gr.themes.Base:
 
 
 def stylesheet() -> str:
-    """The stylesheet. head() carries it already: Gradio rewrites what goes to launch(css=…)."""
+    """The stylesheet; head_html() includes it, since Gradio rewrites the rules of launch(css=…)."""
     return (ASSETS / "style.css").read_text(encoding="utf-8")
 
 
 def head_html() -> str:
-    """Favicon, stylesheet and script, inline: no second request, none to the outside."""
+    """Favicon, stylesheet and script as inline HTML, without further requests."""
     icon = quote((ASSETS / "logo.svg").read_text(encoding="utf-8"))
     script = (ASSETS / "page.js").read_text(encoding="utf-8")
     return (
@@ -162,7 +162,7 @@ def head_html() -> str:
 
 
 def appearance_settings() -> dict[str, Any]:
-    """What launch() needs to look like Evenhand: launch(**launch_look(), …)."""
+    """Arguments of launch() for the theme, the HTML head and the compression of the page."""
     return {
         "theme": evenhand_theme(),
         "head": head_html(),

@@ -1,7 +1,7 @@
-"""A plot that redraws without flicker, HTML whose buttons reach Python, a segmented switch.
+"""Gradio components of the page: Plotly chart, HTML with click events, segmented switch.
 
-Functions and not subclasses: Gradio writes a .pyi file beside every module that subclasses
-one of its components. Their JavaScript is assets/page.js, which theme.head() puts into the page.
+They are functions, since Gradio writes a .pyi file beside every module that subclasses one of its
+components. Their JavaScript is in assets/page.js, which theme.head_html() includes.
 """
 
 from __future__ import annotations
@@ -18,21 +18,22 @@ from components.charts.figures import Figure
 from components.server.compression import PLOTLY_JS
 
 _PLOT_TEMPLATE = '<div class="eh-plot" style="height:{height}px"></div>'
-# The template does not mention the value, so Gradio never touches what Plotly drew. No template
-# may hold {{value}}: Gradio runs what is rendered as JavaScript, and data could hold ${…}.
+# The template does not contain the value, so that Gradio leaves Plotly's drawing in place. No
+# template may contain {{value}}: Gradio evaluates it as JavaScript, and data could contain ${…}.
 _PLOT_SCRIPT = "evenhand.plot(element, props, trigger, watch, {path!r}); /* triggers 'select' */"
 _CLICK_SCRIPT = "evenhand.clicks(element, trigger, watch); /* triggers 'select' */"
 
 
 @cache
 def plotly_script() -> str:
-    """The path of plotly's own packaged script, opened for serving (this one file, no folder).
+    """The URL path of plotly's packaged script, and permission to serve this one file.
 
-    Its version goes with it: browsers may keep the file for good (see components.server.compression).
+    The version in the path lets browsers cache the file without limit (see
+    components.server.compression).
     """
     if not PLOTLY_JS.is_file():
         raise FileNotFoundError(
-            f"{PLOTLY_JS} is missing: reinstall plotly, its wheel carries the script of all our plots."
+            f"{PLOTLY_JS} is missing, so no chart can be drawn: reinstall the package plotly"
         )
     gr.set_static_paths(PLOTLY_JS)
     return f"{PLOTLY_JS.as_posix()}?v={plotly.__version__}"
@@ -45,11 +46,12 @@ def PlotlyView(
     elem_classes: list[str] | str = "",
     **options: Any,
 ) -> gr.HTML:
-    """A plot. `value` is a figure of components.charts.figures; return a new one to redraw (zoom is kept).
+    """A chart; `value` is a figure of components.charts.figures, and a new value redraws it with
+    the same zoom.
 
-    `.select(fn)`: a click on a mark that has customdata; fn takes `event: gr.EventData`, and
-    `event._data` is {"customdata": …, "x": …, "y": …}. `height` only holds the place until the
-    first draw; afterwards the figure's own height counts.
+    `.select(fn)` handles a click on a mark that has customdata; fn takes `event: gr.EventData`, and
+    `event._data` is {"customdata": …, "x": …, "y": …}. `height` reserves space until the first
+    draw; then the figure's own height applies.
     """
     view = gr.HTML(
         _figure_json(value),
@@ -59,8 +61,8 @@ def PlotlyView(
         elem_classes=_css_classes("eh-html eh-plot-view", elem_classes),
         **options,
     )
-    # Gradio's page keeps values in deep reactive state and compares them by writing them out: a
-    # figure of 2,000 numbers takes it seconds on a slow machine, the same figure as text nothing.
+    # Gradio's page compares values member by member: a figure of 2,000 numbers takes seconds on a
+    # slow machine, the same figure as a string almost no time.
     view.postprocess = _figure_json
     return view
 
@@ -72,10 +74,10 @@ def _figure_json(figure: Figure | str | None) -> str | None:
 def ClickableHTML(
     value: str = "", *, elem_classes: list[str] | str = "", **options: Any
 ) -> gr.HTML:
-    """HTML of components.html.panel or components.html.matrix.
+    """HTML of components.html.panel or components.html.matrix with click events.
 
-    `.select(fn)`: a click on an element with data-select; fn takes `event: gr.EventData`, and
-    `event._data` is the object written there, e.g. {"judge": "gpt-4", "category": "coding"}.
+    `.select(fn)` handles a click on an element with data-select; fn takes `event: gr.EventData`,
+    and `event._data` is the object in data-select, e.g. {"judge": "gpt-4", "category": "coding"}.
     """
     return gr.HTML(
         value,
@@ -87,7 +89,7 @@ def ClickableHTML(
 
 
 def Switch(names: Sequence[str], label: str, **options: Any) -> gr.Radio:
-    """A segmented control: one of a few words, all of them in view."""
+    """A segmented control: a choice among a few visible words."""
     return gr.Radio(
         list(names),
         value=names[0],

@@ -1,7 +1,7 @@
-"""What the page allows: on one's own machine, and where strangers use it. One table.
+"""The limits and permissions of the page on a private machine and in public mode.
 
-Everything that differs between the two is a field of `Access`; whoever needs to know asks `mode()`.
-`python -m components access` prints the table for the README.
+Every difference between the two modes is a field of `Access`; `current_access()` returns the mode
+in force. `python -m components access` prints the table of the README.
 """
 
 from __future__ import annotations
@@ -20,60 +20,78 @@ from studies.public_mode import is_public
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """None: no limit but the machine's."""
+    """The limits of one mode; None means no limit."""
 
     public: bool
-    """Studies are their makers', read through a link that Share makes; else everybody's."""
+    """Whether a study is visible only to its owner and through links of Share."""
     machine_files: bool
-    """A study file may name files and variables of the machine."""
+    """Whether a study file may name files and environment variables of the machine."""
     asks: int | None
-    """Items x judges x prompts x orders x repeats of one study."""
+    """Calls of one study: items x judges x prompts x orders x repeats."""
     studies: int | None
-    """That one visitor keeps."""
+    """Studies of one visitor."""
     upload_bytes: int | None
-    """Bytes that one visitor keeps."""
+    """Bytes of all stored uploads of one visitor."""
     temp_bytes: int | None
-    """Bytes of uploads and exports of all visitors that wait to be taken in, or fetched."""
+    """Bytes of all visitors' uploads not yet stored and exports not yet downloaded."""
     caps: ReadLimits
-    """Of one file that is read: bytes, rows, columns, cells."""
+    """Bytes, rows, columns and cells of one file."""
     runs_each: int | None
-    """At a time."""
+    """Simultaneous runs of one visitor."""
     runs: int | None
-    """Of all visitors together."""
+    """Simultaneous runs of all visitors."""
     concurrency: int | None
-    """Calls of one run in flight."""
+    """Simultaneous calls of one run."""
     paused: int | None
-    """Paused runs of all visitors; at more, the one paused longest is stopped."""
+    """Paused runs of all visitors; above it the run that was paused first is stopped."""
     pause_minutes: float | None
-    """Until a paused run is stopped; what it asked stays."""
+    """Minutes until a paused run is stopped; its replies stay stored."""
     queue: int | None
-    """Events that wait; the next one is told to come again."""
+    """Waiting events; further ones are refused with the advice to try again."""
     queue_limits: QueueLimits | None
-    """How much of the queue one page, and one address, may take. None: first come, first served."""
+    """The share of the queue of one session and one address; None: served in order of arrival."""
     sessions: int
-    """Whose state is kept; the oldest goes first."""
+    """Sessions whose state is stored; above it the oldest is deleted."""
     rows: int
-    """Of one page of a table."""
+    """Rows of one page of a table."""
     expiry_days: float | None
-    """Until a visitor's study that nobody ran is removed, with its uploads."""
+    """Days until a visitor's study without a run is deleted, with its uploads."""
     open_votes: bool
-    """Anybody may vote on the studies of the house."""
+    """Whether every visitor may vote on the studies that come with the page."""
 
     @property
     def run_limits(self) -> RunLimits:
-        many = 10**9
+        unlimited = 10**9
         return RunLimits(
-            self.asks or many, self.runs_each or many, self.runs or many, self.concurrency or many,
-            self.paused or many, self.pause_minutes and 60.0 * self.pause_minutes,
-        )  # fmt: skip
+            self.asks or unlimited,
+            self.runs_each or unlimited,
+            self.runs or unlimited,
+            self.concurrency or unlimited,
+            self.paused or unlimited,
+            self.pause_minutes and 60.0 * self.pause_minutes,
+        )
 
 
 LOCAL: Final = Access(
-    public=False, machine_files=True, asks=None, studies=None, upload_bytes=None, temp_bytes=None,
+    public=False,
+    machine_files=True,
+    asks=None,
+    studies=None,
+    upload_bytes=None,
+    temp_bytes=None,
     caps=read_limits.LOCAL_LIMITS,
-    runs_each=None, runs=None, concurrency=None, paused=None, pause_minutes=None,
-    queue=None, queue_limits=None, sessions=200, rows=500, expiry_days=None, open_votes=True,
-)  # fmt: skip
+    runs_each=None,
+    runs=None,
+    concurrency=None,
+    paused=None,
+    pause_minutes=None,
+    queue=None,
+    queue_limits=None,
+    sessions=200,
+    rows=500,
+    expiry_days=None,
+    open_votes=True,
+)
 PUBLIC: Final = Access(
     public=True,
     machine_files=False,
@@ -104,7 +122,7 @@ PUBLIC: Final = Access(
 
 
 def current_access() -> Access:
-    """As the environment says: EVENHAND_PUBLIC, by default where SPACE_ID is set."""
+    """The mode set by EVENHAND_PUBLIC; by default public where SPACE_ID is set."""
     if not is_public():
         return replace(LOCAL, caps=read_limits.current_limits())
     votes = os.environ.get("EVENHAND_VOTES", "") == "open"
@@ -205,7 +223,8 @@ ACCESS_TABLE_ROWS: Final[tuple[tuple[str, Callable[[Access], str]], ...]] = (
         lambda a: (
             _limit_text(a.queue)
             if a.queue_limits is None
-            else f"{_limit_text(a.queue_limits.waiting_per_session)}, {_limit_text(a.queue_limits.waiting_per_address)}, {_limit_text(a.queue)}"
+            else f"{_limit_text(a.queue_limits.waiting_per_session)}, "
+            f"{_limit_text(a.queue_limits.waiting_per_address)}, {_limit_text(a.queue)}"
         ),
     ),
     ("sessions whose state is kept", lambda a: _limit_text(a.sessions)),
@@ -222,8 +241,8 @@ ACCESS_TABLE_ROWS: Final[tuple[tuple[str, Callable[[Access], str]], ...]] = (
 
 
 def access_table() -> str:
-    """The table of the README, from the values that hold."""
+    """The README's table of limits, from the values in force."""
     head = "| | on your machine | public (`EVENHAND_PUBLIC=1`, default on a Space) |\n|---|---|---|"
     return "\n".join(
-        [head, *(f"| {what} | {f(LOCAL)} | {f(PUBLIC)} |" for what, f in ACCESS_TABLE_ROWS)]
+        [head, *(f"| {name} | {f(LOCAL)} | {f(PUBLIC)} |" for name, f in ACCESS_TABLE_ROWS)]
     )

@@ -151,8 +151,8 @@ def _parse_required_host(entry: str) -> Host:
     host = parse_host(entry)
     if host is None:
         raise BadHosts(
-            f"{HOSTS_VARIABLE}: {entry[:80]!r} is not a host. Write names, or names with a port, with "
-            f"commas between: {HOSTS_VARIABLE}=judge.example,localhost:6274"
+            f"{HOSTS_VARIABLE}: {entry[:80]!r} is not a host. Write names, or names with a port, "
+            f"separated by commas: {HOSTS_VARIABLE}=judge.example,localhost:6274"
         )
     return host
 
@@ -179,10 +179,12 @@ class RequestRefusal(NamedTuple):
     words: str
 
     def response(self) -> PlainTextResponse:
-        """Closes the connection, so that the rest of a body is not read."""
+        """A response that closes the connection, so that the rest of a body is not read."""
         headers = {
-            "Cache-Control": "no-store", "Connection": "close", "X-Content-Type-Options": "nosniff"
-        }  # fmt: skip
+            "Cache-Control": "no-store",
+            "Connection": "close",
+            "X-Content-Type-Options": "nosniff",
+        }
         return PlainTextResponse(f"{self.words}\n", self.status, headers)
 
 

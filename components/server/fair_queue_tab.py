@@ -1,8 +1,8 @@
-"""The queue of a page that strangers share: Gradio's own, with turns (components.server.fair_turns).
+"""Gradio's event queue with fair turns (components.server.fair_turns), and smaller sessions.
 
-Also what a session costs. Gradio keeps beside each session the whole description of the page with
-every value that was ever typed into it, for links to a state of the page; we have no such links,
-it takes a tenth of a second and a megabyte for each visitor, and a typed key would lie in it.
+For links to a state of the page Gradio stores the page's whole configuration in each session, with
+every value typed into it. Evenhand has no such links; the copy would take a tenth of a second and
+a megabyte for each visitor and would contain typed keys, so that it is left out here.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from components.server.access import Access
 from components.server.fair_turns import FairTurns, QueueClient, QueueLimits
 
 HANDLER_CONCURRENCY: Final = 16
-"""Calls of one handler at work at a time."""
+"""Simultaneous calls of one handler."""
 
 UNREAD_ANSWER_SECONDS: Final = 20.0
-"""Seconds for which an answer lies there to be fetched, however many there are."""
+"""Seconds for which an unread answer is stored, even above the limit of unread answers."""
 
 
 def configure_queue(blocks: gr.Blocks, access: Access) -> None:
-    """Before launch."""
+    """Set up the queue and the sessions; called before launch."""
     blocks.queue(
         default_concurrency_limit=HANDLER_CONCURRENCY,
         max_size=access.queue,
         api_open=not access.public,
-    )  # a closed API: nothing that takes long is called past the queue
+    )  # with a closed API no long call can bypass the queue
     if access.queue_limits is not None:
         blocks._queue = FairQueue.from_queue(blocks._queue, access.queue_limits)
     _disable_statistics(blocks._queue)
@@ -45,43 +45,48 @@ def configure_queue(blocks: gr.Blocks, access: Access) -> None:
 
 
 def _disable_statistics(queue: Queue) -> None:
-    """Gradio sums up the last 10,000 events after every single one, for a page that is off here."""
+    """Disable Gradio's statistics of the last 10,000 events, computed after every event for a
+    monitoring page that is disabled here."""
     queue.ANALYTICS_MAX_EVENTS = 1
     queue.ANAYLTICS_CACHE_FREQUENCY = 10**12
 
 
 def identify_client(session: str | None, request: Request) -> QueueClient:
-    """Calls without a session are one session of their address. On a Space the address is what the
-    proxy of the house appended; what a visitor wrote into the header stands before it."""
-    known = request.client.host if request.client else ""
+    """The session and address of a request; calls without a session share one by address.
+
+    On a Space the address is the last entry of X-Forwarded-For, which the Hub's proxy appends;
+    a visitor can only forge the entries before it.
+    """
+    address = request.client.host if request.client else ""
     if "SPACE_ID" in os.environ:
-        told = ",".join(request.headers.getlist("x-forwarded-for"))
-        known = told.rpartition(",")[2].strip() or known
-    return QueueClient(session or known, known)
+        forwarded = ",".join(request.headers.getlist("x-forwarded-for"))
+        address = forwarded.rpartition(",")[2].strip() or address
+    return QueueClient(session or address, address)
 
 
 class FairQueue(Queue):
-    """Takes no more of anybody than `Crowd` says, and serves all in turn."""
+    """Event queue that enforces `QueueLimits` and serves all clients in turn."""
 
     @classmethod
-    def from_queue(cls, plain: Queue, crowd: QueueLimits) -> FairQueue:
-        """A queue as `Blocks.queue` made it, before it has begun."""
+    def from_queue(cls, plain: Queue, limits: QueueLimits) -> FairQueue:
+        """Convert a queue made by `Blocks.queue` that has not started."""
         fair = cls.__new__(cls)
         fair.__dict__.update(plain.__dict__)
-        fair.turns, fair.queue_limits, fair.last_message_times = FairTurns(crowd), crowd, {}
+        fair.turns, fair.queue_limits, fair.last_message_times = FairTurns(limits), limits, {}
         return fair
 
     turns: FairTurns
     queue_limits: QueueLimits
     last_message_times: dict[str, float]
-    """Session -> when there was last something for it to fetch."""
+    """Session -> time of its latest message."""
 
     async def push(self, body: Any, request: Request, username: str | None) -> Any:
         session = body.session_hash
-        there = [_event_client(event) for event in (*self._waiting(), *self._running())]
-        told = self.turns.refusal(identify_client(session, request), there, self._unread(session))
-        if told:
-            raise HTTPException(status.HTTP_429_TOO_MANY_REQUESTS, told)
+        client = identify_client(session, request)
+        others = [_event_client(event) for event in (*self._waiting(), *self._running())]
+        reason = self.turns.refusal(client, others, self._unread(session))
+        if reason:
+            raise HTTPException(status.HTTP_429_TOO_MANY_REQUESTS, reason)
         self._drop_unread_answers()
         return await super().push(body, request, username)
 
@@ -98,7 +103,7 @@ class FairQueue(Queue):
         return [event], False, event.concurrency_id
 
     def _queues_with_capacity(self) -> Iterator[EventQueue]:
-        """Lines of handlers of which one more may be at work."""
+        """The queues of handlers that may start one more call."""
         for queue in self.event_queue_per_concurrency_id.values():
             limit = queue.concurrency_limit
             if queue.queue and (limit is None or queue.current_concurrency < limit):
@@ -118,37 +123,37 @@ class FairQueue(Queue):
 
     def send_message(self, event: Event, event_message: EventMessage) -> None:
         self.last_message_times[event.session_hash] = time.monotonic()
-        if event.session_hash in self.pending_messages_per_session:  # it may have been forgotten
+        if event.session_hash in self.pending_messages_per_session:  # dropped if unread too long
             super().send_message(event, event_message)
 
     def _drop_unread_answers(self) -> None:
-        """Answers that nobody fetches do not pile up: who let them lie for a while loses them."""
-        held = self.pending_messages_per_session
-        unread = sum(messages.qsize() for messages in held.values())
+        """Above the limit for all sessions, delete answers unread for UNREAD_ANSWER_SECONDS."""
+        pending = self.pending_messages_per_session
+        unread = sum(messages.qsize() for messages in pending.values())
         busy = {event.session_hash for event in (*self._waiting(), *self._running())}
         long_ago = time.monotonic() - UNREAD_ANSWER_SECONDS
-        for session in list(held):
+        for session in list(pending):
             if unread <= self.queue_limits.unread_total:
                 break
             if session not in busy and self.last_message_times.get(session, 0) < long_ago:
-                unread -= held.pop(session).qsize()
-        for session in self.pending_event_ids_session.keys() - held.keys() - busy:
+                unread -= pending.pop(session).qsize()
+        for session in self.pending_event_ids_session.keys() - pending.keys() - busy:
             del self.pending_event_ids_session[session]
-        for session in self.last_message_times.keys() - held.keys():
+        for session in self.last_message_times.keys() - pending.keys():
             del self.last_message_times[session]
 
 
 def _event_client(event: Event) -> QueueClient:
-    """Worked out once: a line is looked through at every turn."""
-    place: QueueClient | None = event.__dict__.get("place")
-    if place is None:
+    """The client of an event, stored with it, since the whole queue is searched at every turn."""
+    client: QueueClient | None = event.__dict__.get("queue_client")
+    if client is None:
         own = None if event.session_hash == event._id else event.session_hash
-        place = event.__dict__["place"] = identify_client(own, event.request)
-    return place
+        client = event.__dict__["queue_client"] = identify_client(own, event.request)
+    return client
 
 
 class MinimalStateHolder(StateHolder):
-    """Gradio's sessions without the description of the page."""
+    """Gradio's sessions without the page's configuration."""
 
     def __getitem__(self, session_id: str) -> SessionState:
         if session_id not in self.session_data:
@@ -157,7 +162,7 @@ class MinimalStateHolder(StateHolder):
 
 
 class MinimalSessionState(SessionState):
-    """What handlers need of a session: its gr.State values, and components as they are by now."""
+    """The parts of a session that handlers need: gr.State values and updated components."""
 
     def __init__(self, blocks: gr.Blocks) -> None:
         self.blocks_config = copy(blocks.default_config)
@@ -176,7 +181,7 @@ class MinimalSessionState(SessionState):
             self.blocks_config.blocks[key] = value
 
     def _update_config(self, key: int) -> None:
-        """Nobody reads it."""
+        """Does nothing: the configuration is never read."""
 
     def _update_value_in_config(self, key: int, value: Any) -> None:
-        """Nobody reads it, and it might be a key."""
+        """Does nothing: the configuration is never read, and the value may be a key."""

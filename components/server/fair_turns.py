@@ -1,7 +1,7 @@
-"""Whose turn it is where strangers wait in one line, and when somebody has enough waiting.
+"""Fair order of the events of all visitors, and limits on the events of one visitor.
 
-Serving in the order of arrival lets whoever sends a thousand events be served a thousand times
-before the next visitor. So turns go round: first by address, then by session, then by arrival.
+In order of arrival a visitor with a thousand events would delay all others. Turns therefore
+rotate first by address, then by session, then by arrival.
 """
 
 from __future__ import annotations
@@ -12,98 +12,99 @@ from dataclasses import dataclass
 from typing import Final
 
 MAX_REMEMBERED_CLIENTS: Final = 4_000
-"""Addresses and sessions whose last turn is known; whoever is forgotten is served as if new."""
+"""Addresses and sessions whose last turn is stored; all others count as new."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueueLimits:
-    """How much of the line one may take."""
+    """Limits on the events of one session and one address."""
 
     waiting_per_session: int
-    """Events of one session that are not done, those at work included."""
+    """Unfinished events of one session, the running ones included."""
     waiting_per_address: int
-    """The same of one address: some people share one."""
+    """Unfinished events of one address, which several people may share."""
     running_per_session: int
-    """Of a session, at work at a time."""
+    """Simultaneously running events of one session."""
     running_per_address: int
     unread_per_session: int
-    """Messages that a session has not fetched: somebody who asks and never listens."""
+    """Messages that a session has not read."""
     unread_total: int
-    """The same of all; then the sessions that have been silent longest are forgotten."""
+    """Unread messages of all sessions; above it the messages of inactive sessions are deleted."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueueClient:
-    """Somebody in the line."""
+    """The session and address that sent an event."""
 
     session: str
     address: str
 
 
 class FairTurns:
-    """Who was served when."""
+    """The last turn of each address and session, and the choice of the next."""
 
-    def __init__(self, crowd: QueueLimits) -> None:
-        self._limits = crowd
+    def __init__(self, limits: QueueLimits) -> None:
+        self._limits = limits
         self._last_turns: OrderedDict[str, int] = OrderedDict()
         self._turn = 0
 
     def pick_next(
         self, waiting: Iterable[QueueClient], running: Iterable[QueueClient]
     ) -> int | None:
-        """The place in `waiting` (which is in order of arrival) that is served now; None: all of
-        them have as much at work as they may."""
+        """The index in `waiting` (in order of arrival) of the event to serve next; None if every
+        client has reached its limit of running events."""
         sessions, addresses = _count_events(running)
         best: tuple[tuple[int, ...], int] | None = None
-        for number, place in enumerate(waiting):
-            here, there = sessions[place.session], addresses[place.address]
+        for index, client in enumerate(waiting):
+            of_session, of_address = sessions[client.session], addresses[client.address]
             if (
-                here >= self._limits.running_per_session
-                or there >= self._limits.running_per_address
+                of_session >= self._limits.running_per_session
+                or of_address >= self._limits.running_per_address
             ):
                 continue
             key = (
-                there,
-                self._last_turn(place.address),
-                here,
-                self._last_turn(place.session),
-                number,
+                of_address,
+                self._last_turn(client.address),
+                of_session,
+                self._last_turn(client.session),
+                index,
             )
             if best is None or key < best[0]:
-                best = key, number
+                best = key, index
         return None if best is None else best[1]
 
-    def record_served(self, place: QueueClient) -> None:
+    def record_served(self, client: QueueClient) -> None:
         self._turn += 1
-        for who in (place.address, place.session):
-            self._last_turns[who] = self._turn
-            self._last_turns.move_to_end(who)
+        for key in (client.address, client.session):
+            self._last_turns[key] = self._turn
+            self._last_turns.move_to_end(key)
         while len(self._last_turns) > MAX_REMEMBERED_CLIENTS:
             self._last_turns.popitem(last=False)
 
-    def _last_turn(self, who: str) -> int:
-        return self._last_turns.get(who, 0)
+    def _last_turn(self, key: str) -> int:
+        return self._last_turns.get(key, 0)
 
-    def refusal(self, place: QueueClient, there: Iterable[QueueClient], unread: int) -> str:
-        """Why one more event is not taken, or nothing. `there`: all that wait or are at work."""
-        sessions, addresses = _count_events(there)
-        here, crowd = sessions[place.session], self._limits
-        if here >= crowd.waiting_per_session:
+    def refusal(self, client: QueueClient, unfinished: Iterable[QueueClient], unread: int) -> str:
+        """The reason to refuse one more event, empty if it is accepted. `unfinished`: the clients
+        of all waiting and running events."""
+        sessions, addresses = _count_events(unfinished)
+        of_session, of_address = sessions[client.session], addresses[client.address]
+        if of_session >= self._limits.waiting_per_session:
             return (
-                f"{here} things that this page asked for are not done yet, which is as many as one "
-                "page may have here. Wait until some are, or reload the page"
+                f"{of_session} requests of this page are unfinished, the most one page may have. "
+                "Wait for some to finish, or reload the page."
             )
-        if addresses[place.address] >= crowd.waiting_per_address:
+        if of_address >= self._limits.waiting_per_address:
             return (
-                f"{addresses[place.address]} things asked for from your address are not done yet, "
-                "which is as many as one address may have here. Try again in a minute"
+                f"{of_address} requests from your network address are unfinished, the most one "
+                "address may have. Try again in a minute."
             )
-        if unread >= crowd.unread_per_session:
-            return "Answers wait for this page and nobody fetches them. Reload the page"
+        if unread >= self._limits.unread_per_session:
+            return f"This page has not read {unread} answers. Reload the page."
         return ""
 
 
-def _count_events(places: Iterable[QueueClient]) -> tuple[Counter[str], Counter[str]]:
-    """By session and by address."""
-    known = list(places)
+def _count_events(clients: Iterable[QueueClient]) -> tuple[Counter[str], Counter[str]]:
+    """The number of events by session and by address."""
+    known = list(clients)
     return Counter(one.session for one in known), Counter(one.address for one in known)

@@ -1,8 +1,8 @@
-"""What of a request is looked at before Gradio sees it: its route and its size.
+"""ASGI middleware that blocks unused Gradio routes and limits request and upload size.
 
-Gradio reads a body whole before it looks at it, takes a thousand files of the largest size in one
-upload, and has routes for things we do not do: links to a state of the page write what somebody
-typed to the disk, recordings start ffmpeg. No gradio here: plain ASGI.
+Gradio reads a whole body before it checks it, accepts a thousand files of the largest size in one
+upload, and has routes that Evenhand does not use: links to a state of the page write typed values
+to the disk, recordings start ffmpeg. This module imports no gradio.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ BLOCKED_ROUTES: Final = re.compile(
     r"(?:/gradio_api)?/proxy=.*",
     re.DOTALL,
 )
-"""Routes of Gradio that no part of the page asks for."""
+"""Routes of Gradio that the page does not use."""
 UPLOAD_ROUTE: Final = re.compile(r"(?:/gradio_api)?/upload/?")
 MAX_EVENT_BYTES: Final = 8 * MEGABYTE
-"""What a page sends with an event: texts and filters. Files come another way."""
+"""Largest body of an event, which holds texts and filters; files use the upload route."""
 _UPLOAD_OVERHEAD_BYTES: Final = MEGABYTE
-"""Names and boundaries of an upload."""
+"""Allowance for file names and multipart boundaries of an upload."""
 
 
 class RequestLimits:
-    """Middleware; without a `room` uploads are as large as they like, as on one's own machine."""
+    """Middleware that blocks routes and, with a `quota` (public mode), limits sizes."""
 
     def __init__(
-        self, app: ASGIApp, most_uploaded: int = 0, room: TempFileQuota | None = None
+        self, app: ASGIApp, max_upload_bytes: int = 0, quota: TempFileQuota | None = None
     ) -> None:
-        """`most_uploaded`: bytes of one request, all its files together."""
-        self._app, self._most, self._room = app, most_uploaded, room
+        """`max_upload_bytes`: bytes of one upload request, all its files together."""
+        self._app, self._max_upload, self._quota = app, max_upload_bytes, quota
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -46,25 +46,24 @@ class RequestLimits:
             return
         path = scope["path"]
         if BLOCKED_ROUTES.fullmatch(path):
-            await _error_response(404, "There is nothing here.")(scope, receive, send)
-        elif self._room is None or scope["method"] in ("GET", "HEAD", "OPTIONS"):
+            await _error_response(404, "This page does not exist.")(scope, receive, send)
+        elif self._quota is None or scope["method"] in ("GET", "HEAD", "OPTIONS"):
             await self._app(scope, receive, send)
         elif UPLOAD_ROUTE.fullmatch(path):
-            await self._limit_body(
-                self._most + _UPLOAD_OVERHEAD_BYTES, self._room, scope, receive, send
-            )
+            most = self._max_upload + _UPLOAD_OVERHEAD_BYTES
+            await self._limit_body(most, self._quota, scope, receive, send)
         else:
             await self._limit_body(MAX_EVENT_BYTES, None, scope, receive, send)
 
     async def _limit_body(
-        self, most: int, room: TempFileQuota | None, scope: Scope, receive: Receive, send: Send
+        self, most: int, quota: TempFileQuota | None, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        """Passes a body on until it is too long, or there is no room for it."""
-        told = Headers(scope=scope).get("content-length", "0")
-        if not told.isdecimal() or int(told) > most:
+        """Pass a body on until it exceeds `most` bytes or the quota."""
+        declared = Headers(scope=scope).get("content-length", "0")
+        if not declared.isdecimal() or int(declared) > most:
             await _error_response(413, _too_large_message(most))(scope, receive, send)
             return
-        body = _LimitedBody(most, room, receive, send)
+        body = _LimitedBody(most, quota, receive, send)
         try:
             await self._app(scope, body.receive, body.send)
         except _BodyRejected:
@@ -73,14 +72,16 @@ class RequestLimits:
 
 
 class _BodyRejected(Exception):
-    """What comes in is not read on."""
+    """The rest of a request's body is not read."""
 
 
 class _LimitedBody:
-    """One request on its way: how much came, and what became of it."""
+    """The body of one request: bytes received so far, and the refusal if it is too large."""
 
-    def __init__(self, most: int, room: TempFileQuota | None, receive: Receive, send: Send) -> None:
-        self._most, self._room, self._receive, self._send = most, room, receive, send
+    def __init__(
+        self, most: int, quota: TempFileQuota | None, receive: Receive, send: Send
+    ) -> None:
+        self._most, self._quota, self._receive, self._send = most, quota, receive, send
         self._received_bytes = 0
         self._refusal: tuple[int, str] | None = None
         self.response_started = False
@@ -91,17 +92,14 @@ class _LimitedBody:
         self._received_bytes += size
         if self._received_bytes > self._most:
             self._refusal = 413, _too_large_message(self._most)
-        elif self._room is not None and not self._room.reserve(size):
-            self._refusal = (
-                507,
-                "There is no room for uploads just now. Try again in a few minutes.",
-            )
+        elif self._quota is not None and not self._quota.reserve(size):
+            self._refusal = 507, _QUOTA_FULL
         if self._refusal:
             raise _BodyRejected
         return message
 
     async def send(self, message: Message) -> None:
-        """Whatever is answered to a request that was stopped, it is said why."""
+        """Send the app's response, unless the body was refused; then the refusal is sent."""
         if self._refusal is None:
             self.response_started = True
             await self._send(message)
@@ -109,14 +107,17 @@ class _LimitedBody:
             raise _BodyRejected
 
     async def send_refusal(self, scope: Scope, receive: Receive, send: Send) -> None:
-        code, words = self._refusal or (400, "The request broke off.")
-        await _error_response(code, words)(scope, receive, send)
+        code, message = self._refusal or (400, "The request is incomplete. Send it again.")
+        await _error_response(code, message)(scope, receive, send)
 
 
-def _error_response(code: int, words: str) -> JSONResponse:
-    """And hangs up: what is still to come is not waited for."""
-    return JSONResponse({"detail": words}, code, {"Connection": "close"})
+def _error_response(code: int, message: str) -> JSONResponse:
+    """A response that closes the connection, so that the rest of the body is not read."""
+    return JSONResponse({"detail": message}, code, {"Connection": "close"})
 
 
 def _too_large_message(most: int) -> str:
-    return f"This is more than {most // MEGABYTE:,} MB at once, which is as much as is taken here."
+    return f"The request is larger than {most // MEGABYTE:,} MB, the limit of this page."
+
+
+_QUOTA_FULL: Final = "The space for uploads is full just now. Try again in a few minutes."

@@ -1,7 +1,7 @@
-"""Room for files that pass through: uploads on their way in, exports on their way out.
+"""Disk quota and clean-up of temporary files: uploads not yet stored, exports to download.
 
-Gradio removes what it knows of a day later. It does not know of an upload that broke off, nor of a
-file we made, and it sets no end to their sum: where strangers come, that is a way to fill the disk.
+Gradio deletes the files it has registered after a day. It registers neither interrupted uploads
+nor exports and limits no total size, so that visitors could fill the disk.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from typing import Final, NamedTuple
 
 TEMP_DIR_VARIABLE: Final = "GRADIO_TEMP_DIR"
 SWEEP_SECONDS: Final = 10.0
-"""Seconds between two looks."""
+"""Seconds between two clean-ups."""
 MAX_AGE_SECONDS: Final = 3_600.0
-"""Seconds for which a file may be fetched, or taken into a study, unless room is needed sooner."""
+"""Age in seconds at which a file is deleted; earlier if the quota is exceeded."""
 IN_USE_SECONDS: Final = 120.0
-"""Seconds for which nothing is removed: somebody is at it."""
+"""Age in seconds before which no file is deleted, since it may be in use."""
 MAX_FILES: Final = 20_000
 
 _log: Final = logging.getLogger(__name__)
 
 
 def temp_folder() -> Path:
-    """Where Gradio keeps its files, and we those that it hands out."""
+    """The folder of Gradio's temporary files, which also holds the exports."""
     return Path(os.environ.get(TEMP_DIR_VARIABLE) or Path(tempfile.gettempdir()) / "gradio")
 
 
@@ -39,22 +39,22 @@ class TempFile(NamedTuple):
     modified: float
 
 
-def list_temp_files(at: Path) -> list[TempFile]:
-    """Every file, the oldest first."""
+def list_temp_files(folder: Path) -> list[TempFile]:
+    """All files below a folder, the oldest first."""
     found = []
-    for parent, _, names in os.walk(at):
+    for parent, _, names in os.walk(folder):
         for name in names:
-            with contextlib.suppress(OSError):  # it may be gone by now
+            with contextlib.suppress(OSError):  # the file may be deleted by now
                 path = Path(parent, name)
                 facts = path.lstat()
                 found.append(TempFile(path, facts.st_size, facts.st_mtime))
     return sorted(found, key=lambda one: one.modified)
 
 
-def delete_old_files(at: Path, most: int, now: float) -> int:
-    """Removes what is old, and more from the oldest on until at most so many bytes are left;
-    returns how many there are then."""
-    files = list_temp_files(at)
+def delete_old_files(folder: Path, most: int, now: float) -> int:
+    """Delete expired files, then the oldest ones until at most `most` bytes are left; return the
+    bytes left."""
+    files = list_temp_files(folder)
     left, number = sum(one.bytes for one in files), len(files)
     for one in files:
         age = now - one.modified
@@ -63,16 +63,16 @@ def delete_old_files(at: Path, most: int, now: float) -> int:
         with contextlib.suppress(OSError):
             one.path.unlink()
             left, number = left - one.bytes, number - 1
-            one.path.parent.rmdir()  # if it was the last there
+            one.path.parent.rmdir()  # only succeeds if the folder is empty
     return left
 
 
 class TempFileQuota:
-    """How much may pass through, kept by a thread of its own; `take` asks for more."""
+    """A quota of bytes for temporary files, enforced by a thread; `reserve` requests bytes."""
 
     def __init__(self, most: int, every: float = SWEEP_SECONDS) -> None:
-        """In a folder of our own, unless the environment names one: others' files are not ours to
-        remove."""
+        """Use a new folder unless the environment names one, so that no files of other programs
+        are deleted."""
         self._own_folder = ""
         if not os.environ.get(TEMP_DIR_VARIABLE):
             self._own_folder = os.environ[TEMP_DIR_VARIABLE] = tempfile.mkdtemp(prefix="evenhand-")
@@ -80,11 +80,11 @@ class TempFileQuota:
         self._free_bytes = most
         self.refresh()
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._refresh_loop, name="room", daemon=True)
+        self._thread = threading.Thread(target=self._refresh_loop, name="temp-files", daemon=True)
         self._thread.start()
 
     def reserve(self, size: int) -> bool:
-        """Whether there is room for so many bytes; they count as taken until the next look."""
+        """Whether `size` bytes are free; they are reserved until the next clean-up."""
         if size > self._free_bytes:
             return False
         self._free_bytes -= size
@@ -98,13 +98,13 @@ class TempFileQuota:
             shutil.rmtree(self._own_folder, ignore_errors=True)
 
     def refresh(self) -> None:
-        """Sweeps, and counts what is there."""
+        """Delete old files and count the bytes left."""
         try:
             self._free_bytes = self._most - delete_old_files(
                 self._folder, self._most // 2, time.time()
             )
         except OSError as error:
-            _log.warning("nothing was swept: %s", error)
+            _log.warning("temporary files could not be deleted: %s", error)
 
     def _refresh_loop(self) -> None:
         while not self._stop.wait(self._every):

@@ -1,8 +1,8 @@
-"""The door of a page that strangers share: every event says whose it is before it does anything.
+"""Visitor identity in public mode: every event carries the visitor's secret and link token.
 
-The secret lives in the browser (gr.BrowserState) and comes along with every event, a link's token
-beside it. `guard` puts both in front of the inputs of every handler there is, so that no tab has to
-think of it and none can forget it; a test counts them.
+The secret is stored in the browser (gr.BrowserState). `guard_events` adds the secret and the token
+to the inputs of every handler and checks access before the handler runs, so that no tab has to do
+it; a test checks that no handler is left out.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from studies.sharing.visitor_store import VisitorStore
 from studies.sharing.visitors import as_visitor, current_visitor, new_secret, visitor_from_secret
 
 STORAGE_KEY: Final = "evenhand-visitor"
-"""The name in the browser's storage: fixed, or a restart would orphan every study."""
+"""The key in the browser's storage; a new one would cut visitors off from their studies."""
 TOKEN_PARAMETER: Final = "token"
-"""In the address of a link that Share made."""
-REFUSED_TITLE: Final = "Not yours"
+"""Query parameter of links made by Share."""
+REFUSED_TITLE: Final = "No access"
 
 
 @dataclass(frozen=True)
 class VisitorInputs:
     secret: gr.BrowserState
     token: gr.Textbox
-    """Of the link by which this page was opened."""
+    """The token of the link with which the page was opened."""
 
 
 def build(store: Path) -> VisitorInputs:
@@ -49,10 +49,12 @@ def build(store: Path) -> VisitorInputs:
 
 
 def storage_secret(store: Path) -> str:
-    """What the browser's storage is encrypted with: kept beside the store. It is sent to every
-    browser and protects nothing on the server; another one would only make every browser a
-    stranger. So it is named by EVENHAND_SECRET, or made from the Space's own name, where the disk
-    forgets."""
+    """The key that encrypts the browser's storage: EVENHAND_SECRET, or the file beside the store.
+
+    Without either it is a hash of the Space's name, since a Space's disk may be erased, and
+    elsewhere a new random key in that file. Every browser receives the key, and it protects
+    nothing on the server; but with a new key browsers could not read their visitors' secrets.
+    """
     if named := os.environ.get("EVENHAND_SECRET", ""):
         return named
     path = store.with_name(store.name + "-secret")
@@ -65,37 +67,38 @@ def storage_secret(store: Path) -> str:
     return path.read_text(encoding="ascii").strip()
 
 
-def bind(blocks: gr.Blocks, door: VisitorInputs) -> None:
-    """A browser that comes for the first time is given its secret; a link's token is kept."""
+def bind(blocks: gr.Blocks, visitor: VisitorInputs) -> None:
+    """On loading, give a new browser its secret and store the token of the link."""
 
-    def greet(request: gr.Request) -> list[Any]:
+    def identify(request: gr.Request) -> list[Any]:
         token = str(request.query_params.get(TOKEN_PARAMETER, ""))[:200]
         return [gr.skip() if current_visitor().owner else new_secret(), token]
 
-    blocks.load(
-        greet, None, [door.secret, door.token], show_progress="hidden", api_visibility="private"
-    )
+    outputs = [visitor.secret, visitor.token]
+    blocks.load(identify, None, outputs, show_progress="hidden", api_visibility="private")
 
 
 def guard_events(
-    blocks: gr.Blocks, door: VisitorInputs, study: gr.Dropdown, store: VisitorStore
+    blocks: gr.Blocks, visitor: VisitorInputs, study: gr.Dropdown, store: VisitorStore
 ) -> None:
-    """Last of all, when every event is bound. What programs call is guarded in api_tab."""
+    """Make every handler run as the visitor who sent the event; called when all events are bound.
+    The functions of the API are guarded in api_tab."""
     for event in blocks.fns.values():
         if event.fn is None or getattr(event.fn, "takes_token", False):
             continue
         inputs = list(event.inputs)
-        named = [place for place, part in enumerate(inputs) if part is study]
-        event.fn = _as_visitor_call(event.fn, store, named)
-        event.inputs = [door.secret, door.token, *inputs]
+        study_inputs = [index for index, part in enumerate(inputs) if part is study]
+        event.fn = _as_visitor_call(event.fn, store, study_inputs)
+        event.inputs = [visitor.secret, visitor.token, *inputs]
         event.input_parameter_names = ["_secret", "_token", *event.input_parameter_names]
-        event.component_prop_inputs = [place + 2 for place in event.component_prop_inputs]
+        event.component_prop_inputs = [index + 2 for index in event.component_prop_inputs]
 
 
 def _as_visitor_call(
-    function: Callable[..., Any], store: VisitorStore, named: list[int]
+    function: Callable[..., Any], store: VisitorStore, study_inputs: list[int]
 ) -> Callable[..., Any]:
-    """`named`: which of the inputs are a study's name; checked before the handler runs."""
+    """The handler with secret and token as first parameters, run as this visitor after checking
+    read access to the studies named by the inputs `study_inputs`."""
     if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
         raise TypeError(f"{function} cannot be guarded: handlers are plain functions here")
     special = _count_special_parameters(function)
@@ -103,8 +106,8 @@ def _as_visitor_call(
     @wraps(function)
     def call(secret: object, token: object, *values: Any) -> Any:
         with visitor_context(secret, token, store):
-            for place in named:
-                name = values[place + special]
+            for index in study_inputs:
+                name = values[index + special]
                 if name:
                     store.require_readable(str(name))
             return function(*values)
@@ -120,7 +123,7 @@ def _as_visitor_call(
 
 
 def _count_special_parameters(function: Callable[..., Any]) -> int:
-    """Gradio puts requests and event data where the signature has them: how many come first."""
+    """The number of leading parameters that Gradio fills with the request or event data."""
     hints, count = get_type_hints(function), 0
     for name in inspect.signature(function).parameters:
         kind = hints.get(name)
@@ -132,12 +135,12 @@ def _count_special_parameters(function: Callable[..., Any]) -> int:
 
 @contextlib.contextmanager
 def visitor_context(secret: object, token: object, store: VisitorStore) -> Any:
-    """One call as one visitor's; what is not theirs is said on the page, and nothing happened.
-    Where the store lies is said to nobody."""
+    """Run a call as one visitor; denied access becomes an error on the page, and the store's folder
+    is removed from all error messages."""
     request = LocalContext.request.get(None)
-    asked = request.query_params.get(TOKEN_PARAMETER, "") if request is not None else ""
+    from_link = request.query_params.get(TOKEN_PARAMETER, "") if request is not None else ""
     try:
-        with as_visitor(visitor_from_secret(secret, token or asked)):
+        with as_visitor(visitor_from_secret(secret, token or from_link)):
             yield
     except AccessDenied as error:
         raise gr.Error(escape(error), title=REFUSED_TITLE, duration=None) from None
@@ -147,8 +150,8 @@ def visitor_context(secret: object, token: object, store: VisitorStore) -> Any:
 
 
 def _hide_paths(text: str, path: Path) -> str:
-    """Our errors name files, for whoever owns the machine: here only the names are left."""
-    places = {str(path.parent), str(path.parent.resolve()), escape(path.parent)} - {"/", "."}
-    for place in sorted(places, key=len, reverse=True):
-        text = text.replace(f"{place}/", "").replace(place, "its folder")
+    """Remove the store's folder from an error message, so that only file names are left."""
+    folders = {str(path.parent), str(path.parent.resolve()), escape(path.parent)} - {"/", "."}
+    for folder in sorted(folders, key=len, reverse=True):
+        text = text.replace(f"{folder}/", "").replace(folder, "its folder")
     return text

@@ -1,4 +1,4 @@
-"""Whom to cite: the papers behind the protocols and the numbers, as BibTeX."""
+"""BibTeX entries of the papers behind the protocols and the ratings."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ BIBTEX_ENTRIES: Final[dict[str, str]] = {
   pages   = {324--345},
   year    = {1952}
 }""",
-}  # fmt: skip
+}
 
 
 def bibtex(preset: str, *, pairs: bool) -> str:
-    """The entries a study calls for: its protocol's paper, and the model its ratings come from."""
+    """The entries of a study: its protocol's paper and, for pairs, the Bradley–Terry model."""
     names = [preset] if preset in BIBTEX_ENTRIES else []
     names += ["bradley-terry"] if pairs else []
     return "\n\n".join(BIBTEX_ENTRIES[name] for name in names)

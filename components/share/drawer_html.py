@@ -1,4 +1,4 @@
-"""What the Share drawer says: exports, the table as it will be printed, a methods paragraph."""
+"""HTML of the Share drawer: link, exports, tables for a paper, methods paragraph."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from components.share.citations import bibtex
 
 
 def show_link() -> str:
-    """The link of this view; the script fills it in, since only the browser knows the address."""
+    """The link to this view; the page's script fills in the address."""
     return wrap(
         '<section class="eh-share-part"><h3>Link</h3>'
-        '<p class="eh-small">Shows exactly this view. Holds no key and no raw text.</p>'
+        '<p class="eh-small">Opens exactly this view. Contains no keys and no texts.</p>'
         '<div class="eh-link-row"><code id="eh-link"></code>'
         '<button type="button" class="eh-btn primary" id="eh-copy-link">Copy link</button></div>'
         '<label class="eh-small"><input type="checkbox" class="eh-check" id="eh-link-filters" '
@@ -22,20 +22,20 @@ def show_link() -> str:
     )
 
 
-def show_exports(scene: FilteredStudy) -> str:
-    rows = count(len(scene.unfiltered_frame), "judgement")
+def show_exports(view: FilteredStudy) -> str:
+    rows = count(len(view.unfiltered_frame), "judgement")
     return wrap(
-        f'<h3>Export</h3><p class="eh-small">{rows} with their replies, whatever the filters. '
-        "A chart has its own PNG, SVG and CSV at its corner.</p>"
+        f'<h3>Export</h3><p class="eh-small">All {rows} with their replies; the filters do not '
+        "apply. Each chart has its own PNG, SVG and CSV download.</p>"
     )
 
 
-def show_paper_table(scene: FilteredStudy, name: str) -> str:
-    """One table three ways: as printed, LaTeX, Markdown."""
-    found = paper_text.paper_tables(scene)
+def show_paper_table(view: FilteredStudy, name: str) -> str:
+    """One table as it is printed, in LaTeX and in Markdown."""
+    found = paper_text.paper_tables(view)
     table = found.get(name) or next(iter(found.values()), None)
     if table is None:
-        return wrap('<p class="eh-small">No readable verdict yet: no table.</p>')
+        return wrap('<p class="eh-small">No table: there are no readable verdicts yet.</p>')
     head = "".join(f"<th>{escape(cell)}</th>" for cell in table.head)
     body = "".join(
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in table.rows
@@ -51,15 +51,15 @@ def show_paper_table(scene: FilteredStudy, name: str) -> str:
     )
 
 
-def show_methods(scene: FilteredStudy) -> str:
-    """Methods, the command behind the numbers, whom to cite."""
-    pairs = bool((scene.machines["options"] == 2).any())
-    cite = bibtex(scene.study.preset, pairs=pairs)
+def show_methods(view: FilteredStudy) -> str:
+    """The methods paragraph, the command that prints the numbers, and BibTeX entries."""
+    pairs = bool((view.machines["options"] == 2).any())
+    cite = bibtex(view.study.preset, pairs=pairs)
     parts = [
-        f"<h3>Methods paragraph</h3><p>{escape(paper_text.methods_paragraph(scene))}</p>",
-        _copy_box("Copy the paragraph", paper_text.methods_paragraph(scene)),
+        f"<h3>Methods paragraph</h3><p>{escape(paper_text.methods_paragraph(view))}</p>",
+        _copy_box("Copy the paragraph", paper_text.methods_paragraph(view)),
         _copy_box(
-            "The same numbers again", paper_text.metrics_command(scene, scene.store.path.name)
+            "Command for the same numbers", paper_text.metrics_command(view, view.store.path.name)
         ),
     ]
     parts += [_copy_box("BibTeX", cite)] if cite else []

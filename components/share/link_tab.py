@@ -1,4 +1,4 @@
-"""Who else may see a study, where strangers share the page: the read-only link that Share makes."""
+"""Links to a study in public mode: read-only links, links for voters, withdrawal."""
 
 from __future__ import annotations
 
@@ -24,20 +24,26 @@ class ShareLinks:
     voters: gr.Button
     withdraw: gr.Button
     token: gr.Textbox
-    """On its way into the link of this page; the store keeps only its hash."""
+    """The token of a new link, for the page's script; the store holds only its hash."""
 
 
 def build() -> ShareLinks:
     note = ClickableHTML(elem_id="eh-link-note")
     with gr.Row(elem_classes="eh-chips"):
         make = gr.Button(
-            "Make a read-only link", size="sm", elem_id="eh-link-make", elem_classes="eh-fit",
+            "Make a read-only link",
+            size="sm",
+            elem_id="eh-link-make",
+            elem_classes="eh-fit",
             visible=False,
-        )  # fmt: skip
+        )
         voters = gr.Button(
-            "Make a link for voters", size="sm", elem_id="eh-link-voters", elem_classes="eh-fit",
+            "Make a link for voters",
+            size="sm",
+            elem_id="eh-link-voters",
+            elem_classes="eh-fit",
             visible=False,
-        )  # fmt: skip
+        )
         withdraw = gr.Button(
             "Withdraw", size="sm", elem_id="eh-link-withdraw", elem_classes="eh-fit", visible=False
         )
@@ -48,7 +54,7 @@ def build() -> ShareLinks:
 def bind(links: ShareLinks, opener: gr.Button, study: gr.Dropdown, store: VisitorStore) -> None:
     shown = [links.note, links.make, links.voters, links.withdraw]
 
-    def look(name: str) -> list[Any]:
+    def show(name: str) -> list[Any]:
         return render(store, name)
 
     def make(name: str) -> list[Any]:
@@ -61,7 +67,7 @@ def bind(links: ShareLinks, opener: gr.Button, study: gr.Dropdown, store: Visito
         store.revoke_links(name)
         return ["", *render(store, name)]
 
-    opener.click(look, study, shown, **QUIET)
+    opener.click(show, study, shown, **QUIET)
     for button, act, script in (
         (links.make, make, SHOW_LINK),
         (links.voters, make_for_voters, SHOW_VOTERS_LINK),
@@ -72,7 +78,7 @@ def bind(links: ShareLinks, opener: gr.Button, study: gr.Dropdown, store: Visito
 
 
 def render(store: VisitorStore, name: str) -> list[Any]:
-    """What the link of this page does for others, and what its owner may do about it."""
+    """The note on who can open the study, and the buttons of its owner."""
     mine = bool(name) and store.owns(name)
     made = store.count_links(name) if mine else 0
     return [
@@ -86,15 +92,15 @@ def render(store: VisitorStore, name: str) -> list[Any]:
 def link_status_text(store: VisitorStore, name: str, made: int) -> str:
     if store.owns(name) and not made:
         return (
-            "Only you can open this study. A read-only link shows it to whoever has the link: they "
-            "look and export, and never run or change anything. One for voters lets them vote."
+            "Only you can open this study. With a read-only link others can view and export it, "
+            "but not run or change it. A link for voters also lets them vote."
         )
     if store.owns(name):
         return (
-            f"{count(made, 'link')} to this study: whoever has one looks and exports, votes if it "
-            "is one for voters, and never runs or changes anything. A link is shown once: what is "
-            "kept is its hash."
+            f"{count(made, 'link')} to this study: others can view and export it, or vote with a "
+            "link for voters, but not run or change it. A link is shown only once; only its hash "
+            "is stored."
         )
     if store.is_ownerless(name):
-        return "This study came with the page: everybody can open its link."
-    return "Somebody shared this study with you: its link works for whoever has it."
+        return "This study is open to every visitor: everyone can open its link."
+    return "Another user shared this study with you. Its link works for everyone who has it."

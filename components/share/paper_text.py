@@ -1,7 +1,5 @@
-"""For a paper: tables in LaTeX and Markdown, a methods paragraph, the command behind each number.
-
-Everything is generated from the study and its numbers: nothing here is typed in.
-"""
+"""Texts for a paper, generated from a study: tables in LaTeX and Markdown, a methods paragraph, and
+the command that prints the numbers."""
 
 from __future__ import annotations
 
@@ -31,7 +29,7 @@ TABLE_NAMES: Final = ("Position bias", "Ranking", "Win rates")
 
 @dataclass(frozen=True, slots=True)
 class PaperTable:
-    """What a table says, before any markup."""
+    """The texts of a table, before any markup."""
 
     name: str
     caption: str
@@ -39,15 +37,15 @@ class PaperTable:
     rows: tuple[tuple[str, ...], ...]
 
 
-def paper_tables(scene: FilteredStudy) -> dict[str, PaperTable]:
-    """The tables this study has numbers for, by name."""
-    made = (make(scene) for make in TABLE_MAKERS)
+def paper_tables(view: FilteredStudy) -> dict[str, PaperTable]:
+    """Name -> table, for all tables with at least one row."""
+    made = (make(view) for make in TABLE_MAKERS)
     return {table.name: table for table in made if table is not None and table.rows}
 
 
-def position_table(scene: FilteredStudy) -> PaperTable | None:
-    """One line a judge and prompt: what the order of the answers does."""
-    frame = scene.machines
+def position_table(view: FilteredStudy) -> PaperTable | None:
+    """Position bias, one row for each judge and prompt."""
+    frame = view.machines
     if frame.empty:
         return None
     found = position_profile(frame, ["judge", "prompt"])
@@ -55,27 +53,35 @@ def position_table(scene: FilteredStudy) -> PaperTable | None:
     for key, name in row_names(frame).items():
         cell = found[key]
         rows.append(
-            (name, *_percent_cells(cell["consistency"]), *_percent_cells(cell["first_share"]),
-             _decimal_cell(cell["entropy"]), *_percent_cells(cell["noise_floor"]),
-             count(cell["consistency"].n))
-        )  # fmt: skip
+            (
+                name,
+                *_percent_cells(cell["consistency"]),
+                *_percent_cells(cell["first_share"]),
+                _decimal_cell(cell["entropy"]),
+                *_percent_cells(cell["noise_floor"]),
+                count(cell["consistency"].n),
+            )
+        )
     caption = (
-        f"Position bias on {scene.name}: % of comparisons whose verdict survives a new order, % of "
-        "decisive verdicts for the answer shown first, entropy of the slot chosen (1 is even), % "
-        f"of verdicts that change without any swap (noise floor). {_slice_text(scene)} 95 % intervals "
-        "over items; n comparisons read in all orders."
+        f"Position bias on {view.name}: % of comparisons with the same verdict in every order "
+        "(consistency), % of decisive verdicts for the answer shown first, entropy of the chosen "
+        "slot (1 is even), % of verdicts that change when a call is repeated in the same order "
+        f"(noise floor). {_slice_text(view)} 95 % intervals over items; n: comparisons with a "
+        "readable verdict in every order."
     )
-    head = ("Judge", "Consistency", "95 % CI", "First", "95 % CI", "Entropy", "Noise", "95 % CI",
-            "n")  # fmt: skip
+    head = (
+        *("Judge", "Consistency", "95 % CI", "First", "95 % CI"),
+        *("Entropy", "Noise", "95 % CI", "n"),
+    )
     return PaperTable("Position bias", caption, head, tuple(rows))
 
 
-def ranking_table(scene: FilteredStudy) -> PaperTable | None:
-    """Bradley–Terry on the Elo scale with ranks as ranges."""
-    pairs = scene.outcomes[scene.outcomes["options"] == 2]
+def ranking_table(view: FilteredStudy) -> PaperTable | None:
+    """Bradley–Terry ratings on the Elo scale with rank ranges."""
+    pairs = view.outcomes[view.outcomes["options"] == 2]
     if pairs.empty:
         return None
-    rates = win_rate(pairs)  # of the battles that are ranked, as on the page
+    rates = win_rate(pairs)  # of the ranked battles only, as on the page
     rows = []
     for board in fit_leaderboards(pairs):
         for place, name in enumerate(board.names):
@@ -90,25 +96,26 @@ def ranking_table(scene: FilteredStudy) -> PaperTable | None:
                     count(int(board.matches[place])),
                 )
             )
-    combine, unreadable = scene.rule
+    combine, unreadable = view.rule
     caption = (
-        f"Ranking on {scene.name}: Bradley–Terry on the Elo scale with 95 % intervals over items, "
+        f"Ranking on {view.name}: Bradley–Terry on the Elo scale with 95 % intervals over items, "
         "ranks as the ranges that the intervals of differences allow, and win rates (ties as "
-        f"half). Rule for both orders: {combine}; unreadable replies: {unreadable}. {_slice_text(scene)}"
+        f"half). Rule for both orders: {combine}; unreadable replies: {unreadable}. "
+        f"{_slice_text(view)}"
     )
     head = ("Rank", "Model", "Rating", "95 % CI", "Win rate", "95 % CI", "Battles")
     return PaperTable("Ranking", caption, head, tuple(rows))
 
 
-def wins_table(scene: FilteredStudy) -> PaperTable | None:
-    """Win rates by contestant, for options too."""
-    if scene.machines.empty:
+def wins_table(view: FilteredStudy) -> PaperTable | None:
+    """Win rates of the models, from pairs and from choices among several options."""
+    if view.machines.empty:
         return None
-    rates = win_rate(scene.machines, *scene.rule)
+    rates = win_rate(view.machines, *view.rule)
     rows = tuple((name, *_percent_cells(e), count(e.n)) for name, e in rates.items() if e.n)
     caption = (
-        f"Win rates on {scene.name}: (wins + ties/2) / readable verdicts, 95 % Wilson intervals at "
-        f"the effective n. {_slice_text(scene)}"
+        f"Win rates on {view.name}: (wins + ties/2) / readable verdicts, 95 % Wilson intervals at "
+        f"the effective n. {_slice_text(view)}"
     )
     return PaperTable("Win rates", caption, ("Model", "Win rate", "95 % CI", "n"), rows)
 
@@ -121,7 +128,7 @@ TABLE_MAKERS: Final[tuple[Callable[[FilteredStudy], PaperTable | None], ...]] = 
 
 
 def latex_table(table: PaperTable) -> str:
-    """A booktabs table, its caption under it."""
+    """A booktabs table with the caption below."""
     columns = "".join("r" if numeric else "l" for numeric in _numeric_columns(table))
     lines = [r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{{columns}}}", r"\toprule"]
     lines += [_latex_row(table.head), r"\midrule"]
@@ -131,7 +138,7 @@ def latex_table(table: PaperTable) -> str:
 
 
 def markdown_table(table: PaperTable) -> str:
-    """A pipe table; numbers to the right."""
+    """A pipe table with numbers right-aligned and the caption below."""
     rule = ["---:" if numeric else "---" for numeric in _numeric_columns(table)]
     lines = [
         _markdown_row(table.head),
@@ -142,14 +149,14 @@ def markdown_table(table: PaperTable) -> str:
 
 
 def _numeric_columns(table: PaperTable) -> list[bool]:
-    """Which columns hold numbers: those stand to the right."""
+    """For each column, whether it contains only numbers."""
     plain = str.maketrans("", "", "0123456789.,[]–\u2212 ")
     return [all(not row[i].translate(plain) for row in table.rows) for i in range(len(table.head))]
 
 
 def _markdown_row(cells: Sequence[str]) -> str:
-    safe = (cell.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ") for cell in cells)
-    return "| " + " | ".join(safe) + " |"
+    escaped = (cell.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ") for cell in cells)
+    return "| " + " | ".join(escaped) + " |"
 
 
 def _latex_row(cells: Sequence[str]) -> str:
@@ -163,32 +170,34 @@ def _escape_latex(text: str) -> str:
 # ---------------------------------------------------------------------------------- in words
 
 
-def methods_paragraph(scene: FilteredStudy) -> str:
-    """A methods paragraph: what was asked of whom, what was not read, how intervals were made."""
-    study, frame = scene.study, scene.machines
+def methods_paragraph(view: FilteredStudy) -> str:
+    """A methods paragraph: judges, prompts, items, orders, unusable replies, intervals."""
+    study, frame = view.study, view.machines
     judges = sorted(str(name) for name in frame["judge"].unique())
     prompts = sorted(str(name) for name in frame["prompt"].unique())
     readable = int(frame["status"].isin(list(USABLE_STATUSES)).sum())
     parts = [
-        f"{_list_names(judges, 'judge')} {'was' if len(judges) == 1 else 'were'} asked with "
-        f"{_list_names(prompts, 'prompt')} about {count(frame['item'].nunique(), 'item')} of "
-        f"{source_name(study.data.source)}{_sample_text(scene)}.",
-        f"{_orders_text(scene)} {count(len(frame), 'reply')} came back, {count(readable)} of them "
-        f"readable{_failures_text(scene)}; a reply without a readable verdict is no evidence and was "
-        f"{'counted as a tie' if scene.rule[1] == 'tie' else 'left out, never counted as a tie'}.",
-        _combination_text(scene),
+        f"{_list_names(judges, 'judge')} judged, with {_list_names(prompts, 'prompt')}, the "
+        f"answers to {count(frame['item'].nunique(), 'item')} of "
+        f"{source_name(study.data.source)}{_sample_text(view)}.",
+        f"{_orders_text(view)} Of {count(len(frame), 'reply')}, {count(readable)} had a readable "
+        f"verdict{_failures_text(view)}; replies without one were "
+        f"{'counted as ties' if view.rule[1] == 'tie' else 'left out, not counted as ties'}.",
+        _combination_text(view),
         "Intervals are 95 % and treat items as clusters: Wilson intervals at the effective sample "
-        "size for shares, an item sandwich for Bradley–Terry ratings and the position term.",
+        "size for shares, a sandwich variance over items for Bradley–Terry ratings and the "
+        "position term.",
     ]
     simulated = [judge.name for judge in study.judges if judge.kind == "simulated"]
     if simulated:
-        parts.append(f"{_list_names(simulated, 'judge')}: simulated, with known parameters.")
+        verb = "is" if len(simulated) == 1 else "are"
+        parts.append(f"{_list_names(simulated, 'judge')} {verb} simulated, with known parameters.")
     return " ".join(part for part in parts if part)
 
 
-def metrics_command(scene: FilteredStudy, store_name: str = "evenhand.db") -> str:
-    """What prints the same numbers again, with every seed in it."""
-    return f"python -m metrics {store_name} --study {_shell_quote(scene.name)} --json"
+def metrics_command(view: FilteredStudy, store_name: str = "evenhand.db") -> str:
+    """The command that prints the same numbers."""
+    return f"python -m metrics {store_name} --study {_shell_quote(view.name)} --json"
 
 
 def _shell_quote(name: str) -> str:
@@ -196,50 +205,50 @@ def _shell_quote(name: str) -> str:
 
 
 def source_name(source: str) -> str:
-    """What a reader may know of where the records lay: a set's name or a file's, never a folder."""
+    """The name of a data source for readers: a data set or a file name without its folder."""
     return source if source.startswith("hub:") else re.split(r"[/\\\\]", source.rstrip("/"))[-1]
 
 
-def _sample_text(scene: FilteredStudy) -> str:
-    data = scene.study.data
+def _sample_text(view: FilteredStudy) -> str:
+    data = view.study.data
     return f" (a seeded sample, seed {data.seed})" if data.count or data.per else ""
 
 
-def _orders_text(scene: FilteredStudy) -> str:
-    options = int(scene.machines["options"].max()) if len(scene.machines) else 2
-    study = scene.study
+def _orders_text(view: FilteredStudy) -> str:
+    options = int(view.machines["options"].max()) if len(view.machines) else 2
+    study = view.study
     floor = ""
     if study.noise_floor:
-        floor = f" {share(study.noise_floor, 0)} of the asks were repeated in the same order."
+        floor = f" {share(study.noise_floor, 0)} of the calls were repeated in the same order."
     if options > 2:
         return f"Options were shown in {study.option_orders}.{floor}"
     shown = "both orders" if study.pair_orders == "both" else "one seeded order"
-    crossed = ", labels crossed with places" if study.labels == "crossed" else ""
+    crossed = ", with both assignments of labels to positions" if study.labels == "crossed" else ""
     return f"Each pair of answers was shown in {shown}{crossed}.{floor}"
 
 
-def _failures_text(scene: FilteredStudy) -> str:
-    counts = scene.machines["status"].value_counts()
+def _failures_text(view: FilteredStudy) -> str:
+    counts = view.machines["status"].value_counts()
     bad = [f"{n} {s}" for s, n in counts.items() if n and s not in USABLE_STATUSES]
     return f" ({', '.join(bad)})" if bad else ""
 
 
-def _combination_text(scene: FilteredStudy) -> str:
-    told = {
+def _combination_text(view: FilteredStudy) -> str:
+    rules = {
         "pooled": "Every readable verdict of each order counts.",
         "strict": "A comparison is won if both orders name the same answer, else it is a tie.",
-        "majority": "A comparison is won by a win and a tie, or two wins, over its orders.",
+        "majority": "A comparison is won with two wins, or a win and a tie, over its orders.",
     }
-    return told[scene.rule[0]]
+    return rules[view.rule[0]]
 
 
-def _slice_text(scene: FilteredStudy) -> str:
-    """What the filters leave, said in the caption so that a table cannot be misread."""
-    chosen = [v for v in (scene.filter.judge, scene.filter.prompt, scene.filter.category)
-              if v != ALL_CHOICE]  # fmt: skip
-    chosen += list(scene.filter.contestants)
-    items = count(scene.frame["item"].nunique(), "item")
-    less = scene.filter.suspects == WITHOUT_SUSPECTS
+def _slice_text(view: FilteredStudy) -> str:
+    """The filters in force and the number of items, for captions."""
+    filters = (view.filter.judge, view.filter.prompt, view.filter.category)
+    chosen = [value for value in filters if value != ALL_CHOICE]
+    chosen += list(view.filter.contestants)
+    items = count(view.frame["item"].nunique(), "item")
+    less = view.filter.suspects == WITHOUT_SUSPECTS
     left_out = ", without injection suspects" if less else ""
     return f"{items}{', ' + ', '.join(chosen) + ' only' if chosen else ''}{left_out}."
 

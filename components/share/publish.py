@@ -1,4 +1,4 @@
-"""A study as a folder that runs by itself: frozen (read-only, no judges) or as a whole Space."""
+"""Write a study as a folder that runs on its own: read-only without judges, or as a whole Space."""
 
 from __future__ import annotations
 
@@ -17,46 +17,47 @@ from studies.store.store import Store
 PROJECT_ROOT: Final = Path(__file__).resolve().parents[2]
 FROZEN_STORE: Final = "frozen.db"
 SEED_STORE: Final = "seed.db"
-"""Beside app.py: the page then shows this store read-only, or begins with a copy of it."""
+"""File names beside app.py: the page shows FROZEN_STORE read-only, and fills an empty store from
+SEED_STORE."""
 
 SHIPPED_FOLDERS: Final = ("components", "judges", "metrics", "studies", "assets")
 _IGNORED_FILES: Final = shutil.ignore_patterns("__pycache__", "*.pyc", "screenshots")
 _RUN_REQUIREMENTS: Final = ("xllamacpp", "authlib", "itsdangerous")
-"""What only a page that asks needs: judges that it runs itself, people that log in."""
+"""Packages that a read-only page does not need: for the embedded judge and for the login."""
 
 
 class PublishFailed(EvenhandError):
-    """The Hub did not take the Space."""
+    """The Space could not be uploaded to the Hub."""
 
 
 def freeze(store: Store, study: str, folder: Path) -> None:
-    """The page with the data of one study: it shows, it asks nobody."""
-    _write_folder(store, study, folder, FROZEN_STORE, asks=False)
+    """Write a read-only page with the data of one study and without judges."""
+    _write_folder(store, study, folder, FROZEN_STORE, runs=False)
 
 
 def publish(store: Store, study: str, folder: Path) -> None:
-    """The whole app as a Space, which begins with this study."""
-    _write_folder(store, study, folder, SEED_STORE, asks=True)
+    """Write the whole app as a Space that starts with this study."""
+    _write_folder(store, study, folder, SEED_STORE, runs=True)
 
 
-def _write_folder(store: Store, study: str, folder: Path, name: str, *, asks: bool) -> None:
+def _write_folder(store: Store, study: str, folder: Path, name: str, *, runs: bool) -> None:
     store.study(study)
     if folder.exists() and not folder.is_dir():
         raise StudyError(f"{folder} is a file; name a new folder")
     if folder.exists() and any(folder.iterdir()):
-        raise StudyError(f"{folder} is not empty; name a new folder, nothing is written over")
+        raise StudyError(f"{folder} is not empty and was not changed; name a new folder")
     folder.mkdir(parents=True, exist_ok=True)
     for package in SHIPPED_FOLDERS:
         shutil.copytree(PROJECT_ROOT / package, folder / package, ignore=_IGNORED_FILES)
     for file in ("app.py", "LICENSE"):
         shutil.copyfile(PROJECT_ROOT / file, folder / file)
-    (folder / "requirements.txt").write_text(_requirements(asks), encoding="utf-8")
+    (folder / "requirements.txt").write_text(_requirements(runs), encoding="utf-8")
     (folder / "README.md").write_text(_readme(study, frozen=name == FROZEN_STORE), encoding="utf-8")
     copy_study(store, study, folder / name)
 
 
 def copy_study(store: Store, study: str, path: Path) -> None:
-    """A store that holds this study alone, with the requests and prompts behind its rows."""
+    """Copy one study to a new store, with the requests and prompts of its judgements."""
     source = sqlite3.connect(f"file:{store.path}?mode=ro", uri=True)
     target = sqlite3.connect(path)
     with source, target:
@@ -69,54 +70,64 @@ def copy_study(store: Store, study: str, path: Path) -> None:
             copied.delete_study(line.name)
     copied.close()
     compact = sqlite3.connect(path)
-    compact.execute("DELETE FROM prompts WHERE sha NOT IN (SELECT prompt_sha FROM requests) "
-                    "AND name NOT IN (SELECT prompt FROM plan)")  # fmt: skip
-    # Everybody's from now on: no visitor, link or run of another study goes along.
+    compact.execute(
+        "DELETE FROM prompts WHERE sha NOT IN (SELECT prompt_sha FROM requests) "
+        "AND name NOT IN (SELECT prompt FROM plan)"
+    )
+    # The copy has no owner, and no visitors, links or runs of other studies.
     compact.execute("UPDATE studies SET owner=''")
-    for table in ("shares", "allowance", "runs WHERE study NOT IN (SELECT name FROM studies)",
-                  "attempts WHERE owner NOT IN (SELECT owner FROM runs)"):  # fmt: skip
-        compact.execute(f"DELETE FROM {table}")
+    for rows in (
+        "shares",
+        "allowance",
+        "runs WHERE study NOT IN (SELECT name FROM studies)",
+        "attempts WHERE owner NOT IN (SELECT owner FROM runs)",
+    ):
+        compact.execute(f"DELETE FROM {rows}")
     compact.commit()
-    compact.execute("PRAGMA journal_mode=DELETE")  # one file, no -wal beside it
+    compact.execute("PRAGMA journal_mode=DELETE")  # a single file, without -wal
     compact.execute("VACUUM")
     compact.close()
 
 
-def _requirements(asks: bool) -> str:
+def _requirements(runs: bool) -> str:
     lines = (
         (PROJECT_ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines(keepends=True)
     )
-    return "".join(line for line in lines if asks or not line.startswith(_RUN_REQUIREMENTS))
+    return "".join(line for line in lines if runs or not line.startswith(_RUN_REQUIREMENTS))
 
 
 def _readme(study: str, *, frozen: bool) -> str:
-    """The front matter of our own Space, with this study's name."""
+    """The README of the folder: the project's own front matter with this study's name."""
     _, front, _ = (PROJECT_ROOT / "README.md").read_text(encoding="utf-8").split("---\n", 2)
     values: dict[str, Any] = yaml.safe_load(front)
     values["title"] = study[:60]
     if frozen:
-        for name in ("preload_from_hub", "hf_oauth"):  # no judge and no person is asked here
+        for name in ("preload_from_hub", "hf_oauth"):  # needed only for judges and voters
             values.pop(name, None)
-    told = (
-        "A finished study, shown read-only: every number with its interval, every mark one click "
-        "from the replies behind it. No judge can be asked here."
+    description = (
+        "A finished study, read-only: every number has its interval, and a click on it opens the "
+        "replies. Judges cannot be run here."
         if frozen
-        else "The whole dashboard, which begins with this study."
+        else "The whole dashboard with this study."
     )
     front = yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
     run = "pip install -r requirements.txt && python app.py"
-    return f"---\n{front}---\n\n# {study}\n\n{told}\n\nMade with Evenhand. To run it: `{run}`\n"
+    return (
+        f"---\n{front}---\n\n# {study}\n\n{description}\n\nMade with Evenhand. To run it: `{run}`\n"
+    )
 
 
 def push_space(folder: Path, repo: str, token: str | None) -> str:
-    """Uploads the folder as a Space; returns its address. The token is the user's own."""
+    """Upload the folder as a Space with the user's own token; return its address."""
     if not token:
-        raise PublishFailed("pushing needs your own token in HF_TOKEN (write access)")
+        raise PublishFailed(
+            "there is no token to upload with: set HF_TOKEN to your own token with write access"
+        )
     try:
         api = hub_api(token)
         api.create_repo(repo, repo_type="space", space_sdk="gradio", exist_ok=True)
         api.upload_folder(repo_id=repo, repo_type="space", folder_path=folder)
     except (HfHubHTTPError, OSError, ValueError) as error:
-        said = " ".join(str(error).replace(token, "…").split())[:300]
-        raise PublishFailed(f"the Hub did not take {repo}: {said}") from None
+        reason = " ".join(str(error).replace(token, "…").split())[:300]
+        raise PublishFailed(f"{repo} could not be uploaded to the Hub: {reason}") from None
     return f"{api.endpoint}/spaces/{repo}"

@@ -1,7 +1,7 @@
-"""A study as one HTML file that opens without a server or a network: findings, charts, method.
+"""A study as one HTML file that opens without a server or a network: findings, charts, methods.
 
-The charts are the page's own figures drawn by the page's own script; the numbers are those of
-`python -m metrics`, which stand in the file as JSON too.
+The charts are the page's own figures, drawn by the page's own script. The numbers are those of
+`python -m metrics`, which the file also contains as JSON.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ _CONTENT_POLICY: Final = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
     "img-src data: blob:; font-src data:"
 )
-"""The file may load nothing: what it shows is in it."""
+"""Content security policy: the file may load nothing from outside."""
 MAX_CARDS: Final = 12
-"""Report cards in one file: a study of more judges is read on the page."""
+"""Most report cards in one file."""
 
 _DRAW_SCRIPT: Final = """
 for (const box of document.querySelectorAll('[data-figure]')) {
@@ -58,25 +58,25 @@ for (const mark of document.querySelectorAll('[data-select]')) mark.setAttribute
 
 
 def write_report(store: Store, study: str, path: Path) -> int:
-    """Writes the report; returns its size in bytes."""
+    """Write the report and return its size in bytes."""
     html = report_html(store, study)
-    half = path.with_name(path.name + ".part")
+    partial = path.with_name(path.name + ".part")
     try:
-        half.write_text(html, encoding="utf-8")
-        half.replace(path)
+        partial.write_text(html, encoding="utf-8")
+        partial.replace(path)
     except OSError as error:
         raise write_error(path, error) from None
     finally:
         with contextlib.suppress(OSError):
-            half.unlink()
+            partial.unlink()
     return path.stat().st_size
 
 
 def report_html(store: Store, study: str) -> str:
-    """The whole file."""
-    scene = FilteredStudy(store, study)
+    """The text of the report file."""
+    view = FilteredStudy(store, study)
     page = _ReportFigures()
-    body = "".join(section(scene, page) for section in SECTIONS)
+    body = "".join(section(view, page) for section in SECTIONS)
     plotly_js = (Path(plotly.__path__[0]) / "package_data" / "plotly.min.js").read_text("utf-8")
     return (
         "<!DOCTYPE html>\n"
@@ -86,18 +86,18 @@ def report_html(store: Store, study: str) -> str:
         f"<title>{escape(study)} · Evenhand</title><style>{_read_asset('style.css')}</style>"
         f"<style>{_font_faces()}{_REPORT_CSS}</style><script>{plotly_js}</script></head>"
         f'<body class="gradio-container eh-report"><main>{body}</main>'
-        f"{page.figures_html()}{_json_tag('metrics', report_metrics(scene))}"
+        f"{page.figures_html()}{_json_tag('metrics', report_metrics(view))}"
         f"<script>{_read_asset('page.js')}{_DRAW_SCRIPT}</script></body></html>\n"
     )
 
 
-def report_metrics(scene: FilteredStudy) -> dict[str, Any]:
-    """What `python -m metrics --json` prints for this study."""
-    combine, unreadable = scene.rule
-    planned = scene.store.counts(scene.name, recorded=True).get("planned")
-    checks = current_checks(scene.store, scene.name)
+def report_metrics(view: FilteredStudy) -> dict[str, Any]:
+    """The numbers that `python -m metrics --json` prints for this study."""
+    combine, unreadable = view.rule
+    planned = view.store.counts(view.name, recorded=True).get("planned")
+    checks = current_checks(view.store, view.name)
     return summarise_frame(
-        scene.unfiltered_frame,
+        view.unfiltered_frame,
         planned=planned,
         combine=combine,
         unreadable=unreadable,
@@ -106,14 +106,14 @@ def report_metrics(scene: FilteredStudy) -> dict[str, Any]:
 
 
 class _ReportFigures:
-    """Collects the figures, so that each is one JSON block that the script draws."""
+    """The figures of a report; each becomes one JSON block that the script draws."""
 
     def __init__(self) -> None:
         self.figures: list[Figure] = []
 
     def add_figure(self, figure: Figure | None) -> str:
         if figure is None:
-            return wrap('<p class="eh-small eh-mute">No verdicts to draw.</p>')
+            return wrap('<p class="eh-small eh-mute">No verdicts to show.</p>')
         self.figures.append(figure)
         return (
             f'<div data-figure="figure-{len(self.figures)}">'
@@ -125,7 +125,7 @@ class _ReportFigures:
 
 
 def _json_tag(name: str, value: Any) -> str:
-    """JSON in a page: "<" is written as an escape, so that no text can close the tag."""
+    """JSON in a script tag, with every "<" escaped, so that no text can close the tag."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     text = text.replace("<", "\\u003c")
     return f'<script type="application/json" id="{name}">{text}</script>'
@@ -134,82 +134,90 @@ def _json_tag(name: str, value: Any) -> str:
 # ----------------------------------------------------------------------------------- sections
 
 
-def _title_section(scene: FilteredStudy, page: _ReportFigures) -> str:
-    first, last = report_facts.reply_dates(scene.store, scene.name)
+def _title_section(view: FilteredStudy, page: _ReportFigures) -> str:
+    first, last = report_facts.reply_dates(view.store, view.name)
     made = time.strftime("%Y-%m-%d", time.gmtime())
     when = first if first == last else f"{first} to {last}"
-    line = f"Replies of {when}. " if first else "When the replies came was not recorded. "
+    line = f"Replies of {when}. " if first else "The dates of the replies were not recorded. "
     line += f"Report made {made}."
-    title, lead = bias_view.show_finding(scene.frame)
+    title, lead = bias_view.show_finding(view.frame)
     return (
-        f'<header class="eh-report-top">{brand_html()}<p class="eh-small eh-mute">{escape(line)}</p>'
-        f"</header><h1>{escape(scene.name)}</h1>"
+        f'<header class="eh-report-top">{brand_html()}'
+        f'<p class="eh-small eh-mute">{escape(line)}</p></header><h1>{escape(view.name)}</h1>'
         + finding_html(title, lead)
-        + bias_view.show_kpis(scene.frame, scene.failed, len(scene.machines), accuracy_label(scene))
+        + bias_view.show_kpis(view.frame, view.failed, len(view.machines), accuracy_label(view))
     )
 
 
-def _bias_section(scene: FilteredStudy, page: _ReportFigures) -> str:
-    frame = scene.frame
+def _bias_section(view: FilteredStudy, page: _ReportFigures) -> str:
+    frame = view.frame
     return (
         panel_html(
-            f"Consistency by {_row_noun(scene)} and category",
+            f"Consistency by {_row_noun(view)} and category",
             bias_view.SUBTITLES["Consistency"],
             bias_view.show_matrix(frame, "Consistency"),
         )
         + panel_html(
-            "Which slot is chosen",
+            "Chosen slots",
             "% of decisive verdicts, 95 % CI",
             page.add_figure(bias_view.show_slots(frame)),
         )
         + panel_html(
-            "Which way verdicts flip",
-            "pairs whose verdict changed with the order",
+            "Direction of flips",
+            "pairs whose verdict changes when swapped",
             bias_view.show_flips(frame),
         )
     )
 
 
-def _row_noun(scene: FilteredStudy) -> str:
-    return "judge" if scene.machines["judge"].nunique() > 1 else "prompt"
+def _row_noun(view: FilteredStudy) -> str:
+    return "judge" if view.machines["judge"].nunique() > 1 else "prompt"
 
 
-def _ranking_section(scene: FilteredStudy, page: _ReportFigures) -> str:
-    rows = scene.outcomes
+def _ranking_section(view: FilteredStudy, page: _ReportFigures) -> str:
+    rows = view.outcomes
     if not (rows["options"] == 2).any():
         return ""
     return (
         finding_html(*ranking_view.show_ranking_finding(rows))
-        + panel_html("Leaderboard", "Bradley–Terry on the Elo scale, ties as half a win; 95 % CI",
-                 ranking_view.show_leaderboard(rows))
-        + panel_html("Elo as battles come in", "one order; band: 95 % of shuffled orders; dotted: "
-                 "Bradley–Terry; K 4",
-                 page.add_figure(ranking_view.show_elo(rows)))
-        + panel_html("Head-to-head", "row beats column, %, ties as half",
-                 ranking_view.show_head_to_head(rows))
-    )  # fmt: skip
+        + panel_html(
+            "Leaderboard",
+            "Bradley–Terry on the Elo scale, ties as half a win; 95 % CI",
+            ranking_view.show_leaderboard(rows),
+        )
+        + panel_html(
+            "Elo as battles come in",
+            "one order; band: 95 % of shuffled orders; dotted: Bradley–Terry; K 4",
+            page.add_figure(ranking_view.show_elo(rows)),
+        )
+        + panel_html(
+            "Head-to-head",
+            "row beats column, %, ties as half",
+            ranking_view.show_head_to_head(rows),
+        )
+    )
 
 
-def _agreement_section(scene: FilteredStudy, page: _ReportFigures) -> str:
-    """Who agrees with whom; where people voted, how far judges side with them."""
-    data = load_agreement(scene)
+def _agreement_section(view: FilteredStudy, page: _ReportFigures) -> str:
+    """Agreement between judges and, where people voted, with people."""
+    data = load_agreement(view)
     people = data.raters.has_people
     if not data.judges or (len(data.judges) < 2 and not people):
         return ""
     made = finding_html(*agreement_view.agreement_finding(data))
-    told = f"Cohen's κ over first, second, tie; 95{NARROW_SPACE}% CI"
-    made += panel_html("Who agrees with whom", told, agreement_view.show_matrix(data, "κ"))
+    subtitle = f"Cohen's κ over first, second, tie; 95{NARROW_SPACE}% CI"
+    made += panel_html("Who agrees with whom", subtitle, agreement_view.show_matrix(data, "κ"))
     if people:
-        told = f"each judge against the people's majority; 95{NARROW_SPACE}% CI"
-        made += panel_html("Agreement with people", told, show_coefficients(data))
-        told = f"%, 95{NARROW_SPACE}% CI by items; many verdicts, few votes"
-        made += panel_html("Win rates, corrected by people", told, show_corrected_rates(data))
+        subtitle = f"each judge against the people's majority; 95{NARROW_SPACE}% CI"
+        made += panel_html("Agreement with people", subtitle, show_coefficients(data))
+        subtitle = f"judges' verdicts corrected with people's votes; %, 95{NARROW_SPACE}% CI"
+        made += panel_html("Win rates, corrected by people", subtitle, show_corrected_rates(data))
     return made
 
 
-def _verification_section(scene: FilteredStudy, page: _ReportFigures) -> str:
-    """What people verified, where they did."""
-    found = verification_panel.load_verification(load_agreement(scene))
+def _verification_section(view: FilteredStudy, page: _ReportFigures) -> str:
+    """People's checks of the answers, if there are any."""
+    found = verification_panel.load_verification(load_agreement(view))
     if not found.has_checks:
         return ""
     return panel_html(
@@ -219,22 +227,22 @@ def _verification_section(scene: FilteredStudy, page: _ReportFigures) -> str:
     )
 
 
-def _cards_section(scene: FilteredStudy, page: _ReportFigures) -> str:
-    """One card a judge and prompt, as on the page."""
-    voices = Raters(scene)
-    heard = list(voices.in_view)
+def _cards_section(view: FilteredStudy, page: _ReportFigures) -> str:
+    """One card for each judge and prompt, as on the page."""
+    raters = Raters(view)
+    names = list(raters.in_view)
     cards = "".join(
-        f'<section class="eh-panel eh-sheet">{show_card(voices, name)}</section>'
-        for name in heard[:MAX_CARDS]
+        f'<section class="eh-panel eh-sheet">{show_card(raters, name)}</section>'
+        for name in names[:MAX_CARDS]
     )
-    left = len(heard) - MAX_CARDS
-    more = wrap(f"<p>{count(left, 'card')} more on the page.</p>") if left > 0 else ""
+    left = len(names) - MAX_CARDS
+    more = wrap(f"<p>The page has {count(left, 'more card')}.</p>") if left > 0 else ""
     return cards + more
 
 
-def _tables_section(scene: FilteredStudy, page: _ReportFigures) -> str:
+def _tables_section(view: FilteredStudy, page: _ReportFigures) -> str:
     made = []
-    for table in paper_text.paper_tables(scene).values():
+    for table in paper_text.paper_tables(view).values():
         copies = _text_drawer("LaTeX", paper_text.latex_table(table)) + _text_drawer(
             "Markdown", paper_text.markdown_table(table)
         )
@@ -244,65 +252,70 @@ def _tables_section(scene: FilteredStudy, page: _ReportFigures) -> str:
     return "".join(made)
 
 
-def _method_section(scene: FilteredStudy, page: _ReportFigures) -> str:
-    text = wrap(f"<p>{escape(paper_text.methods_paragraph(scene))}</p>")
-    again = _text_drawer("The same numbers again", paper_text.metrics_command(scene))
-    return panel_html("Method", "generated from the study and its replies", text + again)
+def _method_section(view: FilteredStudy, page: _ReportFigures) -> str:
+    text = wrap(f"<p>{escape(paper_text.methods_paragraph(view))}</p>")
+    command = _text_drawer("Command for the same numbers", paper_text.metrics_command(view))
+    return panel_html("Method", "generated from the study and its replies", text + command)
 
 
-def _replies_section(scene: FilteredStudy, page: _ReportFigures) -> str:
-    """What failed, what it cost: on paper as on screen."""
-    store, name = scene.store, scene.name
+def _replies_section(view: FilteredStudy, page: _ReportFigures) -> str:
+    """The unusable replies, and the costs by judge."""
+    store, name = view.store, view.name
     bad = report_facts.failure_counts(store, name)
-    lost = plain_table(
-        ("Status", "Judge", "n", "For example"),
+    failures = plain_table(
+        ("Status", "Judge", "n", "Example"),
         [(f.status, f.judge, count(f.n), f.example) for f in bad],
     )
     models = report_facts.reported_models(store, name)
     cost = plain_table(
         ("Judge", "Model as reported", "Replies", "Tokens in", "Tokens out", "Dollars", "Time"),
         [
-            (s.judge, ", ".join(models.get(s.judge, [])), count(s.replies),
-             _recorded_text(s.prompt_tokens, tokens), _recorded_text(s.completion_tokens, tokens),
-             "not recorded" if s.dollars is None else dollars(s.dollars),
-             _recorded_text(s.seconds, duration))
+            (
+                s.judge,
+                ", ".join(models.get(s.judge, [])),
+                count(s.replies),
+                _recorded_text(s.prompt_tokens, tokens),
+                _recorded_text(s.completion_tokens, tokens),
+                "not recorded" if s.dollars is None else dollars(s.dollars),
+                _recorded_text(s.seconds, duration),
+            )
             for s in report_facts.judge_costs(store, name)
             if not s.judge.startswith(HUMAN_PREFIX)
         ],
-    )  # fmt: skip
-    none = notice_html("calm", "Every reply could be read.")
-    return panel_html("Replies that are no evidence", "kept and counted, never scored",
-                  lost if bad else none) + panel_html("What it cost", "", cost)  # fmt: skip
+    )
+    none = notice_html("calm", "Every reply has a readable verdict.")
+    return panel_html(
+        "Unusable replies", "stored and counted, not scored", failures if bad else none
+    ) + panel_html("Costs", "", cost)
 
 
 def _recorded_text(value: float, words: Callable[[float], str]) -> str:
     return words(value) if value else "not recorded"
 
 
-def _injection_section(scene: FilteredStudy, page: _ReportFigures) -> str:
-    return injection_section(scene)
+def _injection_section(view: FilteredStudy, page: _ReportFigures) -> str:
+    return injection_section(view)
 
 
-def _study_section(scene: FilteredStudy, page: _ReportFigures) -> str:
-    drawers = [_text_drawer("study.yaml", dump_study(scene.study))]
-    for prompt in report_facts.prompt_records(scene.store, scene.name):
-        told = f"{prompt.name}, version {prompt.version}, sha {prompt.sha[:12]}"
-        text = prompt.yaml or "The words of this prompt were not recorded."
-        drawers.append(_text_drawer(told if prompt.yaml else prompt.name, text))
-    made_with = ", ".join(
-        f"{name} {text}" for name, text in report_facts.package_versions().items()
+def _study_section(view: FilteredStudy, page: _ReportFigures) -> str:
+    drawers = [_text_drawer("study.yaml", dump_study(view.study))]
+    for prompt in report_facts.prompt_records(view.store, view.name):
+        title = f"{prompt.name}, version {prompt.version}, sha {prompt.sha[:12]}"
+        text = prompt.yaml or "The text of this prompt was not recorded."
+        drawers.append(_text_drawer(title if prompt.yaml else prompt.name, text))
+    versions = ", ".join(f"{name} {text}" for name, text in report_facts.package_versions().items())
+    drawers.append(_text_drawer("Versions", versions))
+    return panel_html(
+        "Study file, prompts, versions", "needed to reproduce the numbers", "".join(drawers)
     )
-    drawers.append(_text_drawer("Versions", made_with))
-    return panel_html("Study file, prompts, versions", "what to keep beside the numbers",
-                  "".join(drawers))  # fmt: skip
 
 
-def _data_section(scene: FilteredStudy, page: _ReportFigures) -> str:
-    simulated = [judge.name for judge in scene.study.judges if judge.kind == "simulated"]
-    told = f"{len(scene.frame):,} judgements of {scene.name}."
+def _data_section(view: FilteredStudy, page: _ReportFigures) -> str:
+    simulated = [judge.name for judge in view.study.judges if judge.kind == "simulated"]
+    note = f"{len(view.frame):,} judgements of {view.name}."
     if simulated:
-        told += f" Simulated judges, with known parameters: {', '.join(simulated)}."
-    return data_note(told)
+        note += f" Simulated judges, with known parameters: {', '.join(simulated)}."
+    return data_note(note)
 
 
 SECTIONS: Final[tuple[Callable[[FilteredStudy, _ReportFigures], str], ...]] = (
@@ -323,12 +336,13 @@ SECTIONS: Final[tuple[Callable[[FilteredStudy, _ReportFigures], str], ...]] = (
 
 def _text_drawer(title: str, text: str) -> str:
     return wrap(
-        f'<details class="eh-how"><summary>{escape(title)}</summary><pre>{escape(text)}</pre></details>'
+        f'<details class="eh-how"><summary>{escape(title)}</summary>'
+        f"<pre>{escape(text)}</pre></details>"
     )
 
 
 def _font_faces() -> str:
-    """Plex as Gradio ships it, inside the file; where it is not there, the reader's own font."""
+    """Gradio's IBM Plex fonts, embedded in the file; without them the reader's fonts are used."""
     found = importlib.util.find_spec("gradio")
     folders = (found.submodule_search_locations or []) if found else []
     faces = []

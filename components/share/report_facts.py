@@ -1,4 +1,4 @@
-"""The plain facts of a study that a report has to state: who, when, how much, what failed."""
+"""Facts of a study for its report: costs, unusable replies, prompts, dates, models, versions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REPORTED_PACKAGES: Final = ("gradio", "plotly", "pandas", "numpy", "scipy", "ope
 
 @dataclass(frozen=True, slots=True)
 class JudgeCost:
-    """What one judge cost: replies, tokens, dollars where a price is known, seconds."""
+    """The costs of one judge: replies, tokens, dollars (None without a price), seconds."""
 
     judge: str
     replies: int
@@ -29,7 +29,7 @@ class JudgeCost:
 
 @dataclass(frozen=True, slots=True)
 class FailureCount:
-    """One kind of reply that is no evidence, with an example."""
+    """The number of unusable replies of one status and judge, with an example."""
 
     status: str
     judge: str
@@ -61,7 +61,7 @@ def judge_costs(store: Store, study: str) -> list[JudgeCost]:
 
 
 def failure_counts(store: Store, study: str) -> list[FailureCount]:
-    """By judge and kind, most frequent first."""
+    """Unusable replies by judge and status, the most frequent first."""
     readable = ",".join(f"'{status}'" for status in sorted(USABLE_STATUSES))
     rows = store.read(
         "SELECT j.status, p.judge, count(*), max(substr(CASE WHEN r.detail != '' THEN r.detail "
@@ -74,7 +74,7 @@ def failure_counts(store: Store, study: str) -> list[FailureCount]:
 
 
 def prompt_records(store: Store, study: str) -> list[PromptRecord]:
-    """Every prompt with the words it had when it was asked; recorded ones may have no words."""
+    """Every prompt with its text at the time of the run; recorded studies may lack the text."""
     spec = store.study(study)
     found = []
     for name in spec.prompts:
@@ -88,8 +88,8 @@ def prompt_records(store: Store, study: str) -> list[PromptRecord]:
 
 
 def reply_dates(store: Store, study: str) -> tuple[str, str]:
-    """The days of the judges' first and last reply; empty where no time was recorded. A vote of
-    today says nothing about replies of last year."""
+    """The days of the model judges' first and last reply, empty where no time was recorded; the
+    dates of votes by people are left out."""
     first, last = store.read(
         "SELECT min(nullif(j.time, 0)), max(j.time) FROM plan p JOIN judgements j USING(key) "
         f"WHERE {_STUDY_CONDITION} AND substr(p.judge, 1, ?) != ?",
@@ -99,7 +99,7 @@ def reply_dates(store: Store, study: str) -> tuple[str, str]:
 
 
 def reported_models(store: Store, study: str) -> dict[str, list[str]]:
-    """The model ids that answered, as they were reported, by judge."""
+    """Judge -> model identifiers as reported in its replies."""
     rows = store.read(
         f"SELECT DISTINCT p.judge, j.model FROM plan p JOIN judgements j USING(key) "
         f"WHERE {_STUDY_CONDITION} AND j.model != '' ORDER BY p.judge, j.model",
@@ -112,7 +112,7 @@ def reported_models(store: Store, study: str) -> dict[str, list[str]]:
 
 
 def package_versions() -> dict[str, str]:
-    """What made the numbers."""
+    """The versions of Python and of the packages that computed the numbers."""
     found = {"python": platform.python_version()}
     for package in REPORTED_PACKAGES:
         try:

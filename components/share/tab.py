@@ -1,4 +1,4 @@
-"""Share: a drawer with the link of this view, exports, a report, tables for a paper."""
+"""The Share drawer: link to this view, exports, report, tables for a paper."""
 
 from __future__ import annotations
 
@@ -25,11 +25,17 @@ from studies.store.store import Store
 
 REPORT_NAME: Final = "report.html"
 EXPORT_LABELS: Final = {
-    "jsonl": "JSONL", "parquet": "Parquet", "csv": "CSV", "arena": "Arena battles",
-    "mt-bench": "MT-Bench pairs", "llm-comparator": "LLM Comparator",
-    "alpaca-eval": "AlpacaEval leaderboard", "votes": "Votes",
-    "items": "Items", "yaml": "study.yaml",
-}  # fmt: skip
+    "jsonl": "JSONL",
+    "parquet": "Parquet",
+    "csv": "CSV",
+    "arena": "Arena battles",
+    "mt-bench": "MT-Bench pairs",
+    "llm-comparator": "LLM Comparator",
+    "alpaca-eval": "AlpacaEval leaderboard",
+    "votes": "Votes",
+    "items": "Items",
+    "yaml": "study.yaml",
+}
 _DOWNLOAD_SCRIPT: Final = "() => evenhand.download('#eh-export-file')"
 QUIET: Final[dict[str, Any]] = {"show_progress": "minimal", "api_visibility": "private"}
 
@@ -40,13 +46,13 @@ class ShareTab:
     close: gr.Button
     exports: gr.HTML
     buttons: dict[str, gr.Button]
-    """By the name of the export format; the report is one of them."""
+    """Export format -> button; the report is one of the formats."""
     file: gr.DownloadButton
     table: gr.Radio
     printed: gr.HTML
     words: gr.HTML
     links: share_link_tab.ShareLinks | None
-    """Only where strangers share the page."""
+    """Links to the study, in public mode only."""
 
 
 def build(*, shared: bool = False) -> ShareTab:
@@ -61,12 +67,14 @@ def build(*, shared: bool = False) -> ShareTab:
         with gr.Row(elem_classes="eh-chips"):
             for name in EXPORT_FORMATS:
                 buttons[name] = gr.Button(
-                    EXPORT_LABELS.get(name, name), size="sm", elem_id=f"eh-export-{name}",
+                    EXPORT_LABELS.get(name, name),
+                    size="sm",
+                    elem_id=f"eh-export-{name}",
                     elem_classes="eh-fit",
-                )  # fmt: skip
+                )
         ClickableHTML(
-            '<div class="eh"><h3>Report</h3><p class="eh-small">One page that opens without a '
-            "server: findings, charts, tables, method, prompts and their hashes.</p></div>"
+            '<div class="eh"><h3>Report</h3><p class="eh-small">One HTML file that opens offline: '
+            "findings, charts, tables, method, prompts and their hashes.</p></div>"
         )
         buttons[REPORT_NAME] = gr.Button(
             "Make report.html", elem_id="eh-export-report", elem_classes="eh-fit"
@@ -82,62 +90,63 @@ def build(*, shared: bool = False) -> ShareTab:
 def bind(
     tab: ShareTab,
     opener: gr.Button,
-    scene_inputs: list[Any],
-    scene_of: Callable[..., FilteredStudy | None],
+    view_inputs: list[Any],
+    view_of: Callable[..., FilteredStudy | None],
 ) -> None:
-    """`scene_of(*values of scene_inputs)` says what is in view when the drawer opens."""
+    """Bind the drawer; `view_of` returns the study and filters in view from the values of
+    `view_inputs`."""
 
     def open_drawer(*values: Any) -> list[Any]:
-        scene = scene_of(*values)
-        if scene is None:
+        view = view_of(*values)
+        if view is None:
             return [gr.Column(visible=True), "", gr.skip(), "", ""]
-        names = list(paper_text.paper_tables(scene))
+        names = list(paper_text.paper_tables(view))
         return [
             gr.Column(visible=True),
-            share_view.show_exports(scene),
+            share_view.show_exports(view),
             gr.Radio(choices=names, value=names[0] if names else None),
-            share_view.show_paper_table(scene, names[0] if names else ""),
-            share_view.show_methods(scene),
+            share_view.show_paper_table(view, names[0] if names else ""),
+            share_view.show_methods(view),
         ]
 
     opened = [tab.drawer, tab.exports, tab.table, tab.printed, tab.words]
-    opener.click(open_drawer, scene_inputs, opened, **QUIET).then(
+    opener.click(open_drawer, view_inputs, opened, **QUIET).then(
         None, None, None, js="() => evenhand.openDrawer()"
     )
     tab.close.click(lambda: gr.Column(visible=False), None, tab.drawer, queue=False, **QUIET)
 
     def print_table(name: str, *values: Any) -> str:
-        scene = scene_of(*values)
-        return "" if scene is None else share_view.show_paper_table(scene, name)
+        view = view_of(*values)
+        return "" if view is None else share_view.show_paper_table(view, name)
 
-    tab.table.input(print_table, [tab.table, *scene_inputs], tab.printed, **QUIET)
+    tab.table.input(print_table, [tab.table, *view_inputs], tab.printed, **QUIET)
     for name, button in tab.buttons.items():
-        _bind_export(tab, button, name, scene_inputs, scene_of)
+        _bind_export(tab, button, name, view_inputs, view_of)
 
 
 def _bind_export(
     tab: ShareTab,
     button: gr.Button,
     name: str,
-    scene_inputs: list[Any],
-    scene_of: Callable[..., FilteredStudy | None],
+    view_inputs: list[Any],
+    view_of: Callable[..., FilteredStudy | None],
 ) -> None:
     def make(*values: Any) -> Any:
-        scene = scene_of(*values)
-        if scene is None:
+        view = view_of(*values)
+        if view is None:
             raise gr.Error("Choose a study first.")
         try:
-            return gr.DownloadButton(value=str(write_export_file(scene.store, scene.name, name)))
+            return gr.DownloadButton(value=str(write_export_file(view.store, view.name, name)))
         except EvenhandError as error:
-            raise gr.Error(escape(error), title="This cannot be exported", duration=None) from None
+            raise gr.Error(escape(error), title="Export failed", duration=None) from None
 
-    button.click(make, scene_inputs, tab.file, **QUIET).success(
+    button.click(make, view_inputs, tab.file, **QUIET).success(
         None, None, None, js=_DOWNLOAD_SCRIPT
     )
 
 
 def write_export_file(store: Store, study: str, name: str) -> Path:
-    """The file of an export, in Gradio's own folder of temporary files, under a name of its own."""
+    """Write an export to a new folder below Gradio's temporary files; return the file."""
     folder = temp_files.temp_folder() / uuid.uuid4().hex
     try:
         folder.mkdir(parents=True, exist_ok=True)

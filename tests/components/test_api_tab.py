@@ -1,4 +1,4 @@
-"""The page for programs: what a client sees, what it gets, and the examples of the README."""
+"""The API: its description, its answers, and the examples of the README."""
 
 from __future__ import annotations
 

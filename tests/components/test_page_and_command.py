@@ -1,4 +1,4 @@
-"""One study file, two doors: the page and the command line give the same judgements."""
+"""The page and the command line give the same judgements for one study file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures: what they draw, what they say, what a click sends; escaped and free of NaN."""
+"""Figures: marks, summaries, data of a click; escaped texts and no NaN."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A view that was drawn is drawn again only when something it shows has changed."""
+"""A results view is drawn again only when its study or a related one has changed."""
 
 from __future__ import annotations
 

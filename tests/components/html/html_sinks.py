@@ -1,8 +1,8 @@
-"""A reader of our own source: what is put into HTML, and whether it went through the choke point.
+"""Static analysis of components: find values put into HTML without being escaped.
 
-An f-string with a tag in it makes HTML. Each value put into it must be made by one of the functions
-that escape or that write numbers, by a function of components (which is read the same way), or be a
-variable that holds nothing else. Everything that remains is listed by hand, with its reason.
+An f-string that contains a tag produces HTML. Each value in it must be the result of a function
+that escapes or formats numbers, or of a function of components (which is checked in the same way),
+or a variable that only holds such results. Every other value is reported.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-ESCAPES = {"safe", "rich", "safe_plot", "attributes"}
+ESCAPES = {"escape", "inline_markup", "escape_plot", "attributes"}
 NUMBERS = {
     "count", "number", "share", "interval", "percent", "decimal", "rating", "dollars", "duration",
-    "tokens", "about", "len", "round", "int", "float", "min", "max",
+    "tokens", "approximate_count", "len", "round", "sum", "int", "float", "min", "max",
 }  # fmt: skip
-ONE_BY_ONE = {"enumerate", "zip", "sorted", "reversed"}
+ITERATORS = {"enumerate", "zip", "sorted", "reversed"}
 TAG = re.compile(r"<[a-zA-Z/!]")
 NUMERIC = ("int", "float", "bool", "int | None", "float | None")
 
 
 @dataclass(frozen=True)
 class Sink:
-    """A value in HTML that nobody is seen to have escaped."""
+    """A value in HTML that is not visibly escaped."""
 
     file: str
     function: str
@@ -52,7 +52,7 @@ def functions(tree: ast.AST) -> Iterator[ast.FunctionDef]:
 
 
 class Function:
-    """One function: its parameters, and everything that is ever put into its variables."""
+    """One function: the annotations of its parameters and all values assigned to its variables."""
 
     def __init__(self, node: ast.FunctionDef, made: set[str]) -> None:
         self.node, self.made = node, made
@@ -60,94 +60,96 @@ class Function:
         self.parameters = {
             one.arg: ast.unparse(one.annotation) if one.annotation else "" for one in arguments
         }
-        self.held: dict[str, list[tuple[ast.expr, bool]]] = {}
+        self.assigned: dict[str, list[tuple[ast.expr, bool]]] = {}
         for part in ast.walk(node):
-            self._note(part)
+            self._record_assignment(part)
 
     def unescaped(self) -> Iterator[str]:
         for part in ast.walk(self.node):
             if isinstance(part, ast.JoinedStr) and _is_html(part):
                 for value in part.values:
-                    if isinstance(value, ast.FormattedValue) and not self.fine(value):
+                    if isinstance(value, ast.FormattedValue) and not self.is_escaped(value):
                         yield ast.unparse(value.value)
 
-    def _note(self, part: ast.AST) -> None:
+    def _record_assignment(self, part: ast.AST) -> None:
         if isinstance(part, ast.Assign):
             for target in part.targets:
-                self._hold(target, part.value, each=False)
+                self._assign(target, part.value, each=False)
         elif isinstance(part, ast.AugAssign | ast.NamedExpr):
-            self._hold(part.target, part.value, each=False)
+            self._assign(part.target, part.value, each=False)
         elif isinstance(part, ast.For | ast.comprehension):
-            self._hold(part.target, part.iter, each=True)
+            self._assign(part.target, part.iter, each=True)
 
-    def _hold(self, target: ast.expr, value: ast.expr, *, each: bool) -> None:
+    def _assign(self, target: ast.expr, value: ast.expr, *, each: bool) -> None:
         if isinstance(target, ast.Name):
-            self.held.setdefault(target.id, []).append((value, each))
+            self.assigned.setdefault(target.id, []).append((value, each))
         elif isinstance(target, ast.Tuple | ast.List):
-            places = list(value.elts) if isinstance(value, ast.Tuple) and not each else []
-            for place, one in enumerate(target.elts):
-                alone = len(places) == len(target.elts)
-                self._hold(one, places[place] if alone else value, each=each)
+            values = list(value.elts) if isinstance(value, ast.Tuple) and not each else []
+            for index, one in enumerate(target.elts):
+                paired = len(values) == len(target.elts)
+                self._assign(one, values[index] if paired else value, each=each)
 
-    def fine(self, value: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
+    def is_escaped(self, value: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
         match value:
             case ast.FormattedValue():
-                return value.format_spec is not None or self.fine(value.value, seen)
+                return value.format_spec is not None or self.is_escaped(value.value, seen)
             case ast.Constant() | ast.Compare() | ast.UnaryOp():
                 return True
             case ast.JoinedStr():
-                return all(self.fine(one, seen) for one in value.values)
+                return all(self.is_escaped(one, seen) for one in value.values)
             case ast.IfExp():
-                return self.fine(value.body, seen) and self.fine(value.orelse, seen)
+                return self.is_escaped(value.body, seen) and self.is_escaped(value.orelse, seen)
             case ast.BoolOp():
-                return all(self.fine(one, seen) for one in value.values)
+                return all(self.is_escaped(one, seen) for one in value.values)
             case ast.BinOp():
                 adds = isinstance(value.op, ast.Add)
-                return not adds or (self.fine(value.left, seen) and self.fine(value.right, seen))
+                sides = (value.left, value.right)
+                return not adds or all(self.is_escaped(side, seen) for side in sides)
             case ast.Tuple() | ast.List():
-                return all(self.fine(one, seen) for one in value.elts)
+                return all(self.is_escaped(one, seen) for one in value.elts)
             case ast.GeneratorExp() | ast.ListComp():
-                return self.fine(value.elt, seen)
+                return self.is_escaped(value.elt, seen)
             case ast.Starred() | ast.Subscript():
-                return self.fine(value.value, seen)
+                return self.is_escaped(value.value, seen)
             case ast.Call():
-                return self._call(value, seen)
+                return self._call_escaped(value, seen)
             case ast.Name():
-                return self._name(value.id, seen)
+                return self._name_escaped(value.id, seen)
         return False
 
-    def _call(self, call: ast.Call, seen: frozenset[str]) -> bool:
+    def _call_escaped(self, call: ast.Call, seen: frozenset[str]) -> bool:
         if isinstance(call.func, ast.Name):
             return call.func.id in ESCAPES | NUMBERS | self.made
         if isinstance(call.func, ast.Attribute):
             if call.func.attr == "join":
-                return all(self.fine(one, seen) for one in call.args)
+                return all(self.is_escaped(one, seen) for one in call.args)
             return call.func.attr in self.made
         return False
 
-    def _name(self, name: str, seen: frozenset[str]) -> bool:
+    def _name_escaped(self, name: str, seen: frozenset[str]) -> bool:
         if name.isupper() or name in seen:
             return True
         if name in self.parameters:
             return self.parameters[name] in NUMERIC
-        held = self.held.get(name, [])
+        values = self.assigned.get(name, [])
         now = seen | {name}
-        return bool(held) and all(
-            self._each(one, now) if each else self.fine(one, now) for one, each in held
+        return bool(values) and all(
+            self._members_escaped(one, now) if each else self.is_escaped(one, now)
+            for one, each in values
         )
 
-    def _each(self, value: ast.expr, seen: frozenset[str]) -> bool:
-        """The members of something that is gone through."""
+    def _members_escaped(self, value: ast.expr, seen: frozenset[str]) -> bool:
+        """Whether every member of an iterated expression is escaped."""
         if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
             if value.func.id == "range":
                 return True
-            if value.func.id in ONE_BY_ONE:
-                return all(self._each(one, seen) for one in value.args)
+            if value.func.id in ITERATORS:
+                return all(self._members_escaped(one, seen) for one in value.args)
             return False
         if isinstance(value, ast.Tuple | ast.List):
-            return all(self.fine(one, seen) for one in value.elts)
+            return all(self.is_escaped(one, seen) for one in value.elts)
         if isinstance(value, ast.GeneratorExp | ast.ListComp):
-            return self.fine(value.elt, seen)
+            return self.is_escaped(value.elt, seen)
         return isinstance(value, ast.Name) and value.id.isupper()
 
 
@@ -156,7 +158,7 @@ def _is_html(text: ast.JoinedStr) -> bool:
 
 
 def toasts(path: Path) -> Iterator[tuple[int, str]]:
-    """Messages that Gradio shows as HTML and that nobody escaped: (line, source)."""
+    """Messages that Gradio shows as HTML and that are not escaped: (line, source)."""
     for node in ast.walk(ast.parse(path.read_text())):
         if (
             isinstance(node, ast.Call)
@@ -165,12 +167,12 @@ def toasts(path: Path) -> Iterator[tuple[int, str]]:
             and isinstance(node.func.value, ast.Name)
             and node.func.value.id == "gr"
             and node.args
-            and not _plain(node.args[0])
+            and not _is_escaped_message(node.args[0])
         ):
             yield node.lineno, ast.unparse(node.args[0])
 
 
-def _plain(message: ast.expr) -> bool:
+def _is_escaped_message(message: ast.expr) -> bool:
     called = message.func if isinstance(message, ast.Call) else None
     return isinstance(message, ast.Constant) or (
         isinstance(called, ast.Name) and called.id in ESCAPES

@@ -1,4 +1,4 @@
-"""Text from outside reaches HTML through one place, and this is read in the source itself."""
+"""Every value put into HTML is escaped: checked in the source of components."""
 
 from __future__ import annotations
 
@@ -8,89 +8,101 @@ from pathlib import Path
 import pytest
 
 from components.html.format import escape, escape_plot, inline_markup
-from tests.components.html.html_sinks import Function, functions, toasts, unescaped
+from tests.components.html.html_sinks import Function, Sink, functions, toasts, unescaped
 
 COMPONENTS = Path(__file__).parents[3] / "components"
-HTML_OF_OURS = {
+HTML_VARIABLES = {
     "aside", "bars", "below", "body", "boxes", "buttons", "cell", "cell.html", "cols", "columns",
     "control", "head", "heads", "html", "inner", "inside", "keys", "marks", "pairs", "part",
     "ranks", "top", "''.join(cards)", "''.join(marks)", "''.join(more)", "''.join(parts)",
     "''.join(side)",
 }  # fmt: skip
-"""What a piece of HTML is called where one function hands it to another: the maker is read too."""
-WORDS_OF_OURS = {
+"""Names of finished HTML that one function passes to another; the function that makes it is checked
+as well."""
+FIXED_WORDS = {
     "cell.kind", "kind", "level", "mark", "scale.kind", "status", "what", "word",
     "ballot.mode", "str(k == 0).lower()",
 }  # fmt: skip
-"""Classes and words out of a fixed list of ours."""
-READ_BY_HAND = {
-    ("agreement/list.py", "_counted", "one.heard"): "a number",
-    ("agreement/list.py", "_theirs", "many"): "numbers",
-    ("agreement/list.py", "_theirs", "said"): "escaped name by name",
-    ("agreement/voters.py", "_labelled", "value"): "a number in words",
-    ("cards/measures.py", "show_measures", "line.bounds"): "numbers in words",
-    ("cards/measures.py", "show_measures", "line.said"): "a number in words",
-    ("contrasts/items.py", "histogram", "n or ''"): "a number",
-    ("drawing/forest_rows.py", "value_text", "bounds"): "numbers in words",
-    ("drawing/forest_rows.py", "value_text", "value"): "a number in words",
-    ("inspect/opened.py", "_details", "name"): "our own heads",
-    ("inspect/opened.py", "_details", "value"): "escaped where they are made",
-    ("inspect/opened.py", "_order_table", "name"): "our own heads",
-    ("inspect/opened.py", "_order_table", "row[name]"): "escaped where they are made",
-    ("inspect/opened.py", "_order_table", "''.join((f'<td>{row[name]}</td>' for row in rows))"):
-        "the same",
-    ("inspect/opened.py", "_step", "text"): "an arrow",
-    ("inspect/view.py", "_menu", "name"): "a field's name",
-    ("inspect/view.py", "_turn", "text"): "an arrow",
-    ("drawing/marks.py", "hover_card", "value"): "a number in words",
-    ("drawing/matrix.py", "_tall", "''.join((made[row, column.name] for row in rows))"):
-        "cells as _cell makes them",
-    ("drawing/matrix.py", "_wide", "''.join(inside)"): "cells as _cell makes them",
-    ("drawing/matrix.py", "_strip", "ends[0]"): "a number in words",
-    ("drawing/matrix.py", "_strip", "ends[1]"): "a number in words",
-    ("drawing/pieces.py", "verdict_chip", "pick + 1"): "a number",
-    ("drawing/progress.py", "progress_bar", "done"): "a number in words",
-    ("ranking/view.py", "_dumbbell", "number_of"): "a number",
-    ("ranking/view.py", "_order_line", "text"): "a rank",
-    ("report.py", "_json_tag", "name"): "figure-1, figure-2, …",
-    ("report.py", "_json_tag", "text"): "JSON in which no < is left",
-    ("report.py", "report_html", "plotly_js"): "the library's own script",
-    ("run/past.py", "_when", "started"): "a date",
-    ("drawing/still.py", "strip", "after"): "numbers",
-    ("drawing/still.py", "strip", "ends[0]"): "a number in words",
-    ("drawing/still.py", "strip", "ends[1]"): "a number in words",
-    ("theme.py", "head", "icon"): "our own file",
-    ("theme.py", "head", "script"): "our own file",
-    ("vote/card.py", "_box", "name"): "A, B, 1, 2, …",
-    ("vote/card.py", "_drawers", "title"): "our own heads",
-    ("vote/card.py", "_switch", "k"): "a number",
-    ("vote/card.py", "_switch", "name"): "A, B, 1, 2, …",
-    ("vote/card.py", "_top", "noun"): "a word of ours",
+"""CSS classes and words from fixed lists in the source."""
+CHECKED_BY_HAND = {
+    ("charts/figure_parts.py", "hover_card", "value"): "a formatted number",
+    ("html/forest_cells.py", "value_html", "bounds"): "formatted numbers",
+    ("html/forest_cells.py", "value_html", "value"): "a formatted number",
+    ("html/matrix.py", "_scale_html", "ends[0]"): "escaped, then a narrow space put in",
+    ("html/matrix.py", "_scale_html", "ends[1]"): "escaped, then a narrow space put in",
+    ("html/matrix.py", "_tall_table", "''.join((made[row, column.name] for row in rows))"):
+        "results of _cell_html",
+    ("html/matrix.py", "_wide_table", "''.join(inside)"): "results of _cell_html",
+    ("html/pieces.py", "verdict_chip", "pick + 1"): "a number",
+    ("html/static_matrix.py", "scale_html", "after"): "fixed words and numbers",
+    ("html/static_matrix.py", "scale_html", "ends[0]"): "escaped, then a narrow space put in",
+    ("html/static_matrix.py", "scale_html", "ends[1]"): "escaped, then a narrow space put in",
+    ("inspect/comparison_html.py", "_details", "name"): "a fixed heading",
+    ("inspect/comparison_html.py", "_details", "value"): "escaped in the dictionary above it",
+    ("inspect/comparison_html.py", "_navigation_button", "text"): "an arrow or a fixed word",
+    ("inspect/comparison_html.py", "_order_table", "name"): "a fixed heading",
+    ("inspect/comparison_html.py", "_order_table", "row[name]"): "escaped in _order_facts",
+    ("inspect/comparison_html.py", "_order_table",
+     "''.join((f'<td>{row[name]}</td>' for row in rows))"): "escaped in _order_facts",
+    ("inspect/list_html.py", "_page_button", "text"): "an arrow or fixed words",
+    ("inspect/replies_html.py", "_highlight_verdict", "slot"): "first, second or tie",
+    ("layout/theme.py", "head_html", "icon"): "a file of assets/",
+    ("layout/theme.py", "head_html", "script"): "a file of assets/",
+    ("results/agreement/dispute_list.py", "_judge_counts_html", "one.judge_count"): "a number",
+    ("results/agreement/dispute_list.py", "_reference_html", "many"): "numbers",
+    ("results/agreement/dispute_list.py", "_reference_html", "said"): "escaped name by name",
+    ("results/agreement/voters_panel.py", "_labelled_cell", "value"):
+        "formatted numbers in fixed tags",
+    ("results/cards/measure_table.py", "show_measures", "line.bounds"): "formatted numbers",
+    ("results/cards/measure_table.py", "show_measures", "line.value_text"): "a formatted number",
+    ("results/contrasts/item_differences.py", "difference_histogram", "n or ''"): "a number",
+    ("results/ranking/panels.py", "_order_dumbbell", "number_of"): "a number",
+    ("results/ranking/panels.py", "_order_row", "text"): "a rank",
+    ("run/past_runs.py", "_run_time", "started"): "a date",
+    ("run/past_runs.py", "state_badge", "glyph"): "a sign from _STATE_BADGES",
+    ("share/report.py", "_json_tag", "name"): "metrics, figure-1, figure-2, …",
+    ("share/report.py", "_json_tag", "text"): "JSON with every < replaced by its escape",
+    ("share/report.py", "report_html", "plotly_js"): "Plotly's own script",
+    ("vote/ballot_html.py", "_answer_box", "name"): "Answer, A, B, 1, 2, …",
+    ("vote/ballot_html.py", "_answer_switch", "k"): "a number",
+    ("vote/ballot_html.py", "_answer_switch", "name"): "A, B, 1, 2, …",
+    ("vote/ballot_html.py", "_context_drawers", "title"): "a fixed heading",
+    ("vote/ballot_html.py", "_progress_html", "noun"): "the plural of a fixed word",
 }  # fmt: skip
 
 
-def test_what_is_put_into_html_is_escaped_or_was_read_by_hand():
+@pytest.fixture(scope="module")
+def sinks() -> set[Sink]:
+    return unescaped(COMPONENTS)
+
+
+def test_every_value_in_html_is_escaped_or_checked_by_hand(sinks):
     found = {
         sink
-        for sink in unescaped(COMPONENTS)
-        if sink.value not in HTML_OF_OURS | WORDS_OF_OURS
-        and (sink.file, sink.function, sink.value) not in READ_BY_HAND
+        for sink in sinks
+        if sink.value not in HTML_VARIABLES | FIXED_WORDS
+        and (sink.file, sink.function, sink.value) not in CHECKED_BY_HAND
     }
-    told = "\n".join(sorted(map(str, found)))
-    assert not found, f"put it through safe() or rich(), or say here why it needs none:\n{told}"
+    lines = "\n".join(sorted(map(str, found)))
+    assert not found, f"use escape() or inline_markup(), or add it here with a reason:\n{lines}"
+
+
+def test_the_lists_name_only_values_that_occur(sinks):
+    assert CHECKED_BY_HAND.keys() - {(s.file, s.function, s.value) for s in sinks} == set()
+    assert {sink.value for sink in sinks} >= HTML_VARIABLES | FIXED_WORDS
 
 
 LEAKS = [
     "def show(name: str) -> str:\n    return f'<b>{name}</b>'",
-    "def show(one) -> str:\n    return f'<b title=\"{one.title}\">{safe(one.name)}</b>'",
+    "def show(one) -> str:\n    return f'<b title=\"{one.title}\">{escape(one.name)}</b>'",
     "def show(rows) -> str:\n    made = ''.join(row.name for row in rows)\n"
     "    return f'<p>{made}</p>'",
     "def show(rows) -> str:\n    return ''.join(f'<li>{name}</li>' for name in rows)",
-    "def show(a: str) -> str:\n    a = safe(a) if a else a\n    return f'<p>{a}</p>'",
+    "def show(a: str) -> str:\n    a = escape(a) if a else a\n    return f'<p>{a}</p>'",
 ]
 CLOSED = [
-    "def show(name: str) -> str:\n    return f'<b>{safe(name)}</b>'",
-    "def show(rows) -> str:\n    made = ''.join(safe(row) for row in rows)\n"
+    "def show(name: str) -> str:\n    return f'<b>{escape(name)}</b>'",
+    "def show(rows) -> str:\n    made = ''.join(escape(row) for row in rows)\n"
     "    return f'<p>{made}</p>'",
     "def show(n: int) -> str:\n    return f'<i style=\"--n:{n}\"></i>'",
     "def show(name: str) -> str:\n    return f'{name} has no tag beside it'",
@@ -103,21 +115,21 @@ def leaks_of(source: str) -> list[str]:
 
 
 @pytest.mark.parametrize("source", LEAKS)
-def test_the_reader_sees_a_leak(source):
+def test_an_unescaped_value_is_found(source):
     assert leaks_of(source)
 
 
 @pytest.mark.parametrize("source", CLOSED)
-def test_the_reader_lets_escaped_text_pass(source):
+def test_escaped_text_is_accepted(source):
     assert leaks_of(source) == []
 
 
 def test_messages_on_the_page_are_escaped():
-    """Gradio shows them as HTML: an image in one is a request to somebody else's server."""
+    """Gradio shows them as HTML: an image in one would be a request to a foreign server."""
     found = {
         (path.name, text)
         for path in COMPONENTS.rglob("*.py")
-        if path.name != "api_tab.py"  # answers a program, which gets the words as they are
+        if path.name != "api_tab.py"  # its errors go to programs, as plain text
         for _, text in toasts(path)
     }
     assert found == set()
@@ -126,7 +138,7 @@ def test_messages_on_the_page_are_escaped():
 HOSTILE = "<img src=x onerror=alert(1)>\"'`&$x$ **b** %{y} </script>"
 
 
-def test_the_three_ways_through():
+def test_the_three_escaping_functions():
     for made in (escape(HOSTILE), inline_markup(HOSTILE), escape_plot(HOSTILE)):
         assert "<img" not in made and "</script>" not in made
     assert not set(escape(HOSTILE)) & set("<>\"'")

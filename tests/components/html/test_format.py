@@ -1,4 +1,4 @@
-"""Numbers in words, and foreign text made inert."""
+"""Formatted numbers and escaped text."""
 
 from __future__ import annotations
 

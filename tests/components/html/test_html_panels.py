@@ -1,4 +1,4 @@
-"""Pieces of a page: wording, escaping, and what a click sends."""
+"""Parts of a panel: texts, escaping, and the data of a click."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_a_leaderboard_shows_ranges_and_says_tied_where_zero_is_covered():
     ]
     made = panel.leaderboard_table(rows)
     assert "<b>2–3</b>" in made
-    assert made.count("not told apart") == 1
+    assert made.count("no significant difference") == 1
     assert '<b>4</b> <span class="eh-ci">[−44, 61]</span>' in made
 
 

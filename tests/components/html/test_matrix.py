@@ -1,4 +1,4 @@
-"""The matrix: bins, hatches, dashes, clicks; and the bins of the stylesheet against its tokens."""
+"""The matrix: colour bins, hatching, dashes, clicks; the colours of the stylesheet."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_the_card_gives_value_who_where_n_and_what_a_click_does():
         "69\u202f% [50, 60]",
         "Consistency: judge-a, coding",
         "80 items, n 100",
-        "Click to read them",
+        "Click to read the replies",
     ]
 
 

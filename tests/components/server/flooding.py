@@ -1,7 +1,7 @@
-"""A flood in a process of its own, so that who measures another visitor does not measure the flood.
+"""A flood of events in a separate process, so that measurements of other visitors exclude it.
 
-`python -m tests.components.server.flooding PORT` reads events, a JSON list, and sends them from 127.0.0.2
-as fast as some connections carry them; nobody listens to the answers. It prints what it was told.
+`python -m tests.components.server.flooding PORT` reads a JSON list of events and sends them from
+127.0.0.2 over several connections without reading the results. It prints the responses.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""Strangers at a shared page, speaking Gradio's own protocol: every handler there is can be called
-with whatever inputs one likes."""
+"""Visitors who call any handler of a public page with any inputs through Gradio's protocol."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Strangers at one page: the table of what is allowed, and every handler tried by somebody whose
-study it is not, with forged inputs."""
+"""Access in public mode: the table of limits, and every handler called with forged inputs by a
+visitor who does not own the study."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page on the wire: small, kept by browsers, and the same bytes whatever the form."""
+"""Compression of the page: size, caching, and the same content in every encoding."""
 
 from __future__ import annotations
 

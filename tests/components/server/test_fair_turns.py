@@ -1,4 +1,4 @@
-"""Turns in a line that strangers share: nobody is served twice while another waits for once."""
+"""Fair turns: no visitor is served twice while another waits for the first turn."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ def test_one_event_too_many_is_refused_in_words():
     turns = FairTurns(CROWD)
     one, *_ = places("a1")
     assert turns.refusal(one, places("a1 a1 b1"), 0) == ""
-    assert "3 things that this page asked for" in turns.refusal(one, places("a1 a1 a1"), 0)
-    assert "5 things asked for from your address" in turns.refusal(one, places("a2 a2 a3 a3 a4"), 0)
-    assert "nobody fetches" in turns.refusal(one, [], 9)
+    assert "3 requests of this page" in turns.refusal(one, places("a1 a1 a1"), 0)
+    assert "5 requests from your network" in turns.refusal(one, places("a2 a2 a3 a3 a4"), 0)
+    assert "not read 9 answers" in turns.refusal(one, [], 9)
 
 
 @settings(max_examples=200, deadline=None)

@@ -1,4 +1,4 @@
-"""Who is logged in and who only says so; what surrounds Gradio's login, without Gradio."""
+"""Login with Hugging Face: account names, and the middleware around Gradio's routes."""
 
 from __future__ import annotations
 

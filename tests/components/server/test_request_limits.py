@@ -1,4 +1,4 @@
-"""The gate before Gradio: routes that nobody needs are closed, bodies are measured as they come."""
+"""Request limits: unused Gradio routes are blocked, bodies are measured while they arrive."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def room(tmp_path, monkeypatch) -> Iterator[TempFileQuota]:
 def page(room: TempFileQuota | None, *asked: tuple[str, str, Any]) -> list[httpx.Response]:
     """What is answered to these: method, path, body."""
     routes = [Route("/{path:path}", size, methods=["GET", "POST"])]
-    gate = Middleware(RequestLimits, most_uploaded=LARGEST, room=room)
+    gate = Middleware(RequestLimits, max_upload_bytes=LARGEST, quota=room)
     app = Starlette(routes=routes, middleware=[gate])
 
     async def ask() -> list[httpx.Response]:
@@ -88,7 +88,7 @@ def test_an_event_that_is_too_long_is_refused_before_it_is_read(room):
         bytes(MAX_EVENT_BYTES),
     )  # fmt: skip
     for answer in (long, endless):
-        assert answer.status_code == 413 and "8 MB at once" in answer.json()["detail"]
+        assert answer.status_code == 413 and "larger than 8 MB" in answer.json()["detail"]
     assert fits.text == str(MAX_EVENT_BYTES)
 
 
@@ -102,7 +102,7 @@ def test_when_there_is_no_room_that_is_said(room):
     answers = posted(room, "/upload", *[bytes(LARGEST)] * 5)
     # Three times 3 MB fit into 10.
     assert [answer.status_code for answer in answers] == [200, 200, 200, 507, 507]
-    assert "no room for uploads" in answers[-1].json()["detail"]
+    assert "uploads is full" in answers[-1].json()["detail"]
     assert posted(room, "/gradio_api/queue/join", b"x")[0].status_code == 200
 
 

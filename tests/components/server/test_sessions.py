@@ -1,4 +1,4 @@
-"""What the server keeps of a session: its state, and nothing that somebody only typed."""
+"""Stored sessions: their state is kept, typed values are not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that pass through: the old go, the oldest first where there are too many, none in use."""
+"""Clean-up of temporary files: expired ones, then the oldest above the quota, none in use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables and words for a paper: the same numbers as the page, safe in LaTeX and Markdown."""
+"""Tables and methods text for a paper: numbers as on the page, escaped in LaTeX and Markdown."""
 
 from __future__ import annotations
 
@@ -85,14 +85,14 @@ def test_the_methods_paragraph_counts_what_was_asked(judged: Store) -> None:
     assert "40 items" in text
     assert f"{len(frame):,} replies" in text
     assert "both orders" in text
-    assert "50\u202f% of the asks were repeated" in text
+    assert "50\u202f% of the calls were repeated" in text
     assert "simulated, with known parameters" in text
 
 
 def test_the_rule_in_force_is_in_the_words(judged: Store) -> None:
     strict = paper_text.methods_paragraph(scene(judged, rule="2–0 wins, unreadable is a tie"))
     assert "both orders name the same answer" in strict
-    assert "counted as a tie" in strict
+    assert "counted as ties" in strict
 
 
 def test_the_command_can_be_pasted(judged: Store) -> None:

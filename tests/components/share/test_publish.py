@@ -1,4 +1,4 @@
-"""A study as a folder: the frozen page shows it and asks nobody; the Hub stand-in takes a Space."""
+"""Frozen and published studies: the folders, the page they show, the upload to a Hub stand-in."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_a_refused_push_says_so_without_the_token(hub: Hub, frozen: Path) -> Non
     token = "hf_" + "secret" * 6
     with pytest.raises(PublishFailed) as failed:
         push_space(frozen, "me/space", token=token)
-    assert "did not take me/space" in str(failed.value)
+    assert "me/space could not be uploaded" in str(failed.value)
     assert token not in str(failed.value)
 
 

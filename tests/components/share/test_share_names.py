@@ -1,4 +1,4 @@
-"""Names of files that are fetched: plain, whatever a study is called."""
+"""File names of exports: plain for every study name."""
 
 from __future__ import annotations
 

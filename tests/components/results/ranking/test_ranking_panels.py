@@ -48,7 +48,7 @@ def test_the_finding_names_the_leader_and_the_first_pair_that_is_not_told_apart(
 
 def test_the_leaderboard_says_what_it_takes_to_separate_neighbours(ladder):
     html = panels.leaderboard_html(compute_ranking(ladder))
-    assert html.count("not told apart") == 1
+    assert html.count("no significant difference") == 1
     assert re.search(r"≈ [\d,]+ more battles", html)
     table = json.loads(
         re.search(r'data-table="([^"]*)"', html)
