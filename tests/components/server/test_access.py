@@ -462,9 +462,9 @@ def test_the_secret_of_the_browsers_storage_survives_a_restart_and_is_the_owners
     assert storage_secret(store) == "as the owner says"
 
 
-def test_the_readme_holds_the_table_that_is_in_force():
-    readme = Path(__file__).resolve().parents[3] / "README.md"
-    assert access_table() in readme.read_text(encoding="utf-8")
+def test_the_security_page_holds_the_table_that_is_in_force():
+    page = Path(__file__).resolve().parents[3] / "docs" / "security.md"
+    assert access_table() in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("study", [["a", "list"], {"a": 1}, 7])
