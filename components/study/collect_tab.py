@@ -1,4 +1,4 @@
-"""Collect: what happens in the fold of the Study tab where items and captions are written."""
+"""Events of Collect, the part of the Study tab in which items and captions are written."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ def _bind_view(tab: CollectTab, study: StudyTab, store: Store) -> None:
 
 
 def _choice_outputs(tab: CollectTab) -> list[Any]:
-    """What `show_offered` fills, in its order."""
+    """Outputs of `show_offered`, in its order."""
     return [tab.category, *tab.names, tab.item, tab.version]
 
 
 def show_choices(ground: CollectTarget, folder: Path) -> list[Any]:
-    """What the study's data knows: its categories, who plays in it, its items, its versions."""
+    """Choices from the study's data: categories, models, items, versions."""
     names = [*ground.contestants, *[""] * ANSWER_BOXES][:ANSWER_BOXES]
     items, versions = captionable_items(ground), version_choices(ground, folder)
     return [
@@ -107,7 +107,7 @@ def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
     cleared = [tab.instruction, tab.images, tab.addresses, tab.reference, tab.context, *tab.answers]
 
     def shown(went: JobResult, text: str, view: FormState, tested: Any, draft: str) -> list[Any]:
-        """The form on the new version; where nothing was saved, what was typed stays."""
+        """The form on the saved version; if nothing was saved, the typed text stays."""
         if went.text == text:
             return [*[gr.skip()] * (len(outputs) - 1), went.notice_html]
         fresh = FormState(last_change=view.last_change, deselected_judges=view.deselected_judges)
@@ -144,7 +144,7 @@ def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
 
 
 def read_item_form(form: list[Any]) -> tuple[NewItem, bool, list[tuple[str, str]]]:
-    """The form's values as an item to be, whether it starts a new file, and the answers typed."""
+    """The new item of the form, whether it starts a new file, and the typed answers."""
     instruction, images, addresses, licence, category, reference, context, by, fresh = form[:9]
     names, answers = form[9 : 9 + ANSWER_BOXES], form[9 + ANSWER_BOXES :]
     lines = [line.strip() for line in (addresses or "").splitlines() if line.strip()]

@@ -1,4 +1,4 @@
-"""Files into the Study tab: study files, examples, stored studies, records, recorded verdicts."""
+"""Opening of study files, examples, stored studies, data files and verdicts in the Study tab."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def bind_files(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store) -> No
 
 
 def _bind_studies(tab: StudyTab, header: Header, store: Store) -> None:
-    """Another study in the form: a new one, a file, an example, one that is stored."""
+    """Open another study in the form: a new one, a file, an example, a stored one."""
     outputs = form_outputs(tab)
 
     def fresh(text: str, view: FormState, tested: Any) -> list[Any]:
-        """What was open of the last study is closed."""
+        """Reset the state of the form."""
         return form_updates(
             text,
             FormState(last_change=view.last_change, deselected_judges=view.deselected_judges),
@@ -77,7 +77,7 @@ def _bind_studies(tab: StudyTab, header: Header, store: Store) -> None:
 
 
 def _bind_records(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store) -> None:
-    """Uploaded records become the data of the study; verdicts open as a study of their own."""
+    """Use an uploaded file: data for the study, or recorded verdicts as a new study."""
     outputs = [*form_outputs(tab), header.study, tabs]
 
     def take(paths: list[str] | None, text: str, view: FormState, tested: Any) -> list[Any]:

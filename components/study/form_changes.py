@@ -1,4 +1,4 @@
-"""What a click or a keystroke in the Study form does to the study file and to what is in sight."""
+"""Effect of each change in the Study form on the study file and on the form's state."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FormChange = Mapping[str, Any]
 def apply_changes(
     text: str, view: FormState, entries: Sequence[FormChange], folder: Path
 ) -> tuple[str, FormState]:
-    """All changes that were not taken in yet, in their order; a wrong one says so and is passed."""
+    """Apply all new changes in order; an invalid one is reported and skipped."""
     view = replace(view, notice_html="")
     for entry in entries:
         if int(entry.get("n", 0)) <= view.last_change:
@@ -90,7 +90,7 @@ def _set_field(sheet: LenientStudy, view: FormState, field: str, raw: Any) -> tu
 
 
 def _put_unless_default(sheet: LenientStudy, path: tuple[str, ...], value: Any) -> str:
-    """What is as the preset (or the default) has it is left out of the file."""
+    """Write a value to the file; remove its key if the value is the preset's or the default."""
     if not value and not isinstance(value, (int, float, dict)):
         value = None
     if value is not None and normalise_value(value) == normalise_value(sheet.default_value(*path)):
@@ -107,7 +107,7 @@ def _set_source_kind(sheet: LenientStudy, view: FormState, kind: str) -> tuple[s
 
 
 def _set_source(sheet: LenientStudy, view: FormState, source: str) -> tuple[str, FormState]:
-    """Another source begins with all its items and contestants; the size of the slice stays."""
+    """Set another data source with all its items and models; the slice size stays."""
     if not source:
         return sheet.text, view
     text = sheet.text
@@ -163,12 +163,12 @@ def _edit_extraction(sheet: LenientStudy, key: str, raw: Any) -> dict[str, Any] 
 
 
 def _apply_preset(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
-    """As published: what the preset sets is taken out of the file, so that the preset holds."""
+    """Restore a preset: remove all keys it sets from the file."""
     name = str(entry.get("preset", ""))
     if name and name not in PRESETS:
         raise ValueError(f"no preset named {name!r}. Known: {', '.join(PRESETS)}")
     text = put_value(sheet.text, ("preset",), name or None)
-    if not name:  # its prompts would go with it
+    if not name:  # removing the preset would remove its prompts
         text = put_value(text, ("prompts",), sheet.prompts or ["brief-letters"])
         return text, view
     for key in PRESET_SETTINGS:
@@ -192,9 +192,10 @@ def _open_judge(sheet: LenientStudy, view: FormState, entry: FormChange) -> tupl
 
 
 def _find_judge(entry: FormChange, judges: Sequence[Mapping[str, Any]]) -> int | None:
-    """Where the judge of a card stands now. The card may be older than the file: two clicks are
-    faster than one answer, and then its place is another judge's. None: it is not there any more,
-    and what was wanted of it has been done."""
+    """Index of the judge that a card shows; None if the judge was removed.
+
+    A second quick click can come from a card that is older than the file, so the name decides.
+    """
     place, name = int(entry["judge"]), entry.get("name")
     if name is None or (place < len(judges) and judge_name(judges[place]) == name):
         return place
@@ -204,7 +205,7 @@ def _find_judge(entry: FormChange, judges: Sequence[Mapping[str, Any]]) -> int |
 def _deselect_judge(
     sheet: LenientStudy, view: FormState, entry: FormChange
 ) -> tuple[str, FormState]:
-    """Not asked, not forgotten."""
+    """Set a judge aside: it stays in the form and is not asked."""
     judges = sheet.editable_judges()
     if (place := _find_judge(entry, judges)) is None:
         return sheet.text, view

@@ -1,4 +1,4 @@
-"""The Study form drawn: every piece of it from a study file and what is in sight. No gradio."""
+"""HTML of the Study form from a study file and the form's state. No gradio."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from studies.domain import Item
 from studies.texts.slice_statistics import SliceProfile, profile_slice
 
 FORM_PARTS: Final = ("title", "said", "source", "records", "judges", "protocol", "prompt", "body")
-"""What `drawn` returns, in this order."""
+"""Names of the parts of the form, in the order in which they are returned."""
 
 
 def render_form(
     bench: StudyPreview, view: FormState, tested: Mapping[str, JudgeCheck], draft: str = ""
 ) -> list[str]:
-    """All pieces of the form; `draft` is the text in the prompt editor."""
+    """HTML of all parts of the form; `draft`: the text in the prompt editor."""
     return [
         render_title(bench),
         render_notices(bench, view),
@@ -56,7 +56,7 @@ def render_title(bench: StudyPreview) -> str:
 
 
 def render_notices(bench: StudyPreview, view: FormState) -> str:
-    """What the last change could not do, and why the study cannot be run; nothing if it can."""
+    """Errors of the last change and of the plan; empty if there are none."""
     parts = [view.notice_html]
     if bench.plan_error and bench.plan_error != bench.data_error:
         parts.append(notice_html("bad", "This study cannot be run yet.", bench.plan_error))
@@ -112,7 +112,7 @@ def render_prompt_body(bench: StudyPreview, view: FormState, draft: str = "") ->
 
 
 def initial_draft(bench: StudyPreview, view: FormState) -> str:
-    """What the editor begins with: the prompt in sight, or a new one."""
+    """Initial text of the prompt editor: the shown prompt, or a new one."""
     if view.prompt == "@new":
         return NEW_PROMPT_YAML
     shown = current_prompt(bench.lenient_study, view)
@@ -121,7 +121,7 @@ def initial_draft(bench: StudyPreview, view: FormState) -> str:
 
 def render_slice_profile(bench: StudyPreview, view: FormState) -> str:
     if bench.records is None or not bench.items:
-        return form_part(notice_html("calm", "No profile.", "It needs records that can be read."))
+        return form_part(notice_html("calm", "No profile.", "The data could not be loaded."))
     items = tuple(bench.records.items) if view.whole else bench.items
     named = bench.lenient_study.raw("contestants")
     players = tuple(str(name) for name in named) if isinstance(named, list) else ()
@@ -132,7 +132,7 @@ def render_slice_profile(bench: StudyPreview, view: FormState) -> str:
 
 
 class _ItemsByIdentity:
-    """Items told apart by who they are, not by all their texts: a profile is worked out once."""
+    """Cache key of a slice profile: the ids of the items."""
 
     def __init__(self, items: tuple[Item, ...]) -> None:
         self.items = items

@@ -1,4 +1,4 @@
-"""The Study tab laid out: the first screen, then the form from which a study is made and run."""
+"""Layout of the Study tab: first screen and study form."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ class StudyTab:
     collect: collect_layout_tab.CollectTab
     run_bar: gr.HTML
     edits: gr.HTML
-    """What the reader changed in the form, as the browser sends it."""
+    """Changes of the form as sent by the browser."""
     errand: gr.HTML
     keys: gr.HTML
-    """Keys of judges, in the browser until a run or a test sends them."""
+    """Typed keys, held in the browser until a run or a test sends them."""
     view: gr.State
     tested: gr.State
 
@@ -71,7 +71,7 @@ class StudyTab:
 
     @property
     def plan_components(self) -> list[Any]:
-        """What follows from the plan, in the order of `show_plan_of`."""
+        """Components that show the plan, in the order of `show_plan_of`."""
         return [self.plan, self.run, self.attempt, self.run_bar, self.profile, self.save_file]
 
 
@@ -85,7 +85,8 @@ def build() -> StudyTab:
     with gr.Row(elem_classes="eh-title-row"):
         parts["finding"] = ClickableHTML(elem_id="eh-first-finding")
         parts["again"] = gr.Button(
-            "Ask 20 items again: 40 asks, free", variant="primary", elem_classes="eh-fit eh-big",
+            "Run it again on 20 items: 40 calls, free",
+            variant="primary", elem_classes="eh-fit eh-big",
             elem_id="eh-again",
         )  # fmt: skip
     parts["table"] = ClickableHTML(elem_id="eh-first-visit")
@@ -133,7 +134,7 @@ def _browser_value(name: str) -> gr.HTML:
 def _build_head(parts: dict[str, Any]) -> None:
     with gr.Row(elem_classes="eh-title-row"):
         parts["title"] = ClickableHTML(
-            finding_html("Set up a study", "Nothing is asked until you press Run."),
+            finding_html("Set up a study", "No call is made until you press Run."),
             elem_id="eh-study-title",
         )
         parts["edit"] = gr.Button(

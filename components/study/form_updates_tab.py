@@ -1,4 +1,4 @@
-"""What the Study tab shows for a study file: its form, and its plan."""
+"""Outputs of the Study tab for a study file: the form and the plan."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from studies.store.store import Store
 
 
 def form_outputs(tab: StudyTab) -> list[Any]:
-    """What `show_form` returns, in its order."""
+    """The outputs of `show_form`, in its order."""
     return [
         tab.yaml,
         tab.view,
@@ -50,7 +50,7 @@ def form_updates(
     folder: Path,
     before: FormState | None = None,
 ) -> list[Any]:
-    """The file and the form that shows it; the editor is filled when it is opened."""
+    """The study file and its form; the prompt editor is filled when it is opened."""
     look = build_preview(text, folder)
     was = before or FormState()
     opened = view.mode == "editor" and (was.mode, was.prompt) != (view.mode, view.prompt)
@@ -68,7 +68,7 @@ def form_updates(
 
 
 def plan_updates(look: StudyPreview, view: FormState, store: Store) -> list[Any]:
-    """The plan box is always true: it is computed from the very file that Run reads."""
+    """The plan of the study file that Run reads."""
     saved = _write_download(look.lenient_study.text)
     if look.plan is None:
         off, no_try = (gr.Button(words, interactive=False) for words in ("Run", "Try one item"))
@@ -85,8 +85,11 @@ def plan_updates(look: StudyPreview, view: FormState, store: Store) -> list[Any]
         forecast_by_judge(one_item_plan(look.plan), store),
     )
     words = run_button_text(numbers, count_unanswered(assign_owner(look.plan, store), store))
-    trial = f"or try one item: {count(once.asks, 'ask')}, {dollars(once.dollars)}"
-    press = f'<button type="button" class="eh-btn primary" data-press="#eh-run">{escape(words)}</button>'
+    trial = f"or try one item: {count(once.asks, 'call')}, {dollars(once.dollars)}"
+    press = (
+        '<button type="button" class="eh-btn primary" data-press="#eh-run">'
+        f"{escape(words)}</button>"
+    )
     return [
         plan_kpis(look.plan, numbers),
         gr.Button(words, interactive=True),
@@ -98,7 +101,7 @@ def plan_updates(look: StudyPreview, view: FormState, store: Store) -> list[Any]
 
 
 def _write_download(text: str) -> str:
-    """A file for the download button, in Gradio's own folder of temporary files."""
+    """Write the study file for the download button into Gradio's temporary folder."""
     folder = temp_files.temp_folder() / hashlib.sha256(text.encode()).hexdigest()[:16]
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "study.yaml"

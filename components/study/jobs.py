@@ -1,4 +1,4 @@
-"""What takes time or leaves the form: tests, uploads, recorded verdicts. No gradio."""
+"""Slow actions of the Study form: judge tests, uploads, imports of verdicts. No gradio."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from studies.spec.study import DataSpec, study_to_mapping
 from studies.store.store import Store
 
 REPORTED_ERRORS = (EvenhandError, EmbeddedUnavailable, WeightsMissing)
-"""What is said on the page; anything else is a fault of ours."""
+"""Errors shown on the page; any other exception is a bug."""
 
 
 # -------------------------------------------------------------------------------- asking
@@ -59,7 +59,7 @@ REPORTED_ERRORS = (EvenhandError, EmbeddedUnavailable, WeightsMissing)
 def test_judge(
     text: str, folder: Path, name: str, typed: TypedKeys, consents: Consents
 ) -> JudgeCheck:
-    """One ask of one judge: raw reply, reading, latency. What prevents it is said in its place."""
+    """Test one judge with one call: reply, verdict and latency, or the error in their place."""
     try:
         plan = plan_from_text(text, folder)
         judge = plan.judge(name)
@@ -77,7 +77,7 @@ def test_judge(
 
 
 def prepare_run(text: str, store: Store, *, one_item: bool = False) -> Plan:
-    """The plan of what Run (or the try-out) asks, saved; refused with a reason before any call."""
+    """Save the plan of a run or a trial; refuse it with a reason before any call."""
     plan = plan_from_text(text, store.folder)
     if plan.study.name in {demo_studies.PAIRS_STUDY, demo_studies.OPTIONS_STUDY}:
         raise StudyError("name: this is the recorded demo's name; choose another")
@@ -87,7 +87,7 @@ def prepare_run(text: str, store: Store, *, one_item: bool = False) -> Plan:
 
 
 def open_recorded_verdicts(text: str, store: Store) -> str:
-    """The recorded verdicts of a study's source, whole, as a study of their own; its name."""
+    """Import all recorded verdicts of a source as a new study; return its name."""
     folder = store.folder
     spec = replace(
         read_data_spec(read_lenient_study(text, folder)),
@@ -99,7 +99,7 @@ def open_recorded_verdicts(text: str, store: Store) -> str:
     )
     found = load_records(spec, folder)
     name = name_from_source(original_file_name(spec.source))
-    if name.endswith("-files"):  # several, kept together: no name of their own
+    if name.endswith("-files"):  # several files stored together have no name of their own
         name = found.format
     if store.has_live_asks(name):
         name = f"{name}, recorded"
@@ -110,7 +110,7 @@ def open_recorded_verdicts(text: str, store: Store) -> str:
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """What an errand came to: the file as it is now, and what to say."""
+    """Result of a job: the new study file and a notice."""
 
     text: str
     notice_html: str
@@ -119,7 +119,7 @@ class JobResult:
 def describe_images(
     text: str, store: Store, engine: Engine, errand: Mapping[str, Any], typed: TypedKeys
 ) -> JobResult:
-    """New descriptions in a new items file, with which the study goes on."""
+    """Describe the images into a new items file and use it in the study."""
     folder = store.folder
     try:
         study = plan_from_text(text, folder).study
@@ -152,8 +152,10 @@ def describe_images(
 
 
 def fetch_private(text: str, store: Store, typed: TypedKeys) -> JobResult:
-    """A private dataset with the reader's own token: kept as a file, so that no other reader of
-    this page gets it by its name."""
+    """Download a private dataset with the visitor's token into a file.
+
+    A file has an unguessable name; a cached dataset could be opened by other visitors.
+    """
     folder = store.folder
     try:
         spec = read_data_spec(read_lenient_study(text, folder))
@@ -180,7 +182,7 @@ def fetch_private(text: str, store: Store, typed: TypedKeys) -> JobResult:
 
 
 def _load_private(spec: DataSpec, folder: Path, token: str) -> LoadedSource:
-    """What the Hub's library says may repeat the token."""
+    """Error text of the Hub library without the token."""
     try:
         return load_source(spec, folder, token)
     except EvenhandError as error:
@@ -191,7 +193,7 @@ def _load_private(spec: DataSpec, folder: Path, token: str) -> LoadedSource:
 
 
 def store_upload(path: Path, folder: Path, name: str = "") -> str:
-    """An uploaded file is kept beside the store, by its content: temporary files go."""
+    """Store an uploaded file beside the store under the hash of its content."""
     with path.open("rb") as content:
         sha = hashlib.file_digest(content, "sha256").hexdigest()[:8]
     kept = folder / UPLOADS_FOLDER / f"{sha}-{safe_file_name(name or path.name)}"
@@ -201,7 +203,7 @@ def store_upload(path: Path, folder: Path, name: str = "") -> str:
 
 
 def safe_file_name(name: str) -> str:
-    """A file's name without what means something to a shell, a path or a page; its ending stays."""
+    """A file name without characters special to shells, paths and HTML; the suffix stays."""
     words = _UNSAFE_CHARACTERS.sub("-", unicodedata.normalize("NFKC", name)).strip("-.")
     stem, dot, ending = words.partition(".")
     return f"{stem[:60] or 'file'}{dot}{ending[-30:]}"
@@ -211,7 +213,7 @@ _UNSAFE_CHARACTERS = re.compile(r"[^\w.+-]+")
 
 
 def use_upload(text: str, paths: Sequence[Path], folder: Path) -> str:
-    """The study on the uploaded file; of several, one holds the questions and others answers."""
+    """Use uploaded files in the study; of several, one has the questions, the others answers."""
     for path in paths:
         check_file_size(path)
     size = sum(path.stat().st_size for path in paths)
@@ -228,7 +230,7 @@ def use_upload(text: str, paths: Sequence[Path], folder: Path) -> str:
 
 
 def _store_as_folder(paths: Sequence[Path], folder: Path) -> str:
-    """A set of files that a format knows as a folder, kept together under their own names."""
+    """Store files of one folder format together under their own names."""
     contents = sorted((path.name, path.read_bytes()) for path in paths)
     sha = hashlib.sha256(b"\0".join(name.encode() + text for name, text in contents)).hexdigest()
     kept = folder / UPLOADS_FOLDER / f"{sha[:8]}-{len(paths)}-files"
@@ -242,7 +244,7 @@ def _store_as_folder(paths: Sequence[Path], folder: Path) -> str:
 
 
 def _question_file_rank(path: Path) -> tuple[int, int]:
-    """The file of questions has most columns; of equals the larger."""
+    """The question file: the one with most columns, of equal ones the larger."""
     known = len(read_table(path).columns) if is_table_file(path) else 0
     return known, path.stat().st_size
 
@@ -252,7 +254,7 @@ def _contestant_name(path: Path) -> str:
 
 
 def stored_study_yaml(store: Store, name: str) -> str:
-    """A stored study as a file, to be edited: under a name of its own if it cannot be run again."""
+    """A stored study as a study file; under a new name if it cannot be run again."""
     study = store.study(name)
     line = next(line for line in store.studies() if line.name == name)
     mapping = study_to_mapping(replace(study, name=f"{name}, again") if line.recorded else study)

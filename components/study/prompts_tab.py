@@ -1,4 +1,4 @@
-"""The prompt editor of the Study tab: check while somebody types, save, import."""
+"""Prompt editor of the Study tab: check while typing, save, import."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def bind_prompts(tab: StudyTab, store: Store) -> None:
 
 
 def save_draft(draft: str, text: str, view: FormState, folder: Path) -> tuple[str, FormState]:
-    """A new version beside the store; the study asks with it in place of the one it came from."""
+    """Save the edited prompt as a new version and use it in the study."""
     try:
         prompt = save_prompt(draft, own_prompts_folder(folder))
     except REPORTED_ERRORS as error:
@@ -69,7 +69,7 @@ def save_draft(draft: str, text: str, view: FormState, folder: Path) -> tuple[st
 
 
 def import_prompt_file(path: Path, view: FormState, folder: Path) -> FormState:
-    """MT-Bench's judge_prompts.jsonl: what fits is saved, what does not is said."""
+    """Import MT-Bench's judge_prompts.jsonl: save valid prompts, report the others."""
     try:
         found = import_judge_prompts(path)
         kept = [save_prompt(prompt.yaml, own_prompts_folder(folder)) for prompt in found.prompts]

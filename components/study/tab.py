@@ -1,7 +1,7 @@
-"""Study: what happens on the first screen and in the form from which a study is made and run.
+"""Events of the Study tab: first screen and study form.
 
-The study file in the editor is the truth: the form is a view of it, and Run reads it. What a
-reader does in the form comes as a list of numbered changes (assets/page.js says why).
+The study file in the editor is the only state: the form shows it, and Run reads it. Changes of the
+form reach the server as a list of numbered changes (the reason is in assets/page.js).
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
     def run(
         errand: str, keys: str, text: str, view: FormState, tested: Mapping[str, Any]
     ) -> list[Any]:
-        """What takes time. It draws no piece of the form, so that nobody's typing is undone."""
+        """Run a slow job. It redraws no form field, so that typing is not overwritten."""
         asked = json.loads(errand or "{}")
         made: list[Any] = [gr.skip()] * len(outputs)
         if asked.get("do") == "test":
@@ -160,7 +160,7 @@ def start_study(
     *,
     one_item: bool = False,
 ) -> str:
-    """Saves the study and begins its run; a run of it that is on is joined."""
+    """Save the study and start its run, or return its active run."""
     try:
         plan = prepare_run(text, store, one_item=one_item)
     except REPORTED_ERRORS as error:
@@ -170,17 +170,17 @@ def start_study(
 
 
 def opening_outputs(tab: StudyTab) -> list[Any]:
-    """What a freshly opened page fills: `show_first`, then `show_start`."""
+    """Outputs of a newly opened page: `show_first`, then `show_start`."""
     return [tab.finding, tab.table, tab.ways, tab.data, *tab.plan_components, *tab.form_components]
 
 
 def show_welcome(store: Store) -> list[Any]:
-    """The finding of the recorded demo, a line a prompt, and three ways on."""
+    """The first screen: demo result, a line for each prompt, next steps."""
     return list(welcome_screen(store))
 
 
 def show_initial_form(store: Store) -> list[Any]:
-    """The form as it starts, and its plan."""
+    """The initial form and its plan."""
     look = build_preview(START_YAML, store.folder)
     return [*plan_updates(look, FormState(), store), *study_draw.render_form(look, FormState(), {})]
 

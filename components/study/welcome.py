@@ -1,4 +1,4 @@
-"""The first screen: the finding of the recorded demo, and three ways on from it. No gradio."""
+"""First screen: the result of the recorded demo and three next steps. No gradio."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from studies.store.store import Store
 
 
 def welcome_screen(store: Store) -> list[str]:
-    """Finding, table, the three ways on, data line."""
+    """HTML of the first screen: headline, table, next steps, data source."""
     names = [line.name for line in store.studies()]
     ways = next_steps(store)
     if demo_studies.PAIRS_STUDY not in names:
-        told = "Judges can be run without it: set up a study below."
+        told = "Set up a study below."
         return [
             finding_html("Is your judge even-handed?", "No recorded demo in this store."),
             empty_state("Nothing recorded.", told),
@@ -37,7 +37,7 @@ def welcome_screen(store: Store) -> list[str]:
 
 @lru_cache(maxsize=4)
 def _demo_finding(store: Store, version: tuple[str, int]) -> tuple[str, str]:
-    """The finding and its table: every visitor sees them first, and they do not change."""
+    """Headline and table of the demo, computed once for all visitors."""
     frame = store.frame(demo_studies.PAIRS_STUDY)
     return finding_html(*_demo_sentences(frame)), first_visit_table(first_visit_rows(frame))
 
@@ -51,11 +51,14 @@ def _demo_sentences(frame: pd.DataFrame) -> tuple[str, str]:
         f"pairs of answers to {frame['item'].nunique()} questions, with "
         f"{count(len(rows), 'prompt')}. Recorded."
     )
-    return f"Swap two answers, and this judge changes its mind on {rate} of pairs.", lead
+    return (
+        f"When the two answers are swapped, this judge changes its verdict on {rate} of pairs.",
+        lead,
+    )
 
 
 def next_steps(store: Store) -> str:
-    """Your own data, your own judge, what others recorded."""
+    """Next steps: own data, own judge, recorded studies."""
     cards = [
         _step_card(
             "Your own data",
@@ -66,12 +69,10 @@ def next_steps(store: Store) -> str:
         ),
         _step_card(
             "Your own judge",
-            "Any OpenAI-compatible address. The key stays in memory: in no file, link or export.",
+            "Any OpenAI-compatible endpoint. Keys are held in memory only.",
             _form_button("Add a judge", {"do": "add judge"}),
         ),
-        _step_card(
-            "Recorded studies", "Nothing is asked, nothing costs.", _recorded_studies(store)
-        ),
+        _step_card("Recorded studies", "No calls, no costs.", _recorded_studies(store)),
     ]
     return wrap(f'<div class="eh-form eh-ways" data-seen="0">{"".join(cards)}</div>')
 
@@ -96,7 +97,7 @@ def _form_button(words: str, action: dict[str, str], kind: str = "") -> str:
 
 
 def _recorded_studies(store: Store) -> str:
-    """Studies that can be looked at now, and one more: a file of verdicts."""
+    """Links to recorded studies, and a button to open a file of verdicts."""
     lines = [line for line in store.studies() if line.recorded][:4]
     items = "".join(
         f"<li>{_open_study_button(line.name)} "

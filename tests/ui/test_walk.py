@@ -59,7 +59,7 @@ def opened(page) -> str:
 @pytest.mark.parametrize(("width", "theme"), BOTH)
 def test_from_the_first_screen_to_a_reply_and_on_to_a_colleague(visit, width, theme):
     page = visit(width=width, theme=theme)
-    assert "changes its mind on" in page.locator("#eh-first-finding h1").inner_text()
+    assert "changes its verdict on" in page.locator("#eh-first-finding h1").inner_text()
     assert overflow(page) == []
 
     tab(page, "Results")

@@ -1,4 +1,4 @@
-"""What a study would ask, in numbers, fast enough to follow every change of the form.
+"""Calls, tokens, dollars and time of a study, computed at every change of the form.
 
 The number of asks is exact; tokens and prices come from all asks of a small plan, and from items
 spread over the slice of a large one.
@@ -21,13 +21,13 @@ from studies.spec.study import Study
 from studies.store.store import Store
 
 MAX_EXACT_ASKS: Final = 3000
-"""Asks that are all rendered for their tokens: about a quarter of a second."""
+"""Largest number of calls whose tokens are all counted: about a quarter of a second."""
 SAMPLE_ASKS: Final = 1500
 
 
 @dataclass(frozen=True, slots=True)
 class ForecastByJudge:
-    """A plan in numbers; `sampled` is how many asks the tokens are worked out from, 0 for all."""
+    """A plan in numbers; `sampled`: calls from which the tokens are estimated, 0 for all."""
 
     asks: int
     noise: int
@@ -50,7 +50,7 @@ class ForecastByJudge:
 
     @property
     def seconds(self) -> float | None:
-        """Judges are asked side by side: the slowest counts."""
+        """Seconds of the slowest judge, since judges are called in parallel."""
         times = [one.seconds for one in self.by_judge.values() if one.seconds is not None]
         return max(times, default=None)
 
@@ -59,7 +59,7 @@ class ForecastByJudge:
 
 
 def count_asks(plan: Plan) -> tuple[int, int]:
-    """How many asks, and how many of them for the noise floor; nothing is rendered."""
+    """Number of calls, and of those for the noise floor, without rendering prompts."""
     asks = noise = 0
     shown = {showings_for(prompt): {} for prompt in plan.prompts}
     for shows, by_item in shown.items():
@@ -77,7 +77,7 @@ def count_asks(plan: Plan) -> tuple[int, int]:
 
 
 def forecast_by_judge(plan: Plan, store: Store | None = None) -> ForecastByJudge:
-    """Asks, tokens, dollars and seconds, judge by judge."""
+    """Calls, tokens, dollars and seconds of each judge."""
     asks, noise = count_asks(plan)
     judges = plan.study.judges
     part = plan if asks <= MAX_EXACT_ASKS else _sample_plan(plan, asks)
@@ -97,7 +97,7 @@ def forecast_by_judge(plan: Plan, store: Store | None = None) -> ForecastByJudge
 
 
 def _sample_plan(plan: Plan, asks: int) -> Plan:
-    """Items spread evenly over the slice, about as many as make a sample."""
+    """A sample of items, spread evenly over the slice."""
     wanted = max(2, round(len(plan.items) * SAMPLE_ASKS / asks))
     return replace(plan, items=sample_evenly(plan.items, wanted))
 
@@ -122,7 +122,7 @@ def _scale_forecast(one: Forecast, by: float) -> Forecast:
 
 
 def plan_kpis(plan: Plan, numbers: ForecastByJudge) -> str:
-    """Calls, tokens, dollars, minutes: true, since they come from the very file that Run reads."""
+    """Calls, tokens, dollars and minutes of the plan, from the file that Run reads."""
     study = plan.study
     again = f"{count(numbers.asks - numbers.noise)} + {count(numbers.noise)} for the noise floor"
     amount, _, unit = tokens(numbers.prompt_tokens + numbers.completion_tokens).partition(" ")
@@ -139,7 +139,7 @@ def plan_kpis(plan: Plan, numbers: ForecastByJudge) -> str:
 
 
 def empty_plan_kpis() -> str:
-    """The strip while the study cannot be run: dashes, never the numbers of another plan."""
+    """Dashes in place of the numbers, for a study that cannot be run."""
     names = ("Asks", "Tokens", "Dollars", "Time")
     return kpi_strip([Kpi(name, DASH, note="no plan yet") for name in names])
 
@@ -181,7 +181,7 @@ def _time_kpi(numbers: ForecastByJudge) -> Kpi:
 
 
 def run_button_text(numbers: ForecastByJudge, left: int | None = None) -> str:
-    """What the button does and its price; a study that was begun goes on where it stopped."""
+    """Label of the run button: calls and price, or what is left of a study begun earlier."""
     if left is None or left == numbers.asks:
         return f"Run {count(numbers.asks, 'ask')}, {dollars(numbers.dollars)}"
     if not left:
@@ -191,7 +191,7 @@ def run_button_text(numbers: ForecastByJudge, left: int | None = None) -> str:
 
 
 def count_unanswered(plan: Plan, store: Store) -> int | None:
-    """How many asks of this very plan are not answered yet; None if it was never begun."""
+    """Number of unanswered calls of this plan; None if it was never started."""
     if store.plan_sha(plan.study.name) != plan_sha(plan):
         return None
     counts = store.counts(plan.study.name)
@@ -202,7 +202,7 @@ def count_unanswered(plan: Plan, store: Store) -> int | None:
 
 
 def one_item_plan(plan: Plan) -> Plan:
-    """One item and one comparison of each judge and prompt: what a run looks like, for pennies."""
+    """A plan of one item and one comparison for each judge and prompt, to try a study cheaply."""
     suiting = [
         i for i in plan.items if all(not why_skipped(p, i, plan.prompts) for p in plan.prompts)
     ]
@@ -222,7 +222,7 @@ def one_item_plan(plan: Plan) -> Plan:
 
 
 def _opponents(plan: Plan, item: Item) -> tuple[str, ...]:
-    """Two that answered the item; all of them where a prompt shows all at once."""
+    """Two models with answers to the item; all of them for prompts that show all answers."""
     names = [n for n in resolve_contestants(plan.study, plan.items) if _has_answer(item, n)]
     if any(prompt.protocol == "choice" for prompt in plan.prompts):
         return tuple(names)

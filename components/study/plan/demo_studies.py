@@ -1,4 +1,4 @@
-"""The studies a new store begins with: the recorded demo, and the study its button runs."""
+"""The studies of a new store: the recorded demo, and the study that its button runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LIVE_STUDY: Final = "Twenty items, live"
 
 
 def open_demo(store: Store, folder: Path = DEMO_FOLDER) -> None:
-    """Recorded judgements of the embedded judge, so that the first screen shows something real."""
+    """Import the recorded judgements of the embedded judge, shown on the first screen."""
     for log in sorted(folder.glob("*.jsonl"), reverse=True):
         study = load_study(log.with_suffix(".yaml"))
         prompts = tuple(load_prompt(name) for name in study.prompts)
@@ -30,12 +30,12 @@ def open_demo(store: Store, folder: Path = DEMO_FOLDER) -> None:
 
 
 def live_plan(store: Store) -> Plan:
-    """The plan behind the button of the first screen."""
+    """The plan that the button of the first screen runs."""
     return make_plan(live_study(store))
 
 
 def live_study(store: Store) -> Study:
-    """Ask it again: 20 items, precise against flawed, both orders, no noise floor: 40 asks."""
+    """The demo on 20 items, precise against flawed, both orders, no noise floor: 40 calls."""
     recorded = store.study(PAIRS_STUDY)
     return replace(
         recorded,

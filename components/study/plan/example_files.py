@@ -1,4 +1,4 @@
-"""The study files that ship with the page, to be opened, changed and run."""
+"""Example study files of the project."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EXAMPLES_FOLDER: Final = ASSETS_FOLDER / "studies"
 
 @lru_cache(maxsize=1)
 def example_names() -> list[str]:
-    """File names without their ending; none where no examples ship."""
+    """Names of the example files without their suffix; empty if there are none."""
     return sorted(path.stem for path in EXAMPLES_FOLDER.glob("*.yaml"))
 
 

@@ -1,8 +1,7 @@
-"""What a study may name where strangers use the page: no file, no variable and no address of the
-machine that serves it.
+"""Checks of a study in public mode: no file, variable or address of the server.
 
-The study file is written in the browser, so that every path in it is a stranger's. Uploads, the
-built-in set, the Hub and the folder of records that the owner opened are theirs to read.
+A visitor writes the study file, so every path in it is untrusted. Allowed sources are uploads, the
+built-in set, the Hub, and the folder of records that the owner opened.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ PROMPTS_PREFIX: Final = "prompts/"
 
 
 def check_data_source(spec: DataSpec) -> None:
-    """Raises where a public page would read a file of its machine."""
+    """Refuse data sources that would read a file of the server, in public mode."""
     if not is_public():
         return
     for name in (spec.source, *spec.files.values()):
@@ -44,7 +43,7 @@ def check_data_source(spec: DataSpec) -> None:
 
 
 def check_prompts_and_judges(study: Study) -> None:
-    """The same for prompts and endpoints, and for keys that are the owner's."""
+    """Refuse prompts, endpoints and key variables of the server, in public mode."""
     if not is_public():
         return
     for name in study.prompts:
@@ -62,7 +61,7 @@ def check_prompts_and_judges(study: Study) -> None:
 
 
 def _key_refusal(study: Study, judge: JudgeSpec) -> str:
-    """Why a variable that a stranger names is not the key that the house lends."""
+    """The reason why a key variable named by a visitor is refused."""
     lent = load_host_key()
     if lent is None:
         return "api_key_env names a variable of this machine; type your key instead"
@@ -70,7 +69,7 @@ def _key_refusal(study: Study, judge: JudgeSpec) -> str:
 
 
 def check_ask_count(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -> None:
-    """Raises where a study has more asks than this page takes, without listing them all."""
+    """Refuse a study with more calls than a public page accepts, without planning all of them."""
     most = current_access().asks
     if most is None:
         return
@@ -80,14 +79,14 @@ def check_ask_count(study: Study, items: Sequence[Item], prompts: Sequence[Promp
         asked += each * _count_showings(study, items, prompt, most // each + 1)
     if asked > most:
         raise PlanError(
-            f"about {_round_estimate(asked):,} asks: {len(items):,} items, {len(study.judges)} judges, "
-            f"{len(prompts)} prompts, all pairs and orders, {study.repeats} times. A public page "
-            f"takes {most:,} for one study: take fewer items (data.count) or contestants"
+            f"about {_round_estimate(asked):,} calls ({len(items):,} items, {len(study.judges)} "
+            f"judges, {len(prompts)} prompts, all pairs and orders, {study.repeats} repeats). A "
+            f"public page accepts {most:,}: choose fewer items (data.count) or models"
         )
 
 
 def _count_showings(study: Study, items: Sequence[Item], prompt: Prompt, enough: int) -> float:
-    """Exact up to `enough`; beyond that, from the items it took to get there."""
+    """Number of calls: exact up to `enough`, beyond that extrapolated from the items counted."""
     seen = [s.item.id for s in islice(showings_for(prompt)(study, items), enough)]
     if len(seen) < enough:
         return len(seen)
@@ -96,13 +95,13 @@ def _count_showings(study: Study, items: Sequence[Item], prompt: Prompt, enough:
 
 
 def _round_estimate(value: float) -> int:
-    """Two digits: it is an estimate."""
+    """Round an estimate to two digits."""
     digits = len(str(int(value)))
     return int(round(value, 2 - digits)) if digits > 2 else int(value)
 
 
 def check_upload_space(folder: Path, more: int) -> None:
-    """Raises where a visitor's files would take more than one visitor may."""
+    """Refuse an upload that exceeds a visitor's storage."""
     most = current_access().upload_bytes
     if most is None:
         return

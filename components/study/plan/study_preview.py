@@ -1,6 +1,6 @@
-"""All that a study file comes to, as far as it comes: its records, its slice, its plan.
+"""Load a study file's data, select the slice and build the plan; keep what succeeded and the errors.
 
-Records are read once and kept while their files stay as they are.
+Records are cached until their files change.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from studies.sources.load import LoadedSource, image_folder, load_source, source
 from studies.spec.study import DataSpec, parse_study, study_from_mapping
 
 RETRY_SECONDS: Final = 60.0
-"""Seconds before a source that failed is tried again."""
+"""Seconds after which a failed source is loaded again."""
 
 
 @dataclass(frozen=True, slots=True)
 class StudyPreview:
-    """All that a study file comes to, as far as it comes: the page draws itself from it."""
+    """Study, items and plan of a study file, with the error of each part that failed."""
 
     lenient_study: LenientStudy
     records: LoadedSource | None = None
     items: tuple[Item, ...] = ()
     plan: Plan | None = None
     plan_error: str = ""
-    """Why there is no plan: what, where, what to do."""
+    """Error of the plan; empty if there is one."""
     data_error: str = ""
-    """Why there are no records."""
+    """Error of the data source; empty if it was loaded."""
 
     @property
     def contestants(self) -> list[str]:
@@ -68,16 +68,16 @@ def build_preview(text: str, folder: Path) -> StudyPreview:
 
 
 def read_data_spec(sheet: LenientStudy) -> DataSpec:
-    """The data of a study whose other parts may still be wrong."""
+    """The data settings of a study whose other parts may be invalid."""
     kept = {key: sheet.values[key] for key in ("preset", "data") if key in sheet.values}
     return study_from_mapping({"name": "data", **kept}, "study.yaml", sheet.folder).data
 
 
 def load_records(spec: DataSpec, folder: Path) -> LoadedSource:
-    """All records of a source; read again only when a file of it changes.
+    """Load all records of a source; load them again only when one of its files changes.
 
-    A source that cannot be read is not tried again for a while: the page asks at every change, and
-    a Hub that does not answer takes its time to say so.
+    A source that failed is not loaded again for some seconds: the page asks at every change, and a
+    Hub that does not answer is slow to fail.
     """
     check_data_source(spec)
     whole = replace(spec, where={}, options=0, categories=(), count=0, per={}, seed=0)
@@ -90,7 +90,7 @@ def load_records(spec: DataSpec, folder: Path) -> LoadedSource:
 
 @dataclass(frozen=True, slots=True)
 class _SourceKey:
-    """Records told apart by how they are named and when their files were written."""
+    """Cached records by source, settings, and modification times of their files."""
 
     spec: DataSpec = field(compare=False)
     folder: Path
@@ -116,7 +116,7 @@ def _load_cached(source: _SourceKey) -> LoadedSource:
 
 
 def _file_stamps(spec: DataSpec, folder: Path) -> tuple[int, ...]:
-    """When the files of a source were written last, and how large they are."""
+    """Modification times and sizes of the files of a source."""
     if spec.source.startswith("hub:"):
         return ()
     found: list[int] = []
@@ -127,12 +127,12 @@ def _file_stamps(spec: DataSpec, folder: Path) -> tuple[int, ...]:
             if one.exists():
                 found += [one.stat().st_mtime_ns, one.stat().st_size]
     except (EvenhandError, OSError):
-        pass  # loading says what is wrong
+        pass  # loading reports the error
     return tuple(found)
 
 
 def plan_from_text(text: str, folder: Path) -> Plan:
-    """The plan of a study file, from records that are kept; what cannot be asked is refused."""
+    """Build the plan of a study from cached records; raise where nothing can be asked."""
     study = parse_study(text, "study.yaml", folder)
     check_prompts_and_judges(study)
     found = load_records(study.data, folder).select_slice(study.data)
@@ -148,7 +148,7 @@ def plan_from_text(text: str, folder: Path) -> Plan:
 
 
 def _check_askable(found: LoadedSource) -> None:
-    """Verdicts may come without what they are about: they open, but nothing can be asked."""
+    """Refuse items without texts: recorded verdicts can be opened but not asked again."""
     if found.shards is not None and not any(item.responses for item in found.items):
         raise StudyError(
             f"data.source: {found.shards.folder.name} holds verdicts, but no questions and no "
