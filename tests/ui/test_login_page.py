@@ -131,7 +131,7 @@ def test_an_account_votes_comes_back_and_logs_out(page, space: Space, store: Sto
     page.wait_for_selector(".eh-vote input[name=voter]")
     page.fill(".eh-vote input[name=voter]", "hf:ann")
     page.click(".eh-vote button[type=submit]")
-    page.get_by_text("those of Hugging Face accounts; log in").wait_for()
+    page.get_by_text("reserved for Hugging Face accounts; log in").wait_for()
     enter(page, "ann")  # the same name, typed: somebody else
     press(page, "ArrowDown")
     assert votes(store, STUDY, "hf:ann") == [1, 0] and votes(store, STUDY, "ann") == ["tie"]

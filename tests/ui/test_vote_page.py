@@ -140,7 +140,7 @@ def test_keys_undo_back_and_a_reload(sit, store: Store) -> None:
     page.wait_for_selector(".eh-vote .choices")
     assert place(page) == third and "voting as ann" in page.inner_text(".eh-vote [role=status]")
     press(page, "u")
-    assert votes(store, STUDY, "ann") == [1] and "Taken back." in page.inner_text(".said")
+    assert votes(store, STUDY, "ann") == [1] and "Last vote undone." in page.inner_text(".said")
     press(page, "ArrowLeft")
     assert votes(store, STUDY, "ann") == [1, 0] and place(page) == third
     press(page, "b")
@@ -227,7 +227,7 @@ def test_the_whole_page_shows_rules_people_and_results(sit, store: Store) -> Non
     page.wait_for_function("document.querySelector('#eh-note').textContent.includes('1 person')")
     assert "tab=vote&blind=1" in page.inner_text("[data-voters-link]")
     page.get_by_text("Where orders flip", exact=True).click()
-    page.get_by_text("no win rate may be corrected").wait_for()
+    page.get_by_text("win rates cannot be corrected").wait_for()
     page.click("#eh-vote-save")
     page.wait_for_function("() => document.querySelector('.eh-vote')")
     for _ in range(50):

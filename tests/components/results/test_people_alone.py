@@ -1,4 +1,4 @@
-"""A study that only people judged: they are its one judge, and nobody is told it is empty."""
+"""A study with votes by people only: people are shown as its single judge."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_the_page_counts_their_votes_as_those_of_one_judge(store: Store) -> None
     assert study_win_rates(scene)["x"].value == pytest.approx(0.75)
     ranking = load_ranking(scene)
     assert ranking.board is not None and ranking.board.names[0] == "x"
-    assert load_bias(scene).asked == 16
+    assert load_bias(scene).calls == 16
 
 
 def test_agreement_still_sees_each_of_them(store: Store) -> None:

@@ -1,4 +1,4 @@
-"""Every view of Results, drawn from counts made some rows at a time: the same page."""
+"""Every view of Results gives the same page when the counts are made in chunks of rows."""
 
 from __future__ import annotations
 

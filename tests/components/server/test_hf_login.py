@@ -78,7 +78,7 @@ def test_what_one_person_was_shown_nobody_else_votes_on(store: Store, what: str)
     before = written(store)
     asked = {"act": what, "pick": 1, "margin": 1, "ballot": state_of(theirs), "voter": "ann"}
     html = handle_action(store, "s", asked)
-    assert "you vote as ann now: nothing was written" in html
+    assert "you now vote as ann. Nothing was saved" in html
     assert state_of(html) == state_of(mine)
     assert written(store) == before
 

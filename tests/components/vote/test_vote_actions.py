@@ -1,4 +1,4 @@
-"""What a voter does on the page and sees then: plain functions on a real store."""
+"""Actions of a voter and the screens after them, as plain functions on a real store."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from components.vote import organiser as vote_desk
+from components.vote import organiser
 from components.vote.ballot_actions import find_voter, handle_action, show_start
 from components.vote.ballot_form import load_ballot_form
 from components.vote.organiser import (
@@ -133,9 +133,9 @@ def test_undo_opens_the_last_one_again(store: Store) -> None:
     first = begin(store)
     html = press(store, first, act="vote", pick=1, margin=1)
     undone = press(store, html, act="undo")
-    assert state_of(undone) == state_of(first) and "Taken back." in undone
+    assert state_of(undone) == state_of(first) and "Last vote undone." in undone
     assert "<b>0 of" in undone
-    assert "There is nothing to take back." in press(store, undone, act="undo")
+    assert "There is no vote to undo." in press(store, undone, act="undo")
 
 
 def test_a_second_window_is_told_and_goes_on(store: Store) -> None:
@@ -232,7 +232,7 @@ def test_a_study_of_one_contestant_offers_verification(store: Store) -> None:
 def test_no_judge_disagrees(store: Store) -> None:
     study_of(store)
     store.set_voting_rules("s", VotingRules(choose="split"))
-    assert "No comparison is chosen by these rules." in begin(store)
+    assert "The voting rules select no comparison." in begin(store)
 
 
 # ------------------------------------------------------------------- what the protocol shows
@@ -322,22 +322,24 @@ def test_rules_go_through_the_controls_unchanged() -> None:
 def test_each_choice_says_which_estimates_stay_valid(store: Store) -> None:
     study_of(store)
     told = {name: show_validity(store, "s", name) for name in SAMPLING_CHOICES}
-    assert "without bias" in told["At random"] and "8 pairs of 8" in told["At random"]
+    assert "unbiased" in told["At random"] and "8 pairs of 8" in told["At random"]
     assert "4 pairs of 8" in told["Where orders flip"]
-    assert "no win rate may be corrected" in told["Where orders flip"]
-    assert "no estimates of the whole" in told["Where judges disagree"]
+    assert "win rates cannot be corrected" in told["Where orders flip"]
+    assert "not estimates for all pairs" in told["Where judges disagree"]
     store.set_voting_rules("s", VotingRules(choose="flipped"))
     press(store, begin(store), act="vote", pick=0, margin=1)
-    assert "1 of 1 votes here were not chosen at random" in show_validity(store, "s", "At random")
+    assert "1 of 1 votes were not on randomly chosen pairs" in show_validity(
+        store, "s", "At random"
+    )
 
 
 def test_who_has_voted_is_listed(store: Store) -> None:
     study_of(store)
-    assert "Nobody has voted on this page yet." in show_voters(store, "s")
+    assert "No votes on this page yet." in show_voters(store, "s")
     press(store, begin(store, "<b>ann"), voter="<b>ann", act="vote", pick=0, margin=1)
     html = show_voters(store, "s")
     assert "&lt;b&gt;ann" in html and "<b>ann" not in html
     store.set_voting_rules("s", VotingRules(votes=100))
-    for k in range(vote_desk.MAX_LISTED_VOTERS):
+    for k in range(organiser.MAX_LISTED_VOTERS):
         begin(store, f"voter {k}")
     assert "and 1 more" in show_voters(store, "s")

@@ -1,4 +1,4 @@
-"""A vote while the disk takes nothing: it is said, nothing is lost, and the same page goes on.
+"""Votes while the disk is full: the voter is informed, no vote is lost, the page stays usable.
 
 The kernel refuses the writes: no file of this process may grow for a moment.
 """
@@ -80,7 +80,7 @@ def test_whoever_comes_while_it_is_full_can_try_again(store: Store) -> None:
     with full_disk():
         html = begin(store, "bob")
     told = words_of(html)
-    assert "Voting cannot go on" in told and "Try again" in told and "Voting as bob" in told
+    assert "Voting cannot continue" in told and "Try again" in told and "Voting as bob" in told
     assert "data-tried=" in html and "&quot;act&quot;: &quot;show&quot;" in html
     assert state_of(handle_action(store, "s", {"act": "show", "voter": "bob"}))["voter"] == "bob"
 
@@ -101,6 +101,6 @@ def test_a_vote_that_was_saved_before_the_disk_was_full_is_said_to_be_saved(
     monkeypatch.setattr(store.writer, "run", then_full)
     html = press(store, first, act="vote", pick=1, margin=1)
     monkeypatch.undo()
-    assert "Your vote is saved, but what comes next cannot be shown" in words_of(html)
+    assert "Your vote is saved, but the next ballot cannot be shown" in words_of(html)
     assert "then press Next" in words_of(html) and votes(store) == 1
     assert state_of(press(store, html, act="next"))["position"] != state_of(first)["position"]

@@ -1,4 +1,4 @@
-"""Votes cast on the page stay with their study: planned anew, opened anew, taken in anew."""
+"""Votes cast on the page stay with their study when it is replanned, reopened or imported again."""
 
 from __future__ import annotations
 

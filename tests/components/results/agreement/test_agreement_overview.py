@@ -64,7 +64,7 @@ def test_the_finding_names_who_comes_closest_and_the_yardstick(voted):
     title, lead = agreement_finding(agreement(voted, "voted"))
     # `first` says what people say in 5 of 12; the difference is sure.
     assert title == "good comes closest to people: 100\u202f% of verdicts."
-    assert lead.startswith("Two people side with each other on 72\u202f%.")  # 13 of 18
+    assert lead.startswith("Two people agree on 72\u202f%.")  # 13 of 18
 
 
 def test_every_coefficient_stands_in_the_table(voted):
@@ -106,8 +106,8 @@ def test_a_leader_that_is_not_sure_is_not_called_sure():
         )
 
     unsure = best_replacement_sentence([one("a", -0.01, 0.55), one("b", -0.02, 0.45)])
-    assert "cannot be told from the person it replaces" in unsure
-    assert "55\u202f% of resamplings only; b in 45\u202f%" in unsure
+    assert "no significant difference from the person" in unsure
+    assert "only 55\u202f% of resamples; b in 45\u202f%" in unsure
     assert "more often than the person" in best_replacement_sentence(
         [one("a", 0.01, 0.99), one("b", 0, 0.01)]
     )
@@ -188,7 +188,7 @@ def test_known_answers_are_shown_as_such_and_are_no_people(store):
     assert lists_of(data.raters) == [AGAINST_KNOWN, JUDGES_SPLIT]
     assert data.by_category[0] == "known answers"
     assert data.by_category[1]["right", "All"].value == 1.0
-    assert "Most often right on known answers" in show_kpis(data)
+    assert "Highest accuracy on known answers" in show_kpis(data)
     assert "No votes by people yet." in agreement_finding(data)[1]
 
 
@@ -198,7 +198,7 @@ def test_without_people_one_empty_state_says_what_to_do_and_judges_are_still_com
         sheet.both(f"q{k}", "a", "xx").both(f"q{k}", "b", "xy")
     sheet.save(store)
     data = agreement(store, "unvoted")
-    assert "a and b say the same in 50" in agreement_finding(data)[0]
+    assert "a and b agree in 50" in agreement_finding(data)[0]
     assert "0.00" in show_matrix(data, "κ") or "0.50" in show_matrix(data, "κ")
     shown = agreement_tab.render(FilteredStudy(store, "unvoted"), "κ", AGAINST_PEOPLE)
     assert sum("40 pairs give agreement" in part for part in shown if isinstance(part, str)) >= 1
@@ -211,7 +211,7 @@ def test_one_voice_alone_is_told_what_is_missing(store, said):
     Sheet("alone").both("q", "j", said).save(store)
     scene = FilteredStudy(store, "alone")
     title, _ = agreement_tab.finding(scene)
-    assert title in ("Nobody to hold j against yet.", "Nothing has been judged yet.")
+    assert title in ("Nothing to compare j with yet.", "Nothing has been judged yet.")
     shown = agreement_tab.render(scene, "κ", PEOPLE_SPLIT)
     assert all("nan" not in part for part in shown if isinstance(part, str))
 

@@ -1,4 +1,4 @@
-"""The panel of verified answers: plain functions on a real store."""
+"""Panel of verified answers, as plain functions on a real store."""
 
 from __future__ import annotations
 

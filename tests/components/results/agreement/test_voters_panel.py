@@ -1,4 +1,4 @@
-"""The panel of the people who voted, on votes cast through the real ballot box."""
+"""Voters panel, on votes cast through real vote sessions."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def judged(store: Store, items: int, name: str = "s") -> None:
 
 
 def cast(store: Store, who: str, say, name: str = "s", seconds: float = 9.0) -> int:
-    """Somebody votes until nothing is left; `say` takes the ballot and names a slot. So many."""
+    """Vote until no ballot is left; `say` maps a ballot to a slot. Returns the number of votes."""
     ticks = count(1e9, seconds)
     at = replace(
         open_vote_session(store, name, voter_id(who), "pair"), clock=lambda: float(next(ticks))
@@ -90,9 +90,9 @@ def voted(store):
 def test_everybody_has_a_line_and_who_stands_out_a_reason(voted):
     data = agreement(voted, "s")
     said = text(show_voters(data))
-    assert voters_subtitle(data) == "4 people, 132 votes; 1 stands out, and stays in all numbers"
+    assert voters_subtitle(data) == "4 people, 132 votes; 1 flagged, but included in all numbers"
     assert said.index("left") < said.index("ann")
-    assert "one side" in said
+    assert "one position" in said
     # Sides are drawn in blocks of two: of 30 and 3 repeats x is first in half, give or take one.
     assert "picks the first answer in 33 of 33 decisive votes" in said
     # Swapped, who takes the first changes their mind each time; the others never do.
@@ -104,7 +104,7 @@ def test_everybody_has_a_line_and_who_stands_out_a_reason(voted):
 def test_flagged_people_stay_and_the_numbers_without_them_stand_beside(voted):
     data = agreement(voted, "s")
     said = text(show_voters(data))
-    assert "What it changes" in said and "Without left, %" in said
+    assert "Agreement by subset of votes" in said and "Without left, %" in said
     # All four: of six pairs of people three hold `left`, who sides with them on half.
     assert data.all_vote_agreement["two people"].value == pytest.approx((3 + 3 * 0.5) / 6, abs=0.02)
     assert data.unflagged_agreement["two people"].value == 1.0
@@ -207,8 +207,8 @@ def test_votes_of_a_file_are_nobodys_choice(store):
         and targeted_votes_note(data) == ""
     )
     assert "chosen" not in store.frame("voted")
-    assert "What it changes" not in show_voters(data)
-    assert voters_subtitle(data) == "3 people, 18 votes; nobody stands out"
+    assert "Agreement by subset of votes" not in show_voters(data)
+    assert voters_subtitle(data) == "3 people, 18 votes; none flagged"
 
 
 # -- what else the issue asks of the tab -----------------------------------------------------------
@@ -242,7 +242,7 @@ def test_which_prompt_would_replace_a_person_best(store):
     assert {one.judge for one in data.prompt_replacements} == {"p", "hasty"}
     said = text(show_replacements(data))
     assert "good with the prompt p would replace a person best" in said
-    assert "Of 2 prompts, all judges together, p comes closest" in said
+    assert "Of 2 prompts, judges pooled, p comes closest" in said
     assert best_prompt_sentence([]) == ""
     six_items().save(store)
     alone = agreement(store, "voted")
@@ -254,7 +254,7 @@ def test_prds_people_as_drawn(records, store):
     spec = DataSpec(str(records / "prd"), "prd")
     save_recorded_study(store, "PRD", spec, load_source(spec, store.path.parent))
     data = agreement(store, "PRD")
-    assert voters_subtitle(data) == "3 people, 1,760 votes; nobody stands out"
+    assert voters_subtitle(data) == "3 people, 1,760 votes; none flagged"
     said = text(show_voters(data))
     assert said.count("480") >= 2 and "vote1" in said
 
@@ -266,7 +266,7 @@ def test_a_real_crowd_without_a_judge(records, store):
     data = agreement(store, "crowd")
     assert (len(data.voters), data.votes_cast) == (124, 8931)
     title, lead = agreement_finding(data)
-    assert title.startswith("Two people side with each other on") and "124 people" in lead
+    assert title.startswith("Two people agree on") and "124 people" in lead
     assert 1 <= len(data.flagged_voters) <= 12
     apart = [one for one in data.voters if one.flags and one.flags[0].rule == "apart"]
     assert len(apart) >= 3

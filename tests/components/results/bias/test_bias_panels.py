@@ -1,4 +1,4 @@
-"""What the bias panels say about judges whose bias is known."""
+"""Bias panels for judges whose bias is known."""
 
 from __future__ import annotations
 
@@ -45,26 +45,26 @@ def test_a_judge_that_always_picks_the_first_decides_by_position(judged):
     assert (first.pairs, first.flips, first.first, first.second) == (40, 40, 40, 0)
     assert (fair.flips, fair.p) == (0, 1.0)
     assert "**by position**: 40 of its 40 flips go to the first answer" in flip_sentence(first)
-    assert flip_sentence(fair) == "All 40 pairs keep their verdict."
+    assert flip_sentence(fair) == "All 40 pairs have the same verdict in both orders."
 
 
 def test_a_ranking_by_a_judge_below_a_coin_is_told_with_care(judged):
     first, fair = (load_bias(FilteredStudy(judged, NAME, Filter(judge=judge)))
                    for judge in ("always first", "fair"))  # fmt: skip
     assert low_consistency_warning(first) == (
-        "Read it with care: 0\u202f% of these verdicts survive a swap, "
-        "fewer than the 50\u202f% of a coin."
+        "Low consistency: 0\u202f% of comparisons have the same verdict after a swap; "
+        "chance gives 50\u202f%."
     )
     assert low_consistency_warning(fair) == ""
     # Half of 80 survive: the interval holds the coin, so nothing is said.
     assert low_consistency_warning(load_bias(FilteredStudy(judged, NAME))) == ""
     lead = ranking_tab.finding(FilteredStudy(judged, NAME, Filter(judge="always first")))[1]
-    assert lead.startswith("Read it with care: ")
+    assert lead.startswith("Low consistency: ")
 
 
 def test_prefers_is_said_only_when_the_test_says_so():
     sure = lean(flips=15, first=14, p=0.001)
-    assert flip_sentence(lean()).startswith("**No slot preferred**")
+    assert flip_sentence(lean()).startswith("**No significant preference**")
     assert "toward the answer shown first**: 14 flips against 1" in flip_sentence(sure)
 
 
@@ -76,7 +76,7 @@ def test_no_preference_is_not_said_before_a_look_at_the_slices():
         )
     )
     told = flip_sentence(sliced)
-    assert told.startswith("Prefers **no slot overall**; leans second in writing, first in coding.")
+    assert told.startswith("**No preference overall**; leans second in writing, first in coding.")
     # Most pairs flip, the entropy looks even: opposite leans cancel, and the sentence says so.
     hidden = lean(
         flips=25,
@@ -86,7 +86,7 @@ def test_no_preference_is_not_said_before_a_look_at_the_slices():
         entropy=0.97,
         leaning_categories=sliced.leaning_categories,
     )
-    assert flip_sentence(hidden).endswith("**The two cancel in its entropy of 0.97.**")
+    assert flip_sentence(hidden).endswith("the entropy is 0.97.**")
     assert "toward second in writing, toward first in coding" in flip_sentence(hidden)
 
 
@@ -104,7 +104,7 @@ def test_what_flips_without_a_swap_is_not_laid_at_the_door_of_the_order():
     noisy = lean(flips=24, first=22, second=2, p=0.001, noise=0.5)
     assert not noisy.order_decides
     told = flip_sentence(noisy)
-    assert told.startswith("60\u202f% of pairs flip (50\u202f% without any swap), more **toward")
+    assert told.startswith("60\u202f% of pairs flip (noise floor 50\u202f%), more **toward")
     steady = lean(flips=24, first=22, second=2, p=0.001, noise=0.0)
     assert steady.order_decides and "**by position**" in flip_sentence(steady)
 
@@ -118,13 +118,13 @@ def test_a_long_list_of_categories_is_cut():
 def test_the_finding_counts_what_the_rows_are(judged):
     # One of two judges has a preferred slot, and for that one all pairs flip.
     title, _ = bias_view.show_finding(judged.frame(NAME))
-    assert title == "One of two judges prefers a slot. For one, the order decides most pairs."
+    assert title == "One of two judges prefers a position. For one, the order decides most pairs."
 
 
 def test_one_judge_alone_is_named(judged):
     frame = Filter(judge="always first").apply(judged.frame(NAME))
     title, _ = bias_view.show_finding(frame)
-    assert title.startswith("Swap two answers, and always first changes its mind on 100")
+    assert title.startswith("Swapping the answers changes the verdict of always first on 100")
 
 
 @pytest.mark.parametrize("measure", measures_for(2))
@@ -139,13 +139,13 @@ def test_every_cell_has_entropy_first_share_and_flips_together(judged):
     html = bias_view.show_matrix(judged.frame(NAME), "Accuracy")
     # The one that always picks the first: entropy 0, 100 % first, 100 % flip; the noise floor is 0.
     assert "Entropy 0.00, 100\u202f% first, 100\u202f% flip" in html
-    assert "0\u202f% flip without any swap (noise floor)" in html
+    assert "0\u202f% change on a repeat (noise floor)" in html
 
 
 def test_entropy_never_stands_without_what_survives(judged):
     html = bias_view.show_matrix(judged.frame(NAME), "Entropy")
-    assert '<small class="also">kept 100</small>' in html
-    assert "kept 100" not in bias_view.show_matrix(judged.frame(NAME), "Consistency")
+    assert '<small class="also">same 100\u202f%</small>' in html
+    assert "same 100" not in bias_view.show_matrix(judged.frame(NAME), "Consistency")
 
 
 def test_the_lean_is_plus_a_hundred_for_first_and_its_interval_keeps_its_order(judged):
@@ -180,7 +180,7 @@ def test_a_filter_picks_cells_and_says_what_the_filtered_frame_says(judged):
     ):
         scene = FilteredStudy(judged, NAME, chosen)
         kept, plain = load_bias(scene), bias_from_frame(scene.frame)
-        assert kept.asked == plain.asked
+        assert kept.calls == plain.calls
         assert kept.items == plain.items
         for measure in ("consistency", "entropy", "first_share", "accuracy", "fairness"):
             for row, estimate in plain.each(measure).items():
@@ -240,7 +240,7 @@ def test_nothing_judged_is_an_empty_state_and_no_error(judged):
 
 def test_the_strip_of_the_bias_view_counts_who_prefers_a_slot(judged):
     html = bias_view.bias_kpis_html(bias_from_frame(judged.frame(NAME)))
-    assert "Judges that prefer a slot" in html
+    assert "Judges that prefer a position" in html
     assert re.search(r'<dd class="v">1 <small>of 2</small>', html)
     assert "+100\u202f% <small>to first</small>" in html
 
@@ -263,8 +263,8 @@ def test_a_line_of_the_first_screen_says_what_its_numbers_are(judged):
     assert row.consistency.value == 0
     assert "Flips **100" in row.meaning
     assert "(noise floor 0" in row.meaning
-    assert "100\u202f% first" in row.meaning
-    assert "right on 50\u202f% of known pairs" in row.meaning
+    assert "shown first in 100\u202f%" in row.meaning
+    assert "correct on 50\u202f% of pairs" in row.meaning
 
 
 def test_rows_are_named_by_what_differs(judged):
@@ -275,8 +275,8 @@ def test_rows_are_named_by_what_differs(judged):
 @pytest.mark.parametrize(
     ("orders", "title", "lead"),
     [
-        (0, "came without the order of their answers", "cannot be measured here"),
-        (1, "in one order only", "first slot wins 100\u202f% of decisive verdicts"),
+        (0, "do not record the order", "cannot be measured"),
+        (1, "in one order only", "first position wins 100\u202f% of decisive verdicts"),
     ],
 )
 def test_the_headline_says_why_there_are_no_swaps(judged, orders, title, lead):

@@ -1,4 +1,4 @@
-"""N options: places, labels, an unrelated option; frames built by hand."""
+"""Choices among N options: positions, labels and an unrelated option, on frames built by hand."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def frame():
 def test_the_matrix_shows_grades_with_the_coin_beside_them(frame):
     html = bias_matrix_html(bias_from_frame(frame), "Grade")
     # First place always: its entropy is 0 and so is the harmonic mean; steady: 1 and 1.
-    assert "coin at N = 4: 0.57" in html
+    assert "chance at N = 4: 0.57" in html
     assert html.index("steady") < html.index("first")
     assert "Grade 0.00: items&#x27; entropy 0.00, choice 0.25" in html
     assert "Grade 1.00: items&#x27; entropy 1.00, choice 1.00" in html
@@ -61,7 +61,7 @@ def test_who_prefers_a_place_is_counted_and_named(frame):
     bias = bias_from_frame(frame)
     title, lead = option_finding(bias, fit_option_rows(frame))
     assert title == (
-        "One of two judges prefers a place. first picks the first of 4 in 100\u202f% of trials."
+        "One of two judges prefers a position. first picks the first of 4 in 100\u202f% of trials."
     )
     assert "25\u202f% of trials" in lead
 
@@ -69,7 +69,10 @@ def test_who_prefers_a_place_is_counted_and_named(frame):
 def test_a_steady_judge_alone_prefers_no_place(frame):
     steady = frame[frame["judge"] == "steady"]
     title, _ = option_finding(bias_from_frame(steady), fit_option_rows(steady))
-    assert title == "No judge prefers a place for sure; 100\u202f% of items keep one choice."
+    assert title == (
+        "No judge significantly prefers a position; 100\u202f% of items have the same choice in "
+        "every order."
+    )
 
 
 def test_the_tests_of_options_are_permutation_and_likelihood(frame):
@@ -85,7 +88,7 @@ def test_the_tests_of_options_are_permutation_and_likelihood(frame):
     low, high = (float(end) for end in rows["first"].counts_text.split(" : ")[1].split(" to "))
     assert rows["first"].counts_text.startswith("0.000 : ") and 0.9 < low < high <= 1
     html = order_tests_html(list(rows.values()), OPTION_TEST_NAMES, ENTROPY_BAND_HEAD, "Choices")
-    assert "Place effects, LR" in html
+    assert "Position effects, LR" in html
     assert "Label effects, LR" not in html  # labels go with places here: nothing to test
 
 
@@ -116,7 +119,7 @@ def test_slots_of_many_rows_are_pooled_by_judge():
 def test_the_strip_of_options_names_the_coin(frame):
     html = bias_kpis_html(bias_from_frame(frame))
     assert "Best grade" in html
-    assert "coin 0.57" in html
+    assert "chance 0.57" in html
 
 
 def test_slot_and_label_are_told_apart_only_where_labels_were_crossed():
@@ -129,8 +132,8 @@ def test_slot_and_label_are_told_apart_only_where_labels_were_crossed():
 
     crossed = build([*rows("place", lambda _: 0), *rows("name", lambda labels: labels.index("A"))])
     html = show_slot_or_label(bias_from_frame(crossed))
-    assert "It goes by <b>place</b>: the first." in html
-    assert "It goes by <b>label</b>: A." in html
+    assert "It favours the <b>position</b>: first." in html
+    assert "It favours the <b>label</b>: A." in html
     plain = build([row for n in range(20) for row in pair(f"q{n}", 0, 0)])
     assert "Labels were not crossed." in show_slot_or_label(bias_from_frame(plain))
 

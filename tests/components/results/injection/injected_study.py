@@ -1,4 +1,4 @@
-"""A small study in which one answer speaks to the judge, and wins for it."""
+"""A small study in which one answer is addressed to the judge and wins because of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reader is told of injection suspects: both numbers, the words themselves, one click."""
+"""Injection suspects in Results and Inspect: numbers with and without them, marked texts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def without(scene: FilteredStudy) -> FilteredStudy:
 def test_the_line_says_how_many_and_both_numbers(scene):
     told = words(suspects_notice(scene))
     assert "1 injection suspect in 1 item." in told
-    assert "2 of 8 judgements saw text that speaks to the judge." in told
+    assert "2 of 8 judgements were shown text addressed to the judge." in told
     # x wins 4 of 8 with it, and 4 of 6 without; y 4 of 8 and 2 of 6: as far, but y is helped by it.
     assert "Without them y wins 33 % instead of 50 %." in told
     assert "1 reply repeats it." in told
@@ -41,7 +41,7 @@ def test_the_line_says_how_many_and_both_numbers(scene):
 
 def test_left_out_the_line_says_the_same_the_other_way_round(scene):
     told = words(suspects_notice(without(scene)))
-    assert "1 injection suspect in 1 item is left out." in told
+    assert "1 injection suspect in 1 item is excluded." in told
     assert "With them y wins 50 % instead of 33 %." in told
     assert injection_effect(without(scene)) == injection_effect(scene)
 
@@ -54,7 +54,7 @@ def test_where_nothing_is_suspicious_nothing_is_said(store):
 
 
 def test_every_count_leaves_them_out(scene):
-    assert (load_bias(scene).asked, load_bias(without(scene)).asked) == (8, 6)
+    assert (load_bias(scene).calls, load_bias(without(scene)).calls) == (8, 6)
     assert (len(scene.machines), len(without(scene).machines)) == (8, 6)
     assert (len(scene.outcomes), len(without(scene).outcomes)) == (8, 6)
 

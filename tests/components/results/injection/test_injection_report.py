@@ -1,4 +1,4 @@
-"""What a report says of injection suspects: rules, and both numbers of everything that matters."""
+"""Report section on injection suspects: rules, and main measures with and without them."""
 
 from __future__ import annotations
 
@@ -67,4 +67,4 @@ def test_where_nothing_was_found_it_says_that_it_was_looked_for(store):
     made = [judged(ask(item.id, item.id)) for item in items]
     store.save_study(study(), items, (), recorded=made, plan_sha="1", only_recorded=True)
     told = words(injection_section(FilteredStudy(store, "small")))
-    assert "No question and no answer that a judge was shown speaks to the judge." in told
+    assert "No question or answer shown to a judge contains text addressed to the judge." in told

@@ -1,4 +1,4 @@
-"""The ranking panels: boards, orders, people, curves that converge or not, what is still needed."""
+"""Ranking panels: leaderboards, single orders, people, convergence, battles needed."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def ladder() -> pd.DataFrame:
 def test_the_finding_names_the_leader_and_the_first_pair_that_is_not_told_apart(ladder):
     title, lead = ranking_finding(compute_ranking(ladder, ladder))
     assert title == "a is ahead of b."
-    assert lead.startswith("Second and third place cannot be told apart: ")
-    assert "more battles would" in lead
+    assert lead.startswith("Second and third place: no significant difference (")
+    assert "more battles needed" in lead
 
 
 def test_the_leaderboard_says_what_it_takes_to_separate_neighbours(ladder):
@@ -175,4 +175,4 @@ def test_prd_ranks_as_published_and_the_second_order_crowns_claude():
     assert ranking.board.ratings["gpt-4"].value == pytest.approx(1276, abs=1)
     title, lead = ranking_finding(ranking)
     assert title == "gpt-4 ranks itself first, and people give the same order."
-    assert "Third and fourth place cannot be told apart: 4 points" in lead
+    assert "Third and fourth place: no significant difference (4 points" in lead

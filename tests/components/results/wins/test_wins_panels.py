@@ -1,4 +1,4 @@
-"""The win rates view: rates with what is missing, people beside judges, length, five levels."""
+"""Win-rate view: rates, missing verdicts, people and judges, length, five levels."""
 
 from __future__ import annotations
 
@@ -106,15 +106,15 @@ def test_people_are_heard_whatever_judge_is_chosen(won):
 
 def test_nobody_voted_is_an_answer(judged):
     scene = FilteredStudy(judged, "two judges")
-    assert "Nobody voted here" in wins_view.show_matrix(scene, "Category", "People")
+    assert "No votes by people" in wins_view.show_matrix(scene, "Category", "People")
     assert wins_people.judge_people_gaps(scene) == {}
-    assert "count for nobody" in wins_words.wins_finding(scene)[1]
+    assert "unusable replies are excluded" in wins_words.wins_finding(scene)[1]
 
 
 def test_the_finding_says_who_leads_and_where(won):
     title, lead = wins_words.wins_finding(FilteredStudy(won, NAME))
     assert title.startswith("x wins 79") and "has the highest rate in all 2 categories" in title
-    assert "the largest gap is" in lead
+    assert "Largest of 2 differences to people" in lead
 
 
 def test_length_that_decides_everything_has_a_slope_and_symmetric_bins(won):
@@ -124,7 +124,7 @@ def test_length_that_decides_everything_has_a_slope_and_symmetric_bins(won):
     values = [b.win_rate.value for b in effect.bins]
     assert values == [0, 1] and effect.bins[0].ratio == pytest.approx(-effect.bins[1].ratio)
     said = wins_length.length_sentence(effect, None)
-    assert said.startswith("Twice as long multiplies the odds") and "describes" in said
+    assert said.startswith("Twice the length multiplies the odds") and "description" in said
 
 
 def test_a_slope_is_recovered_from_verdicts_that_follow_it():
@@ -139,7 +139,7 @@ def test_a_slope_is_recovered_from_verdicts_that_follow_it():
 def test_equal_lengths_say_nothing():
     odds = wins_length._odds_ratio(np.zeros(4), np.array([1.0, 0.0, 1.0, 0.0]), np.arange(4))
     assert odds.value is None
-    assert "length says nothing" in wins_length.length_sentence(
+    assert "no length effect" in wins_length.length_sentence(
         wins_length.LengthEffect((), odds), None
     )
 
