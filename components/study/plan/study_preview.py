@@ -1,4 +1,4 @@
-"""Load a study file's data, select the slice and build the plan; keep what succeeded and the errors.
+"""Load the data of a study file, select the slice and build the plan; keep the error of each step.
 
 Records are cached until their files change.
 """
