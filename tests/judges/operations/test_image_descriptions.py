@@ -233,7 +233,7 @@ def test_what_cannot_be_described_is_refused_before_anything_is_asked(
 
 def test_a_slice_without_images_has_nothing_to_describe(tmp_path: Path, store: Store) -> None:
     of = study(tmp_path, "http://127.0.0.1:9/v1", 1)
-    with pytest.raises(PlanError, match="no item of this slice has an image"):
+    with pytest.raises(PlanError, match="has an image to describe"):
         done(of, tmp_path, store)
 
 

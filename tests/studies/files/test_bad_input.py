@@ -87,7 +87,7 @@ def test_nothing_to_compare(folder, kept, capsys) -> None:
     (folder / "study.yaml").write_text(STUDY + "contestants: [x]\n", encoding="utf-8")
     message = asked(folder, kept, capsys)
     assert "nothing to ask with prompt 'brief-letters': no item" in message
-    assert "answers by two of the contestants" in message
+    assert "answers by two of the models" in message
 
 
 def test_a_data_file_that_is_not_there(folder, kept, capsys) -> None:
