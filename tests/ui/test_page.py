@@ -48,7 +48,8 @@ def use_simulated(page, name: str) -> None:
 @pytest.mark.parametrize("width", [1440, 390])
 def test_the_first_screen_is_full_of_recorded_judgements(visit, width, theme):
     page = visit(width=width, theme=theme)
-    assert re.search(r"changes its verdict on \d+", page.locator("#eh-first-finding h1").inner_text())
+    title = page.locator("#eh-first-finding h1").inner_text()
+    assert re.search(r"changes its verdict on \d+", title)
     rows = page.locator("#eh-first-visit .eh-fv:not(.h)")
     assert rows.count() >= 4
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
