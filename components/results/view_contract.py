@@ -13,9 +13,9 @@ A view is a module `<name>/tab.py` listed in results_tab.VIEWS, with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,13 @@ class ViewParts:
     """Components used only by the view's own bind()."""
 
 
+RENAMED_CHOICES: Final[Mapping[str, str]] = {"Above the coin": "Above chance"}
+"""Choices that older addresses name by a former text."""
+
+
 def pick_choice(wanted: str | None, known: Sequence[str], default: str | None = None) -> str | None:
     """The choice named in the address if it exists, else the default, else the first."""
+    wanted = RENAMED_CHOICES.get(wanted or "", wanted)
     if wanted in known:
         return wanted
     return default if default is not None else known[0] if known else None
