@@ -321,7 +321,7 @@ def test_weights_for_nobody_are_refused(server: JudgeServer, tmp_path: Path) -> 
     plan = a_plan(tmp_path / "data", server.base_url, 1)
     with pytest.raises(PlanError, match="no endpoint judge of that name; known: judge"):
         check_weights(plan, "jugde", "/models/x")
-    with pytest.raises(PlanError, match="name a folder"):
+    with pytest.raises(PlanError, match="a folder or a Hub id"):
         check_weights(plan, "judge", "")
 
 

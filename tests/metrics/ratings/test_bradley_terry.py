@@ -112,7 +112,7 @@ def test_separable_data_are_regularised_with_a_badge_and_no_upper_end():
     assert theta(duels(SEPARABLE))["A"] == pytest.approx(2.6324, abs=1e-4)
     gap, back = only.gap("A", "B"), only.gap("B", "A")
     assert (gap.value, gap.high) == (gap.low, None) and gap.note.startswith("lower limit")
-    assert (back.value, back.low) == (back.high, None) and back.note.startswith("at most")
+    assert (back.value, back.low) == (back.high, None) and back.note.startswith("upper limit")
     assert back.value == pytest.approx(-gap.value)
     assert only.gap("B", "C").low < only.gap("B", "C").value < only.gap("B", "C").high
     assert "won every battle" in only.ratings["A"].note and only.ratings["A"].low is None

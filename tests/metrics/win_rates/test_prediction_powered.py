@@ -93,7 +93,7 @@ def test_where_there_is_nothing_to_correct_it_says_why():
     got = corrected_win_rates(everything)["x"]
     assert "every pair" in got.corrected.note and got.corrected.low == got.people.low
     alone = corrected_win_rates(build([vote("q1", 0), vote("q2", 1)]))["x"]
-    assert alone.judge.value is None and "no judge's verdict" in alone.corrected.note
+    assert alone.judge.value is None and "no judge verdict" in alone.corrected.note
     one = corrected_win_rates(build([vote("q1", 0), *pair("q1", 0, 1), *pair("q2", 0, 1)]))["x"]
     assert one.corrected.value == 1 and one.corrected.low is None
     ties = [vote(f"q{k}", "tie") for k in range(5)]
