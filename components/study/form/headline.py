@@ -8,9 +8,9 @@ from components.study.form.data_source import original_file_name
 from components.study.plan.study_preview import StudyPreview
 from studies.spec.presentations import resolve_contestants
 
-_NUMBER_WORDS = tuple(
-    ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
-)
+_NUMBER_WORDS = (
+    "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+)  # fmt: skip
 
 
 def study_question(study: LenientStudy) -> str:

@@ -80,9 +80,9 @@ def _judge_summary(judge: Mapping[str, Any], name: str) -> str:
         settings = [
             f"{key.replace('_', ' ')} {judge[key]}"
             for key in SIMULATION_RANGES
-            if judge.get(key) not in (None, 0)
+            if judge.get(key) is not None and (judge[key] != 0 or key == "accuracy")
         ]
-        return escape(f"simulated · {', '.join(settings) or 'chance'}")
+        return escape(f"simulated · {', '.join(settings) or 'no bias, always correct'}")
     host = urlsplit(str(judge.get("base_url") or "")).netloc or "no address"
     model = str(judge.get("model") or "no model")
     sees = " · sees images" if judge.get("vision") else ""
