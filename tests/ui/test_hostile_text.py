@@ -110,7 +110,7 @@ def test_as_a_file_as_its_columns_and_as_a_study_file(watched, tmp_path):
     page = watched("tab=study")
     page.locator("#eh-ways-box").get_by_text("Choose a file").click()
     page.locator("#eh-upload input[type=file]").set_input_files(table)
-    page.get_by_text("Read the table this way").wait_for()
+    page.get_by_text("Use these columns").wait_for()
     assert shows(page, PAYLOADS[2])
     harmless(page)
 

@@ -85,7 +85,7 @@ def test_a_variable_goes_to_a_new_host_only_after_the_button_is_pressed(visit, t
         page, at = visit(), server.base_url.removesuffix("/v1")
         text = STUDY.format(name="wants", url=server.base_url, more=f", api_key_env: {VARIABLE}")
         open_file(page, tmp_path / "study.yaml", text)
-        asked = f"This file wants to send ${VARIABLE} to {at}."
+        asked = f"This study wants to send ${VARIABLE} to {at}."
         wait_for(lambda: asked in page.locator("#eh-study-said").inner_text())
         page.locator("#eh-try").click()
         wait_for(lambda: "wants to send" in page.locator(".toast-wrap").inner_text())

@@ -108,7 +108,7 @@ def test_an_unknown_table_is_mapped_and_a_bad_file_names_its_line(visit, tmp_pat
     page = visit()
     page.locator("#eh-ways-box").get_by_text("Choose a file").click()
     page.locator("#eh-upload input[type=file]").set_input_files(table)
-    page.get_by_text("Read the table this way").click()
+    page.get_by_text("Use these columns").click()
     wait_for(lambda: "mapping:" in file_of(page) and "m_response: responses.m" in file_of(page))
     wait_for(lambda: "1 of 1 items" in page.locator("#eh-source").inner_text())
     assert "mine.csv" in page.locator("#eh-study-title").inner_text()

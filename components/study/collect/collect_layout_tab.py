@@ -1,4 +1,4 @@
-"""Collect, laid out: a fold of the Study tab with the forms of a new item and a dense caption."""
+"""Layout of the Collect section of the Study tab: forms for a new item and a dense caption."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ ITEM_FORM: Final = "New item"
 CAPTION_FORM: Final = "Dense caption"
 IMAGE_SUFFIXES: Final = [".png", ".jpg", ".jpeg", ".gif", ".webp"]
 COLLECT_SUBTITLE: Final = (
-    "saved as a new version of the study’s data, beside the uploads; the file itself stays as it is"
+    "saved as a new version of the study’s data in the uploads folder; "
+    "the original file is unchanged"
 )
 
 
@@ -59,11 +60,15 @@ def build() -> CollectTab:
             ClickableHTML(panel_heading("Add to the data", COLLECT_SUBTITLE))
             parts["which"] = Switch((ITEM_FORM, CAPTION_FORM), "What to collect")
         with gr.Row(elem_classes="eh-collect-top"):
-            parts["by"] = gr.Textbox(label="Your name, if you like")
+            parts["by"] = gr.Textbox(label="Your name (optional)")
             parts["version"] = gr.Dropdown(
-                [], value=None, label="Version that the study reads", visible=False,
-                interactive=True, elem_id="eh-collect-version",
-            )  # fmt: skip
+                [],
+                value=None,
+                label="Version of the data used by the study",
+                visible=False,
+                interactive=True,
+                elem_id="eh-collect-version",
+            )
         with gr.Column(elem_classes="eh-collect") as parts["item_form"]:
             _build_item(parts)
         with gr.Column(visible=False, elem_classes="eh-collect") as parts["caption_form"]:
@@ -74,41 +79,51 @@ def build() -> CollectTab:
 
 def _build_item(parts: dict[str, Any]) -> None:
     parts["instruction"] = gr.Textbox(
-        label="Instruction", lines=2, max_lines=8, elem_id="eh-new-instruction",
-        placeholder="What is asked about the image",
-    )  # fmt: skip
+        label="Instruction",
+        lines=2,
+        max_lines=8,
+        elem_id="eh-new-instruction",
+        placeholder="Question or task about the image",
+    )
     parts["length"] = ClickableHTML(length_html(MAX_INSTRUCTION_CHARS), elem_classes="eh-length")
     with gr.Row():
         with gr.Column():
             parts["images"] = gr.File(
-                label="Images", file_types=IMAGE_SUFFIXES, file_count="multiple", height=120,
-                interactive=True, elem_id="eh-new-images",
-            )  # fmt: skip
-            parts["addresses"] = gr.Textbox(
-                label="or their https:// addresses, one a line", lines=1, max_lines=4,
-            )  # fmt: skip
-            parts["licence"] = gr.Dropdown(
-                list(LICENCES), value=None, label="Licence of the images", allow_custom_value=True,
+                label="Images",
+                file_types=IMAGE_SUFFIXES,
+                file_count="multiple",
+                height=120,
                 interactive=True,
-            )  # fmt: skip
+                elem_id="eh-new-images",
+            )
+            parts["addresses"] = gr.Textbox(
+                label="or https:// addresses, one per line",
+                lines=1,
+                max_lines=4,
+            )
+            parts["licence"] = gr.Dropdown(
+                list(LICENCES),
+                value=None,
+                label="Licence of the images",
+                allow_custom_value=True,
+                interactive=True,
+            )
         with gr.Column():
             parts["category"] = gr.Dropdown(
                 [], value=None, label="Category", allow_custom_value=True, interactive=True
             )
             parts["reference"] = gr.Textbox(label="Expected output", lines=3, max_lines=12)
-            parts["context"] = gr.Textbox(
-                label="Dense caption, if there is one", lines=2, max_lines=12
-            )
+            parts["context"] = gr.Textbox(label="Dense caption (optional)", lines=2, max_lines=12)
     parts["names"], parts["answers"] = [], []
-    with gr.Accordion("Answers, as far as they are known", open=False, elem_classes="eh-answers"):
+    with gr.Accordion("Answers of models (optional)", open=False, elem_classes="eh-answers"):
         for k in range(ANSWER_BOXES):
             with gr.Row():
-                parts["names"].append(gr.Textbox(label=f"Contestant {k + 1}", scale=1))
+                parts["names"].append(gr.Textbox(label=f"Model {k + 1}", scale=1))
                 parts["answers"].append(
                     gr.Textbox(label=f"Answer {k + 1}", lines=1, max_lines=10, scale=3)
                 )
     with gr.Row(elem_classes="eh-collect-end"):
-        parts["fresh"] = gr.Checkbox(label="Start a new file with it")
+        parts["fresh"] = gr.Checkbox(label="Start a new data file with this item")
         parts["save_item"] = gr.Button(
             "Save the item", variant="primary", elem_classes="eh-fit", elem_id="eh-save-item"
         )
@@ -116,15 +131,22 @@ def _build_item(parts: dict[str, Any]) -> None:
 
 def _build_caption(parts: dict[str, Any]) -> None:
     parts["item"] = gr.Dropdown(
-        [], value=None, label="Item; those with an image and no caption first", interactive=True,
+        [],
+        value=None,
+        label="Item (items with an image and no caption first)",
+        interactive=True,
         elem_id="eh-caption-item",
-    )  # fmt: skip
+    )
     parts["preview"] = ClickableHTML(elem_id="eh-caption-preview")
-    parts["image"] = gr.Dropdown([], value=None, label="Of", visible=False, interactive=True)
+    parts["image"] = gr.Dropdown(
+        [], value=None, label="Caption for", visible=False, interactive=True
+    )
     parts["caption"] = gr.Textbox(
-        label="Caption: so dense that the instruction can be answered without the image",
-        lines=6, max_lines=20, elem_id="eh-caption",
-    )  # fmt: skip
+        label="Caption: detailed enough to answer the instruction without the image",
+        lines=6,
+        max_lines=20,
+        elem_id="eh-caption",
+    )
     parts["caption_length"] = ClickableHTML(
         length_html(MAX_CAPTION_CHARS), elem_classes="eh-length"
     )
@@ -135,12 +157,12 @@ def _build_caption(parts: dict[str, Any]) -> None:
 
 
 def length_html(most: int) -> str:
-    """How long a text is, before anything is typed; the page counts on (`length_script`)."""
+    """Character count of an empty text; `length_script` updates it in the browser."""
     return f'<div class="eh"><span class="eh-mute">0 of {most:,} characters</span></div>'
 
 
 def length_script(most: int) -> str:
-    """Counted in the browser: a letter needs no call."""
+    """JavaScript that counts characters in the browser, without a server call per letter."""
     return (
         "(text) => { const n = [...(text || '').trim()].length; "
         f"const over = n > {most} ? ' class=\"eh-bad\"' : ' class=\"eh-mute\"'; "

@@ -1,4 +1,4 @@
-"""Collecting on the page: what the study's data offers to a new item or caption, and saving it."""
+"""Save new items and captions as a new version of the study's data."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from studies.sources.load import image_folder
 from studies.spec.presets import VISIT_BENCH
 
 ANSWER_BOXES: Final = 4
-"""Boxes for answers; whoever else plays in the file has none yet."""
+"""Number of answer fields for a new item; further contestants have no answer to it."""
 MAX_LISTED_ITEMS: Final = 500
-WHOLE_ITEM: Final = "all of it"
+WHOLE_ITEM: Final = "all images"
 _FILE_KEYS: Final = ("format", "files", "join", "mapping", "split")
 
 
 @dataclass(frozen=True, slots=True)
 class CollectTarget:
-    """The data that a study names, to which something is to be added."""
+    """The data of a study, to which an item or a caption is added."""
 
     source: str
     items: Sequence[Item]
     image_folder: Path | None
-    """What image paths of the items are relative to."""
+    """Base folder of relative image paths."""
     load_error: str = ""
     published_categories: tuple[str, ...] = ()
-    """The categories of the study's protocol, where its paper lists them."""
+    """Categories listed in the paper of the study's protocol."""
 
     @property
     def contestants(self) -> list[str]:
@@ -48,7 +48,7 @@ class CollectTarget:
 
     @property
     def categories(self) -> list[str]:
-        """Those of the data, then those of the paper that it has not."""
+        """Categories of the data, then those of the paper that the data lack."""
         own = sorted({item.category for item in self.items if item.category})
         known = {_normalise_category(name) for name in own}
         return own + [
@@ -60,11 +60,11 @@ class CollectTarget:
 
 
 def load_collect_target(text: str, folder: Path) -> CollectTarget:
-    """All items of the study's source, before the slice; none, and why, where it cannot be read."""
-    sheet = read_lenient_study(text, folder)
-    skills = visit_skills() if sheet.values.get("preset") == VISIT_BENCH.name else ()
+    """All items of the study's source, before slicing; on failure none and `load_error`."""
+    study = read_lenient_study(text, folder)
+    skills = visit_skills() if study.values.get("preset") == VISIT_BENCH.name else ()
     try:
-        spec = read_data_spec(sheet)
+        spec = read_data_spec(study)
         items = load_records(spec, folder).items
         return CollectTarget(
             spec.source, items, image_folder(spec, folder), published_categories=skills
@@ -74,61 +74,63 @@ def load_collect_target(text: str, folder: Path) -> CollectTarget:
 
 
 def _normalise_category(category: str) -> str:
-    """Real files write `harmful_memes` where the paper has a space."""
+    """Fold case and underscores: data files write `harmful_memes`, the paper a space."""
     return category.casefold().replace("_", " ")
 
 
-def captionable_items(ground: CollectTarget) -> list[tuple[str, str]]:
-    """(words, id) of items that can have a caption: those with images and none first."""
+def captionable_items(target: CollectTarget) -> list[tuple[str, str]]:
+    """(label, id) of items to caption: with images and no caption first, without images last."""
 
     def rank(item: Item) -> tuple[bool, bool]:
         return (not item.images, any(item.context))
 
-    ranked = sorted(ground.items, key=rank)[:MAX_LISTED_ITEMS]
+    ranked = sorted(target.items, key=rank)[:MAX_LISTED_ITEMS]
     return [(f"{item.id}: {_truncate(item.instruction, 60)}", item.id) for item in ranked]
 
 
-def version_choices(ground: CollectTarget, folder: Path) -> list[tuple[str, str]]:
-    """(words, source) of the versions there are, the oldest first; none where there is one only."""
-    found = list_versions(ground.source, folder) if ground.source else []
-    sources = found if ground.source in found else [ground.source, *found]
+def version_choices(target: CollectTarget, folder: Path) -> list[tuple[str, str]]:
+    """(label, source) of all versions, oldest first; empty if there is only one."""
+    found = list_versions(target.source, folder) if target.source else []
+    sources = found if target.source in found else [target.source, *found]
     if len(sources) < 2:
         return []
     return [(PurePath(source).name, source) for source in sources]
 
 
 def use_version(text: str, folder: Path, source: str) -> str:
-    """The study on another version of its data; what is no version of it changes nothing."""
+    """Switch the study to another version of its data; ignore a source that is not one."""
     known = {name for _, name in version_choices(load_collect_target(text, folder), folder)}
     return _with_data_source(text, source) if source in known else text
 
 
 def image_choices(item: Item | None) -> list[str]:
-    """What a caption can be about, where there are several images."""
+    """Choices of what a caption describes, if the item has several images."""
     if item is None or len(item.images) < 2:
         return []
     return [WHOLE_ITEM, *(f"image {k + 1}" for k in range(len(item.images)))]
 
 
 def existing_caption(item: Item | None, image: str) -> str:
-    """The caption there is, to be gone on with."""
+    """The current caption, as the starting text of the editor."""
     if item is None:
         return ""
     if isinstance(item.context, str):
         return item.context
-    place = _image_number(image)
-    if place:
-        return item.context[place - 1] if place <= len(item.context) else ""
+    number = _image_number(image)
+    if number:
+        return item.context[number - 1] if number <= len(item.context) else ""
     return "\n".join(f"Image {k + 1}: {text}" for k, text in enumerate(item.context) if text)
 
 
-def show_item(ground: CollectTarget, item: Item | None) -> str:
-    """What a caption is for: the question and the images; an https address is a link, not read."""
+def show_item(target: CollectTarget, item: Item | None) -> str:
+    """Instruction and images of the item to caption; an https image is a link, not fetched."""
     if item is None:
         return ""
-    pictures = '<p class="hint">This item has no image: describe what it is about.</p>'
+    pictures = (
+        '<p class="hint">This item has no image. Describe what the instruction refers to.</p>'
+    )
     if item.images:
-        found = (load_image(path, ground.image_folder) for path in item.images)
+        found = (load_image(path, target.image_folder) for path in item.images)
         pictures = images_html(found, "Open the image")
     return wrap(f'<p class="eh-q" dir="auto">{escape(item.instruction)}</p>{pictures}')
 
@@ -136,40 +138,48 @@ def show_item(ground: CollectTarget, item: Item | None) -> str:
 def save_item(
     text: str, folder: Path, new: NewItem, fresh: bool, answers: Sequence[tuple[str, str]] = ()
 ) -> JobResult:
-    """The study on a new version of its data, or on a new file, with one item more."""
-    ground = CollectTarget("", (), None) if fresh else load_collect_target(text, folder)
+    """Add an item in a new version of the data, or in a new file, and switch the study to it."""
+    target = CollectTarget("", (), None) if fresh else load_collect_target(text, folder)
     try:
-        if ground.load_error:
-            raise EvenhandError(f"{ground.load_error}. Mend it, or start a new file.")
+        if target.load_error:
+            raise EvenhandError(
+                f"{target.load_error}. Correct the data source, or start a new file."
+            )
         new = replace(new, responses=parse_responses(answers))
-        saved = add_item(ground.items, new, ground.source, folder, ground.image_folder)
+        saved = add_item(target.items, new, target.source, folder, target.image_folder)
     except EvenhandError as error:
         return JobResult(text, notice_html("bad", "Nothing was saved.", str(error)))
     made = change_source(text, saved.source) if fresh else _with_data_source(text, saved.source)
-    return JobResult(made, _saved_notice(saved, ground.source))
+    return JobResult(made, _saved_notice(saved, target.source))
 
 
 def save_caption(
     text: str, folder: Path, item: str | None, caption: str, image: str, by: str
 ) -> JobResult:
-    """The study on a new version of its data in which one item has this caption."""
-    ground = load_collect_target(text, folder)
+    """Write a caption in a new version of the data and switch the study to it."""
+    target = load_collect_target(text, folder)
     try:
-        if ground.load_error:
-            raise EvenhandError(ground.load_error)
+        if target.load_error:
+            raise EvenhandError(target.load_error)
         if not item:
-            raise EvenhandError("No item is chosen; choose the one that the caption is of.")
+            raise EvenhandError("No item is chosen. Choose the item that the caption describes.")
         saved = write_caption(
-            ground.items, item, caption, ground.source, folder,
-            image=_image_number(image), by=by, beside=ground.image_folder,
-        )  # fmt: skip
+            target.items,
+            item,
+            caption,
+            target.source,
+            folder,
+            image=_image_number(image),
+            by=by,
+            beside=target.image_folder,
+        )
     except EvenhandError as error:
         return JobResult(text, notice_html("bad", "Nothing was saved.", str(error)))
-    return JobResult(_with_data_source(text, saved.source), _saved_notice(saved, ground.source))
+    return JobResult(_with_data_source(text, saved.source), _saved_notice(saved, target.source))
 
 
 def _with_data_source(text: str, source: str) -> str:
-    """The study file with another version as its data; a slice of it stays what it is."""
+    """Set the data source to another version; keep the slice settings."""
     for key in _FILE_KEYS:
         text = put_value(text, ("data", key), None)
     return put_value(text, ("data", "source"), source)
@@ -177,8 +187,8 @@ def _with_data_source(text: str, source: str) -> str:
 
 def _saved_notice(saved: SavedVersion, source: str) -> str:
     name = PurePath(saved.source).name
-    stays = f" {PurePath(source).name} is as it was." if source else ""
-    words = f"{name}: {count(saved.items, 'item')}. The study reads it now.{stays}"
+    unchanged = f" {PurePath(source).name} is unchanged." if source else ""
+    words = f"{name}: {count(saved.items, 'item')}. The study now uses this file.{unchanged}"
     return notice_html(
         "calm", "Saved as a new version." if source else "Saved as a new file.", words
     )

@@ -1,7 +1,7 @@
-"""The controls of the Study form as HTML: a label, a control, what it costs or makes impossible.
+"""The controls of the Study form as HTML: label, control, and a hint below.
 
-A control names the place it stands for in `data-field`; assets/page.js sends what a reader chose.
-All text goes through `safe` or `rich`.
+The attribute `data-field` names the study-file field of a control; assets/page.js sends its value
+to the server. All text is escaped by `escape` or `inline_markup`.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ from components.html.format import NARROW_SPACE, attributes, count, escape, inli
 from components.html.pieces import wrap
 
 Option = tuple[str, str]
-"""(value, what the reader sees)."""
+"""(value, displayed text)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """What stands under a control; `preset` is what the preset says where the study differs."""
+    """Text below a control; `preset` is the preset's value if the study departs from it."""
 
     text: str = ""
     preset: str | None = None
 
 
 def form_part(*parts: str, seen: int = 0) -> str:
-    """A piece of the form; `seen` tells the page which of its changes have arrived."""
+    """Wrap a part of the form; `seen` is the number of the last change the server received."""
     return wrap(f'<div class="eh-form" data-seen="{seen}">{"".join(parts)}</div>')
 
 
 def step_heading(number: int, title: str, aside: str = "") -> str:
-    """The head of a column of the form, with its number."""
+    """Heading of a numbered step of the form."""
     head = f'<h2><span class="eh-step">{number}</span>{escape(title)}</h2>'
     right = f'<span class="eh-small eh-mute">{inline_markup(aside)}</span>' if aside else ""
     return f'<header class="eh-head">{head}{right}</header>'
 
 
 def action_checkbox(label: str, action: Mapping[str, Any], on: bool) -> str:
-    """A box to tick whose change is an action: what is asked, and what is on offer."""
+    """Checkbox that sends an action when clicked (select or deselect a judge or a prompt)."""
     made = attributes(
         {
             "type": "button",
@@ -62,31 +62,33 @@ def subheading(title: str, aside: str = "") -> str:
 def form_row(
     label: str, control: str, hint: Hint | str = "", *, to: str = "", group: bool = False
 ) -> str:
-    """Label left, control right, hint under it; an ink dot where the preset says otherwise."""
-    told = Hint(hint) if isinstance(hint, str) else hint
-    changed = " changed" if told.preset is not None else ""
+    """Label, control and hint; a dot marks a label whose value departs from the preset."""
+    below = Hint(hint) if isinstance(hint, str) else hint
+    changed = " changed" if below.preset is not None else ""
     words = escape(label)
     name = (
         f'<span class="l{changed}" id="{html_id(to)}-l">{words}</span>'
         if group
         else f'<label class="l{changed}" for="{html_id(to)}">{words}</label>'
     )
-    lines = [inline_markup(told.text)] if told.text else []
-    if told.preset is not None:
-        lines.append(f"preset: {inline_markup(told.preset)}")
-    below = f'<span class="hint" id="{html_id(to)}-h">{"; ".join(lines)}</span>' if lines else ""
-    return f'<div class="eh-fl">{name}<div class="c">{control}</div>{below}</div>'
+    lines = [inline_markup(below.text)] if below.text else []
+    if below.preset is not None:
+        lines.append(f"preset: {inline_markup(below.preset)}")
+    hint_html = (
+        f'<span class="hint" id="{html_id(to)}-h">{"; ".join(lines)}</span>' if lines else ""
+    )
+    return f'<div class="eh-fl">{name}<div class="c">{control}</div>{hint_html}</div>'
 
 
 def html_id(field: str) -> str:
-    """An HTML id made of a field's name."""
+    """HTML id for a field name."""
     return "f-" + re.sub(r"[^a-z0-9]+", "-", field.lower()).strip("-")
 
 
 def segmented_switch(
     field: str, options: Sequence[Option], value: str, disabled: Iterable[str] = ()
 ) -> str:
-    """One of a few, all in sight: radio buttons as a segmented switch."""
+    """Single choice among a few visible options: radio buttons as a segmented switch."""
     off, name = set(disabled), html_id(field)
     parts = []
     for choice, words in options:
@@ -100,7 +102,7 @@ def segmented_switch(
 
 
 def select_menu(field: str, options: Sequence[Option], value: str, label: str = "") -> str:
-    """One of many: a menu."""
+    """Single choice from a menu; a value that is not an option is listed first."""
     known = [choice for choice, _ in options]
     shown = list(options) if value in known else [(value, value), *options]
     made = "".join(
@@ -121,8 +123,10 @@ def text_input(
     label: str = "",
     slow: bool = False,
 ) -> str:
-    """One line; `suggestions` are offered while somebody types. What is slow to act on (a file, the
-    Hub) waits until the reader leaves the field."""
+    """One-line text field; `suggestions` appear while typing.
+
+    A `slow` field (a file, the Hub) is sent only when it loses focus.
+    """
     listed = f"{html_id(field)}-d" if suggestions else ""
     made = _attributes(
         type="text", id=html_id(field), cls="eh-in mono" if mono else "eh-in", data_field=field,
@@ -130,7 +134,7 @@ def text_input(
         autocomplete="off", spellcheck="false" if mono else None, data_slow=slow,
     )  # fmt: skip
     offered = "".join(
-        f"<option{_attributes(value=v)}>{escape(told)}</option>" for v, told in suggestions
+        f"<option{_attributes(value=v)}>{escape(text)}</option>" for v, text in suggestions
     )
     return f"<input{made}>" + (f'<datalist id="{listed}">{offered}</datalist>' if listed else "")
 
@@ -140,19 +144,19 @@ def text_area(field: str, value: str, *, rows: int = 3, label: str = "") -> str:
         id=html_id(field), cls="eh-in mono", data_field=field, rows=rows, aria_label=label,
         spellcheck="false",
     )  # fmt: skip
-    # A line break right after the tag is dropped by every browser: one more keeps the text's own.
+    # Browsers drop a line break right after the tag, so one is added to keep that of the text.
     return f"<textarea{made}>\n{escape(value)}</textarea>"
 
 
 def key_input(owner: str, to: str, url: str) -> str:
-    """A key: it stays in the browser until a run or a test sends it; no field of the study.
+    """Password field for an API key, which is not a field of the study file.
 
-    It belongs to the origin of `url`: the page deletes it when the origin changes, and shows where
-    it will be sent.
+    The key stays in the browser until a run or a test sends it. It belongs to the origin of `url`:
+    the page deletes it when the origin changes, and shows where it will be sent.
     """
     made = _attributes(
         type="password", id=to, cls="eh-in", data_key=owner, autocomplete="off",
-        data_key_url=url, placeholder="kept in memory, never written",
+        data_key_url=url, placeholder="held in memory, never stored",
     )  # fmt: skip
     note = _attributes(
         cls="eh-small", data_key_of=owner, data_key_url=url, data_none="", role="status"
@@ -163,7 +167,7 @@ def key_input(owner: str, to: str, url: str) -> str:
 def integer_input(
     field: str, value: object, *, low: int = 0, high: int | None = None, label: str = ""
 ) -> str:
-    """A whole number with − and + beside it."""
+    """Field for a whole number with − and + buttons."""
     made = _attributes(
         type="number", inputmode="numeric", id=html_id(field), data_field=field,
         value=str(value), min=str(low), max=None if high is None else str(high), step="1",
@@ -198,14 +202,14 @@ def decimal_input(
 
 
 def slider(field: str, value: float, *, low: float = 0, high: float = 1, step: float = 0.05) -> str:
-    """A share; its value stands beside it while it is moved."""
-    place = 100 * (value - low) / (high - low)
+    """Slider with its current value beside it."""
+    position = 100 * (value - low) / (high - low)
     made = _attributes(
         type="range", id=html_id(field), data_field=field, value=f"{value:g}", min=f"{low:g}",
-        max=f"{high:g}", step=f"{step:g}", style=f"--at: {place:.1f}%",
+        max=f"{high:g}", step=f"{step:g}", style=f"--at: {position:.1f}%",
     )  # fmt: skip
-    told = f'<output for="{html_id(field)}">{value:g}</output>'
-    return f'<span class="eh-range"><input{made}>{told}</span>'
+    output = f'<output for="{html_id(field)}">{value:g}</output>'
+    return f'<span class="eh-range"><input{made}>{output}</span>'
 
 
 def checkbox(field: str, value: bool, words: str) -> str:
@@ -221,15 +225,16 @@ def multi_select(
     nothing: str = "all",
     label: str = "",
 ) -> str:
-    """Any of many: a folded list of boxes whose head says how many are chosen."""
-    mine = set(chosen)
-    lost = [(name, f"{name} (not in the data)") for name in chosen if name not in dict(options)]
-    words = dict([*options, *lost])
+    """Folded list of checkboxes; its heading shows the selection."""
+    selected = set(chosen)
+    unknown = [(name, f"{name} (not in the data)") for name in chosen if name not in dict(options)]
+    labels = dict([*options, *unknown])
     boxes = "".join(
-        f"<label><input{_checkbox_attributes(field, choice, choice in mine)}><span>{escape(told)}</span></label>"
-        for choice, told in words.items()
+        f"<label><input{_checkbox_attributes(field, choice, choice in selected)}>"
+        f"<span>{escape(text)}</span></label>"
+        for choice, text in labels.items()
     )
-    head = _selection_summary(len(options), [words[name] for name in chosen], nothing)
+    head = _selection_summary(len(options), [labels[name] for name in chosen], nothing)
     own = _attributes(id=html_id(field), aria_label=f"{label}: {head}" if label else None)
     return (
         f'<details class="eh-many" data-keep="{escape(field)}">'
@@ -243,23 +248,25 @@ def _checkbox_attributes(field: str, choice: str, on: bool) -> str:
 
 
 def _attributes(**values: object) -> str:
-    """Attributes of an element: True is a bare one, False, None and an empty text leave it out
-    (but a field may hold an empty value)."""
-    kept: dict[str, object] = {}
+    """HTML attributes of an element.
+
+    True gives an attribute without a value; False, None and "" omit it, except an empty `value`.
+    """
+    made: dict[str, object] = {}
     for name, value in values.items():
         named = "class" if name == "cls" else name.replace("_", "-")
         if value is True:
-            kept[named] = ""
+            made[named] = ""
         elif (value or name == "value") and value is not None and value is not False:
-            kept[named] = value
-    return attributes(kept)
+            made[named] = value
+    return attributes(made)
 
 
 def _selection_summary(known: int, names: Sequence[str], nothing: str) -> str:
     if not names:
         return f"{nothing} {count(known)}" if nothing == "all" and known else nothing
-    said = ", ".join(names)
-    return said if len(said) <= 34 else f"{count(len(names))} of {count(known)}"
+    listed = ", ".join(names)
+    return listed if len(listed) <= 34 else f"{count(len(names))} of {count(known)}"
 
 
 def form_button(
@@ -271,22 +278,22 @@ def form_button(
     disabled: bool = False,
     errand: bool = False,
 ) -> str:
-    """A button of the form; an errand is what takes time (a test), and runs beside the form."""
-    told = json.dumps(dict(action), ensure_ascii=False)
-    sends = {"data_errand": told} if errand else {"data_do": told}
+    """Button that sends an action; an `errand` (such as a judge test) runs beside the form."""
+    action_json = json.dumps(dict(action), ensure_ascii=False)
+    sends = {"data_errand": action_json} if errand else {"data_do": action_json}
     made = _attributes(type="button", cls=f"eh-btn {kind}".strip(), aria_label=label,
                  disabled=disabled, **sends)  # fmt: skip
     return f"<button{made}>{escape(words)}</button>"
 
 
 def form_link(words: str, action: Mapping[str, Any], label: str = "") -> str:
-    told = json.dumps(dict(action), ensure_ascii=False)
-    made = _attributes(type="button", cls="eh-link", data_do=told, aria_label=label)
+    action_json = json.dumps(dict(action), ensure_ascii=False)
+    made = _attributes(type="button", cls="eh-link", data_do=action_json, aria_label=label)
     return f"<button{made}>{escape(words)}</button>"
 
 
 def previous_next(at: int, of: int, action: str) -> str:
-    """‹ › through items, with where one stands."""
+    """Buttons for the previous and the next item."""
     before = form_button(
         "‹", {"do": action, "to": at - 1}, kind="small", label="previous item", disabled=at <= 0
     )
@@ -297,5 +304,5 @@ def previous_next(at: int, of: int, action: str) -> str:
 
 
 def percent_text(value: float) -> str:
-    """A share of 1 as a reader sees it in a hint: 20 %."""
+    """Format a share of 1 as a percentage: 20 %."""
     return f"{100 * value:.0f}{NARROW_SPACE}%"

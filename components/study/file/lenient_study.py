@@ -1,4 +1,4 @@
-"""A study file as the form reads it: leniently, over its preset, whatever else the file holds."""
+"""Read a study file for the form: its values over those of the preset, tolerant of errors."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ judges:
 prompts: [brief-letters]
 noise_floor: 0.2
 """
-"""What the page begins with: a study that runs on this machine in a minute."""
+"""The study a new page starts with; it runs on this machine in a minute."""
 
 OFFERED_JUDGES: Final[tuple[Mapping[str, Any], ...]] = (
     {"name": "firstish", "model": "simulated", "first_bias": 0.3, "accuracy": 0.8, "seed": 1},
 )
-"""Judges that are on offer and not asked; one whose truth is known is always at hand."""
+"""Deselected judges of a new page: a simulated judge with known bias and accuracy."""
 
 STUDY_DEFAULTS: Final[Mapping[str, Any]] = {
     **{f.name: getattr(Study(name=""), f.name) for f in fields(Study)},
@@ -43,35 +43,36 @@ STUDY_DEFAULTS: Final[Mapping[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class FormState:
-    """What is in sight beside the file itself: which panel is open, on which item."""
+    """State of the form outside the study file: open panel, selected item, last notice."""
 
     last_change: int = 0
-    """The last change of this page that was taken in."""
+    """Number of the last change of this page that was applied."""
     kind: str = ""
-    """Where data comes from, while no source of that kind is chosen yet."""
+    """Selected kind of data source, until a source of that kind is chosen."""
     item: int = 0
     prompt: str = ""
-    """The prompt in the panel, as study files name it; the first of the study if none is."""
+    """Prompt in the panel, as study files name it; empty: the first prompt of the study."""
     other: str = ""
     mode: str = "side"
     """side | editor | compare."""
     judge: str = ""
-    """The judge whose settings are open: its place in the list, or "extraction"."""
+    """Judge with open settings: its index in the list, or "extraction"."""
     deselected_judges: tuple[Mapping[str, Any], ...] = OFFERED_JUDGES
     describer: str = ""
+    """Name of the judge that describes images."""
     describing: str = ""
-    """Who describes images, with which prompt."""
+    """Prompt for describing images."""
     whole: bool = False
-    """The profile of everything that was loaded, not of the slice."""
+    """Profile all loaded items instead of the slice."""
     shown: str = ""
-    """The text that the form shows now."""
+    """Study-file text that the form currently shows."""
     notice_html: str = ""
-    """A notice about the last change."""
+    """Notice about the last change."""
 
 
 @dataclass(frozen=True, slots=True)
 class LenientStudy:
-    """The values of a file; what cannot be read leaves them empty and says why."""
+    """The values of a study file; none, and `parse_error`, if it cannot be parsed."""
 
     text: str
     folder: Path
@@ -79,11 +80,11 @@ class LenientStudy:
     parse_error: str = ""
 
     def raw(self, *path: str) -> Any:
-        """What the file itself says."""
+        """The value in the file, without preset and defaults."""
         return get_value(self.values, path)
 
     def default_value(self, *path: str) -> Any:
-        """What holds where the file says nothing: the preset's value, else the default."""
+        """The value that applies without an entry in the file: the preset's, else the default."""
         if (preset := self.preset) is not None:
             value = get_value(preset.values_for(self.source), path)
             if value is not None:
@@ -91,8 +92,8 @@ class LenientStudy:
         return get_value(STUDY_DEFAULTS, path)
 
     def value(self, *path: str) -> Any:
-        said = self.raw(*path)
-        return self.default_value(*path) if said is None else said
+        own = self.raw(*path)
+        return self.default_value(*path) if own is None else own
 
     @property
     def source(self) -> str:
@@ -107,9 +108,9 @@ class LenientStudy:
         return [dict(j) for j in as_list(self.raw("judges")) if isinstance(j, Mapping)]
 
     def editable_judges(self) -> list[dict[str, Any]]:
-        """The same, unless the file has an entry there that the form would drop."""
+        """The judges; ValueError if an entry is not a mapping, since an edit would drop it."""
         if len(self.judges) < len(as_list(self.raw("judges"))):
-            raise ValueError("judges: an entry is no judge; mend it in study.yaml first")
+            raise ValueError("judges: an entry is not a mapping; correct it in study.yaml first")
         return self.judges
 
     @property
@@ -117,7 +118,7 @@ class LenientStudy:
         return [str(name) for name in as_list(self.value("prompts"))]
 
     def text_value(self, *path: str) -> str:
-        """A value as text; a list or a mapping where a word belongs is the file's own fault."""
+        """A value as text; empty for a list or a mapping, which the study parser rejects."""
         value = self.value(*path)
         return "" if value is None or isinstance(value, (list, dict)) else str(value)
 
@@ -126,7 +127,7 @@ class LenientStudy:
         return float(value) if isinstance(value, (int, float)) else 0.0
 
     def hint(self, text: str, *path: str) -> Hint:
-        """The hint of a control, with the preset's value where the file says otherwise."""
+        """The hint of a control, with the preset's value if the file has another."""
         if self.preset is None or self.raw(*path) is None:
             return Hint(text)
         base = self.default_value(*path)
@@ -142,19 +143,19 @@ def read_lenient_study(text: str, folder: Path) -> LenientStudy:
 
 
 def as_list(value: Any) -> list[Any]:
-    """A list; a single value counts as a list of one."""
+    """A value as a list; a single value becomes a list of one."""
     if value is None or value == "":
         return []
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
 def judge_name(judge: Mapping[str, Any]) -> str:
-    """What the form calls a judge of the file."""
+    """Name of a judge in the form: its name, else its model."""
     return str(judge.get("name") or judge.get("model") or "judge")
 
 
 def normalise_value(value: Any) -> Any:
-    """Tuples as lists and a number as a number, so that two spellings of a value are equal."""
+    """Convert tuples to lists and integers to floats, so that equal values compare equal."""
     if isinstance(value, (list, tuple)):
         return [normalise_value(part) for part in value]
     if isinstance(value, Mapping):
@@ -163,7 +164,7 @@ def normalise_value(value: Any) -> Any:
 
 
 def value_text(value: Any) -> str:
-    """A value as a hint says it."""
+    """A value as text for a hint."""
     if isinstance(value, (list, tuple)):
         return ", ".join(value_text(part) for part in value) or "none"
     if isinstance(value, Mapping):
@@ -176,12 +177,12 @@ def value_text(value: Any) -> str:
 
 
 def own_prompts_folder(folder: Path) -> Path:
-    """The folder of the prompts that readers of this page saved; `folder` is the store's."""
+    """Folder of the prompts saved by users of this page; `folder` is that of the store."""
     return prompts_folder(folder / "store")
 
 
 def available_prompts(folder: Path) -> list[LibraryPrompt]:
-    """Ours and those saved beside the store; read again when a file is added."""
+    """Built-in prompts and those saved beside the store; reread after the folder changes."""
     own = own_prompts_folder(folder)
     stamp = own.stat().st_mtime_ns if own.is_dir() else 0
     return list(_list_cached(own, stamp))

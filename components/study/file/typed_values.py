@@ -1,4 +1,4 @@
-"""What is typed into a field of the form, in the types that a study file has there."""
+"""Parse text typed into the form into the types of the study file."""
 
 from __future__ import annotations
 
@@ -7,15 +7,21 @@ from typing import Any, Final
 
 from components.study.file.lenient_study import LenientStudy
 
-_INTEGER_FIELDS: Final = ("reference_games", "repeats", "concurrency", "data.count", "data.seed",
-                 "data.options")  # fmt: skip
+_INTEGER_FIELDS: Final = (
+    "reference_games",
+    "repeats",
+    "concurrency",
+    "data.count",
+    "data.seed",
+    "data.options",
+)
 _NUMBER_FIELDS: Final = ("noise_floor", "budget_usd")
 _LIST_FIELDS: Final = ("contestants", "data.categories")
 _TYPE_WORDS: Final = {"whole": "a whole number", "number": "a number"}
 
 
 def parse_field(field: str, raw: Any) -> Any:
-    """A field's value in the type that a study file has there; empty is None."""
+    """Parse the value of a field into its type in the study file; None if empty."""
     if field in _LIST_FIELDS:
         return [str(name) for name in raw]
     words = str(raw).strip()
@@ -33,21 +39,21 @@ def parse_field(field: str, raw: Any) -> Any:
 
 
 def parse_filters(_: LenientStudy, words: str) -> dict[str, list[str]]:
-    """field=value,value; field=value"""
+    """Parse filters of the form `field=value,value; field=value`."""
     made = {}
     for part in words.split(";"):
         if not part.strip():
             continue
         field, equals, values = part.partition("=")
-        kept = [value.strip() for value in values.split(",") if value.strip()]
-        if not equals or not kept:
+        accepted = [value.strip() for value in values.split(",") if value.strip()]
+        if not equals or not accepted:
             raise ValueError(f"data.where: expected field=value, found {part.strip()!r}")
-        made[field.strip()] = kept
+        made[field.strip()] = accepted
     return made
 
 
 def parse_strata(_: LenientStudy, words: str) -> dict[str, int]:
-    """category: 2, meta.task: 1"""
+    """Parse numbers of items per field value, of the form `category: 2, meta.task: 1`."""
     made = {}
     for part in words.split(","):
         if not part.strip():
@@ -59,8 +65,9 @@ def parse_strata(_: LenientStudy, words: str) -> dict[str, int]:
     return made
 
 
-def add_answer_file(sheet: LenientStudy, words: str) -> dict[str, str]:
-    values = sheet.raw("data", "files")
+def add_answer_file(study: LenientStudy, words: str) -> dict[str, str]:
+    """The answer files of a study with one more, typed as `model = file`."""
+    values = study.raw("data", "files")
     made = dict(values) if isinstance(values, Mapping) else {}
     if not words.strip():
         return made

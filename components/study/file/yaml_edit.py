@@ -1,9 +1,8 @@
-"""A study file changed one key at a time: the lines a reader wrote stay as they are.
+"""Change one key of a study file and leave all other lines as they are.
 
-The form is a view of the file. What the form does not know (a comment, a key, an order of lines)
-must survive a click in it, so a change replaces the lines of one key and nothing else. Where that
-cannot be done (anchors, odd layouts) the whole file is written anew from its values: never
-another meaning, at worst another layout.
+Comments, unknown keys and the order of lines must survive an edit in the form, so a change
+replaces the lines of one key only. If that is impossible (anchors, unusual layouts), the whole
+file is rewritten from its values: the layout may change, the values do not.
 """
 
 from __future__ import annotations
@@ -29,19 +28,19 @@ DATA_KEY_ORDER: Final = (
 SOURCE_KEYS: Final = (
     "format", "files", "join", "mapping", "split", "where", "options", "categories", "per",
 )  # fmt: skip
-"""What is said about one source and means nothing for another."""
+"""Keys that apply to one source and are removed when the source changes."""
 
 LINE_WIDTH: Final = 96
 
 KeyPath = tuple[str, ...]
-"""("repeats",) or ("data", "count")."""
+"""Keys from the top level down: ("repeats",) or ("data", "count")."""
 
 
 def read_mapping(text: str) -> dict[str, Any]:
-    """The mapping of a study file; ValueError says on which line it cannot be read."""
+    """Parse a study file into a mapping; ValueError names the line that cannot be parsed."""
     values = load_yaml(text) if text.strip() else {}
     if not isinstance(values, dict):
-        raise ValueError("a study file is made of 'key: value' lines")
+        raise ValueError("a study file consists of 'key: value' lines")
     return {str(key): value for key, value in values.items()}
 
 
@@ -54,12 +53,12 @@ def get_value(values: Mapping[str, Any], path: KeyPath) -> Any:
 
 
 def put_value(text: str, path: KeyPath, value: Any) -> str:
-    """The file with one value changed; None takes the key out, as does an emptied block."""
+    """The file with one value changed; None removes the key, and its block if left empty."""
     wanted = _with_value(read_mapping(text), path, value)
     if wanted == read_mapping(text):
         return text
     top = path[:1]
-    for at in (path, top):  # the smallest block that can be replaced, else the whole key
+    for at in (path, top):  # replace the smallest block possible, else the whole top-level key
         try:
             made = _splice_entry(text, at, get_value(wanted, at))
             if read_mapping(made) == wanted:
@@ -70,14 +69,14 @@ def put_value(text: str, path: KeyPath, value: Any) -> str:
 
 
 def change_source(text: str, source: str) -> str:
-    """The study on other records: all their contestants, none of the old filters."""
+    """Change the data source; remove the filters and contestants of the old source."""
     for key in SOURCE_KEYS:
         text = put_value(text, ("data", key), None)
     return put_value(put_value(text, ("contestants",), None), ("data", "source"), source)
 
 
 def dump_study(values: Mapping[str, Any]) -> str:
-    """A whole file: a line a key, short lists and judges in one line, as people write them."""
+    """Write a whole study file: one line per key, short lists and each judge on one line."""
     return "".join(_yaml_entry(key, value) for key, value in values.items())
 
 
@@ -113,7 +112,7 @@ def _with_value(values: dict[str, Any], path: KeyPath, value: Any) -> dict[str, 
     for key in path[:-1]:
         inner = parent.get(key)
         if inner is not None and not isinstance(inner, dict):
-            raise ValueError(f"{key}: expected key: value lines, found {inner!r}; mend it first")
+            raise ValueError(f"{key}: expected key: value lines, found {inner!r}; correct it first")
         parent[key] = inner or {}
         parent = parent[key]
     if value is None:
@@ -126,7 +125,7 @@ def _with_value(values: dict[str, Any], path: KeyPath, value: Any) -> dict[str, 
 
 
 def _splice_entry(text: str, path: KeyPath, value: Any) -> str:
-    """The text with the lines of one entry replaced, taken out, or put in where they belong."""
+    """Replace, remove or insert the lines of one entry."""
     root = yaml.compose(text, yaml.SafeLoader)
     block = _find_block(root, path)
     lines = text.splitlines()
@@ -137,12 +136,12 @@ def _splice_entry(text: str, path: KeyPath, value: Any) -> str:
         if name == path[-1]:
             return _join_lines(lines[:first], new, lines[last + 1 :])
     after = _entry_before(entries, path)
-    place = entries[0][1] if after is None else entries[after][2] + 1
-    return _join_lines(lines[:place], new, lines[place:])
+    line = entries[0][1] if after is None else entries[after][2] + 1
+    return _join_lines(lines[:line], new, lines[line:])
 
 
 def _find_block(root: yaml.Node | None, path: KeyPath) -> yaml.MappingNode:
-    """The block that holds the last key of the path; flow style ({a: 1}) is no block of lines."""
+    """Block mapping with the last key of the path; ValueError for flow style ({a: 1})."""
     node = root
     for key in path[:-1]:
         inner = node.value if isinstance(node, yaml.MappingNode) else ()
@@ -153,7 +152,7 @@ def _find_block(root: yaml.Node | None, path: KeyPath) -> yaml.MappingNode:
 
 
 def _last_line(node: yaml.Node) -> int:
-    """A block ends where its last scalar does; its own mark lies behind the comments after it."""
+    """Line of the last scalar of a node; the end mark of a block lies after later comments."""
     if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         last = node.value[-1]
         return _last_line(last[1] if isinstance(last, tuple) else last)
@@ -166,11 +165,11 @@ def _entry_lines(key: str, value: Any, column: int) -> list[str]:
 
 
 def _entry_before(entries: Sequence[tuple[str, int, int]], path: KeyPath) -> int | None:
-    """The entry after which a new key stands, in the order that people know."""
+    """Index of the entry after which a new key is inserted, by the usual order of keys."""
     order = DATA_KEY_ORDER if path[0] == "data" and len(path) > 1 else KEY_ORDER
-    rank = {name: place for place, name in enumerate(order)}
-    mine = rank.get(path[-1], len(order))
-    earlier = [i for i, (name, _, _) in enumerate(entries) if rank.get(name, -1) < mine]
+    rank = {name: index for index, name in enumerate(order)}
+    own = rank.get(path[-1], len(order))
+    earlier = [i for i, (name, _, _) in enumerate(entries) if rank.get(name, -1) < own]
     return max(earlier, default=None)
 
 

@@ -1,4 +1,4 @@
-"""A study as a question and a sentence: the head of the form."""
+"""Heading of the form: the question of the study and a one-sentence summary."""
 
 from __future__ import annotations
 
@@ -9,33 +9,23 @@ from components.study.plan.study_preview import StudyPreview
 from studies.spec.presentations import resolve_contestants
 
 _NUMBER_WORDS = (
-    "no",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-)
+    "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+)  # fmt: skip
 
 
-def study_question(sheet: LenientStudy) -> str:
-    """What the study asks, from what is in it."""
-    where = data_name(sheet)
-    judges = [str(judge.get("name") or judge.get("model") or "judge") for judge in sheet.judges]
+def study_question(study: LenientStudy) -> str:
+    """The question of the study, from its numbers of judges and prompts."""
+    where = data_name(study)
+    judges = [str(judge.get("name") or judge.get("model") or "judge") for judge in study.judges]
     if len(judges) > 1:
         return f"Which judge is even-handed on {where}?"
-    if len(sheet.prompts) > 1 and judges:
+    if len(study.prompts) > 1 and judges:
         return f"Which prompt makes {judges[0]} even-handed on {where}?"
-    return f"Is {judges[0]} even-handed on {where}?" if judges else f"Who judges {where}?"
+    return f"Is {judges[0]} even-handed on {where}?" if judges else f"No judge selected for {where}"
 
 
-def data_name(sheet: LenientStudy) -> str:
-    source = sheet.source
+def data_name(study: LenientStudy) -> str:
+    source = study.source
     if source == "probe":
         return "the probe set"
     if source.startswith("hub:"):
@@ -43,11 +33,11 @@ def data_name(sheet: LenientStudy) -> str:
     return original_file_name(source)
 
 
-def study_summary(bench: StudyPreview) -> str:
-    """Items, pairings, orders, judges, prompts: what is multiplied."""
-    sheet = bench.lenient_study
-    parts = [count(len(bench.items), "item")] if bench.items else []
-    plan = bench.plan
+def study_summary(preview: StudyPreview) -> str:
+    """Numbers of items, pairs, orders, judges and prompts: the factors of the call count."""
+    study = preview.lenient_study
+    parts = [count(len(preview.items), "item")] if preview.items else []
+    plan = preview.plan
     if plan is not None:
         kinds = {prompt.protocol for prompt in plan.prompts}
         players = len(resolve_contestants(plan.study, plan.items))
@@ -56,19 +46,19 @@ def study_summary(bench: StudyPreview) -> str:
         if kinds - {"choice", "single"}:
             parts.append(_pairing_text(plan.study.pairing, players))
             parts.append("both orders" if plan.study.pair_orders == "both" else "one order")
-    parts.append(_count_text(len(sheet.judges), "judge"))
-    parts.append(_count_text(len(sheet.prompts), "prompt"))
-    told = ", ".join(parts)
-    return f"{told[:1].upper()}{told[1:]}. Nothing is asked until you press Run."
+    parts.append(_count_text(len(study.judges), "judge"))
+    parts.append(_count_text(len(study.prompts), "prompt"))
+    listed = ", ".join(parts)
+    return f"{listed[:1].upper()}{listed[1:]}. No call is made until you press Run."
 
 
 def _pairing_text(pairing: str, players: int) -> str:
     if pairing == "baseline":
         return f"{number_word(players)} models against the baseline"
     if pairing == "new":
-        return "one new model against drawn opponents"
+        return "one new model against random opponents"
     pairs = players * (players - 1) // 2
-    return f"{_count_text(pairs, 'pairing')} of {number_word(players)} models"
+    return f"{_count_text(pairs, 'pair')} of {number_word(players)} models"
 
 
 def _count_text(number: int, noun: str) -> str:

@@ -1,4 +1,4 @@
-"""Descriptions for judges that cannot see: who writes them, with which prompt, at what price."""
+"""Form for describing images for judges without vision: judge, prompt and price."""
 
 from __future__ import annotations
 
@@ -16,61 +16,67 @@ from studies.domain import JudgeSpec
 from studies.errors import EvenhandError
 
 DESCRIBE_PROMPTS: Final = (
-    ("creation-describe", "in general"),
-    ("creation-describe-query", "with an eye on the question"),
+    ("creation-describe", "general description"),
+    ("creation-describe-query", "focused on the question"),
 )
 
 
-def describe_form(bench: StudyPreview, view: FormState) -> str:
-    """A button with its price, where the slice has images; nothing where it has none."""
-    seen = [item for item in bench.items if item.images]
-    if not seen:
+def describe_form(preview: StudyPreview, view: FormState) -> str:
+    """Button with the estimated price; empty if no item of the slice has an image."""
+    with_images = [item for item in preview.items if item.images]
+    if not with_images:
         return ""
-    without = sum(not any(item.context) for item in seen)
+    without = sum(not any(item.context) for item in with_images)
     head = subheading(
-        "Descriptions", f"{count(len(seen) - without)} of {count(len(seen))} have one"
+        "Image descriptions",
+        f"{count(len(with_images) - without)} of {count(len(with_images))} items have one",
     )
     judges = [
-        judge for judge in _planned_judges(bench) if judge.vision and judge.kind == "endpoint"
+        judge for judge in _planned_judges(preview) if judge.vision and judge.kind == "endpoint"
     ]
     if not judges:
-        told = (
-            "A judge that reads only needs a description of each image. Add an endpoint that can "
-            "see (tick Vision) and it can write them."
+        advice = (
+            "Judges without vision need a description of each image. To generate descriptions, "
+            "add an endpoint judge with Vision ticked."
         )
-        return f'{head}<p class="hint">{escape(told)}</p>'
+        return f'{head}<p class="hint">{escape(advice)}</p>'
     judge = next((one for one in judges if one.name == view.describer), judges[0])
     prompt = view.describing or DESCRIBE_PROMPTS[0][0]
     names = [(one.name, one.name) for one in judges]
     button = form_button(
-        f"Describe {count(len(seen), 'item')}, {_price_text(bench, judge, prompt)}",
-        {"do": "describe", "judge": judge.name, "prompt": prompt}, errand=True,
-    )  # fmt: skip
+        f"Describe {count(len(with_images), 'item')}, {_price_text(preview, judge, prompt)}",
+        {"do": "describe", "judge": judge.name, "prompt": prompt},
+        errand=True,
+    )
     return (
         head
-        + form_row("By", select_menu("describer", names, judge.name), to="describer")
-        + form_row("How", select_menu("describing", DESCRIBE_PROMPTS, prompt), to="describing",
-              hint="the study goes on with a new items file; the old one stays as it is")
+        + form_row("Judge", select_menu("describer", names, judge.name), to="describer")
+        + form_row(
+            "Prompt",
+            select_menu("describing", DESCRIBE_PROMPTS, prompt),
+            to="describing",
+            hint="the study switches to a new items file; the old file is unchanged",
+        )
         + f'<div class="eh-row">{button}</div>'
-    )  # fmt: skip
+    )
 
 
-def _planned_judges(bench: StudyPreview) -> tuple[JudgeSpec, ...]:
-    return bench.plan.study.judges if bench.plan else ()
+def _planned_judges(preview: StudyPreview) -> tuple[JudgeSpec, ...]:
+    return preview.plan.study.judges if preview.plan else ()
 
 
-def _price_text(bench: StudyPreview, judge: JudgeSpec, prompt: str) -> str:
-    assert bench.plan is not None  # there are judges only where there is a plan
+def _price_text(preview: StudyPreview, judge: JudgeSpec, prompt: str) -> str:
+    assert preview.plan is not None  # `judge` comes from the plan
     try:
-        asked = load_prompt(prompt, bench.lenient_study.folder)
+        describe_prompt = load_prompt(prompt, preview.lenient_study.folder)
         texts: dict[str, str] = {}
-        if "aspects" in asked.variables:  # written by a first run of asks about as long
-            texts = dict.fromkeys((item.id for item in bench.items), "aspects")
-        items = list(bench.items)
-        plan = build_describe_plan(bench.plan.study, judge, asked, items, texts)
-        some = replace(plan, items=plan.items[:20])
-        told: Any = make_forecast(some)
+        if "aspects" in describe_prompt.variables:  # a first pass of about equal cost writes them
+            texts = dict.fromkeys((item.id for item in preview.items), "aspects")
+        items = list(preview.items)
+        plan = build_describe_plan(preview.plan.study, judge, describe_prompt, items, texts)
+        sample = replace(plan, items=plan.items[:20])
+        forecast: Any = make_forecast(sample)
     except EvenhandError:
         return dollars(None)
-    scale = len(plan.items) / max(1, len(some.items)) * (2 if texts else 1)
-    return dollars(None if told.dollars is None else told.dollars * scale)
+    scale = len(plan.items) / max(1, len(sample.items)) * (2 if texts else 1)
+    return dollars(None if forecast.dollars is None else forecast.dollars * scale)

@@ -1,4 +1,4 @@
-"""Injection suspects of a slice, before anything is asked: how many, whose, and their words."""
+"""List of suspected prompt injections in a slice, shown before the run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_LISTED: Final = 20
 
 
 def suspects_list(found: SliceProfile) -> str:
-    """A closed list that says in its head how many there are; nothing where there are none."""
+    """Folded list with the number of suspects in its heading; empty if there are none."""
     if not found.suspects:
         return ""
     items = len({one.item for one in found.suspects})
@@ -21,18 +21,19 @@ def suspects_list(found: SliceProfile) -> str:
     rows = "".join(_suspect_row(one) for one in found.suspects[:MAX_LISTED])
     more = len(found.suspects) - MAX_LISTED
     rest = f'<p class="hint">and {count(more)} more</p>' if more > 0 else ""
-    told = (
-        "These texts speak to the judge. They are asked as they are: Results shows the numbers "
-        "with and without them, and Inspect has them under Suspects."
+    explanation = (
+        "These texts address the judge and are sent unchanged. Results shows the numbers with and "
+        "without them; Inspect lists them under Suspects."
     )
     return (
         f'<details class="eh-soft eh-drawer eh-suspects"><summary>{escape(title)}</summary>'
-        f'<p class="eh-small">{escape(told)}</p><ul>{rows}</ul>{rest}</details>'
+        f'<p class="eh-small">{escape(explanation)}</p><ul>{rows}</ul>{rest}</details>'
     )
 
 
 def _suspect_row(one: InjectionSuspect) -> str:
     return (
-        f'<li><b>{escape(one.item)}</b> <span class="eh-mute">{escape(describe_suspect(one))}</span>'
+        f"<li><b>{escape(one.item)}</b> "
+        f'<span class="eh-mute">{escape(describe_suspect(one))}</span>'
         f'<q dir="auto">{untrusted_text_html(one.quote)}</q></li>'
     )

@@ -1,4 +1,4 @@
-"""Who is asked: a card a judge, its settings unfolded in place, what a test of it said."""
+"""Cards of the judges: summary, settings and the result of a test."""
 
 from __future__ import annotations
 
@@ -22,65 +22,71 @@ from judges.operations.check_judge import JudgeCheck
 from studies.spec.judge_spec import SIMULATION_RANGES
 
 
-def judge_cards(sheet: LenientStudy, view: FormState, tested: Mapping[str, JudgeCheck]) -> str:
-    """The judges of the study, then those on offer that are not asked."""
+def judge_cards(study: LenientStudy, view: FormState, tested: Mapping[str, JudgeCheck]) -> str:
+    """Cards of the judges of the study, then of the deselected judges."""
     cards = [
         _judge_card(judge, str(place), view, tested.get(str(judge.get("name", ""))))
-        for place, judge in enumerate(sheet.judges)
+        for place, judge in enumerate(study.judges)
     ]
     cards += [_deselected_card(judge, place) for place, judge in enumerate(view.deselected_judges)]
     add = form_button("Add a judge", {"do": "add judge"})
-    return "".join(cards) + f'<div class="eh-row">{add}</div>' + _extraction_settings(sheet, view)
+    return "".join(cards) + f'<div class="eh-row">{add}</div>' + _extraction_settings(study, view)
 
 
 def _judge_card(
-    judge: Mapping[str, Any], place: str, view: FormState, told: JudgeCheck | None
+    judge: Mapping[str, Any], place: str, view: FormState, check: JudgeCheck | None
 ) -> str:
     name = judge_name(judge)
     open_ = view.judge == place
-    words = "Test again" if told else "Test this judge"
+    words = "Test again" if check else "Test this judge"
     buttons = form_button(words, {"do": "test", "judge": name}, kind="small", errand=True)
     edit = form_button(
-        "Close" if open_ else "Edit", {"do": "open judge", "judge": "" if open_ else place},
-        kind="small", label=f"{'Close' if open_ else 'Edit'} {name}",
-    )  # fmt: skip
+        "Close" if open_ else "Edit",
+        {"do": "open judge", "judge": "" if open_ else place},
+        kind="small",
+        label=f"{'Close' if open_ else 'Edit'} {name}",
+    )
     box = action_checkbox(f"Ask {name}", {"do": "park", "judge": int(place), "name": name}, True)
     head = (
         f'<header>{box}<b>{escape(name)}</b><span class="eh-grow"></span>{buttons}{edit}</header>'
     )
-    result = _test_result(told) if told else ""
+    result = _test_result(check) if check else ""
     form = judge_form(judge, f"judge.{place}", name) if open_ else ""
-    return f'<div class="eh-jc">{head}<div class="d">{_judge_summary(judge, name)}</div>{result}{form}</div>'
+    summary = f'<div class="d">{_judge_summary(judge, name)}</div>'
+    return f'<div class="eh-jc">{head}{summary}{result}{form}</div>'
 
 
 def _deselected_card(judge: Mapping[str, Any], place: int) -> str:
     name = judge_name(judge)
-    gone = form_link("Remove", {"do": "drop", "judge": place, "name": name}, label=f"Remove {name}")
+    remove = form_link(
+        "Remove", {"do": "drop", "judge": place, "name": name}, label=f"Remove {name}"
+    )
     box = action_checkbox(f"Ask {name}", {"do": "unpark", "judge": place, "name": name}, False)
     head = (
         f"<header>{box}<b>{escape(name)}</b>"
-        f'<span class="eh-grow"></span><span class="eh-small">{gone}</span></header>'
+        f'<span class="eh-grow"></span><span class="eh-small">{remove}</span></header>'
     )
-    return f'<div class="eh-jc off">{head}<div class="d">{_judge_summary(judge, name)}, not asked</div></div>'
+    summary = f'<div class="d">{_judge_summary(judge, name)}, not selected</div>'
+    return f'<div class="eh-jc off">{head}{summary}</div>'
 
 
 def _judge_summary(judge: Mapping[str, Any], name: str) -> str:
-    """What a judge is, in a line."""
+    """One-line description of a judge: kind, model, key and price."""
     kind = judge_kind(judge)
     if kind == EMBEDDED:
-        read = "replies in words" if judge.get("read") == "text" else "label probabilities"
+        read = "reply text" if judge.get("read") == "text" else "label probabilities"
         return f"embedded · {read} · on this machine, free"
     if kind == SIMULATED:
         settings = [
             f"{key.replace('_', ' ')} {judge[key]}"
             for key in SIMULATION_RANGES
-            if judge.get(key) not in (None, 0)
+            if judge.get(key) is not None and (judge[key] != 0 or key == "accuracy")
         ]
-        return escape(f"simulated · {', '.join(settings) or 'a coin'}")
-    host = urlsplit(str(judge.get("base_url") or "")).netloc or "no address yet"
-    model = str(judge.get("model") or "no model yet")
+        return escape(f"simulated · {', '.join(settings) or 'no bias, always correct'}")
+    host = urlsplit(str(judge.get("base_url") or "")).netloc or "no address"
+    model = str(judge.get("model") or "no model")
     sees = " · sees images" if judge.get("vision") else ""
-    none = f"key from {judge['api_key_env']}" if judge.get("api_key_env") else "no key typed"
+    none = f"key from {judge['api_key_env']}" if judge.get("api_key_env") else "no key entered"
     url = escape(str(judge.get("base_url") or ""))
     key = (
         f'<span data-key-of="{escape(name)}" data-key-url="{url}" data-none="{escape(none)}">'
@@ -96,48 +102,49 @@ def _price_summary(judge: Mapping[str, Any]) -> str:
         return (
             "free"
             if not sent and not back
-            else f"{dollars(sent)} in, {dollars(back)} out a million"
+            else f"{dollars(sent)} in, {dollars(back)} out per million tokens"
         )
     known = listed_prices().get(str(judge.get("model")))
     if known is None:
         return "price unknown"
-    return f"{dollars(known.input)} in, {dollars(known.output)} out a million"
+    return f"{dollars(known.input)} in, {dollars(known.output)} out per million tokens"
 
 
-def _test_result(told: JudgeCheck) -> str:
-    """Raw reply, how it was read, how long it took."""
-    reply = " ".join(told.reply.split())
+def _test_result(check: JudgeCheck) -> str:
+    """Result of a test: status, duration, reading rule, reply and label probabilities."""
+    reply = " ".join(check.reply.split())
     end = reply if len(reply) <= 220 else "… " + reply[-220:].partition(" ")[2]
-    said = f"“{end}”" if end else told.read.detail or "no reply"
-    verdict = told.read.verdict
-    read = f", read by {told.read.rule}" if told.read.rule and verdict else ""
+    quoted = f"“{end}”" if end else check.read.detail or "no reply"
+    verdict = check.read.verdict
+    read = f", read by {check.read.rule}" if check.read.rule and verdict else ""
     odds = ""
     if verdict is not None and verdict.label_probabilities:
         odds = " (" + ", ".join(f"{p:.2f}" for p in verdict.label_probabilities) + ")"
     why = (
-        f' <span class="eh-mute">{escape(told.read.detail)}</span>'
-        if end and told.read.detail
+        f' <span class="eh-mute">{escape(check.read.detail)}</span>'
+        if end and check.read.detail
         else ""
     )
     return (
-        f'<div class="t">{status_badge(told.read.status)}<span>{told.seconds:.1f} s{escape(read)}: '
-        f"{escape(said)}{escape(odds)}{why}</span></div>"
+        f'<div class="t">{status_badge(check.read.status)}'
+        f"<span>{check.seconds:.1f} s{escape(read)}: "
+        f"{escape(quoted)}{escape(odds)}{why}</span></div>"
     )
 
 
-def _extraction_settings(sheet: LenientStudy, view: FormState) -> str:
-    """Who reads a verdict out of a reply in which none was found."""
-    entry = sheet.raw("extraction", "judge")
+def _extraction_settings(study: LenientStudy, view: FormState) -> str:
+    """Choice of a second judge that extracts verdicts from unreadable replies."""
+    entry = study.raw("extraction", "judge")
     own = isinstance(entry, Mapping)
-    names = [str(judge.get("name", "")) for judge in sheet.judges]
-    options = [("", "nobody"), *((name, name) for name in names), ("@own", "another judge")]
+    names = [str(judge.get("name", "")) for judge in study.judges]
+    options = [("", "none"), *((name, name) for name in names), ("@own", "another judge")]
     control = select_menu("extraction.judge", options, "@own" if own else str(entry or ""))
-    told = "a second judge reads replies in which no verdict was found; its asks are billed"
-    made = form_row("Extraction", control, told, to="extraction.judge")
+    hint = "a second judge reads replies without a readable verdict; its calls are billed"
+    made = form_row("Extraction", control, hint, to="extraction.judge")
     if own:
         made += judge_form(dict(entry), "extraction", str(entry.get("name", "")))
     return f'<div class="eh-jx">{made}</div>'
 
 
-def judge_count_text(sheet: LenientStudy) -> str:
-    return f"{count(len(sheet.judges), 'judge')} × {count(len(sheet.prompts), 'prompt')}"
+def judge_count_text(study: LenientStudy) -> str:
+    return f"{count(len(study.judges), 'judge')} × {count(len(study.prompts), 'prompt')}"

@@ -1,4 +1,4 @@
-"""One judge of a study file changed field by field, in the types that the file has."""
+"""Add a judge to a study file, or change one of its fields."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DEFAULTS: Final = {"temperature": 0.0, "max_tokens": 4096}
 
 
 def new_judge(kind: str, judges: Sequence[Mapping[str, Any]], name: str = "") -> dict[str, Any]:
-    """A judge of a kind as it begins, called after its model unless it has a name."""
+    """A judge from the template of its kind, named after its model unless `name` is given."""
     made = dict(JUDGE_TEMPLATES[kind])
     return {"name": unique_name(name or str(made["model"]), judges), **made}
 
@@ -28,16 +28,16 @@ def unique_name(name: str, judges: Sequence[Mapping[str, Any]]) -> str:
 
 
 def edit_judge(judge: Mapping[str, Any], key: str, raw: Any) -> dict[str, Any]:
-    """What the form does not show (and what is not changed) stays."""
+    """The judge with one field changed; other fields stay, also those not in the form."""
     made = dict(judge)
     if key == "kind":
-        kept = {k: made[k] for k in ("name", "family") if k in made}
-        return made if raw == judge_kind(made) else {**kept, **JUDGE_TEMPLATES[str(raw)]}
+        common = {k: made[k] for k in ("name", "family") if k in made}
+        return made if raw == judge_kind(made) else {**common, **JUDGE_TEMPLATES[str(raw)]}
     if key.startswith("price."):
         return _with_price(made, key[6:], str(raw).strip())
     value = _parse_value(made, key, raw)
     if key == "temperature" and not str(raw).strip():
-        return {**made, "temperature": None}  # written out: not sent at all
+        return {**made, "temperature": None}  # an explicit null: no temperature is sent
     if key == "model" and value and made.get("name") == made.get("model"):
         made["name"] = value
     if value is None or value == _default_value(made, key):
@@ -87,7 +87,7 @@ def _parse_json_object(words: str) -> dict[str, Any]:
     except ValueError as error:
         raise ValueError(f"extra_body: not valid JSON: {error}") from None
     if not isinstance(values, dict):
-        raise ValueError('extra_body: expected a JSON object, as {"key": value}')
+        raise ValueError('extra_body: expected a JSON object such as {"key": value}')
     return values
 
 

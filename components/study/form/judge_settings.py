@@ -1,4 +1,4 @@
-"""Everything a study file can say about one judge, as a form."""
+"""Form with all settings of one judge."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ JUDGE_TEMPLATES: Final[Mapping[str, Mapping[str, Any]]] = {
     SIMULATED: {"model": "simulated", "first_bias": 0.3, "accuracy": 0.8, "seed": 1},
     ENDPOINT: {"model": "gpt-4o-mini", "base_url": "https://api.openai.com/v1"},
 }
-"""What a judge of each kind begins as."""
+"""Starting values of a new judge of each kind."""
 
 _SIMULATION_HINTS: Final = {
-    "first_bias": "picks the answer shown first, whatever it says",
-    "accuracy": "else picks the better answer",
-    "tie_rate": "says tie; only where the prompt offers one",
+    "first_bias": "probability of picking the first answer regardless of content",
+    "accuracy": "otherwise, probability of picking the better answer",
+    "tie_rate": "probability of a tie, if the prompt offers one",
     "length_preference": "prefers the longer answer; below 0 the shorter",
-    "self_preference": "prefers an answer of its own family",
-    "unreadable_rate": "gives no verdict at all",
+    "self_preference": "prefers answers of its own family",
+    "unreadable_rate": "probability of a reply without a verdict",
 }
 _EFFORT_OPTIONS: Final = (
     ("", "not sent"),
     *((word, word) for word in ("minimal", "low", "medium", "high")),
 )
-_READ_OPTIONS: Final = (("text", "Text"), ("probabilities", "Label probabilities"))
+_READ_OPTIONS: Final = (("text", "Reply text"), ("probabilities", "Label probabilities"))
 
 
 def judge_kind(judge: Mapping[str, Any]) -> str:
@@ -57,7 +57,6 @@ def judge_kind(judge: Mapping[str, Any]) -> str:
 
 
 def judge_form(judge: Mapping[str, Any], field: str, name: str) -> str:
-    """Everything a study file can say about a judge."""
     kind = judge_kind(judge)
     parts = [
         form_row("Name", _name_input(field, judge, name), to=f"{field}.name"),
@@ -74,10 +73,10 @@ def judge_form(judge: Mapping[str, Any], field: str, name: str) -> str:
         ENDPOINT: _endpoint_settings,
     }[kind](judge, field, name)
     if field.startswith("judge."):
-        gone = form_button(
+        remove = form_button(
             "Remove this judge", {"do": "remove judge", "judge": int(field[6:])}, kind="small"
         )
-        parts.append(f'<div class="eh-row">{gone}</div>')
+        parts.append(f'<div class="eh-row">{remove}</div>')
     return f'<div class="eh-jf">{"".join(parts)}</div>'
 
 
@@ -86,12 +85,12 @@ def _name_input(field: str, judge: Mapping[str, Any], name: str) -> str:
 
 
 def _mark_renaming(box: str, name: str) -> str:
-    """A field that gives the judge another name: its key, if one was typed, moves along."""
+    """Mark a field that renames the judge, so that the page moves an entered key along."""
     return box.replace("<input", f'<input data-renames="{escape(name)}"', 1)
 
 
 def _model_input(field: str, judge: Mapping[str, Any], name: str) -> str:
-    """A judge that is called after its model is called after the next one too."""
+    """Model field; a judge named after its model is renamed with it."""
     model = str(judge.get("model", ""))
     models = [(known, "listed price") for known in listed_prices()]
     box = text_input(f"{field}.model", model, mono=True, suggestions=models)
@@ -101,20 +100,29 @@ def _model_input(field: str, judge: Mapping[str, Any], name: str) -> str:
 def _embedded_settings(judge: Mapping[str, Any], field: str, name: str) -> list[str]:
     read = str(judge.get("read") or "probabilities")
     return [
-        _judge_row(field, "read", "Read", segmented_switch(f"{field}.read", _READ_OPTIONS, read),
-             "probabilities: one token an ask, no reasoning; text: slower by the length of a reply",
-             group=True),
+        _judge_row(
+            field,
+            "read",
+            "Verdict from",
+            segmented_switch(f"{field}.read", _READ_OPTIONS, read),
+            "probabilities: one token per call, no reasoning; text: slower, a whole reply",
+            group=True,
+        ),
         *_sampling_settings(judge, field),
-    ]  # fmt: skip
+    ]
 
 
 def _simulated_settings(judge: Mapping[str, Any], field: str, name: str) -> list[str]:
     parts = [
-        _judge_row(field, key, key.replace("_", " ").capitalize(),
-             slider(f"{field}.{key}", float(judge.get(key) or 0), low=SIMULATION_RANGES[key][0]),
-             told)
-        for key, told in _SIMULATION_HINTS.items()
-    ]  # fmt: skip
+        _judge_row(
+            field,
+            key,
+            key.replace("_", " ").capitalize(),
+            slider(f"{field}.{key}", float(judge.get(key) or 0), low=SIMULATION_RANGES[key][0]),
+            hint,
+        )
+        for key, hint in _SIMULATION_HINTS.items()
+    ]
     weights = ", ".join(f"{w:g}" for w in judge.get("slot_weights") or ())
     return [
         *parts,
@@ -123,7 +131,7 @@ def _simulated_settings(judge: Mapping[str, Any], field: str, name: str) -> list
             "slot_weights",
             "Slot weights",
             text_input(f"{field}.slot_weights", weights, placeholder="1, 0, 0"),
-            "where the first bias goes instead, a weight a slot; needs a first bias",
+            "one weight per position: the first bias draws from them; needs a first bias",
         ),
         _judge_row(field, "seed", "Seed", integer_input(f"{field}.seed", judge.get("seed", 0))),
         _judge_row(
@@ -133,17 +141,26 @@ def _simulated_settings(judge: Mapping[str, Any], field: str, name: str) -> list
 
 
 def _host_key_row(judge: Mapping[str, Any], field: str) -> str:
-    """Where the owner of a public page lends a key: for what, and how much of it."""
-    lent = load_host_key()
-    if lent is None:
+    """Field for this Space's key, with its models and spending limits; empty without one."""
+    host_key = load_host_key()
+    if host_key is None:
         return ""
-    told = (
-        f"{', '.join(lent.prices)} at {lent.endpoint}; the house pays up to "
-        f"${lent.run_usd:.2f} a run and ${lent.visitor_usd:.2f} a day for you"
+    hint = (
+        f"{', '.join(host_key.prices)} at {host_key.endpoint}; this Space pays up to "
+        f"${host_key.run_usd:.2f} per run and ${host_key.visitor_usd:.2f} per day for you"
     )
-    return _judge_row(field, "api_key_env", "or the house's",
-                text_input(f"{field}.api_key_env", judge.get("api_key_env", ""), mono=True,
-                     placeholder=lent.key_env), told)  # fmt: skip
+    return _judge_row(
+        field,
+        "api_key_env",
+        "or Space's key",
+        text_input(
+            f"{field}.api_key_env",
+            judge.get("api_key_env", ""),
+            mono=True,
+            placeholder=host_key.key_env,
+        ),
+        hint,
+    )
 
 
 def _endpoint_settings(judge: Mapping[str, Any], field: str, name: str) -> list[str]:
@@ -151,41 +168,88 @@ def _endpoint_settings(judge: Mapping[str, Any], field: str, name: str) -> list[
     known = listed_prices().get(str(judge.get("model")))
     ends = [(f"{field}.price.input", "input", "in"), (f"{field}.price.output", "output", "out")]
     prices = " ".join(
-        decimal_input(to, price.get(end, ""), unit=unit, label=f"$ per million tokens {unit}",
-                placeholder=f"{getattr(known, end):g}" if known else "?")
+        decimal_input(
+            to,
+            price.get(end, ""),
+            unit=unit,
+            label=f"$ per million tokens {unit}",
+            placeholder=f"{getattr(known, end):g}" if known else "?",
+        )
         for to, end, unit in ends
-    )  # fmt: skip
+    )
     read = str(judge.get("read") or "text")
     url = str(judge.get("base_url") or "")
     return [
-        _judge_row(field, "base_url", "Address",
-             text_input(f"{field}.base_url", judge.get("base_url", ""), mono=True,
-                  placeholder="https://api.openai.com/v1"),
-             "any OpenAI-compatible one; a local server too"),
+        _judge_row(
+            field,
+            "base_url",
+            "Address",
+            text_input(
+                f"{field}.base_url",
+                judge.get("base_url", ""),
+                mono=True,
+                placeholder="https://api.openai.com/v1",
+            ),
+            "any OpenAI-compatible endpoint, also a local server",
+        ),
         _judge_row(field, "model", "Model", _model_input(field, judge, name)),
-        _judge_row(field, "key", "Key", key_input(name, html_id(f"{field}.key"), url),
-             f"goes to {origin_of(url) or 'this address'} only; stays with this page and "
-             "the run; in no file, link or export"),
-        _host_key_row(judge, field) if is_public() else
-        _judge_row(field, "api_key_env", "or variable",
-             text_input(f"{field}.api_key_env", judge.get("api_key_env", ""), mono=True,
-                  placeholder="OPENAI_API_KEY"), "of the machine that runs this page"),
-        _judge_row(field, "price.input", "$ a million", f'<span class="eh-row">{prices}</span>',
-             "without a price the budget cannot hold it"),
-        _judge_row(field, "read", "Read", segmented_switch(f"{field}.read", _READ_OPTIONS, read),
-             "probabilities need an endpoint with logprobs", group=True),
-        _judge_row(field, "vision", "Vision", checkbox(f"{field}.vision", bool(judge.get("vision")),
-                                             "it can see images")),
-        _judge_row(field, "family", "Family",
-             text_input(f"{field}.family", judge.get("family", ""), placeholder="openai"),
-             "whose answers are its own, for self-preference"),
+        _judge_row(
+            field,
+            "key",
+            "Key",
+            key_input(name, html_id(f"{field}.key"), url),
+            f"goes to {origin_of(url) or 'this address'} only; held by this page and the run, "
+            "never in a file, link or export",
+        ),
+        _host_key_row(judge, field)
+        if is_public()
+        else _judge_row(
+            field,
+            "api_key_env",
+            "or variable",
+            text_input(
+                f"{field}.api_key_env",
+                judge.get("api_key_env", ""),
+                mono=True,
+                placeholder="OPENAI_API_KEY",
+            ),
+            "environment variable of the server that runs this page",
+        ),
+        _judge_row(
+            field,
+            "price.input",
+            "$ per million",
+            f'<span class="eh-row">{prices}</span>',
+            "tokens; without a price the budget limit cannot be applied",
+        ),
+        _judge_row(
+            field,
+            "read",
+            "Verdict from",
+            segmented_switch(f"{field}.read", _READ_OPTIONS, read),
+            "label probabilities need an endpoint with logprobs",
+            group=True,
+        ),
+        _judge_row(
+            field,
+            "vision",
+            "Vision",
+            checkbox(f"{field}.vision", bool(judge.get("vision")), "accepts images"),
+        ),
+        _judge_row(
+            field,
+            "family",
+            "Family",
+            text_input(f"{field}.family", judge.get("family", ""), placeholder="openai"),
+            "model family, to measure self-preference",
+        ),
         *_sampling_settings(judge, field, more=True),
-    ]  # fmt: skip
+    ]
 
 
 def _sampling_settings(judge: Mapping[str, Any], field: str, more: bool = False) -> list[str]:
-    """Folded: most studies leave these as they are."""
-    heat = (
+    """Folded sampling settings, which most studies leave unchanged."""
+    temperature = (
         ""
         if "temperature" in judge and judge["temperature"] is None
         else judge.get("temperature", 0)
@@ -195,8 +259,8 @@ def _sampling_settings(judge: Mapping[str, Any], field: str, more: bool = False)
             field,
             "temperature",
             "Temperature",
-            decimal_input(f"{field}.temperature", heat, high=5, placeholder="not sent"),
-            "empty: not sent; some models refuse any",
+            decimal_input(f"{field}.temperature", temperature, high=5, placeholder="not sent"),
+            "empty: not sent; some models accept no temperature",
         ),
         _judge_row(
             field,
@@ -237,7 +301,7 @@ def _sampling_settings(judge: Mapping[str, Any], field: str, more: bool = False)
                 "extra_body",
                 "Extra body",
                 text_area(f"{field}.extra_body", written, rows=2),
-                "JSON that is sent along, such as provider switches",
+                "JSON added to each request, such as provider options",
             ),
         ]
     return [

@@ -1,4 +1,4 @@
-"""The Study tab's question before a variable of this machine is sent to a new host."""
+"""Notices of the Study tab that ask for consent before an API key is sent to a new host."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from studies.spec.study import Study
 
 
 def consent_notices(study: Study, folder: Path) -> str:
-    """A notice with a button for each variable the study would send to a host not allowed yet."""
+    """Notice and button for each key variable and host without consent."""
     if is_public():
         return ""
     judges = [*study.judges, *([study.extraction] if study.extraction else [])]
@@ -23,19 +23,20 @@ def consent_notices(study: Study, folder: Path) -> str:
 def _consent_notice(pair: Pair) -> str:
     words = f"Allow ${pair.variable} for {pair.origin}"
     action = {"do": "allow key", "variable": pair.variable, "origin": pair.origin}
-    asked = notice_html(
-        "warn", f"This file wants to send ${pair.variable} to {pair.origin}.",
+    notice = notice_html(
+        "warn",
+        f"This study wants to send ${pair.variable} to {pair.origin}.",
         "Nothing is sent until you allow it. Allow it only if you trust that host with this key.",
-    )  # fmt: skip
+    )
     return (
-        f'{asked}<div class="eh-row">{form_button(words, action, kind="small", errand=True)}</div>'
+        f'{notice}<div class="eh-row">{form_button(words, action, kind="small", errand=True)}</div>'
     )
 
 
 def allow_key(consents: Consents, pair: Pair) -> str:
-    """Store the consent; the notice that says why it could not be stored, else nothing."""
+    """Store the consent; return an error notice if that fails, else an empty string."""
     try:
         consents.allow(pair)
     except (PlanError, OSError) as error:
-        return notice_html("bad", "Not allowed.", str(error))
+        return notice_html("bad", "The consent could not be stored.", str(error))
     return ""

@@ -1,4 +1,4 @@
-"""The prompts on offer: a line each, ticked if the study asks with it."""
+"""List of available prompts, with the prompts of the study ticked."""
 
 from __future__ import annotations
 
@@ -13,22 +13,24 @@ from judges.rendering.prompt_library import LibraryPrompt
 from studies.errors import EvenhandError
 
 _VISIBLE_PROMPTS: Final = 4
-"""How many prompts are in sight beside the chosen ones; the rest is folded."""
+"""Number of unselected prompts shown; the others are folded."""
 
 
-def prompt_list(sheet: LenientStudy) -> str:
-    """Chosen ones first, then yours, then ours; the protocol comes with the prompt."""
-    offered = available_prompts(sheet.folder)
-    chosen = sheet.prompts
-    named = {one.reference_from(sheet.folder): one for one in offered}
-    used = [_prompt_row(name, named.get(name), sheet, True) for name in chosen]
-    rest = [name for name in _sort_names(named) if name not in chosen]
+def prompt_list(study: LenientStudy) -> str:
+    """Selected prompts first, then the user's own, then built-in ones."""
+    offered = available_prompts(study.folder)
+    chosen = study.prompts
+    named = {one.reference_from(study.folder): one for one in offered}
+    selected = [_prompt_row(name, named.get(name), study, True) for name in chosen]
+    unselected = [name for name in _sort_names(named) if name not in chosen]
     kinds = {named[name].prompt.protocol for name in chosen if name in named}
-    near = [n for n in rest if not named[n].built_in or named[n].prompt.protocol in kinds][
+    visible = [n for n in unselected if not named[n].built_in or named[n].prompt.protocol in kinds][
         :_VISIBLE_PROMPTS
     ]
-    others = [_prompt_row(name, named[name], sheet, False) for name in rest if name not in near]
-    shown = [*used, *(_prompt_row(name, named[name], sheet, False) for name in near)]
+    others = [
+        _prompt_row(name, named[name], study, False) for name in unselected if name not in visible
+    ]
+    shown = [*selected, *(_prompt_row(name, named[name], study, False) for name in visible)]
     more = (
         f"<details class='eh-how eh-all' data-keep='all prompts'><summary>{count(len(others))} "
         f"more</summary>{''.join(others)}</details>"
@@ -38,12 +40,12 @@ def prompt_list(sheet: LenientStudy) -> str:
     buttons = form_button("New prompt", {"do": "new prompt"}) + form_button(
         "Compare two", {"do": "mode", "mode": "compare"}, kind="ghost"
     )
-    head = subheading("Prompts", "the protocol comes with the prompt")
+    head = subheading("Prompts", "each prompt defines its protocol")
     return f'{head}{"".join(shown)}{more}<div class="eh-row">{buttons}</div>'
 
 
 def _sort_names(named: Mapping[str, LibraryPrompt]) -> list[str]:
-    """Yours first; only what can judge: a describe or extraction prompt is no judge prompt."""
+    """Names of judge prompts, the user's own first; without describe and extraction prompts."""
     judging = [
         n for n, one in named.items() if one.prompt.protocol not in ("describe", "extraction")
     ]
@@ -63,19 +65,19 @@ VERDICT_ENDINGS: Final = {
 
 
 def verdict_ending(verdict: str) -> str:
-    """How a reply says its verdict; a format without words of ours goes by its name."""
-    return VERDICT_ENDINGS.get(verdict, f"in the format {verdict}")
+    """Clause on where a reply states its verdict; the format name if there is no clause."""
+    return VERDICT_ENDINGS.get(verdict, f"has the format {verdict}")
 
 
-def _prompt_row(name: str, one: LibraryPrompt | None, sheet: LenientStudy, on: bool) -> str:
+def _prompt_row(name: str, one: LibraryPrompt | None, study: LenientStudy, on: bool) -> str:
     if one is None:
-        told, title = "not found: no prompt of this name, and no file at this path", name
+        details, title = "not found: no prompt of this name and no file at this path", name
     else:
         prompt = one.prompt
-        mine = "" if one.built_in else f"yours, sha {prompt.sha[:4]}; "
+        own = "" if one.built_in else f"yours, sha {prompt.sha[:4]}; "
         title = prompt.name + ("" if one.built_in else f", version {prompt.version}")
         sent = count(len(prompt.messages), "message")
-        told = f"{mine}{prompt.protocol}, {sent}, {verdict_ending(prompt.verdict)}"
+        details = f"{own}{prompt.protocol}, {sent}, {verdict_ending(prompt.verdict)}"
     box = action_checkbox(f"Ask with {title}", {"do": "prompt", "prompt": name, "on": not on}, on)
     opens = " · ".join(
         form_link(
@@ -87,16 +89,16 @@ def _prompt_row(name: str, one: LibraryPrompt | None, sheet: LenientStudy, on: b
     return (
         f'<div class="eh-pl{" on" if on else ""}">{box}'
         f'<span class="eh-mono">{escape(title)}</span>{aside}'
-        f'<span class="d">{escape(told)}</span></div>'
+        f'<span class="d">{escape(details)}</span></div>'
     )
 
 
-def prompt_protocols(sheet: LenientStudy) -> frozenset[str]:
-    """The protocols of the study's prompts, as far as they can be found."""
+def prompt_protocols(study: LenientStudy) -> frozenset[str]:
+    """Protocols of the study's prompts, without prompts that cannot be loaded."""
     found = []
-    for name in sheet.prompts:
+    for name in study.prompts:
         try:
-            found.append(load_prompt(name, sheet.folder).protocol)
+            found.append(load_prompt(name, study.folder).protocol)
         except EvenhandError:
-            continue  # the plan says so
+            continue  # the plan reports the error
     return frozenset(found)

@@ -1,4 +1,4 @@
-"""One prompt opened: its template, how it is sent on a real item, its faults, another beside it."""
+"""Prompt panel of the form: template, preview on an item, checks, comparison of two prompts."""
 
 from __future__ import annotations
 
@@ -59,69 +59,69 @@ messages:
       $closing
 verdict: overall-response
 """
-"""What "New prompt" begins with: it can be asked as it stands."""
+"""Starting text of "New prompt", a usable prompt."""
 
 
 @dataclass(frozen=True, slots=True)
 class PromptPreview:
-    """A prompt on one item, as a judge would get it."""
+    """The messages of a prompt for one item, as sent to a judge."""
 
     messages: Sequence[Mapping[str, Any]]
     shown: tuple[str, ...]
     fault: str = ""
 
 
-# ------------------------------------------------------------------------- the prompt opened
+# --------------------------------------------------------------------------- one prompt
 
 
-def current_prompt(sheet: LenientStudy, view: FormState) -> LibraryPrompt | None:
-    """The prompt in the panel: the one asked for, else the study's first."""
-    offered = available_prompts(sheet.folder)
-    for name in (view.prompt, *sheet.prompts):
-        if one := find_prompt(name, offered, sheet.folder):
+def current_prompt(study: LenientStudy, view: FormState) -> LibraryPrompt | None:
+    """The prompt in the panel: the selected one, else the first of the study."""
+    offered = available_prompts(study.folder)
+    for name in (view.prompt, *study.prompts):
+        if one := find_prompt(name, offered, study.folder):
             return one
-    return _load_by_path(sheet, view)
+    return _load_by_path(study, view)
 
 
-def _load_by_path(sheet: LenientStudy, view: FormState) -> LibraryPrompt | None:
-    """A prompt file that the study names by a path of its own."""
-    for name in (view.prompt, *sheet.prompts):
+def _load_by_path(study: LenientStudy, view: FormState) -> LibraryPrompt | None:
+    """Load a prompt file that the study names by its path."""
+    for name in (view.prompt, *study.prompts):
         try:
-            return LibraryPrompt(load_prompt(name, sheet.folder), sheet.folder / name, False)
+            return LibraryPrompt(load_prompt(name, study.folder), study.folder / name, False)
         except EvenhandError:
             continue
     return None
 
 
-def prompt_heading(bench: StudyPreview, view: FormState, prompt: Prompt | None) -> str:
-    """Which prompt on which item, and how to go on."""
-    n = len(bench.items)
+def prompt_heading(preview: StudyPreview, view: FormState, prompt: Prompt | None) -> str:
+    """Heading of the panel: prompt, item, navigation and view switch."""
+    n = len(preview.items)
     at = min(view.item, max(0, n - 1))
     name = prompt.name if prompt else "No prompt"
     title = f"{name}, on item {at + 1} of {count(n)}" if n else name
-    item = bench.items[at] if n else None
+    item = preview.items[at] if n else None
     if view.mode == "compare":
         title, item = "Two prompts side by side", None
-    sent = preview_messages(bench, prompt, item)
-    told = _item_summary(item, sent, prompt) if item and prompt else ""
-    walk = previous_next(at, n, "item") if n > 1 and view.mode != "compare" else ""
+    sent = preview_messages(preview, prompt, item)
+    summary = _item_summary(item, sent, prompt) if item and prompt else ""
+    navigation = previous_next(at, n, "item") if n > 1 and view.mode != "compare" else ""
     switch = (
         f'<span id="f-mode-l" hidden>View</span>{segmented_switch("mode", PANEL_MODES, view.mode)}'
     )
     other = ""
     if view.mode == "compare":
         names = [
-            one.reference_from(bench.lenient_study.folder)
-            for one in available_prompts(bench.lenient_study.folder)
+            one.reference_from(preview.lenient_study.folder)
+            for one in available_prompts(preview.lenient_study.folder)
         ]
         options = [(one, one) for one in names]
-        mine = view.prompt or (bench.lenient_study.prompts or [""])[0]
-        other = select_menu("prompt", options, mine, label="First prompt") + select_menu(
+        first = view.prompt or (preview.lenient_study.prompts or [""])[0]
+        other = select_menu("prompt", options, first, label="First prompt") + select_menu(
             "other", [("", "choose another"), *options], view.other, label="Second prompt"
         )
     return (
-        f'<header class="eh-head"><div><h2>{escape(title)}</h2><p>{escape(told)}</p></div>'
-        f'<div class="eh-row">{walk}{other}{switch}</div></header>'
+        f'<header class="eh-head"><div><h2>{escape(title)}</h2><p>{escape(summary)}</p></div>'
+        f'<div class="eh-row">{navigation}{other}{switch}</div></header>'
     )
 
 
@@ -136,22 +136,22 @@ def _item_summary(item: Item, sent: PromptPreview, prompt: Prompt) -> str:
 
 
 def preview_messages(
-    bench: StudyPreview, prompt: Prompt | None, item: Item | None
+    preview: StudyPreview, prompt: Prompt | None, item: Item | None
 ) -> PromptPreview:
-    """The messages for an item, with the study's contestants, read as its first judge is."""
+    """The messages for an item with the study's contestants, as sent to its first judge."""
     if prompt is None or item is None:
         return PromptPreview((), ())
-    names = _item_contestants(bench, item)
-    judges = bench.lenient_study.judges
+    names = _item_contestants(preview, item)
+    judges = preview.lenient_study.judges
     first = judges[0] if judges else {}
-    by_label = first.get("read", "probabilities" if first.get("model") == "embedded" else "text")
-    sees = bench.lenient_study.text_value("judge_sees") == "images" and any(
+    read_mode = first.get("read", "probabilities" if first.get("model") == "embedded" else "text")
+    sees = preview.lenient_study.text_value("judge_sees") == "images" and any(
         j.get("vision") for j in judges
     )
     images = tuple("data:," for _ in item.images) if sees else ()
     try:
         messages = preview_prompt(
-            prompt, item, contestants=names, prefilled=by_label == "probabilities", images=images
+            prompt, item, contestants=names, prefilled=read_mode == "probabilities", images=images
         )
     except EvenhandError as error:
         return PromptPreview((), (), str(error))
@@ -160,26 +160,29 @@ def preview_messages(
     return PromptPreview(messages, tuple(shown))
 
 
-def _item_contestants(bench: StudyPreview, item: Item) -> list[str]:
+def _item_contestants(preview: StudyPreview, item: Item) -> list[str]:
     answered = sorted(name for name, text in item.responses.items() if text.strip())
-    if bench.plan is None:
+    if preview.plan is None:
         return answered
-    names = resolve_contestants(bench.plan.study, bench.plan.items)
+    names = resolve_contestants(preview.plan.study, preview.plan.items)
     return [name for name in names if name in answered] or answered
 
 
-def template_and_preview(bench: StudyPreview, view: FormState, shown: LibraryPrompt | None) -> str:
+def template_and_preview(
+    preview: StudyPreview, view: FormState, shown: LibraryPrompt | None
+) -> str:
     if shown is None:
-        return notice_html("warn", "No prompt.", "Tick one in step 2, or write your own.")
+        return notice_html("warn", "No prompt.", "Tick a prompt in step 2, or write your own.")
     prompt = shown.prompt
     return (
         f'<div class="eh-ed"><div class="eh-box">{template_html(prompt)}</div>'
-        f'<div class="eh-box well">{preview_html(bench, view, prompt)}</div></div>{prompt_check_html(shown)}'
+        f'<div class="eh-box well">{preview_html(preview, view, prompt)}</div></div>'
+        f"{prompt_check_html(shown)}"
     )
 
 
 def template_html(prompt: Prompt) -> str:
-    """The template with its variables as chips."""
+    """The template with its variables highlighted."""
     return "".join(
         _message_html(
             role,
@@ -197,32 +200,32 @@ def _message_html(role: str, html: str) -> str:
     return f'<div class="eh-msg"><b>{escape(role)}</b><pre>{html}</pre></div>'
 
 
-def preview_html(bench: StudyPreview, view: FormState, prompt: Prompt) -> str:
-    """As a judge gets it: what the template says in grey, what the item brings in ink."""
-    if not bench.items:
+def preview_html(preview: StudyPreview, view: FormState, prompt: Prompt) -> str:
+    """The messages as sent to a judge: text of the template in grey, text of the item in black."""
+    if not preview.items:
         return notice_html(
-            "warn", "No item to show it on.", bench.data_error or "The slice is empty."
+            "warn", "No item for a preview.", preview.data_error or "The slice is empty."
         )
-    item = bench.items[min(view.item, len(bench.items) - 1)]
+    item = preview.items[min(view.item, len(preview.items) - 1)]
     if not item.responses and prompt.protocol != "describe":
-        return '<p class="hint">This item has no answers: there is nothing to show it on.</p>'
-    sent = preview_messages(bench, prompt, item)
+        return '<p class="hint">This item has no answers, so the prompt cannot be previewed.</p>'
+    sent = preview_messages(preview, prompt, item)
     if sent.fault:
-        return notice_html("bad", "Cannot be rendered.", sent.fault)
+        return notice_html("bad", "The prompt cannot be rendered.", sent.fault)
     parts, same = [], 0
-    for place, message in enumerate(sent.messages):
-        template = prompt.messages[place][1] if place < len(prompt.messages) else ""
+    for index, message in enumerate(sent.messages):
+        template = prompt.messages[index][1] if index < len(prompt.messages) else ""
         if template == message["content"]:
             same += 1
             continue
         body = _shade_template(_message_text(message["content"]), template)
         parts.append(_message_html(f"{message['role']}, as sent", body))
-    told = f"{count(same, 'message')} sent as on the left." if same else ""
-    return "".join(parts) + (f'<p class="hint">{told}</p>' if told else "")
+    unchanged = f"{count(same, 'message')} sent exactly as in the template." if same else ""
+    return "".join(parts) + (f'<p class="hint">{unchanged}</p>' if unchanged else "")
 
 
 def _shade_template(text: str, template: str) -> str:
-    """Where the template's own words lie in what was sent; only the shading depends on it."""
+    """Mark the text of the template in a sent message; without marks if it cannot be located."""
     out, at = [], 0
     for words, variable in split_template(template):
         if variable or not words:
@@ -245,7 +248,7 @@ def _message_text(content: Any) -> str:
 
 
 def prompt_check_html(shown: LibraryPrompt) -> str:
-    """What can be said about a prompt without asking anybody."""
+    """Result of checking a prompt without calling a judge."""
     checked = check_prompt(shown.prompt.yaml, shown.prompt.name)
     return check_result_html(checked, ours=shown.built_in)
 
@@ -255,64 +258,65 @@ def check_result_html(checked: PromptCheck, *, ours: bool = False) -> str:
     problems = "".join(_problem_html(problem, ours) for problem in checked.problems)
     if prompt is None or not checked.usable:
         return problems
-    told = (
+    summary = (
         f"{count(len(prompt.messages), 'message')}; every variable is known; "
         f"the reply {verdict_ending(prompt.verdict)}"
     )
     sha = f"version {prompt.version}, sha {prompt.sha[:8]} · {prompt.source}"
     return (
         f'<div class="eh-row eh-foot">{status_badge("ok")}'
-        f'<span class="eh-small">{escape(told)}</span><span class="eh-grow"></span>'
+        f'<span class="eh-small">{escape(summary)}</span><span class="eh-grow"></span>'
         f'<span class="eh-small eh-mute">{escape(sha)}</span></div>{problems}'
     )
 
 
 def _problem_html(problem: PromptProblem, ours: bool) -> str:
-    """A prompt of ours is asked as it stands: what there is to know about it is no alarm."""
+    """One problem of a prompt; a warning about a built-in prompt is shown as a plain note."""
     if problem.level == "error":
-        return notice_html("bad", "Cannot be saved.", problem.text)
+        return notice_html("bad", "The prompt cannot be saved.", problem.text)
     if ours:
-        return f'<p class="hint">To know: {escape(problem.text)}.</p>'
-    return notice_html("warn", "Mind:", problem.text)
+        return f'<p class="hint">Note: {escape(problem.text)}.</p>'
+    return notice_html("warn", "Warning:", problem.text)
 
 
-def editor_preview(bench: StudyPreview, view: FormState, text: str) -> str:
-    """Beside the editor: the text as it would be sent, and what is wrong with it."""
+def editor_preview(preview: StudyPreview, view: FormState, text: str) -> str:
+    """Problems of the edited prompt, and its messages as they would be sent."""
     checked = check_prompt(text)
-    box = preview_html(bench, view, checked.prompt) if checked.prompt else ""
+    box = preview_html(preview, view, checked.prompt) if checked.prompt else ""
     well = f'<div class="eh-box well">{box}</div>' if box else ""
     return f"{check_result_html(checked)}{well}"
 
 
-def compare_prompts(bench: StudyPreview, view: FormState) -> str:
-    """Two prompts message by message, with the words that only one of them has marked."""
-    folder = bench.lenient_study.folder
+def compare_prompts(preview: StudyPreview, view: FormState) -> str:
+    """Two prompts message by message, with the words that differ marked."""
+    folder = preview.lenient_study.folder
     offered = available_prompts(folder)
-    first = current_prompt(bench.lenient_study, view)
+    first = current_prompt(preview.lenient_study, view)
     second = find_prompt(view.other, offered, folder)
     if first is None or second is None:
         return notice_html(
-            "calm", "Choose two prompts.", "Words that only one of them has are marked."
+            "calm", "Choose two prompts.", "Words that occur in only one of them are marked."
         )
     sides: tuple[list[str], list[str]] = ([], [])
     a, b = first.prompt, second.prompt
-    for place in range(max(len(a.messages), len(b.messages))):
-        mine, its = _message_at(a, place), _message_at(b, place)
-        difference = word_difference(mine[1], its[1])
-        for side, role, html in ((0, mine[0], difference.first), (1, its[0], difference.second)):
+    for index in range(max(len(a.messages), len(b.messages))):
+        left, right = _message_at(a, index), _message_at(b, index)
+        difference = word_difference(left[1], right[1])
+        for side, role, html in ((0, left[0], difference.first), (1, right[0], difference.second)):
             sides[side].append(_message_html(role, html) if role else "")
     heads = [f"{p.name}, version {p.version} · {p.protocol}, {p.verdict}" for p in (a, b)]
     boxes = "".join(
         f'<div class="eh-box"><p class="eh-small eh-mute">{escape(head)}</p>{"".join(side)}</div>'
         for head, side in zip(heads, sides, strict=True)
     )
-    same = " They say the same." if a.messages == b.messages else ""
-    told = f"{tokens(_estimate_tokens(a))} and {tokens(_estimate_tokens(b))} tokens without the item.{same}"
-    return f'<div class="eh-ed">{boxes}</div><p class="eh-small eh-mute">{escape(told)}</p>'
+    same = " Their messages are identical." if a.messages == b.messages else ""
+    sizes = f"{tokens(_estimate_tokens(a))} and {tokens(_estimate_tokens(b))} tokens"
+    summary = f"{sizes} without the item.{same}"
+    return f'<div class="eh-ed">{boxes}</div><p class="eh-small eh-mute">{escape(summary)}</p>'
 
 
-def _message_at(prompt: Prompt, place: int) -> tuple[str, str]:
-    return prompt.messages[place] if place < len(prompt.messages) else ("", "")
+def _message_at(prompt: Prompt, index: int) -> tuple[str, str]:
+    return prompt.messages[index] if index < len(prompt.messages) else ("", "")
 
 
 def _estimate_tokens(prompt: Prompt) -> float:
@@ -320,5 +324,5 @@ def _estimate_tokens(prompt: Prompt) -> float:
 
 
 def saved_prompt_path(prompt: Prompt, folder: Path) -> str:
-    """How the study file names a version saved beside the store."""
+    """Path of a saved prompt version, as study files name it."""
     return f"{own_prompts_folder(folder).name}/{prompt.name}-v{prompt.version}.yaml"

@@ -1,4 +1,4 @@
-"""How answers are compared: a published protocol in one choice, then every setting of it."""
+"""Protocol step of the form: published presets, then each setting of the comparison protocol."""
 
 from __future__ import annotations
 
@@ -28,74 +28,78 @@ PRESET_SUBTITLES: Final = {
     "grade-score": "N options, rotated",
     "creation-mmbench": "five levels, dual",
     "mt-bench": "pairs and ratings",
-    "arena-hard": "five labels, a baseline",
+    "arena-hard": "five labels, one baseline",
 }
 PRESET_SETTINGS: Final = (
     "prompts", "protocol", "pairing", "baseline", "new", "reference_games", "orders", "labels",
     "unrelated", "repeats", "noise_floor", "judge_sees", "combine", "unreadable", "reading",
 )  # fmt: skip
-"""What "back to the preset" takes out of the file; data, judges and money stay."""
+"""Settings removed by "Back to the preset"; data, judges and budget are unchanged."""
 
 _PAIR_PROTOCOLS: Final = ("pairwise", "five-level", "factuality")
 _READING_OPTIONS: Final = (
-    ("default", "the last verdict binds"),
-    ("last", "last, also where one alone must stand"),
-    ("gradelab", "as Grade Score's authors do"),
+    ("default", "last verdict; “Response X is better” must occur once"),
+    ("last", "last verdict, also if there are several"),
+    ("gradelab", "as in the code of Grade Score's authors"),
 )
 
 
 def protocol_form(
-    sheet: LenientStudy, protocols: frozenset[str], contestants: Sequence[str], sees: bool
+    study: LenientStudy, protocols: frozenset[str], contestants: Sequence[str], sees: bool
 ) -> str:
-    """`protocols`: those of the study's prompts; `sees`: a judge of the study has vision."""
+    """The protocol form.
+
+    `protocols` are those of the study's prompts; `sees` is True if a judge of the study has vision.
+    """
     return "".join(
         [
-            _preset_cards(sheet),
-            *_pairing_rows(sheet, protocols, contestants),
-            *_order_rows(sheet, protocols),
-            *_repeat_rows(sheet),
-            *_counting_rows(sheet, protocols, sees),
-            _more_settings(sheet, protocols, contestants),
-            _reset_button(sheet),
+            _preset_cards(study),
+            *_pairing_rows(study, protocols, contestants),
+            *_order_rows(study, protocols),
+            *_repeat_rows(study),
+            *_counting_rows(study, protocols, sees),
+            _more_settings(study, protocols, contestants),
+            _reset_button(study),
         ]
     )
 
 
-def preset_differences(sheet: LenientStudy) -> list[str]:
-    """The settings in which the file departs from its preset."""
-    if sheet.preset is None:
+def preset_differences(study: LenientStudy) -> list[str]:
+    """Settings whose value in the file departs from the preset."""
+    if study.preset is None:
         return []
     return [
         key
         for key in PRESET_SETTINGS
-        if sheet.raw(key) is not None
-        and normalise_value(sheet.raw(key)) != normalise_value(sheet.default_value(key))
+        if study.raw(key) is not None
+        and normalise_value(study.raw(key)) != normalise_value(study.default_value(key))
     ]
 
 
-def preset_status_text(sheet: LenientStudy) -> str:
-    if sheet.preset is None:
+def preset_status_text(study: LenientStudy) -> str:
+    if study.preset is None:
         return "no preset"
-    made = len(preset_differences(sheet))
-    return f"{count(made, 'change')} from the preset" if made else "as published"
+    changes = len(preset_differences(study))
+    return f"{count(changes, 'change')} from the preset" if changes else "as published"
 
 
-def _preset_cards(sheet: LenientStudy) -> str:
-    chosen = sheet.preset.name if sheet.preset else ""
+def _preset_cards(study: LenientStudy) -> str:
+    chosen = study.preset.name if study.preset else ""
     cards = [(p.name, p.title, PRESET_SUBTITLES.get(p.name, p.source)) for p in PRESETS.values()]
-    cards.append(("", "Own", "start from nothing"))
+    cards.append(("", "Custom", "no preset"))
     buttons = "".join(
-        f"<button{_preset_attributes(name, name == chosen)}><b>{escape(title)}</b>{escape(told)}</button>"
-        for name, title, told in cards
+        f"<button{_preset_attributes(name, name == chosen)}><b>{escape(title)}</b>"
+        f"{escape(subtitle)}</button>"
+        for name, title, subtitle in cards
     )
     made = f'<div class="eh-pres" role="group" aria-label="Protocol">{buttons}</div>'
-    if sheet.preset is None:
+    if study.preset is None:
         return made
-    notes = "".join(f"<p>{inline_markup(note)}</p>" for note in sheet.preset.notes)
+    notes = "".join(f"<p>{inline_markup(note)}</p>" for note in study.preset.notes)
     return (
         f"{made}<details class='eh-how eh-notes' data-keep='preset notes'><summary>"
-        f"{escape(sheet.preset.title)}, and where code and paper differ</summary>"
-        f"<p>{escape(sheet.preset.source)}.</p>{notes}</details>"
+        f"{escape(study.preset.title)}: source, and differences between code and paper</summary>"
+        f"<p>{escape(study.preset.source)}.</p>{notes}</details>"
     )
 
 
@@ -111,34 +115,37 @@ def _preset_attributes(name: str, on: bool) -> str:
 
 
 def _pairing_rows(
-    sheet: LenientStudy, protocols: frozenset[str], contestants: Sequence[str]
+    study: LenientStudy, protocols: frozenset[str], contestants: Sequence[str]
 ) -> list[str]:
     if not protocols & set(_PAIR_PROTOCOLS) and protocols:
-        return []  # options are all shown at once, ratings one by one: nobody meets anybody
-    pairing = sheet.text_value("pairing")
+        return []  # all options are shown at once and ratings one by one, so there are no pairs
+    pairing = study.text_value("pairing")
     options = (("all", "All pairs"), ("baseline", "Baseline"), ("new", "New"))
-    told = {
-        "all": "everybody meets everybody",
-        "baseline": "everybody meets one: fewer asks, no ranking among the others",
-        "new": "one drawn opponent an item, and some games against the baseline",
+    hints = {
+        "all": "every model against every other",
+        "baseline": "every model against one: fewer calls, no direct comparison of the others",
+        "new": "one random opponent per item, plus some comparisons against the baseline",
     }
-    made = [_switch_row(sheet, "Pairing", "pairing", options, pairing, told.get(pairing, ""))]
+    made = [_switch_row(study, "Pairing", "pairing", options, pairing, hints.get(pairing, ""))]
     if pairing == "all":
         return made
     players = [("", "choose one"), *((name, name) for name in [*contestants, REFERENCE])]
-    told_baseline = "whom everybody meets; @reference is the reference of each item"
-    made.append(_menu_row(sheet, "Baseline", "baseline", players, told_baseline))
+    baseline_hint = "opponent of every model; @reference is the reference answer of each item"
+    made.append(_menu_row(study, "Baseline", "baseline", players, baseline_hint))
     if pairing == "new":
-        made.append(_menu_row(sheet, "New", "new", players[:-1], "the contestant that is assessed"))
+        made.append(_menu_row(study, "New", "new", players[:-1], "the model to be assessed"))
         made.append(
-            form_row("Games", integer_input("reference_games", sheet.text_value("reference_games")),
-                sheet.hint("of the new one against the baseline", "reference_games"),
-                to="reference_games")
-        )  # fmt: skip
+            form_row(
+                "Games",
+                integer_input("reference_games", study.text_value("reference_games")),
+                study.hint("comparisons of the new model against the baseline", "reference_games"),
+                to="reference_games",
+            )
+        )
     return made
 
 
-def _order_rows(sheet: LenientStudy, protocols: frozenset[str]) -> list[str]:
+def _order_rows(study: LenientStudy, protocols: frozenset[str]) -> list[str]:
     pairs, choice = bool(protocols & set(_PAIR_PROTOCOLS)) or not protocols, "choice" in protocols
     options: list[tuple[str, str]] = []
     if pairs:
@@ -149,117 +156,143 @@ def _order_rows(sheet: LenientStudy, protocols: frozenset[str]) -> list[str]:
         return []
     options.append(("one", "One"))
     default = options[0][0]
-    value = sheet.text_value("orders") or default
+    value = study.text_value("orders") or default
     value = value if value in dict(options) else default
-    told = {
-        "both": "each pair twice, swapped",
-        "rotations": "each option in each slot once: N asks an item",
-        "williams": "each option also after each other one: N or 2N asks an item",
-        "all": "every permutation, up to four options: N! asks an item",
-        "one": "half the asks, but **one order cannot show position bias**",
+    hint = {
+        "both": "each pair in both orders",
+        "rotations": "each option in each position once: N calls per item",
+        "williams": "each option also directly after every other: N or 2N calls per item",
+        "all": "every permutation, for up to four options: N! calls per item",
+        "one": "half the calls, but **position bias cannot be measured with one order**",
     }[value]
-    crossed = "crossed calls the first answer B in half of the pairs: tells place from name"
+    crossed = "crossed: half of the pairs label the first answer B, separating position from label"
     made = [
-        _switch_row(sheet, "Orders", "orders", options, value, told),
-        _switch_row(sheet, "Labels", "labels", (("plain", "Plain"), ("crossed", "Crossed")),
-             sheet.text_value("labels"), crossed),
-    ]  # fmt: skip
+        _switch_row(study, "Orders", "orders", options, value, hint),
+        _switch_row(
+            study,
+            "Labels",
+            "labels",
+            (("plain", "Plain"), ("crossed", "Crossed")),
+            study.text_value("labels"),
+            crossed,
+        ),
+    ]
     if choice:
         made.append(
-            _switch_row(sheet, "Unrelated", "unrelated",
-                 (("none", "None"), ("add", "Add"), ("replace", "Replace")),
-                 sheet.text_value("unrelated"),
-                 "an answer to another question as one more option, or in place of the worst")
-        )  # fmt: skip
+            _switch_row(
+                study,
+                "Unrelated",
+                "unrelated",
+                (("none", "None"), ("add", "Add"), ("replace", "Replace")),
+                study.text_value("unrelated"),
+                "an answer to another question as an extra option, or in place of the worst",
+            )
+        )
     return made
 
 
-def _repeat_rows(sheet: LenientStudy) -> list[str]:
-    noise = sheet.share("noise_floor")
-    told = (
-        f"{percent_text(noise)} of asks twice in the same order: what flips without any swap"
+def _repeat_rows(study: LenientStudy) -> list[str]:
+    noise = study.share("noise_floor")
+    noise_hint = (
+        f"{percent_text(noise)} of calls repeated in the same order: changes without a swap"
         if noise
-        else "without it nobody knows what flips without any swap"
+        else "at 0, changes without a swap are not measured"
     )
-    repeats = sheet.text_value("repeats")
-    times = f"{repeats} times the asks" if repeats not in ("", "1") else "each ask once"
+    repeats = study.text_value("repeats")
+    times = f"{repeats} times the calls" if repeats not in ("", "1") else "each call once"
     return [
         form_row(
             "Repeats",
             integer_input("repeats", repeats, low=1, high=100),
-            sheet.hint(times, "repeats"),
+            study.hint(times, "repeats"),
             to="repeats",
         ),
         form_row(
             "Noise floor",
             slider("noise_floor", noise),
-            sheet.hint(told, "noise_floor"),
+            study.hint(noise_hint, "noise_floor"),
             to="noise_floor",
         ),
     ]
 
 
-def _counting_rows(sheet: LenientStudy, protocols: frozenset[str], sees: bool) -> list[str]:
-    blind = "" if sees else "no judge of this study has vision: all read the description"
+def _counting_rows(study: LenientStudy, protocols: frozenset[str], sees: bool) -> list[str]:
+    no_vision = "" if sees else "no judge of this study has vision: all get the description"
     made = [
-        _switch_row(sheet, "Judge sees", "judge_sees",
-             (("context", "Description"), ("images", "Images")), sheet.text_value("judge_sees"),
-             blind if sheet.text_value("judge_sees") == "images" else ""),
-    ]  # fmt: skip
+        _switch_row(
+            study,
+            "Judge sees",
+            "judge_sees",
+            (("context", "Description"), ("images", "Images")),
+            study.text_value("judge_sees"),
+            no_vision if study.text_value("judge_sees") == "images" else "",
+        ),
+    ]
     if protocols & set(_PAIR_PROTOCOLS) or not protocols:
-        combine = sheet.text_value("combine")
-        told = {
-            "pooled": "each order counts by itself",
-            "strict": "2–0 wins, anything else is a tie: fewer wins, more ties",
-            "majority": "one win and one tie is a win",
+        combine = study.text_value("combine")
+        hints = {
+            "pooled": "each order counts as a separate verdict",
+            "strict": "a win needs both orders, else a tie: fewer wins, more ties",
+            "majority": "one win and one tie count as a win",
         }
         made.append(
-            _switch_row(sheet, "Two orders", "combine",
-                 (("pooled", "Pooled"), ("strict", "2–0 or tie"), ("majority", "Majority")),
-                 combine, told.get(combine, ""))
-        )  # fmt: skip
+            _switch_row(
+                study,
+                "Two orders",
+                "combine",
+                (("pooled", "Pooled"), ("strict", "2–0 or tie"), ("majority", "Majority")),
+                combine,
+                hints.get(combine, ""),
+            )
+        )
     tie = (
-        "a reply nobody can read counts as a tie" if sheet.text_value("unreadable") == "tie" else ""
+        "a reply without a readable verdict counts as a tie"
+        if study.text_value("unreadable") == "tie"
+        else ""
     )
     return [
         *made,
-        _switch_row(sheet, "Unreadable", "unreadable", (("exclude", "Exclude"), ("tie", "Tie")),
-             sheet.text_value("unreadable"), tie or "left out and counted"),
-    ]  # fmt: skip
+        _switch_row(
+            study,
+            "Unreadable",
+            "unreadable",
+            (("exclude", "Exclude"), ("tie", "Tie")),
+            study.text_value("unreadable"),
+            tie or "excluded, and counted as unusable",
+        ),
+    ]
 
 
 def _more_settings(
-    sheet: LenientStudy, protocols: frozenset[str], contestants: Sequence[str]
+    study: LenientStudy, protocols: frozenset[str], contestants: Sequence[str]
 ) -> str:
-    kept = [("", "all prompts"), *((name, f"{name} only") for name in sorted(protocols))]
-    budget = sheet.value("budget_usd")
+    choices = [("", "all prompts"), *((name, f"{name} only") for name in sorted(protocols))]
+    budget = study.value("budget_usd")
     parts = [
         form_row(
             "Budget",
             decimal_input(
                 "budget_usd", "" if budget is None else budget, unit="$", placeholder="none"
             ),
-            "a run stops before it spends more",
+            "a run stops before it would exceed this amount",
             to="budget_usd",
         ),
         form_row(
-            "At once",
-            integer_input("concurrency", sheet.text_value("concurrency"), low=1, high=4096),
-            "asks in flight at an endpoint",
+            "Concurrency",
+            integer_input("concurrency", study.text_value("concurrency"), low=1, high=4096),
+            "simultaneous calls per endpoint",
             to="concurrency",
         ),
         _menu_row(
-            sheet,
-            "Reading",
+            study,
+            "Parsing",
             "reading",
             _READING_OPTIONS,
-            "replies are kept: they can be read again by another rule without asking again",
+            "replies are stored: another rule can be applied later without new calls",
         ),
-        _menu_row(
-            sheet, "Prompts", "protocol", kept, "prompts of several protocols may share a study"
-        ),
+        _menu_row(study, "Prompts", "protocol", choices, "use only the prompts of one protocol"),
     ]
-    families = sheet.raw("families")
+    families = study.raw("families")
     known: Mapping[str, Any] = families if isinstance(families, Mapping) else {}
     boxes = "".join(
         form_row(
@@ -269,45 +302,45 @@ def _more_settings(
         )
         for name in dict.fromkeys([*contestants[:30], *map(str, known)])
     )
-    told = "<p>Whose answers are one family: does a judge prefer its own?</p>"
+    purpose = "<p>Models of one family, to measure whether a judge prefers its own family.</p>"
     parts.append(
-        "<details class='eh-how' data-keep='families'><summary>Families of contestants</summary>"
-        f"{told}{boxes}</details>"
+        "<details class='eh-how' data-keep='families'><summary>Model families</summary>"
+        f"{purpose}{boxes}</details>"
     )
     return (
-        "<details class='eh-how' data-keep='protocol more'><summary>Budget, reading and families"
+        "<details class='eh-how' data-keep='protocol more'><summary>Budget, parsing, families"
         f"</summary>{''.join(parts)}</details>"
     )
 
 
-def _reset_button(sheet: LenientStudy) -> str:
-    made = preset_differences(sheet)
-    if not made:
+def _reset_button(study: LenientStudy) -> str:
+    changed = preset_differences(study)
+    if not changed:
         return ""
-    named = ", ".join(key.replace("_", " ") for key in made)
+    named = ", ".join(key.replace("_", " ") for key in changed)
     button = form_button(
-        "Back to the preset", {"do": "preset", "preset": sheet.text_value("preset")}
+        "Back to the preset", {"do": "preset", "preset": study.text_value("preset")}
     )
     return f'<div class="eh-row eh-back">{button}<span class="hint">{escape(named)}</span></div>'
 
 
 def _switch_row(
-    sheet: LenientStudy,
+    study: LenientStudy,
     label: str,
     key: str,
     options: Sequence[tuple[str, str]],
     value: str,
     hint: str = "",
 ) -> str:
-    told = sheet.hint(hint, key)
-    if told.preset is not None:  # in the words of the switch, not of the file
-        told = Hint(told.text, dict(options).get(told.preset, told.preset).lower())
-    return form_row(label, segmented_switch(key, options, value), told, to=key, group=True)
+    below = study.hint(hint, key)
+    if below.preset is not None:  # show the label of the option, not the value in the file
+        below = Hint(below.text, dict(options).get(below.preset, below.preset).lower())
+    return form_row(label, segmented_switch(key, options, value), below, to=key, group=True)
 
 
 def _menu_row(
-    sheet: LenientStudy, label: str, key: str, options: Sequence[tuple[str, str]], hint: str = ""
+    study: LenientStudy, label: str, key: str, options: Sequence[tuple[str, str]], hint: str = ""
 ) -> str:
     return form_row(
-        label, select_menu(key, options, sheet.text_value(key)), sheet.hint(hint, key), to=key
+        label, select_menu(key, options, study.text_value(key)), study.hint(hint, key), to=key
     )

@@ -1,4 +1,4 @@
-"""What was found in the records: their format and why, how files joined, one item to look at."""
+"""Report on the loaded records: format, column mapping, joined files, gaps, one item."""
 
 from __future__ import annotations
 
@@ -34,57 +34,61 @@ from studies.texts.slice_statistics import ContestantCoverage, count_coverage
 
 _MAX_INSTRUCTION: Final = 420
 _SHARDS_NOTE: Final = (
-    "The verdicts stay in their folder until they are opened. A run of this study asks its own "
-    "judges about the same items; the folder's verdicts are no part of it."
+    "A run of this study calls its own judges on the same items. The verdicts of the folder are "
+    "not part of it; open them as a study."
 )
 _JOIN_PROBLEMS: Final = ("missing", "empty", "duplicate", "conflicting", "unknown")
 
 
-def records_html(bench: StudyPreview, view: FormState) -> str:
-    """Everything below the slice: what was detected, what did not fit, one of the items."""
-    parts = [_error_notice(bench), _detected_format(bench), mapping_form(bench)]
-    if bench.records is not None:
-        join = bench.records.join
-        parts.append(_join_report(join) if join else _coverage(bench))
-        parts.append(_skipped_notice(bench))
-        parts.append(item_html(bench, view))
+def records_html(preview: StudyPreview, view: FormState) -> str:
+    """The report below the slice: errors, detected format, gaps and one item."""
+    parts = [_error_notice(preview), _detected_format(preview), mapping_form(preview)]
+    if preview.records is not None:
+        join = preview.records.join
+        parts.append(_join_report(join) if join else _coverage(preview))
+        parts.append(_skipped_notice(preview))
+        parts.append(item_html(preview, view))
     return "".join(parts)
 
 
-def _error_notice(bench: StudyPreview) -> str:
-    if not bench.data_error:
+def _error_notice(preview: StudyPreview) -> str:
+    if not preview.data_error:
         return ""
-    if not bench.lenient_study.raw("data", "mapping") and table_to_map(bench):
-        told = "Say below what its columns are; the guess is ours, and waits for your word."
-        why = escape(with_original_name(bench, bench.data_error))
-        return notice_html("warn", "No known format.", told) + (
-            "<details class='eh-how eh-notes' data-keep='seen'><summary>What was seen</summary>"
-            f"<p>{why}</p></details>"
+    if not preview.lenient_study.raw("data", "mapping") and table_to_map(preview):
+        advice = "Check the guessed meaning of its columns below and confirm it."
+        details = escape(with_original_name(preview, preview.data_error))
+        return notice_html("warn", "The format of this table is unknown.", advice) + (
+            "<details class='eh-how eh-notes' data-keep='seen'><summary>Details</summary>"
+            f"<p>{details}</p></details>"
         )
     return notice_html(
-        "bad", "These records cannot be used yet.", with_original_name(bench, bench.data_error)
+        "bad", "These records cannot be used.", with_original_name(preview, preview.data_error)
     )
 
 
-def with_original_name(bench: StudyPreview, words: str) -> str:
-    """An uploaded file under the name that its owner gave it."""
-    kept = PurePath(bench.lenient_study.source).name
-    return words.replace(kept, original_file_name(bench.lenient_study.source))
+def with_original_name(preview: StudyPreview, words: str) -> str:
+    """Replace the stored name of an uploaded file by its original name."""
+    stored = PurePath(preview.lenient_study.source).name
+    return words.replace(stored, original_file_name(preview.lenient_study.source))
 
 
-def _detected_format(bench: StudyPreview) -> str:
-    """What the file is, why we think so, and what it cannot give."""
-    if bench.records is None or bench.lenient_study.source == "probe":
+def _detected_format(preview: StudyPreview) -> str:
+    """The detected format with its reason, disabled metrics and notes."""
+    if preview.records is None or preview.lenient_study.source == "probe":
         return ""
-    found = bench.records
+    found = preview.records
     verdicts = f" and {count(found.verdicts, 'recorded verdict')}" if found.verdicts else ""
-    why = with_original_name(bench, found.format_reason)
-    told = f"**{found.format}**: {count(len(found.items), 'item')}{verdicts}. {why}."
-    parts = [f'<p class="hint eh-found">{inline_markup(told)}</p>']
+    why = with_original_name(preview, found.format_reason)
+    summary = f"**{found.format}**: {count(len(found.items), 'item')}{verdicts}. {why}."
+    parts = [f'<p class="hint eh-found">{inline_markup(summary)}</p>']
     if found.disabled_metrics:
         names = ", ".join(found.disabled_metrics)
         why = next(iter(found.disabled_metrics.values()))
-        parts.append(notice_html("warn", "Without an order shown.", f"{why} Off: {names}."))
+        parts.append(
+            notice_html(
+                "warn", "The order of the answers is not recorded.", f"{why} Disabled: {names}."
+            )
+        )
     if found.notes:
         listed = "".join(f"<p>{inline_markup(note)}</p>" for note in found.notes)
         parts.append(
@@ -99,41 +103,41 @@ def _detected_format(bench: StudyPreview) -> str:
     return "".join(parts)
 
 
-# --------------------------------------------------------------------- an unknown table
+# ---------------------------------------------------------------------- unknown table
 
 
-def mapping_form(bench: StudyPreview) -> str:
-    """Column by column: what it is. The guess is shown, never applied by itself."""
-    table = table_to_map(bench)
+def mapping_form(preview: StudyPreview) -> str:
+    """Menu for the meaning of each column; a guess is shown but not applied until confirmed."""
+    table = table_to_map(preview)
     if table is None:
         return ""
-    said = bench.lenient_study.raw("data", "mapping")
+    saved = preview.lenient_study.raw("data", "mapping")
     guess = guess_mapping(table.columns, table.rows)
-    mapping = {str(k): str(v) for k, v in said.items()} if isinstance(said, Mapping) else guess
+    mapping = {str(k): str(v) for k, v in saved.items()} if isinstance(saved, Mapping) else guess
     rows = "".join(
         _column_row(table, column, mapping.get(column, "")) for column in table.columns[:60]
     )
-    state = "saved with the study" if said else "a guess, not applied yet"
-    head = subheading("What the columns are", state)
-    use = "" if said else form_button("Read the table this way", {"do": "map", "mapping": guess})
+    state = "saved with the study" if saved else "a guess, not applied yet"
+    head = subheading("Meaning of the columns", state)
+    use = "" if saved else form_button("Use these columns", {"do": "map", "mapping": guess})
     return f'{head}{rows}<div class="eh-row">{use}</div>'
 
 
-def table_to_map(bench: StudyPreview) -> SourceTable | None:
-    """The table of a source that is mapped by the study, or that no format knows."""
-    sheet = bench.lenient_study
-    if sheet.source.startswith("hub:") or sheet.source == "probe":
+def table_to_map(preview: StudyPreview) -> SourceTable | None:
+    """The table of a source with a column mapping or of unknown format; else None."""
+    study = preview.lenient_study
+    if study.source.startswith("hub:") or study.source == "probe":
         return None
-    if bench.records is not None and not sheet.raw("data", "mapping"):
+    if preview.records is not None and not study.raw("data", "mapping"):
         return None
     try:
-        path = source_path(read_data_spec(sheet), sheet.folder)
+        path = source_path(read_data_spec(study), study.folder)
         if not path.is_file() or not is_table_file(path):
             return None
         table = _read_cached(path, path.stat().st_mtime_ns)
     except EvenhandError:
         return None
-    known = not sheet.raw("data", "mapping") and matching_formats(table, path)
+    known = not study.raw("data", "mapping") and matching_formats(table, path)
     return None if known else table
 
 
@@ -148,21 +152,25 @@ def _column_row(table: SourceTable, column: str, field: str) -> str:
     options = [
         ("", "not used"),
         (f"responses.{column}", f"answers of {column}"),
-        *((name, f"{name}: {told}") for name, told in MAPPING_FIELDS.items()),
-        (f"meta.{column}", f"meta.{column}: for filters"),
+        *((name, f"{name}: {meaning}") for name, meaning in MAPPING_FIELDS.items()),
+        (f"meta.{column}", f"meta.{column}: metadata for filters"),
     ]
     if field.startswith("responses.") and field != f"responses.{column}":
         options.insert(1, (field, f"answers of {field[10:]}"))
     short = example if len(example) <= 60 else example[:60] + " …"
-    return form_row(column, select_menu(f"mapping.{column}", options, field), f"“{short}”",
-               to=f"mapping.{column}")  # fmt: skip
+    return form_row(
+        column,
+        select_menu(f"mapping.{column}", options, field),
+        f"“{short}”",
+        to=f"mapping.{column}",
+    )
 
 
-# ---------------------------------------------------------------------- what did not fit
+# ------------------------------------------------------------------------------- gaps
 
 
 def _join_report(join: JoinReport) -> str:
-    """Matched, missing, duplicate, empty, conflicting: said before a cent is spent."""
+    """Numbers of matched, missing, empty, duplicate, conflicting and unknown answers per file."""
     head = subheading("Join report", f"answers to {count(join.questions, 'question')}")
     kinds = [
         kind for kind in _JOIN_PROBLEMS if kind in ("missing", "empty") or join_total(join, kind)
@@ -175,15 +183,16 @@ def _join_report(join: JoinReport) -> str:
         for one in join.files
     )
     table = (
-        f'<table class="eh-jt"><thead><tr><th>contestant</th><th>found</th>{heads}</tr></thead>'
+        f'<table class="eh-jt"><thead><tr><th>model</th><th>found</th>{heads}</tr></thead>'
         f"<tbody>{rows}</tbody></table>"
     )
     on = f"Joined on {', '.join(join.on)}."
     if join.duplicate_questions:
-        on += f" {count(join.duplicate_questions, 'question')} with the key of another."
+        on += f" {count(join.duplicate_questions, 'question')} with the same key as another."
     return (
-        f'{head}{table}<p class="hint">{escape(on)} Items without an answer are not asked.</p>'
-        + (_join_examples(join.files))
+        f'{head}{table}<p class="hint">{escape(on)} '
+        "Calls that need a missing answer are skipped.</p>"
+        f"{_join_examples(join.files)}"
     )
 
 
@@ -206,26 +215,26 @@ def _join_examples(files: Sequence[FileJoin]) -> str:
     )
 
 
-def _coverage(bench: StudyPreview) -> str:
-    """Who answered how many of the items of the slice."""
-    names = [str(name) for name in _selected_contestants(bench)]
+def _coverage(preview: StudyPreview) -> str:
+    """Table of found, missing and empty answers per contestant, if any are missing or empty."""
+    names = [str(name) for name in _selected_contestants(preview)]
     found = [
-        count_coverage(name, [item.responses.get(name) for item in bench.items]) for name in names
+        count_coverage(name, [item.responses.get(name) for item in preview.items]) for name in names
     ]
     if not any(one.missing or one.empty for one in found):
         return ""
-    head = subheading("Coverage", f"of {count(len(bench.items), 'item')}")
+    head = subheading("Coverage", f"of {count(len(preview.items), 'item')}")
     rows = "".join(_coverage_row(one) for one in found)
     return (
-        f"{head}<table class='eh-jt'><thead><tr><th>contestant</th><th>found</th><th>missing</th>"
+        f"{head}<table class='eh-jt'><thead><tr><th>model</th><th>found</th><th>missing</th>"
         f"<th>empty</th></tr></thead><tbody>{rows}</tbody></table>"
-        '<p class="hint">Comparisons on items that lack an answer are not asked.</p>'
+        '<p class="hint">Calls that need a missing answer are skipped.</p>'
     )
 
 
-def _selected_contestants(bench: StudyPreview) -> Sequence[Any]:
-    named = bench.lenient_study.raw("contestants")
-    return named if isinstance(named, list) and named else bench.contestants[:20]
+def _selected_contestants(preview: StudyPreview) -> Sequence[Any]:
+    named = preview.lenient_study.raw("contestants")
+    return named if isinstance(named, list) and named else preview.contestants[:20]
 
 
 def _coverage_row(one: ContestantCoverage) -> str:
@@ -240,28 +249,28 @@ def _count_cell(value: int) -> str:
     return f'<span class="{kind}">{count(value)}</span>'
 
 
-def _skipped_notice(bench: StudyPreview) -> str:
-    if bench.plan is None:
+def _skipped_notice(preview: StudyPreview) -> str:
+    if preview.plan is None:
         return ""
     lines = [
-        f"{one.prompt} is not asked on {count(one.items, 'item')}: {one.why}."
-        for one in count_skipped(bench.plan.prompts, bench.plan.items)
+        f"{one.prompt} is not used on {count(one.items, 'item')}: {one.why}."
+        for one in count_skipped(preview.plan.prompts, preview.plan.items)
     ]
-    return notice_html("calm", "Skipped, not failed.", " ".join(lines[:4])) if lines else ""
+    return notice_html("calm", "Some items are skipped.", " ".join(lines[:4])) if lines else ""
 
 
-# -------------------------------------------------------------------------- one of the items
+# ----------------------------------------------------------------------------- one item
 
 
-def item_html(bench: StudyPreview, view: FormState) -> str:
-    n = len(bench.items)
+def item_html(preview: StudyPreview, view: FormState) -> str:
+    n = len(preview.items)
     if not n:
         return ""
     at = min(view.item, n - 1)
-    item = bench.items[at]
+    item = preview.items[at]
     where = " · ".join(part for part in (item.id, item.category) if part)
     head = (
-        f'<div class="eh-sub"><b>{escape(f"{count(at + 1)} of the {count(n)}")}</b>'
+        f'<div class="eh-sub"><b>{escape(f"Item {count(at + 1)} of {count(n)}")}</b>'
         f"<span>{escape(where)} {previous_next(at, n, 'item')}</span></div>"
     )
     answers = "".join(
@@ -273,23 +282,24 @@ def item_html(bench: StudyPreview, view: FormState) -> str:
         f"<details class='eh-how' data-keep='answers'><summary>{many}</summary>{answers}</details>"
     )
     words = escape(_truncate(item.instruction, _MAX_INSTRUCTION))
-    return (
-        f'{head}<p class="eh-small eh-q" dir="auto">{words}</p>{_images_html(bench, item)}{folded}'
-    )
+    question = f'<p class="eh-small eh-q" dir="auto">{words}</p>'
+    return f"{head}{question}{_images_html(preview, item)}{folded}"
 
 
-def _images_html(bench: StudyPreview, item: Item) -> str:
+def _images_html(preview: StudyPreview, item: Item) -> str:
     if not item.images:
         return ""
     try:
-        folder = image_folder(read_data_spec(bench.lenient_study), bench.lenient_study.folder)
+        folder = image_folder(read_data_spec(preview.lenient_study), preview.lenient_study.folder)
     except EvenhandError:
         folder = None
     shown = images_html((load_image(path, folder) for path in item.images[:4]), "image")
     context = item.context if isinstance(item.context, str) else " ".join(item.context)
-    told = f"Description, {count(len(context.split()), 'word')}: {_truncate(context, 140)}"
+    description = f"Description, {count(len(context.split()), 'word')}: {_truncate(context, 140)}"
     below = (
-        told if context.strip() else "No description: a judge that cannot see has nothing to go by."
+        description
+        if context.strip()
+        else "No description: a judge without vision gets no information about the image."
     )
     return f'{shown}<p class="hint">{escape(below)}</p>'
 

@@ -1,4 +1,4 @@
-"""The profile of a slice as HTML: bars, lengths on one scale, how instructions open."""
+"""Profile of a slice as HTML: categories, text lengths, first verbs of instructions, gaps."""
 
 from __future__ import annotations
 
@@ -13,23 +13,21 @@ from studies.texts.slice_statistics import LengthSummary, SliceProfile
 
 MAX_PROFILE_ROWS: Final = 7
 SMALL_CATEGORY: Final = 2
-"""A category this small says nothing by itself."""
+"""Maximum number of items in a category that is too small to compare."""
 
 
 def profile_html(found: SliceProfile, *, whole: bool, slice_size: int, total: int) -> str:
-    """What the items and their answers are like, before anything is asked."""
+    """Profile of the slice, or of all loaded items if `whole`."""
     switch = ""
     if total > slice_size:
         options = (("slice", f"These {count(slice_size)}"), ("all", f"All {count(total)}"))
         switch = '<span id="f-profile-l" hidden>Profile of</span>' + segmented_switch(
             "profile", options, "all" if whole else "slice"
         )
-    told = (
-        f"what the {count(found.items)} items and their answers are like, before anything is asked"
-    )
+    subtitle = f"the {count(found.items)} items and their answers at a glance, before any call"
     head = (
         '<header class="eh-head"><div><h2>Profile of the slice</h2>'
-        f'<p>{escape(told)}</p></div><div class="eh-row">{switch}</div></header>'
+        f'<p>{escape(subtitle)}</p></div><div class="eh-row">{switch}</div></header>'
     )
     parts = [
         _categories(found),
@@ -44,7 +42,7 @@ def profile_html(found: SliceProfile, *, whole: bool, slice_size: int, total: in
 
 def _categories(found: SliceProfile) -> str:
     named = [(name or "without a category", n) for name, n in found.categories]
-    title = subheading("Items a category", count(len(named), "category"))
+    title = subheading("Items per category", count(len(named), "category"))
     most = max((n for _, n in named), default=1)
     rows = "".join(
         f"<span>{escape(name.replace('_', ' '))}</span>"
@@ -52,19 +50,20 @@ def _categories(found: SliceProfile) -> str:
         f"<b>{count(n)}</b>"
         for name, n in named[:MAX_PROFILE_ROWS]
     )
-    return f'{title}<div class="eh-lens cat">{rows}</div>{_rest_of_categories(named[MAX_PROFILE_ROWS:])}'
+    rest = _rest_of_categories(named[MAX_PROFILE_ROWS:])
+    return f'{title}<div class="eh-lens cat">{rows}</div>{rest}'
 
 
 def _rest_of_categories(named: Sequence[tuple[str, int]]) -> str:
     if not named:
         return ""
-    few = all(n <= SMALL_CATEGORY for _, n in named)
-    told = f"and {count(len(named))} more" + (
-        " with one or two: too few to compare"
-        if few
-        else f" with {count(sum(n for _, n in named))}"
+    all_small = all(n <= SMALL_CATEGORY for _, n in named)
+    text = f"and {count(len(named))} more" + (
+        " with one or two items: too few to compare"
+        if all_small
+        else f" with {count(sum(n for _, n in named), 'item')}"
     )
-    return f'<p class="hint">{escape(told)}</p>'
+    return f'<p class="hint">{escape(text)}</p>'
 
 
 def _lengths(found: SliceProfile) -> str:
@@ -88,14 +87,16 @@ def _lengths(found: SliceProfile) -> str:
 def _length_bar(line: LengthSummary, top: float) -> str:
     wide = (line.low, line.high, "a"), (line.lower_quartile, line.upper_quartile, "b")
     bars = "".join(
-        f'<i class="{kind}" style="left:{_percent_position(low, top)};width:{100 * (high - low) / top:.1f}%"></i>'
+        f'<i class="{kind}" style="left:{_percent_position(low, top)};'
+        f'width:{_percent_position(high - low, top)}"></i>'
         for low, high, kind in wide
     )
     mark = f'<i class="m" style="left:calc({_percent_position(line.median, top)} - 1px)"></i>'
     tip = (
-        f"{line.name}: {number(line.median)} words\n"
-        f"half of {count(line.n)}: {number(line.lower_quartile)} to {number(line.upper_quartile)}, "
-        f"80{NARROW_SPACE}%: {number(line.low)} to {number(line.high)}"
+        f"{line.name}: median {number(line.median)} words\n"
+        f"middle half of {count(line.n)}: "
+        f"{number(line.lower_quartile)} to {number(line.upper_quartile)}, "
+        f"middle 80{NARROW_SPACE}%: {number(line.low)} to {number(line.high)}"
     )
     return (
         f"<span>{escape(line.name)}</span>"
@@ -109,7 +110,7 @@ def _percent_position(value: float, top: float) -> str:
 
 
 def _tick_step(top: float) -> float:
-    """Ticks that leave three to five on the scale."""
+    """Tick distance that divides the scale into at most five parts."""
     unit = 1.0
     while top / unit > 50:
         unit *= 10
@@ -117,7 +118,7 @@ def _tick_step(top: float) -> float:
 
 
 def _instruction_openings(found: InstructionOpenings, items: int) -> str:
-    title = subheading("How instructions open", count(items, "item"))
+    title = subheading("First verb of instructions", count(items, "item"))
     rows = "".join(
         f"<span>{escape(one.verb)}</span>"
         f'<span class="eh-mute">{escape(", ".join(word for word, _ in one.objects))}</span>'
@@ -126,12 +127,12 @@ def _instruction_openings(found: InstructionOpenings, items: int) -> str:
     )
     rare = sum(one.count for one in found.verbs[MAX_PROFILE_ROWS:])
     parts = [
-        f"{count(found.questions)} with a question" if found.questions else "",
-        f"{count(rare)} with rarer verbs" if rare else "",
-        f"{count(found.other)} in another way" if found.other else "",
+        f"{count(found.questions)} start with a question" if found.questions else "",
+        f"{count(rare)} with a rarer verb" if rare else "",
+        f"{count(found.other)} start in another way" if found.other else "",
     ]
-    told = ", ".join(part for part in parts if part)
-    rest = f'<p class="hint">and {escape(told)}</p>' if told else ""
+    others = ", ".join(part for part in parts if part)
+    rest = f'<p class="hint">and {escape(others)}</p>' if others else ""
     return f'{title}<div class="eh-lens verbs">{rows}</div>{rest}'
 
 
@@ -139,21 +140,21 @@ def _profile_footer(found: SliceProfile) -> str:
     parts = []
     gaps = [c for c in found.coverage if c.missing or c.empty]
     if gaps:
-        told = ", ".join(
+        lacking = ", ".join(
             f"{c.name} lacks {count(c.missing + c.empty)} of {count(found.items)}" for c in gaps[:6]
         )
-        parts.append(f"Answers: {told}.")
+        parts.append(f"Missing answers: {lacking}.")
     elif found.coverage:
-        parts.append("Every contestant answered every item.")
+        parts.append("Every model answered every item.")
     else:
-        parts.append("There are no answers in these records.")
+        parts.append("These records contain no answers.")
     if found.images:
         some = sum(n for images, n in found.images if images)
         several = sum(n for images, n in found.images if images > 1)
         parts.append(
             f"Images: {count(some, 'item')} with one or more, {count(several)} with several; "
-            f"{count(found.described)} described."
+            f"{count(found.described)} with a description."
         )
     if found.judged:
-        parts.append(f"{count(found.judged, 'item')} judged by people or by design.")
+        parts.append(f"{count(found.judged, 'item')} with preferences by people or by design.")
     return f'<p class="eh-small eh-mute">{escape(" ".join(parts))}</p>'

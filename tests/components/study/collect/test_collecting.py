@@ -1,4 +1,4 @@
-"""The forms that collect items and captions: what they offer, and the study that comes of them."""
+"""Tests of the Collect forms: choices offered, saved versions, errors."""
 
 from __future__ import annotations
 
@@ -62,11 +62,11 @@ def source(text: str) -> str:
 
 
 def test_the_forms_offer_what_the_data_knows(folder):
-    ground = load_collect_target(TEXT, folder)
-    assert ground.contestants == ["k", "m"] and ground.categories == ["animals", "objects"]
+    target = load_collect_target(TEXT, folder)
+    assert target.contestants == ["k", "m"] and target.categories == ["animals", "objects"]
     # An image and no caption first, then an image, then the rest.
-    assert [id for _, id in captionable_items(ground)] == ["q3", "q1", "q2"]
-    category, *names, item, version = show_choices(ground, folder)
+    assert [id for _, id in captionable_items(target)] == ["q3", "q1", "q2"]
+    category, *names, item, version = show_choices(target, folder)
     assert version.visible is False  # one version only
     assert [name.value for name in names] == ["k", "m", "", ""]
     assert item.value == "q3" and list(category.choices) == [
@@ -76,8 +76,8 @@ def test_the_forms_offer_what_the_data_knows(folder):
 
 def test_data_that_cannot_be_read_offers_nothing_and_says_why(folder):
     text = TEXT.replace("items.jsonl", "none.jsonl")
-    ground = load_collect_target(text, folder)
-    assert "none.jsonl" in ground.load_error and captionable_items(ground) == []
+    target = load_collect_target(text, folder)
+    assert "none.jsonl" in target.load_error and captionable_items(target) == []
     went = save_item(text, folder, NewItem("why?"), False)
     assert went.text == text and "start a new file" in went.notice_html
     assert (
@@ -91,9 +91,9 @@ def test_the_study_goes_on_with_the_new_version(folder):
     assert source(went.text) == "uploads/items.v2.jsonl"
     assert (
         "items.v2.jsonl: 4 items" in went.notice_html
-        and "items.jsonl is as it was" in went.notice_html
+        and "items.jsonl is unchanged" in went.notice_html
     )
-    # The slice stays what it was; what told how to read the old file is gone.
+    # The slice settings are kept; the settings for reading the old file are removed.
     assert get_value(read_mapping(went.text), ("data", "count")) == 2
     assert get_value(read_mapping(went.text), ("data", "format")) is None
     look = build_preview(went.text, folder)
@@ -113,7 +113,7 @@ def test_the_form_offers_every_version_there_is(folder):
     *_, version = show_choices(load_collect_target(two, folder), folder)
     assert (version.visible, version.value) == (True, "uploads/items.v3.jsonl")
     assert source(use_version(two, folder, "uploads/items.v2.jsonl")) == "uploads/items.v2.jsonl"
-    # What is no version of this data is not read because somebody sends its name.
+    # A path that is not a version of this data is ignored.
     assert use_version(two, folder, "/etc/passwd") == two
     built_in = save_item(START_YAML, folder, NewItem("Who is that?"), False).text
     assert [
@@ -159,15 +159,15 @@ def test_the_built_in_data_can_be_added_to(tmp_path):
 
 
 def test_a_caption_of_one_of_several_images(folder):
-    ground = load_collect_target(TEXT, folder)
-    item = ground.item("q1")
+    target = load_collect_target(TEXT, folder)
+    item = target.item("q1")
     assert image_choices(item) == [WHOLE_ITEM, "image 1", "image 2"]
     assert existing_caption(item, "image 1") == "A cat." and existing_caption(item, "image 2") == ""
     assert existing_caption(item, WHOLE_ITEM) == "Image 1: A cat."
     went = save_caption(TEXT, folder, "q1", "A dog.", "image 2", "ann")
     changed = load_collect_target(went.text, folder).item("q1")
     assert changed.context == ("A cat.", "A dog.") and changed.meta == {"caption_by": "ann"}
-    preview, image, caption = show_selected_item(ground, "q1")
+    preview, image, caption = show_selected_item(target, "q1")
     assert "&lt;b&gt;What" in preview and "<b>What" not in preview
     assert preview.count("Open the image") == 2  # addresses are links, never fetched here
     assert (image.visible, image.value, caption) == (True, "image 1", "A cat.")

@@ -1,4 +1,4 @@
-"""A change in the form touches the lines of one key: comments, unknown keys and layout stay."""
+"""Tests of study-file edits: one key changes; comments, unknown keys and layout stay."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_value_that_is_there_already_changes_nothing_at_all():
     assert put_value(FILE, ("data", "count"), 12) is FILE
 
 
-def test_keys_the_form_has_never_heard_of_stay_where_they_are():
+def test_unknown_keys_stay_where_they_are():
     text = FILE + "sponsor: {name: us, since: 2024}\n"
     assert "sponsor: {name: us, since: 2024}" in put_value(text, ("repeats",), 3)
 

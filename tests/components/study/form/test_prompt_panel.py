@@ -1,4 +1,4 @@
-"""Prompts on the page: as sent on a real item, checked while written, saved as a new version."""
+"""Tests of the prompt panel: preview on an item, checks while editing, saved versions."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ def test_variables_are_chips_and_the_item_stands_out_from_the_template():
     assert '<span class="eh-own">Question: </span>Write a Python' in html
 
 
-def test_what_there_is_to_know_about_a_prompt_of_ours_is_no_alarm(tmp_path):
+def test_a_warning_about_a_built_in_prompt_is_shown_as_a_note(tmp_path):
     html = study_draw.render_prompt_body(build_preview(START_YAML, tmp_path), FormState())
-    assert '<p class="hint">To know: without $fence' in html and "eh-notice" not in html
+    assert '<p class="hint">Note: without $fence' in html and "eh-notice" not in html
     mine = (tmp_path / "prompts" / "mine-v1.yaml").resolve()
     mine.parent.mkdir()
     ours = current_prompt(read_lenient_study(START_YAML, tmp_path), FormState()).prompt.yaml
@@ -65,7 +65,7 @@ def test_what_there_is_to_know_about_a_prompt_of_ours_is_no_alarm(tmp_path):
         build_preview(START_YAML.replace("brief-letters", "prompts/mine-v1.yaml"), tmp_path),
         FormState(),
     )
-    assert "<b>Mind:</b>" in html and "without $fence" in html and "To know" not in html
+    assert "<b>Warning:</b>" in html and "without $fence" in html and "Note:" not in html
 
 
 def test_a_prompt_from_the_list_is_ticked_by_its_name_and_says_its_protocol():
@@ -76,9 +76,9 @@ def test_a_prompt_from_the_list_is_ticked_by_its_name_and_says_its_protocol():
     assert prompt_protocols(read_lenient_study(START_YAML, HERE)) == {"pairwise"}
 
 
-def test_a_prompt_that_is_not_there_is_said_in_its_place():
+def test_a_missing_prompt_is_reported_in_the_list():
     html = prompt_list(read_lenient_study(START_YAML.replace("brief-letters", "gone.yaml"), HERE))
-    assert "not found: no prompt of this name, and no file at this path" in html
+    assert "not found: no prompt of this name" in html
 
 
 def test_what_a_new_prompt_begins_with_can_be_saved_as_it_is():
@@ -86,12 +86,12 @@ def test_what_a_new_prompt_begins_with_can_be_saved_as_it_is():
     assert checked.usable and checked.problems == ()
 
 
-def test_the_editor_says_what_is_wrong_while_somebody_types():
+def test_the_editor_reports_problems_while_typing():
     look = build_preview(START_YAML, HERE)
     assert "unknown variable $frist" in editor_preview(
         look, FormState(), NEW_PROMPT_YAML.replace("$first\n", "$frist\n")
     )
-    assert "Cannot be saved" in editor_preview(look, FormState(), "name: x\n")
+    assert "cannot be saved" in editor_preview(look, FormState(), "name: x\n")
     fine = editor_preview(look, FormState(), NEW_PROMPT_YAML)
     assert "every variable is known" in fine and "as sent" in fine
 
@@ -110,7 +110,7 @@ def test_a_saved_prompt_is_a_new_version_and_the_study_asks_with_it(tmp_path):
     again, _ = save_draft(draft, text, view, tmp_path)
     assert (
         read_lenient_study(again, tmp_path).prompts == study.prompts
-    )  # said already: no version 3
+    )  # unchanged text: no version 3
 
 
 def test_a_prompt_that_cannot_be_asked_is_not_saved(tmp_path):
@@ -119,7 +119,7 @@ def test_a_prompt_that_cannot_be_asked_is_not_saved(tmp_path):
     assert not (tmp_path / "prompts").exists()
 
 
-def test_prompts_of_mt_bench_are_imported_and_what_does_not_fit_is_said(tmp_path):
+def test_prompts_of_mt_bench_are_imported_and_unsupported_ones_reported(tmp_path):
     lines = [
         {"name": "pair-v2", "type": "pairwise", "system_prompt": "Be fair.",
          "prompt_template": "Q {question}\nA {answer_a}\nB {answer_b}", "output_format": "[[A]]"},
@@ -141,4 +141,4 @@ def test_two_prompts_stand_side_by_side_with_their_own_words_marked():
     assert (
         "<mark>" in html and "brief-letters, version" in html and "brief-warning, version" in html
     )
-    assert "They say the same" in compare_prompts(look, replace(view, other="brief-letters"))
+    assert "messages are identical" in compare_prompts(look, replace(view, other="brief-letters"))

@@ -1,4 +1,4 @@
-"""What was found in the records: said with its reason, before a cent is spent, and escaped."""
+"""Tests of the records report: format, column mapping, joins, gaps, escaped text."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def answers(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_an_unknown_table_is_offered_a_guess_that_waits_for_a_word(tmp_path):
+def test_a_guessed_mapping_of_an_unknown_table_is_applied_only_when_confirmed(tmp_path):
     (tmp_path / "mine.csv").write_text(TABLE, encoding="utf-8")
     text = on("mine.csv")
     look = build_preview(text, tmp_path)
     html = records_html(look, FormState())
-    assert "No known format" in html and "a guess, not applied yet" in html
+    assert "format of this table is unknown" in html and "a guess, not applied yet" in html
     assert "answers of gpt4" in html and "“What is the capital" in html
     assert look.plan is None
     made, view = apply_changes(text, FormState(), [
@@ -99,14 +99,14 @@ def test_text_from_data_is_inert_everywhere(answers):
 
 def test_an_item_past_the_end_is_the_last_one(answers):
     html = item_html(build_preview(on("items.jsonl"), answers), FormState(item=99))
-    assert "3 of the 3" in html and "q3" in html
+    assert "Item 3 of 3" in html and "q3" in html
 
 
 def test_the_hub_offers_what_people_know_with_licence_and_size():
     html = source_form(build_preview(START_YAML, Path()), FormState(kind="hub"))
     assert "lmsys/mt_bench_human_judgments" in html
     assert "CC BY 4.0" in html
-    assert 'data-key="@hub"' in html  # a token is no field of the study
+    assert 'data-key="@hub"' in html  # a token is not a field of the study
 
 
 def test_a_stranger_is_not_offered_the_files_of_the_machine(monkeypatch):
@@ -118,12 +118,12 @@ def test_a_stranger_is_not_offered_the_files_of_the_machine(monkeypatch):
 def test_the_slice_offers_the_categories_of_the_source():
     html = slice_form(build_preview(START_YAML, Path()), FormState())
     assert html.count('data-field="data.categories"') == 8
-    assert "5 of 8 categories in this draw" in html
-    assert "@reference, which then plays too" in html
+    assert "5 of 8 categories in this sample" in html
+    assert "@reference, compared as a model" in html
 
 
 @pytest.mark.records
-def test_visit_bench_says_what_it_is_and_what_did_not_fit(records, monkeypatch):
+def test_visit_bench_is_detected_and_its_missing_answers_counted(records, monkeypatch):
     look = build_preview(on(str(records / "visit")), Path())
     html = records_html(look, FormState())
     assert "<b>visit-bench</b>: 578 items" in html
@@ -135,5 +135,5 @@ def test_a_known_format_with_a_fault_in_it_is_no_unknown_table(tmp_path):
     line = {"id": "q1", "instruction": "Say hello.", "responses": {"x": 5, "y": "hello"}}
     (tmp_path / "items.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
     html = records_html(build_preview(on("items.jsonl"), tmp_path), FormState())
-    assert "These records cannot be used yet." in html and "line 1" in html
-    assert "What the columns are" not in html
+    assert "These records cannot be used." in html and "line 1" in html
+    assert "Meaning of the columns" not in html

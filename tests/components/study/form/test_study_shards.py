@@ -1,4 +1,4 @@
-"""A folder of Parquet shards as the data of a study: it opens, and what cannot be asked is said."""
+"""Tests of a folder of Parquet shards as study data: opened verdicts, runs, missing items."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SIMULATED = START_YAML.replace("model: embedded", "model: simulated")
 
 @pytest.fixture
 def shards(judged: Store, tmp_path: Path) -> Path:
-    """The finished study as a worker would have left it, with its items."""
+    """Shards and items of the finished study, as written by a worker."""
     folder = tmp_path / "from-the-cluster"
     whole = [AskOutcome(j, position=place) for place, j in enumerate(judged.judgements(NAME))]
     write_shard(folder / "00000-a.parquet", whole[:100])
@@ -35,7 +35,7 @@ def shards(judged: Store, tmp_path: Path) -> Path:
 
 
 def typed(folder: Path, text: str = SIMULATED) -> tuple[str, StudyPreview]:
-    """What the form makes of the folder's path, typed."""
+    """Study text and preview after the folder's path is typed into the form."""
     entries = [{"n": 1, "set": "kind", "to": "file"}, {"n": 2, "set": "data.source", "to": folder}]
     made, _ = apply_changes(text, FormState(), entries, folder.parent)
     return made, build_preview(made, folder.parent)
@@ -46,7 +46,7 @@ def test_a_folder_with_its_items_can_be_asked_about_and_opened(judged, shards):
     held = judged.counts(NAME)["planned"]
     html = records_html(look, FormState())
     assert f"and {held:,} recorded verdicts" in html and OFFERED in html
-    assert "A run of this study asks its own judges" in html
+    assert "A run of this study calls its own judges" in html
     assert look.plan is not None and look.contestants == ["flawed", "offtopic", "padded", "precise"]
     store = Store(shards.parent / "evenhand.db")
     strip, run, *_ = plan_updates(look, FormState(), store)
@@ -83,9 +83,7 @@ def test_without_questions_and_answers_nothing_can_be_asked_and_the_page_says_wh
     assert "no plan yet" in strip and not run.interactive
     assert OFFERED in records_html(look, FormState())
     assert "This item has no answers" in study_draw.render_prompt_body(look, FormState())
-    assert "There are no answers in these records." in study_draw.render_slice_profile(
-        look, FormState()
-    )
+    assert "These records contain no answers." in study_draw.render_slice_profile(look, FormState())
     assert store.counts(open_recorded_verdicts(text, store), recorded=True)["recorded"] > 100
     store.close()
 

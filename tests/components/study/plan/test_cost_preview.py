@@ -166,7 +166,7 @@ def test_the_head_asks_the_question_of_the_study():
     look = build_preview(START_YAML, HERE)
     assert study_question(look.lenient_study) == "Is embedded even-handed on the probe set?"
     assert study_summary(look).startswith(
-        "12 items, one pairing of two models, both orders, one judge"
+        "12 items, one pair of two models, both orders, one judge"
     )
     two = build_preview(ENDPOINT, HERE)
     assert study_question(two.lenient_study) == "Which judge is even-handed on the probe set?"

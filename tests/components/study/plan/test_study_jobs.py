@@ -93,7 +93,7 @@ def test_a_judge_cannot_take_the_token_that_was_typed_for_the_hub():
 def test_a_study_that_sends_a_variable_to_a_new_host_asks_with_a_button(tmp_path):
     text = endpoint_study("http://127.0.0.1:9/v1", api_key_env="OPENAI_API_KEY")
     asked = render_notices(build_preview(text, tmp_path), FormState())
-    assert "This file wants to send $OPENAI_API_KEY to http://127.0.0.1:9." in asked
+    assert "This study wants to send $OPENAI_API_KEY to http://127.0.0.1:9." in asked
     assert "allow key" in asked
     pair = Pair("OPENAI_API_KEY", "http://127.0.0.1:9")
     assert allow_key(consents_in(tmp_path), pair) == ""
@@ -247,10 +247,12 @@ def test_images_are_described_and_the_study_goes_on_with_the_new_file(tmp_path):
 
 def test_without_a_judge_that_sees_the_page_says_what_is_missing():
     text = START_YAML.replace("  count: 12\n", "  categories: [visual]\n")
-    assert "Add an endpoint that can see" in render_records(
+    assert "add an endpoint judge with Vision" in render_records(
         build_preview(text, Path()), FormState()
     )
-    assert "Descriptions" not in render_records(build_preview(START_YAML, Path()), FormState())
+    assert "Image descriptions" not in render_records(
+        build_preview(START_YAML, Path()), FormState()
+    )
 
 
 def test_a_private_dataset_needs_a_token_of_ones_own(store):
