@@ -131,8 +131,7 @@ def run_functions(store: Store, engine: Engine) -> tuple[Callable[..., Any], ...
         """
         plan = assign_owner(plan_from_text(study_yaml, store.folder), store)
         save_plan(plan, store)
-        running = engine.active_run(plan.study.name)
-        run = running or engine.start(plan, store)
+        run = engine.start_once(plan.study.name, lambda: engine.start(plan, store))
         return {"run": run.id, **run_status(plan.study.name)}
 
     def run_status(study: str) -> dict:

@@ -186,15 +186,16 @@ def start_run(
 
     `budget`: dollars for the whole study, valid for this run only.
     """
-    running = engine.active_run(name)
-    if running is not None:
-        return running
-    try:
+
+    def start() -> Run:
         plan = load_stored_plan(store, name)
         if budget is not None:
             plan = replace(plan, study=replace(plan.study, budget_usd=budget))
         keys = keys_for(called_judges(plan.study), typed or {})
         return engine.start(plan, store, keys=keys, settings=settings)
+
+    try:
+        return engine.start_once(name, start)
     except (EvenhandError, EmbeddedUnavailable, WeightsMissing, PlanError) as error:
         raise gr.Error(escape(error), title="This study cannot be run", duration=None) from None
 

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import hashlib
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -55,6 +55,7 @@ class Engine:
         self._clients: dict[ClientKey, _SharedClient] = {}
         self._limiters: dict[ClientKey, EndpointLimiter] = {}
         self._runs: dict[str, Run] = {}
+        self._start_lock = threading.Lock()
 
     def start(
         self,
@@ -77,6 +78,11 @@ class Engine:
         self._runs[run.id] = run
         asyncio.run_coroutine_threadsafe(run.run(self), self._loop)
         return run
+
+    def start_once(self, study: str, start: Callable[[], Run]) -> Run:
+        """Return the active run of a study, or start one. Simultaneous calls get the same run."""
+        with self._start_lock:
+            return self.active_run(study) or start()
 
     def consents(self, store: Store) -> Consents:
         """The environment variables that runs of this store may send, and to which origins."""

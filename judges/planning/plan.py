@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -28,9 +28,9 @@ from judges.rendering.prompt import (
 from studies.domain import UNRELATED, Ask, Item, Judgement, JudgeSpec, Price
 from studies.exchange.recorded_studies import recorded_beside_asks
 from studies.people.item_votes import has_votes
-from studies.sources.load import image_folder, load_source
+from studies.sources.load import LoadedSource, image_folder, load_source
 from studies.spec.presentations import Presentation, unrelated_answer
-from studies.spec.study import Study, dump_study
+from studies.spec.study import DataSpec, Study, dump_study
 from studies.store.rows import PromptText, RequestRecord
 from studies.store.store import PlanChange, Store
 
@@ -82,14 +82,26 @@ class PlannedAsk:
     call: JudgeCall
 
 
-def make_plan(study: Study) -> Plan:
-    """Load data and prompts and check the plan; raises PlanError for a study that cannot run."""
-    loaded = load_source(study.data, study.folder).select_slice(study.data)
+LoadRecords = Callable[[DataSpec, Path], LoadedSource]
+CheckSize = Callable[[Study, tuple[Item, ...], tuple[Prompt, ...]], None]
+
+
+def make_plan(
+    study: Study, load: LoadRecords = load_source, check_size: CheckSize | None = None
+) -> Plan:
+    """Load data and prompts and check the plan; raises PlanError for a study that cannot run.
+
+    The one planner of command line, page and API. `load`: a loader with a cache; `check_size`: a
+    limit on the number of calls, checked before they are planned.
+    """
+    loaded = load(study.data, study.folder).select_slice(study.data)
     study = replace(study, data=loaded.pin_revision(study.data))
     items = tuple(loaded.items)
     prompts = tuple(load_prompt(name, study.folder) for name in study.prompts)
     if study.protocol:
         prompts = tuple(p for p in prompts if p.protocol == study.protocol)
+    if check_size is not None:
+        check_size(study, items, prompts)
     check_plan(study, items, prompts)
     images = image_folder(study.data, study.folder)
     ignored = loaded.shards.rows if loaded.shards is not None else 0

@@ -7,24 +7,41 @@ import hashlib
 import mimetypes
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from judges.judge_errors import PlanError
 from studies.errors import SourceError
 from studies.files.image_files import read_image
 
+MAX_CACHED_IMAGES: Final = 8
+"""Images kept as data URLs: the calls of one item follow each other in a plan."""
 
-@lru_cache(maxsize=256)
+
 def image_url(path: str, folder: Path) -> str:
-    """Return a data URL of a local image; return an https or data URL unchanged, not fetched."""
+    """Return a data URL of a local image; return an https or data URL unchanged, not fetched.
+
+    The file's time, size and inode are part of the cache key, so a replaced picture is read again.
+    """
     if path.startswith(("https://", "data:")):
         return path
-    kind = mimetypes.guess_type(path)[0] or "image/png"
     try:
-        content = read_image(path, folder)
+        return _encode_image(path, folder, _file_state(folder / path))
     except SourceError as error:
         raise PlanError(str(error)) from None
-    return f"data:{kind};base64,{base64.b64encode(content).decode()}"
+
+
+def _file_state(file: Path) -> tuple[int, ...]:
+    try:
+        state = file.stat()
+    except OSError:
+        return ()  # reading reports the error
+    return state.st_mtime_ns, state.st_ctime_ns, state.st_size, state.st_ino
+
+
+@lru_cache(maxsize=MAX_CACHED_IMAGES)
+def _encode_image(path: str, folder: Path, state: tuple[int, ...]) -> str:
+    kind = mimetypes.guess_type(path)[0] or "image/png"
+    return f"data:{kind};base64,{base64.b64encode(read_image(path, folder)).decode()}"
 
 
 def replace_images_by_hash(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -18,13 +18,11 @@ from components.study.plan.public_checks import (
     check_prompts_and_judges,
 )
 from judges.models.weights import WeightsMissing
-from judges.planning.plan import Plan
-from judges.planning.plan_checks import check_plan
-from judges.rendering.prompt import load_prompt
+from judges.planning.plan import Plan, make_plan
 from studies.domain import Item
 from studies.errors import EvenhandError, StudyError
 from studies.files.shards import ITEMS_FILE
-from studies.sources.load import LoadedSource, image_folder, load_source, source_path
+from studies.sources.load import LoadedSource, load_source, source_path
 from studies.spec.study import DataSpec, parse_study, study_from_mapping
 
 RETRY_SECONDS: Final = 60.0
@@ -135,16 +133,13 @@ def plan_from_text(text: str, folder: Path) -> Plan:
     """Build the plan of a study from cached records; raise where nothing can be asked."""
     study = parse_study(text, "study.yaml", folder)
     check_prompts_and_judges(study)
-    found = load_records(study.data, folder).select_slice(study.data)
-    items = tuple(found.items)
-    _check_askable(found)
-    prompts = tuple(load_prompt(name, folder) for name in study.prompts)
-    if study.protocol:
-        prompts = tuple(p for p in prompts if p.protocol == study.protocol)
-    check_ask_count(study, items, prompts)
-    check_plan(study, items, prompts)
-    images = image_folder(study.data, folder)
-    return Plan(study, items, prompts, images, recorded=tuple(found.judgements))
+    return make_plan(study, _load_askable, check_ask_count)
+
+
+def _load_askable(spec: DataSpec, folder: Path) -> LoadedSource:
+    loaded = load_records(spec, folder)
+    _check_askable(loaded)
+    return loaded
 
 
 def _check_askable(found: LoadedSource) -> None:
