@@ -141,20 +141,20 @@ ACCESS_TABLE_ROWS: Final[tuple[tuple[str, Callable[[Access], str]], ...]] = (
     (
         "who sees a study",
         lambda a: (
-            "its maker, and who has the link of Share" if a.public else "whoever opens the page"
+            "its owner, and visitors with a link made by Share" if a.public else "every visitor"
         ),
     ),
-    ("who runs or changes it", lambda a: "its maker" if a.public else "whoever opens the page"),
+    ("who runs or changes it", lambda a: "its owner" if a.public else "every visitor"),
     (
         "the studies the page came with",
-        lambda a: "looked at by all; editing makes a copy" if a.public else "edited like others",
+        lambda a: "read by all; editing makes a copy" if a.public else "edited like others",
     ),
     (
         "files and variables of the machine in a study",
         lambda a: (
             "yes"
             if a.machine_files
-            else "no: uploads, the built-in set, the Hub, the records the owner opened"
+            else "no: uploads, the built-in set, the Hub, records opened by the host"
         ),
     ),
     (
@@ -176,12 +176,12 @@ ACCESS_TABLE_ROWS: Final[tuple[tuple[str, Callable[[Access], str]], ...]] = (
     (
         "keys",
         lambda a: (
-            "typed, in memory; the house's only where `EVENHAND_HOUSE_KEY_ENV` lends it"
+            "typed, in memory; this Space's key if `EVENHAND_HOUSE_KEY_ENV` names it"
             if a.public
             else "typed, for one host; or a variable the study names, for hosts you allowed"
         ),
     ),
-    ("asks of one study", lambda a: _limit_text(a.asks)),
+    ("calls of one study", lambda a: _limit_text(a.asks)),
     ("studies of one visitor", lambda a: _limit_text(a.studies)),
     (
         "one file: size, rows, columns",
@@ -191,11 +191,11 @@ ACCESS_TABLE_ROWS: Final[tuple[tuple[str, Callable[[Access], str]], ...]] = (
         ),
     ),
     (
-        "one study: contestants, judges with their prompts",
+        "one study: models, judges with their prompts",
         lambda a: f"{_limit_text(a.caps.contestants)}, {_limit_text(a.caps.judges)}",
     ),
     ("all uploads of a visitor", lambda a: _megabytes_text(a.upload_bytes)),
-    ("files on their way in or out, of all visitors", lambda a: _megabytes_text(a.temp_bytes)),
+    ("temporary files (uploads, exports) of all visitors", lambda a: _megabytes_text(a.temp_bytes)),
     (
         "runs at a time: of one visitor, of all",
         lambda a: (
@@ -211,15 +211,15 @@ ACCESS_TABLE_ROWS: Final[tuple[tuple[str, Callable[[Access], str]], ...]] = (
         ),
     ),
     (
-        "calls of one run in flight",
+        "simultaneous calls of one run",
         lambda a: (
-            "as the study says"
+            "as set in the study"
             if a.concurrency is None
             else f"at most {_limit_text(a.concurrency)}"
         ),
     ),
     (
-        "events that wait: of one page, of one address, of all",
+        "waiting events: of one page, of one address, of all",
         lambda a: (
             _limit_text(a.queue)
             if a.queue_limits is None
@@ -227,14 +227,14 @@ ACCESS_TABLE_ROWS: Final[tuple[tuple[str, Callable[[Access], str]], ...]] = (
             f"{_limit_text(a.queue_limits.waiting_per_address)}, {_limit_text(a.queue)}"
         ),
     ),
-    ("sessions whose state is kept", lambda a: _limit_text(a.sessions)),
+    ("stored sessions", lambda a: _limit_text(a.sessions)),
     ("rows of a table at once", lambda a: f"at most {_limit_text(a.rows)}"),
     (
         "votes on the studies the page came with",
         lambda a: "yes" if a.open_votes else "with `EVENHAND_VOTES=open`",
     ),
     (
-        "a study that nobody ran is removed after",
+        "a study without a run is deleted after",
         lambda a: "never" if a.expiry_days is None else _limit_text(a.expiry_days, "days"),
     ),
 )
