@@ -234,7 +234,7 @@ ACCESS_TABLE_ROWS: Final[tuple[tuple[str, Callable[[Access], str]], ...]] = (
         lambda a: "yes" if a.open_votes else "with `EVENHAND_VOTES=open`",
     ),
     (
-        "a study without a run is deleted after",
+        "a study not saved, run or voted on is deleted after",
         lambda a: "never" if a.expiry_days is None else _limit_text(a.expiry_days, "days"),
     ),
 )
