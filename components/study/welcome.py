@@ -63,7 +63,7 @@ def next_steps(store: Store) -> str:
         _step_card(
             "Your own data",
             "A table with a question and two or more answers: CSV, JSONL, Parquet, a Hub id, or "
-            "somebody’s recorded verdicts.",
+            "recorded verdicts.",
             _form_button("Choose a file", {"set": "kind", "to": "upload"})
             + _form_button("Hub id", {"set": "kind", "to": "hub"}, "ghost"),
         ),

@@ -33,7 +33,7 @@ def test_strangers_bring_a_hundred_and_not_one_more(made, what, tmp_path, monkey
     monkeypatch.setenv("EVENHAND_PUBLIC", "1")
     assert PUBLIC_LIMITS.contestants == PUBLIC_LIMITS.judges == 100
     assert len(load_source(battles(tmp_path, made(100)), tmp_path).judgements) in (99, 100)
-    with pytest.raises(SourceError, match=rf"b.csv: 101 {what}.*at most 100 are"):
+    with pytest.raises(SourceError, match=rf"b.csv: 101 {what}.*at most 100 can"):
         load_source(battles(tmp_path, made(101)), tmp_path)
 
 

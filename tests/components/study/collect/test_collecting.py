@@ -139,7 +139,7 @@ def test_a_new_file_starts_without_the_old_filters(folder):
 
 @pytest.mark.parametrize(
     ("answers", "told"),
-    [([("", "Ann")], "has no name"), ([("m", "Ann"), (" m ", "Bob")], "named twice")],
+    [([("", "Ann")], "has no model name"), ([("m", "Ann"), (" m ", "Bob")], "named twice")],
 )
 def test_what_is_wrong_is_said_and_the_study_stays(folder, answers, told):
     went = save_item(TEXT, folder, NewItem("Who is that?"), False, answers)

@@ -193,7 +193,7 @@ def test_a_file_without_verdicts_says_what_to_do_with_it(tmp_path):
     text = put_value(
         put_value(START_YAML, ("data", "source"), "items.jsonl"), ("contestants",), None
     )
-    with pytest.raises(EvenhandError, match="no verdict"):
+    with pytest.raises(EvenhandError, match="without verdicts"):
         open_recorded_verdicts(text, store)
     assert store.studies() == []
     store.close()
