@@ -280,7 +280,7 @@ def test_untold_and_unpriced_calls_and_doubtful_ones_are_counted():
     text = words(show_notices(known))
     assert "3 calls returned no token counts" in text
     assert "2 calls went to a judge without a price" in text
-    assert "4 calls of this study had been sent when their process was killed" in text
+    assert "4 calls had been sent when the process was killed" in text
 
 
 def test_a_store_in_trouble_offers_to_try_again():
