@@ -1,0 +1,38 @@
+"""Files as their owners publish them: unusual rows are kept and counted, or refused with advice."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.studies.sources.source_files import jsonl, loaded, verdicts
+
+
+def write_json(path: Path, rows: Any) -> Path:
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    return path
+
+
+# ---- Arena-Hard ----------------------------------------------------------------------------------
+
+
+def arena_hard_row(id: str, *scores: str | None, **more: Any) -> dict[str, Any]:
+    games = [{"score": score, "judgment": "a reply"} for score in scores]
+    return {"uid": id, "judge": "j", "model": "m", "baseline": "base", "games": games, **more}
+
+
+def test_one_unreadable_arena_hard_score_is_counted_and_the_rest_is_read(tmp_path: Path) -> None:
+    reply = "My verdict would be hard to state. " * 40
+    rows = [arena_hard_row("u1", "A>B", "B>A"), arena_hard_row("u2", reply, "A=B")]
+    found = loaded(jsonl(tmp_path / "j.jsonl", rows))
+    assert [said for *_, said in verdicts(found)] == ["base", "base", "unreadable", "tie"]
+    (note,) = [note for note in found.notes if "five levels" in note]
+    assert note.startswith("1 scores are not one of the five levels") and "line 2" in note
+    assert len(note) < 300 and "hard to state" not in note
+
+
+def test_an_unreadable_arena_hard_score_without_a_reply_becomes_the_reply(tmp_path: Path) -> None:
+    row = arena_hard_row("u1", "A>B") | {"games": [{"score": "no idea"}]}
+    (judgement,) = loaded(jsonl(tmp_path / "j.jsonl", [row])).judgements
+    assert (judgement.status, judgement.reply) == ("unreadable", "no idea")
