@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from studies.errors import SourceError
 from studies.files.tables import Row, SourceTable, text_of
 from studies.sources.builder import OpenSource, Pick, SourceBuilder
-from studies.sources.cells import first_text, id_from_text, parse_winner, required_text
+from studies.sources.cells import first_text, id_from_text, parse_winner
 
 _PICK_BY_WORD: Final[dict[str, Pick]] = {"1": 0, "2": 1, "0": "tie", "tie": "tie", "garbage": None}
 
@@ -33,9 +34,7 @@ def read(source: OpenSource) -> SourceBuilder:
     for index, row in enumerate(table.rows):
         where = table.where(index)
         names = _model_names(row)
-        question = required_text(row, "instruction", where)
-        extra = text_of(row.get("input"))
-        instruction = f"{question}\n\n{extra}" if extra.strip() else question
+        instruction = _instruction_text(row, where)
         texts = (text_of(row.get("response1")), text_of(row.get("response2")))
         item = builder.add_item(
             first_text(row, "idx", "id") or id_from_text("panda", instruction, *texts),
@@ -60,6 +59,18 @@ def read(source: OpenSource) -> SourceBuilder:
     if people:
         builder.notes.append("the order in which annotators saw the responses is not recorded")
     return builder
+
+
+def _instruction_text(row: Row, where: str) -> str:
+    """Return instruction and input; some rows have all of their text in one of the two."""
+    parts = [text_of(row.get(name)) for name in ("instruction", "input")]
+    filled = [part for part in parts if part.strip()]
+    if not filled:
+        raise SourceError(
+            f"{where}: columns 'instruction' and 'input' are both empty; "
+            "fill one of them or remove the row"
+        )
+    return "\n\n".join(filled)
 
 
 def _model_names(row: Row) -> tuple[str, str]:

@@ -6,6 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from studies.errors import SourceError
 from tests.studies.sources.source_files import jsonl, loaded, verdicts
 
 
@@ -36,3 +39,21 @@ def test_an_unreadable_arena_hard_score_without_a_reply_becomes_the_reply(tmp_pa
     row = arena_hard_row("u1", "A>B") | {"games": [{"score": "no idea"}]}
     (judgement,) = loaded(jsonl(tmp_path / "j.jsonl", [row])).judgements
     assert (judgement.status, judgement.reply) == ("unreadable", "no idea")
+
+
+# ---- PandaLM -------------------------------------------------------------------------------------
+
+
+def pandalm_row(index: int, instruction: str, text: str, pair: str = "opt_llama") -> dict[str, Any]:
+    first, second = pair.split("_")
+    return {"idx": index, "instruction": instruction, "input": text, "cmp_key": pair,
+            "response1": f"{first} says", "response2": f"{second} says",
+            "annotator1": 1, "annotator2": 2, "annotator3": 0}  # fmt: skip
+
+
+def test_a_blank_pandalm_instruction_is_replaced_by_the_input(tmp_path: Path) -> None:
+    rows = [pandalm_row(0, "sum up", "a text"), pandalm_row(1, "", "Name a colour.")]
+    found = loaded(write_json(tmp_path / "p.json", rows))
+    assert [item.instruction for item in found.items] == ["sum up\n\na text", "Name a colour."]
+    with pytest.raises(SourceError, match=r"row 1: columns 'instruction' and 'input' are both"):
+        loaded(write_json(tmp_path / "p.json", [pandalm_row(0, " ", "")]))
