@@ -57,3 +57,22 @@ def test_a_blank_pandalm_instruction_is_replaced_by_the_input(tmp_path: Path) ->
     assert [item.instruction for item in found.items] == ["sum up\n\na text", "Name a colour."]
     with pytest.raises(SourceError, match=r"row 1: columns 'instruction' and 'input' are both"):
         loaded(write_json(tmp_path / "p.json", [pandalm_row(0, " ", "")]))
+
+
+# ---- kinds of files ------------------------------------------------------------------------------
+
+
+def test_json_lines_are_read_from_a_json_file_and_noted(tmp_path: Path) -> None:
+    rows = [arena_hard_row("u1", "A>B"), arena_hard_row("u2", "B>A")]
+    found = loaded(jsonl(tmp_path / "j.json", rows))
+    assert [said for *_, said in verdicts(found)] == ["base", "m"]
+    assert "the file contains JSON lines, one object per line" in found.notes
+    with (tmp_path / "j.json").open("a", encoding="utf-8") as out:
+        out.write("{broken")
+    with pytest.raises(SourceError, match=r"j.json, line 3: not valid JSON"):
+        loaded(tmp_path / "j.json")
+
+
+def test_a_json_list_in_a_file_of_lines_asks_for_another_name(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"j.jsonl: contains a JSON list .* rename it"):
+        loaded(write_json(tmp_path / "j.jsonl", [arena_hard_row("u1", "A>B")]))
