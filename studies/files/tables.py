@@ -274,7 +274,7 @@ def _refuse_json_list(line: bytes, name: str) -> None:
     """Refuse a JSON list in a file whose name promises one object per line."""
     if line.lstrip(b"\xef\xbb\xbf \t").startswith(b"["):
         raise SourceError(
-            f"{name}: contains a JSON list instead of one object per line; rename it to end in .json"
+            f"{name}: contains a JSON list, not one object per line; rename it to end in .json"
         )
 
 

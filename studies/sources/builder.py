@@ -53,9 +53,12 @@ class OpenSource:
     folder: Path
     """Base folder of the paths in `data.files`."""
     table: SourceTable | None = None
+    files_read: set[str] = field(default_factory=set)
+    """Paths of `data.files` that the format has read."""
 
     def read_other_file(self, path: str) -> SourceTable:
         """Read another file of the source, given by its path in `data.files`."""
+        self.files_read.add(path)
         check_source_variable(path)
         return read_table(self.folder / expand_source(path))
 

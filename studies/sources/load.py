@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 ASSETS_FOLDER: Final = Path(__file__).resolve().parents[2] / "assets"
 TABLE_FORMAT: Final = "table"
+_FILES_OPTION: Final = "--files on the command line"
 MAX_NOTES: Final = 12
 BUILT_IN_SOURCES: Final = {"probe": ASSETS_FOLDER / "probe" / "items.jsonl"}
 
@@ -131,7 +132,9 @@ def read_source(
     _check_data_keys(spec, source_format.name)
     if table is not None and spec.mapping and source_format.name != TABLE_FORMAT:
         table = rename_columns(table, spec.mapping)
-    builder = source_format.read(OpenSource(spec, path, folder, table))
+    source = OpenSource(spec, path, folder, table)
+    builder = source_format.read(source)
+    _check_files_read(source, source_format.name)
     items, judgements = builder.items(), builder.judgements()
     if not items:
         raise SourceError(f"{path.name}: no items in it, read as format {source_format.name}")
@@ -154,6 +157,17 @@ def read_source(
         revision,
         builder.shards,
     )
+
+
+def _check_files_read(source: OpenSource, format: str) -> None:
+    """Refuse files that the study names and the format does not read."""
+    unread = [name for name, path in source.spec.files.items() if path not in source.files_read]
+    if unread:
+        raise StudyError(
+            f"data.files ({_FILES_OPTION}): {', '.join(unread)}: not used, because "
+            f"{source.path.name} is read as {format} and needs no such file here. "
+            "Remove it, or set another format"
+        )
 
 
 def _check_participants(items: Sequence[Item], judgements: Sequence[Judgement], name: str) -> None:

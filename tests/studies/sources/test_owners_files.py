@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from studies.errors import SourceError
+from studies.errors import SourceError, StudyError
 from tests.studies.sources.source_files import jsonl, loaded, verdicts
 
 
@@ -76,3 +76,22 @@ def test_json_lines_are_read_from_a_json_file_and_noted(tmp_path: Path) -> None:
 def test_a_json_list_in_a_file_of_lines_asks_for_another_name(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"j.jsonl: contains a JSON list .* rename it"):
         loaded(write_json(tmp_path / "j.jsonl", [arena_hard_row("u1", "A>B")]))
+
+
+# ---- further files -------------------------------------------------------------------------------
+
+BATTLE = {"model_a": "x", "model_b": "y", "winner": "model_a", "question_id": "q"}
+RATED = {"instruction": "why?", "output_1": "a", "output_2": "b", "generator_1": "x",
+         "generator_2": "y", "annotator": "j", "preference": 1}  # fmt: skip
+VOTE = {"model_a": "x", "model_b": "y", "prompt": "why?", "response_a": "a", "response_b": "b",
+        "winner_model_a": 1, "winner_model_b": 0, "winner_tie": 0}  # fmt: skip
+
+
+@pytest.mark.parametrize("row", [BATTLE, RATED, VOTE, pandalm_row(0, "why?", "")])
+def test_a_further_file_that_the_format_does_not_read_is_refused(
+    tmp_path: Path, row: dict[str, Any]
+) -> None:
+    path = write_json(tmp_path / "v.json", [row])
+    assert loaded(path).judgements
+    with pytest.raises(StudyError, match=r"data.files \(--files on .*: extra: not used.*Remove it"):
+        loaded(path, files={"extra": "no-such-file.json"})
