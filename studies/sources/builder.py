@@ -99,6 +99,7 @@ class SourceBuilder:
         self.split_items: set[str] = set()
         """Ids of items started because a text differed from the earlier one under the same name."""
         self.notes: list[str] = []
+        self._self_comparisons: list[tuple[str, str]] = []
         self.join: JoinReport | None = None
         self.unknown_order = 0
         self.shards: ShardContents | None = None
@@ -180,6 +181,24 @@ class SourceBuilder:
             reply=reply,
             time=time,
         )
+
+    def skip_self_comparison(self, names: Sequence[str], where: str) -> bool:
+        """Whether both names are the same; such a row has no winner, is left out and noted."""
+        same = names[0] == names[1]
+        if same:
+            self._self_comparisons.append((names[0], where))
+        return same
+
+    def all_notes(self) -> list[str]:
+        """Return the notes of the format and the number of rows that were left out."""
+        if not self._self_comparisons:
+            return self.notes
+        name, where = self._self_comparisons[0]
+        count = len(self._self_comparisons)
+        return [
+            f"{count:,} rows left out: a model compared with itself ({name!r}, first in {where})",
+            *self.notes,
+        ]
 
     def add_check(self, item: str, check: AnswerCheck) -> None:
         self._drafts[item].checks.append(check)

@@ -137,9 +137,12 @@ def read_source(
     _check_files_read(source, source_format.name)
     items, judgements = builder.items(), builder.judgements()
     if not items:
-        raise SourceError(f"{path.name}: no items in it, read as format {source_format.name}")
+        raise SourceError(
+            f"{path.name}: no items in it, read as format {source_format.name}. "
+            + "; ".join([*builder.all_notes(), "check the file, or set another format"])
+        )
     _check_participants(items, judgements, path.name)
-    notes = [*(table.notes if table else ()), *builder.notes]
+    notes = [*(table.notes if table else ()), *builder.all_notes()]
     unknown = builder.unknown_order
     verdicts = builder.shards.rows if builder.shards else len(judgements)
     if unknown and unknown < verdicts:

@@ -45,8 +45,8 @@ def _read_annotations(table: SourceTable) -> SourceBuilder:
             first_text(row, "generator_1") or "output_1",
             first_text(row, "generator_2") or "output_2",
         )
-        if names[0] == names[1]:
-            raise SourceError(f"{where}: generator_1 and generator_2 are both {names[0]!r}")
+        if builder.skip_self_comparison(names, where):
+            continue
         question = required_text(row, "instruction", where)
         texts = (text_of(row.get("output_1")), text_of(row.get("output_2")))
         item = builder.add_item(

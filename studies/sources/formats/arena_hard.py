@@ -19,8 +19,8 @@ from studies.sources.cells import (
     split_conversation,
 )
 
-DEFAULT_BASELINE: Final = "gpt-4-0314"
-"""Baseline of files without a baseline column, as in the first version of Arena-Hard."""
+UNNAMED_BASELINE: Final = "baseline"
+"""Name of the baseline in files that do not name it."""
 
 PROMPT_NAME: Final = "arena-hard"
 PICK_BY_LEVEL: Final[dict[str, tuple[Pick, int]]] = {
@@ -64,6 +64,12 @@ def read(source: OpenSource) -> SourceBuilder:
             f"first in {first_unknown}; they count as unusable replies. To use them, correct them "
             "in the file and import it again"
         )
+    if not all(text_of(row.get("baseline")) for row in table.rows):
+        builder.notes.append(
+            f"the file does not name the baseline; it is called {UNNAMED_BASELINE!r}. To name it, "
+            "add a column 'baseline', or map one to it with --mapping column=baseline "
+            "(data.mapping in a study file)"
+        )
     if not questions:
         builder.notes.append(
             "verdicts only: to see questions and answers, name their files in data.files"
@@ -83,7 +89,9 @@ def _add_games(builder: SourceBuilder, row: Row, item: str, where: str) -> int:
         )
     judge = text_of(row.get("judge")) or "recorded"
     model = required_text(row, "model", where)
-    baseline = text_of(row.get("baseline")) or DEFAULT_BASELINE
+    baseline = text_of(row.get("baseline")) or UNNAMED_BASELINE
+    if builder.skip_self_comparison((baseline, model), where):
+        return 0
     for game, shown in zip(games, ((baseline, model), (model, baseline)), strict=False):
         contents = game if isinstance(game, Mapping) else {}
         score = text_of(contents.get("score"))

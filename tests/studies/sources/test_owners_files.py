@@ -41,6 +41,21 @@ def test_an_unreadable_arena_hard_score_without_a_reply_becomes_the_reply(tmp_pa
     assert (judgement.status, judgement.reply) == ("unreadable", "no idea")
 
 
+def test_an_unnamed_arena_hard_baseline_is_called_baseline(tmp_path: Path) -> None:
+    rows = [arena_hard_row("u1", "A>B", "B>A")]
+    del rows[0]["baseline"]
+    found = loaded(jsonl(tmp_path / "j.jsonl", rows))
+    assert [shown for _, shown, _ in verdicts(found)] == ["baseline > m", "m > baseline"]
+    (note,) = [note for note in found.notes if "does not name the baseline" in note]
+    assert "--mapping" in note and "data.mapping" in note
+    named = loaded(
+        jsonl(tmp_path / "j.jsonl", [{**rows[0], "reference_model": "gpt-x"}]),
+        format="arena-hard",
+        mapping={"reference_model": "baseline"},
+    )
+    assert [shown for _, shown, _ in verdicts(named)] == ["gpt-x > m", "m > gpt-x"]
+
+
 # ---- PandaLM -------------------------------------------------------------------------------------
 
 
@@ -74,7 +89,7 @@ def test_json_lines_are_read_from_a_json_file_and_noted(tmp_path: Path) -> None:
 
 
 def test_a_json_list_in_a_file_of_lines_asks_for_another_name(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match=r"j.jsonl: contains a JSON list .* rename it"):
+    with pytest.raises(SourceError, match=r"j.jsonl: contains a JSON list, .* rename it"):
         loaded(write_json(tmp_path / "j.jsonl", [arena_hard_row("u1", "A>B")]))
 
 
@@ -95,3 +110,31 @@ def test_a_further_file_that_the_format_does_not_read_is_refused(
     assert loaded(path).judgements
     with pytest.raises(StudyError, match=r"data.files \(--files on .*: extra: not used.*Remove it"):
         loaded(path, files={"extra": "no-such-file.json"})
+
+
+# ---- a model against itself ----------------------------------------------------------------------
+
+PAIR = {"question_id": 1, "model_1": "x", "model_2": "y", "g1_winner": "model_1", "turn": 1,
+        "g2_winner": "model_1", "judge": ["j", "pair-v2"]}  # fmt: skip
+MAPPED = {"q": "1", "m1": "x", "m2": "y", "best": "a"}
+MAPPING = {"q": "id", "m1": "first", "m2": "second", "best": "winner"}
+SELF_COMPARISONS: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = [
+    (BATTLE, {"model_b": "x"}, {}),
+    (RATED, {"generator_2": "x"}, {}),
+    (VOTE, {"model_b": "x"}, {}),
+    (PAIR, {"model_2": "x"}, {}),
+    (arena_hard_row("u1", "A>B"), {"baseline": "m"}, {}),
+    (MAPPED, {"m2": "x"}, {"mapping": MAPPING}),
+]
+
+
+@pytest.mark.parametrize(("row", "change", "spec"), SELF_COMPARISONS)
+def test_a_model_against_itself_is_left_out_with_one_note_in_every_format(
+    tmp_path: Path, row: dict[str, Any], change: dict[str, Any], spec: dict[str, Any]
+) -> None:
+    alone = loaded(write_json(tmp_path / "v.json", [row]), **spec)
+    both = loaded(write_json(tmp_path / "v.json", [{**row, **change}] * 2 + [row]), **spec)
+    assert verdicts(both) == verdicts(alone)
+    (note,) = [note for note in both.notes if "itself" in note]
+    assert note.startswith("2 rows left out: a model compared with itself")
+    assert "first in v.json, row 1" in note
