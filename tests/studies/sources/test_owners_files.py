@@ -138,3 +138,33 @@ def test_a_model_against_itself_is_left_out_with_one_note_in_every_format(
     (note,) = [note for note in both.notes if "itself" in note]
     assert note.startswith("2 rows left out: a model compared with itself")
     assert "first in v.json, row 1" in note
+
+
+# ---- JudgeBench ----------------------------------------------------------------------------------
+
+
+def judgebench_row(model: str, *decisions: str | None, prompt: str = "vanilla") -> dict[str, Any]:
+    games = [{"judgment": {"judge_model": model, "prompt": "…", "response": "r"}, "decision": d}
+             for d in decisions]  # fmt: skip
+    return {
+        "pair_id": "p",
+        "question": "why?",
+        "response_model": "m",
+        "response_A": "a",
+        "response_B": "b",
+        "label": "A>B",
+        "judge_name": prompt,
+        "judgments": games,
+    }
+
+
+def test_a_judgebench_judge_is_its_model_and_judge_name_is_the_prompt(tmp_path: Path) -> None:
+    rows = [judgebench_row("gpt-x", "A>B", "B>A"), judgebench_row("claude-y", "B>A", "B>A"),
+            judgebench_row("gpt-x", "A>B", "B>A", prompt="arena_hard")]  # fmt: skip
+    found = loaded(jsonl(tmp_path / "j.jsonl", rows))
+    assert [(j.ask.judge, j.ask.prompt) for j in found.judgements[::2]] == [
+        ("gpt-x", "vanilla"),
+        ("claude-y", "vanilla"),
+        ("gpt-x", "arena_hard"),
+    ]
+    assert {j.ask.repeat for j in found.judgements} == {0}
