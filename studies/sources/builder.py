@@ -78,6 +78,8 @@ class _ItemDraft:
     responses: dict[str, str] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
     human: list[Preference] = field(default_factory=list)
+    compared: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    """Answers that a vote compared, by its index in `human`."""
     checks: list[AnswerCheck] = field(default_factory=list)
 
 
@@ -170,6 +172,8 @@ class SourceBuilder:
         picked = shown[pick] if isinstance(pick, int) else pick
         if picked is not None:
             self.add_preference(item, name, picked, shown if known else None, margin)
+            draft = self._drafts[item]
+            draft.compared[len(draft.human) - 1] = tuple(sorted(shown))
         self.add_verdict(
             item,
             HUMAN_PREFIX + name,
@@ -268,7 +272,7 @@ class SourceBuilder:
                 id=draft.id,
                 instruction=draft.instruction,
                 responses=draft.responses,
-                human=tuple(draft.human),
+                human=tuple(_with_compared(draft, k) for k in range(len(draft.human))),
                 checks=tuple(draft.checks),
                 **draft.facts,
             )
@@ -287,6 +291,18 @@ class SourceBuilder:
             return ask
         orders = self._known_orders[(ask.item, ask.judge, ask.prompt, *sorted(ask.shown))]
         return replace(ask, orders=len(orders))
+
+
+def _with_compared(draft: _ItemDraft, index: int) -> Preference:
+    """Return a vote; one without an order, on some of the item's answers, as a ranking of these.
+
+    Without an order and without ranks a vote would count for all answers of the item.
+    """
+    vote, names = draft.human[index], draft.compared.get(index, ())
+    if vote.shown is not None or not names or set(draft.responses) <= set(names):
+        return vote
+    best = names if vote.picked == "tie" else (vote.picked,)
+    return replace(vote, picked=None, ranks={name: 1 if name in best else 2 for name in names})
 
 
 def sort_by_name(

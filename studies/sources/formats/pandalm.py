@@ -5,6 +5,7 @@ Annotations are 0 (tie), 1 or 2; results are `1`, `2`, `Tie` or `garbage`, which
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Final
 
 from studies.errors import SourceError
@@ -31,13 +32,18 @@ def read(source: OpenSource) -> SourceBuilder:
     table, builder = source.rows, SourceBuilder()
     people = sorted(name for name in table.columns if name.startswith("annotator"))
     judges = _judge_columns(table)
+    questions = _QuestionIds()
     for index, row in enumerate(table.rows):
         where = table.where(index)
         names = _model_names(row)
         instruction = _instruction_text(row, where)
         texts = (text_of(row.get("response1")), text_of(row.get("response2")))
         item = builder.add_item(
-            first_text(row, "idx", "id") or id_from_text("panda", instruction, *texts),
+            questions.find_id(
+                instruction,
+                names,
+                first_text(row, "idx", "id") or id_from_text("panda", instruction, *texts),
+            ),
             instruction,
             dict(zip(names, texts, strict=True)),
             where=where,
@@ -56,9 +62,35 @@ def read(source: OpenSource) -> SourceBuilder:
                 parse_winner(row, name, _PICK_BY_WORD, where),
                 reply=text_of(row.get(name)),
             )
+    if questions.shared:
+        builder.notes.append(
+            f"{len(table.rows):,} rows are comparisons of {len(builder.items()):,} items: rows "
+            "with the same instruction and input, on different models, are one item"
+        )
     if people:
         builder.notes.append("the order in which annotators saw the responses is not recorded")
     return builder
+
+
+class _QuestionIds:
+    """Ids of questions: `idx` numbers the rows, and several rows compare answers to one question.
+
+    A question has the id of its first row. A second row on the same two models starts another
+    item, because in one item it would be a repeat and the annotator's vote would not count.
+    """
+
+    def __init__(self) -> None:
+        self._pairs: dict[str, dict[str, set[frozenset[str]]]] = defaultdict(dict)
+        self.shared = 0
+
+    def find_id(self, question: str, names: tuple[str, str], row_id: str) -> str:
+        """Return the id of the first item of the question without this pair, or the row's own."""
+        pair = frozenset(names)
+        known = self._pairs[question]
+        id = next((id for id, pairs in known.items() if pair not in pairs), row_id)
+        self.shared += id in known
+        known.setdefault(id, set()).add(pair)
+        return id
 
 
 def _instruction_text(row: Row, where: str) -> str:

@@ -8,7 +8,11 @@ from typing import Any
 
 import pytest
 
+from metrics.position.position_measures import first_share
 from studies.errors import SourceError, StudyError
+from studies.exchange.recorded_studies import import_verdicts
+from studies.frames.truth import better_answer
+from studies.store.store import Store
 from tests.studies.sources.source_files import jsonl, loaded, verdicts
 
 
@@ -72,6 +76,38 @@ def test_a_blank_pandalm_instruction_is_replaced_by_the_input(tmp_path: Path) ->
     assert [item.instruction for item in found.items] == ["sum up\n\na text", "Name a colour."]
     with pytest.raises(SourceError, match=r"row 1: columns 'instruction' and 'input' are both"):
         loaded(write_json(tmp_path / "p.json", [pandalm_row(0, " ", "")]))
+
+
+def test_pandalm_rows_on_one_question_are_comparisons_of_one_item(
+    tmp_path: Path, store: Store
+) -> None:
+    pairs = ("opt_llama", "opt_bloom", "llama_bloom")
+    rows = [pandalm_row(k, f"question {k // 3}", "", pairs[k % 3]) for k in range(30)]
+    for k, row in enumerate(rows):
+        row["pandalm_result"] = "12"[k // 3 % 2]
+    path = write_json(tmp_path / "p.json", rows)
+    found = import_verdicts(store, path, "mine")
+    assert {item.id for item in found.items} == {str(k) for k in range(0, 30, 3)}
+    assert len(found.judgements) == 30 * 4
+    (note,) = [note for note in found.notes if "same instruction and input" in note]
+    assert note.startswith("30 rows are comparisons of 10 items")
+    frame = store.frame("mine")
+    share = first_share(frame[frame["judge"] == "pandalm"])
+    assert (share.value, share.n, share.items) == (0.5, 30, 10)
+    # Ten questions with three equal verdicts each: as wide as ten verdicts, not as thirty.
+    assert share.low is not None and share.low < 0.25
+    # A vote without an order concerns its pair, not the third answer.
+    human = found.items[0].human
+    votes = [vote for vote in human if vote.judge == "annotator1"]
+    assert [better_answer([vote], "opt", "llama") for vote in votes] == ["opt", None, None]
+    assert [better_answer([vote], "llama", "bloom") for vote in votes] == [None, None, "llama"]
+    ties = [vote for vote in human if vote.judge == "annotator3"]
+    assert better_answer(ties, "bloom", "opt") == "tie"
+
+
+def test_a_second_pandalm_row_on_the_same_models_stays_an_item(tmp_path: Path) -> None:
+    rows = [pandalm_row(0, "why?", ""), pandalm_row(1, "why?", "", "llama_opt")]
+    assert [i.id for i in loaded(write_json(tmp_path / "p.json", rows)).items] == ["0", "1"]
 
 
 # ---- kinds of files ------------------------------------------------------------------------------
