@@ -22,6 +22,7 @@ from studies.sources.join import JoinReport
 from studies.sources.registry import SourceFormat
 from studies.spec.records_folder import check_source_variable, expand_source
 from studies.spec.study import DataSpec
+from studies.texts.repeated_answers import describe_repeated_answers
 
 if TYPE_CHECKING:
     from studies.files.shards import ShardContents
@@ -143,6 +144,7 @@ def read_source(
         )
     _check_participants(items, judgements, path.name)
     notes = [*(table.notes if table else ()), *builder.all_notes()]
+    notes += describe_repeated_answers(items)
     unknown = builder.unknown_order
     verdicts = builder.shards.rows if builder.shards else len(judgements)
     if unknown and unknown < verdicts:
