@@ -14,8 +14,14 @@ from studies.domain import HUMAN_PREFIX, Item, Judgement
 from studies.errors import SourceError, StudyError
 from studies.files.read_limits import current_limits
 from studies.files.tables import SourceTable, is_table_file, read_table, rename_columns
-from studies.sources.builder import ORDER_NOT_RECORDED, POSITION_METRICS, OpenSource
+from studies.sources.builder import (
+    ORDER_NOT_RECORDED,
+    POSITION_METRICS,
+    OpenSource,
+    SourceBuilder,
+)
 from studies.sources.detect import AUTO_FORMAT, choose_format, format_by_name
+from studies.sources.formats.any_table import MAPPING_FIELDS
 from studies.sources.formats.creation_mmbench import TEXT_ONLY_SPLIT
 from studies.sources.hub import HUB_PREFIX, read_hub
 from studies.sources.join import JoinReport
@@ -29,7 +35,6 @@ if TYPE_CHECKING:
 
 ASSETS_FOLDER: Final = Path(__file__).resolve().parents[2] / "assets"
 TABLE_FORMAT: Final = "table"
-_FILES_OPTION: Final = "--files on the command line"
 MAX_NOTES: Final = 12
 BUILT_IN_SOURCES: Final = {"probe": ASSETS_FOLDER / "probe" / "items.jsonl"}
 
@@ -134,7 +139,7 @@ def read_source(
     if table is not None and spec.mapping and source_format.name != TABLE_FORMAT:
         table = rename_columns(table, spec.mapping)
     source = OpenSource(spec, path, folder, table)
-    builder = source_format.read(source)
+    builder = _read_rows(source, source_format)
     _check_files_read(source, source_format.name)
     items, judgements = builder.items(), builder.judgements()
     if not items:
@@ -164,12 +169,30 @@ def read_source(
     )
 
 
+def _read_rows(source: OpenSource, source_format: SourceFormat) -> SourceBuilder:
+    """Read a source; a row of another shape is an error of the file, not of the program."""
+    try:
+        return source_format.read(source)
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        raise SourceError(
+            f"{source.path.name}: not in the form of {source_format.name}: {_describe(error)}. "
+            "Compare the file with docs/formats.md and correct it, or map its columns in "
+            "data.mapping with format table"
+        ) from error
+
+
+def _describe(error: Exception) -> str:
+    if isinstance(error, KeyError):
+        return f"a row has no key {error.args[0]!r}"
+    return f"a value has another type than expected ({error})"[:200]
+
+
 def _check_files_read(source: OpenSource, format: str) -> None:
     """Refuse files that the study names and the format does not read."""
     unread = [name for name, path in source.spec.files.items() if path not in source.files_read]
     if unread:
         raise StudyError(
-            f"data.files ({_FILES_OPTION}): {', '.join(unread)}: not used, because "
+            f"data.files: {', '.join(unread)}: not used, because "
             f"{source.path.name} is read as {format} and needs no such file here. "
             "Remove it, or set another format"
         )
@@ -222,7 +245,10 @@ def _check_data_keys(spec: DataSpec, name: str) -> None:
             f"{TEXT_ONLY_SPLIT} variant)"
         )
     if name == TABLE_FORMAT and not spec.mapping:
-        raise StudyError("data.mapping: required by format: table, as column: field")
+        raise StudyError(
+            "data.mapping: required by format table: map each column to a field "
+            f"({', '.join(MAPPING_FIELDS)}, responses.<contestant>, meta.<name>)"
+        )
 
 
 def select_slice(items: list[Item], spec: DataSpec) -> list[Item]:

@@ -67,8 +67,8 @@ def read(source: OpenSource) -> SourceBuilder:
     if not all(text_of(row.get("baseline")) for row in table.rows):
         builder.notes.append(
             f"the file does not name the baseline; it is called {UNNAMED_BASELINE!r}. To name it, "
-            "add a column 'baseline', or map one to it with --mapping column=baseline "
-            "(data.mapping in a study file)"
+            "add a column 'baseline', or set format arena-hard and map a column to 'baseline' in "
+            "data.mapping"
         )
     if not questions:
         builder.notes.append(

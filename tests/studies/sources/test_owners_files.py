@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 
 from metrics.position.position_measures import first_share
+from studies.__main__ import main
 from studies.errors import SourceError, StudyError
 from studies.exchange.recorded_studies import import_verdicts
 from studies.frames.truth import better_answer
+from studies.sources.formats.any_table import MAPPING_FIELDS
+from studies.sources.mapping_guess import guess_mapping
 from studies.store.store import Store
 from studies.texts.slice_statistics import profile_slice
 from tests.studies.sources.source_files import jsonl, loaded, verdicts
@@ -52,7 +55,7 @@ def test_an_unnamed_arena_hard_baseline_is_called_baseline(tmp_path: Path) -> No
     found = loaded(jsonl(tmp_path / "j.jsonl", rows))
     assert [shown for _, shown, _ in verdicts(found)] == ["baseline > m", "m > baseline"]
     (note,) = [note for note in found.notes if "does not name the baseline" in note]
-    assert "--mapping" in note and "data.mapping" in note
+    assert note.endswith("map a column to 'baseline' in data.mapping")
     named = loaded(
         jsonl(tmp_path / "j.jsonl", [{**rows[0], "reference_model": "gpt-x"}]),
         format="arena-hard",
@@ -145,7 +148,7 @@ def test_a_further_file_that_the_format_does_not_read_is_refused(
 ) -> None:
     path = write_json(tmp_path / "v.json", [row])
     assert loaded(path).judgements
-    with pytest.raises(StudyError, match=r"data.files \(--files on .*: extra: not used.*Remove it"):
+    with pytest.raises(StudyError, match=r"data.files: extra: not used.*Remove it"):
         loaded(path, files={"extra": "no-such-file.json"})
 
 
@@ -229,3 +232,69 @@ def test_short_or_rare_repetitions_are_no_suspects(tmp_path: Path) -> None:
     found = loaded(write_json(tmp_path / "a.json", rows))
     assert not profile_slice(found.items).suspects
     assert not [note for note in found.notes if note.startswith("suspect:")]
+
+
+# ---- messages ------------------------------------------------------------------------------------
+
+
+def import_messages(capsys: pytest.CaptureFixture[str], path: Path, *options: str) -> str:
+    code = main(["import", str(path), *options, "--store", str(path.parent / "s.db")])
+    assert code in (0, 2)
+    told = capsys.readouterr()
+    return told.err if code else told.out
+
+
+def test_the_import_command_names_its_options_and_a_study_file_its_keys(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = {"the question": "why?", "left model": "x", "right": "y", "first": "x", "second": "y",
+           "verdict": "x", "q": "why?"}  # fmt: skip
+    path = write_json(tmp_path / "t.json", [row])
+    message = import_messages(capsys, path)
+    assert "--mapping q=instruction" in message and "--mapping first=first" in message
+    assert "--format" in message and "data." not in message
+    with pytest.raises(SourceError, match=r"data.mapping, for instance \{.*q: instruction"):
+        loaded(path)
+    message = import_messages(capsys, path, "--mapping", "nope=id")
+    assert "--mapping: t.json has no column 'nope'" in message
+    assert "data." not in message
+    message = import_messages(capsys, path, "--format", "table")
+    assert "--mapping" in message and "response_first" in message
+
+
+def test_the_help_of_the_import_command_lists_the_fields(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["import", "--help"])
+    listed = " ".join(capsys.readouterr().out.split())
+    assert all(field in listed for field in MAPPING_FIELDS)
+
+
+LLMBAR = {"input": "q", "output_1": "a", "output_2": "b", "label": 1}
+
+
+@pytest.mark.parametrize(
+    ("format", "row"),
+    [
+        ("llmbar", {**LLMBAR, "results": [{"swap = False": "text"}]}),
+        ("llmbar", {**LLMBAR, "results": {"winner": 1}}),
+        ("judgebench", judgebench_row("m") | {"judgments": 7}),
+        ("mt-bench", {"question_id": 1, "model_id": "m", "choices": ["text"]}),
+    ],
+)
+def test_a_missing_key_or_another_type_is_an_error_of_the_file(
+    tmp_path: Path, format: str, row: dict[str, Any]
+) -> None:
+    path = write_json(tmp_path / "f.json", [row])
+    with pytest.raises(SourceError, match=rf"f.json: not in the form of {format}: .*data.mapping"):
+        loaded(path)
+
+
+def test_columns_of_texts_are_not_guessed_to_be_names() -> None:
+    long = "A whole paragraph of an answer, which is much too long for a name. "
+    rows = [{"user": f"Please explain {long}", "a": long + "x", "b": long + "y", "winner": "a"}]
+    guess = guess_mapping(list(rows[0]), rows)
+    assert guess == {"user": "instruction", "a": "responses.a", "b": "responses.b"}
+    named = [{"user": "ann", "a": "gpt", "b": "llama", "winner": "a"}]
+    assert guess_mapping(list(named[0]), named)["user"] == "person"
