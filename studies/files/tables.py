@@ -47,9 +47,13 @@ class SourceTable:
     """Content of a JSON file that is a single object rather than a list of rows."""
 
     notes: tuple[str, ...] = ()
+    places: list[str] = field(default_factory=list)
+    """File and line of each row, for rows of several files."""
 
     def where(self, index: int) -> str:
         """Return the location of a row for error messages: file and line, or file and row."""
+        if self.places:
+            return self.places[index]
         if self.lines:
             return f"{self.name}, line {self.lines[index]}"
         return f"{self.name}, row {index + 1}"

@@ -20,7 +20,8 @@ from studies.sources.builder import (
     OpenSource,
     SourceBuilder,
 )
-from studies.sources.detect import AUTO_FORMAT, choose_format, format_by_name
+from studies.sources.detect import AUTO_FORMAT, choose_format, format_by_name, matching_formats
+from studies.sources.folder_tables import FOLDER_FORMATS, read_folder_tables
 from studies.sources.formats.any_table import MAPPING_FIELDS
 from studies.sources.formats.creation_mmbench import TEXT_ONLY_SPLIT
 from studies.sources.hub import HUB_PREFIX, read_hub
@@ -134,6 +135,8 @@ def read_source(
     spec: DataSpec, path: Path, folder: Path, table: SourceTable | None, revision: str = ""
 ) -> LoadedSource:
     """Detect the format of a source and read its items and verdicts."""
+    if table is None and (joined := _join_folder(spec, path)) is not None:
+        table = joined
     source_format, why = _find_format(spec, table, path)
     _check_data_keys(spec, source_format.name)
     if table is not None and spec.mapping and source_format.name != TABLE_FORMAT:
@@ -167,6 +170,15 @@ def read_source(
         revision,
         builder.shards,
     )
+
+
+def _join_folder(spec: DataSpec, path: Path) -> SourceTable | None:
+    """Join the files of a folder that no format reads as a folder."""
+    named = "" if spec.format == AUTO_FORMAT else spec.format
+    if (named and named not in FOLDER_FORMATS) or (not named and matching_formats(None, path)):
+        return None
+    found = read_folder_tables(path, named)
+    return found[1] if found else None
 
 
 def _read_rows(source: OpenSource, source_format: SourceFormat) -> SourceBuilder:

@@ -19,9 +19,15 @@ from studies.sources.join import join_answers
 _TIE_PREFERENCES: Final = (0.0, 1.5)
 
 
-def matches_table(table: SourceTable) -> str:
+def matches_annotations(table: SourceTable) -> str:
     if table.has("instruction", "output_1", "output_2", "preference"):
         return "output_1, output_2 and preference are AlpacaEval's annotations"
+    return ""
+
+
+def matches_table(table: SourceTable) -> str:
+    if reason := matches_annotations(table):
+        return reason
     if table.has("instruction", "output", "generator"):
         return "instruction, output and generator are AlpacaEval's outputs"
     return ""

@@ -298,3 +298,64 @@ def test_columns_of_texts_are_not_guessed_to_be_names() -> None:
     assert guess == {"user": "instruction", "a": "responses.a", "b": "responses.b"}
     named = [{"user": "ann", "a": "gpt", "b": "llama", "winner": "a"}]
     assert guess_mapping(list(named[0]), named)["user"] == "person"
+
+
+# ---- folders -------------------------------------------------------------------------------------
+
+
+def test_llmbar_sets_are_found_in_their_authors_layout(tmp_path: Path) -> None:
+    result = {"swap = False": {"winner": "1"}, "swap = True": {"winner": "2"}}
+    for place, question in (("Natural", "q1"), ("Adversarial/Manual", "q2")):
+        row = {**LLMBAR, "input": question}
+        folder = tmp_path / "LLMBar" / place
+        (folder / "evaluators" / "GPT-4" / "CoT").mkdir(parents=True)
+        write_json(folder / "dataset.json", [row])
+        path = folder / "evaluators" / "GPT-4" / "CoT" / "result.json"
+        write_json(path, [{**row, "results": [result]}])
+    whole = loaded(tmp_path / "LLMBar")
+    assert {(j.ask.judge, j.ask.prompt) for j in whole.judgements} == {("GPT-4", "CoT")}
+    assert sorted((item.instruction, item.category) for item in whole.items) == [
+        ("q1", "Natural"),
+        ("q2", "Manual"),
+    ]
+    assert len(whole.judgements) == 4
+    (item,) = loaded(tmp_path / "LLMBar" / "Natural").items
+    assert item.category == "Natural"
+
+
+FOLDERS: dict[str, list[dict[str, Any]]] = {
+    "alpaca-eval": [RATED, {**RATED, "generator_2": "z", "output_2": "c"}],
+    "arena-hard": [arena_hard_row("u1", "A>B"), arena_hard_row("u1", "B>A", model="n")],
+    "judgebench": [judgebench_row("gpt-x", "A>B", "B>A"), judgebench_row("gpt-y", "A>B", "A>B")],
+}
+
+
+@pytest.mark.parametrize("format", FOLDERS)
+@pytest.mark.parametrize("named", [True, False])
+def test_a_folder_of_files_of_one_format_is_one_study(
+    tmp_path: Path, format: str, named: bool
+) -> None:
+    rows = FOLDERS[format]
+    whole = loaded(write_json(tmp_path / "all.json", rows))
+    folder = tmp_path / "results"
+    for name, row in zip(("m1", "m2"), rows, strict=True):
+        (folder / name).mkdir(parents=True)
+        write_json(folder / name / "annotations.json", [row])
+        write_json(folder / name / "settings.json", {"temperature": 0})
+    found = loaded(folder, **({"format": format} if named else {}))
+    assert found.format == format and verdicts(found) == verdicts(whole)
+    assert "2 files were read as one study" in found.notes
+    assert [note for note in found.notes if note.startswith("2 files of other kinds were left out")]
+
+
+def test_an_error_in_a_folder_names_the_file_and_its_row(tmp_path: Path) -> None:
+    folder = tmp_path / "results"
+    folder.mkdir()
+    jsonl(folder / "a.jsonl", [arena_hard_row("u1", "A>B")])
+    jsonl(folder / "b.jsonl", [arena_hard_row("u1", "A>B"), {**arena_hard_row("u2"), "games": 1}])
+    with pytest.raises(SourceError, match=r"b.jsonl, line 2: field 'games'"):
+        loaded(folder)
+    write_json(folder / "c.json", [RATED])
+    with pytest.raises(SourceError, match=r"several formats .*data.format"):
+        loaded(folder)
+    assert len(loaded(folder, format="alpaca-eval").judgements) == 1
