@@ -13,7 +13,9 @@ from studies.errors import SourceError, StudyError
 from studies.exchange.export import EXPORT_FORMATS as OUT
 from studies.exchange.export import write_export, write_json_lines
 from studies.exchange.recorded_studies import name_from_source, save_recorded_study
+from studies.sources.formats.any_table import MAPPING_FIELDS
 from studies.sources.load import BUILT_IN_SOURCES, load_source
+from studies.sources.option_names import use_option_names
 from studies.sources.registry import SOURCE_FORMATS
 from studies.spec.study import DataSpec, dump_study
 from studies.store.store import Store, open_existing_store
@@ -69,7 +71,8 @@ def _import_parser(commands: Any) -> None:
         (
             "--mapping",
             "column=field",
-            "the field that a column holds, for tables of an unknown format",
+            "the field that a column holds, for tables of an unknown format; once per column. "
+            f"Fields: {', '.join(MAPPING_FIELDS)}, responses.<contestant>, meta.<name>",
         ),
         ("--files", "name=path", "another file: the answers of a model, or the questions"),
     ):
@@ -92,9 +95,12 @@ def import_file(store: Store, options: argparse.Namespace) -> None:
         split=options.split,
     )
     name = options.name or name_from_source(options.file)
-    loaded = load_source(spec, store.path.parent)
-    print(escape_control("\n".join(loaded.summary_lines())))
-    save_recorded_study(store, name, spec, loaded)
+    try:
+        loaded = load_source(spec, store.path.parent)
+        print(escape_control(use_option_names("\n".join(loaded.summary_lines()))))
+        save_recorded_study(store, name, spec, loaded)
+    except (SourceError, StudyError) as error:
+        raise type(error)(use_option_names(str(error))) from None
     counts = store.counts(name, recorded=True)
     listed = ", ".join(f"{count:,} {key}" for key, count in counts.items() if key != "planned")
     print(f"study {name!r}: {listed}")

@@ -11,6 +11,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Final, NoReturn
 
+from judges.verdicts.comparisons import compared_side
 from judges.verdicts.reply_cleaning import CleanedReply
 from studies.domain import Verdict
 
@@ -40,10 +41,19 @@ _ALTERNATIVE_LABEL: Final = re.compile(
     rf"{_CLOSING_MARKS} ?[,/&|+=<>] ?(?:[Rr]esponse |[Aa]ssistant )?{_OPENING_MARKS}"
     rf"([A-Z]){LABEL_END}"
 )
+# "A is worse than B", "A is not the better one": the label is named, but not chosen.
+_LABEL_REJECTED: Final = re.compile(
+    rf"{_CLOSING_MARKS}(?:['\u2019]s [a-z]{{1,20}})? ?"
+    r"(?:(?:is|was|does|did|has)(?:n['\u2019]t| not)|cannot"
+    r"|(?:is|was|seems|appears|looks|performs|does)(?: [a-z]{1,20}){0,3}? "
+    rf"(?:worse|inferior|weaker|poorer|less)){LABEL_END}"
+)
+# "A better answer is B": the "a" is an article.
+_ARTICLE_BEFORE_ANSWER: Final = re.compile(
+    r" (?:[a-z]{1,20} ){0,2}(?:answer|response|choice|option|look|reading|comparison)"
+    rf"{LABEL_END}"
+)
 _BRACKETS: Final = re.compile(r"\[\[([^\[\]\n]{0,80})(\]\]|\]?[ \n]?\Z)")
-_LABEL_SEPARATOR: Final = re.compile(r" ?(?:/|&|,? ?(?:or|and|vs\.?|versus)) ?")
-"""Text between two bracketed labels that shows that no choice was made ("[[A]] or [[B]]")."""
-
 _NUMBER: Final = re.compile(r"([0-9]{1,9}(?:[.,][0-9]{1,9})?|\.[0-9]{1,9})(?![0-9]|[.,][0-9])")
 _DENOMINATOR: Final = re.compile(r"[\])]{0,2} ?(?:/|out of) ?([0-9]{0,9}(?:[.,]0{1,9})?)")
 _DASH: Final = "[-\u2010-\u2015\u2212~]"
@@ -81,6 +91,10 @@ def letter_at(text: CleanedReply, position: int) -> tuple[str, int] | None:
         return None
     if match[1] == "a" and _TIE_AFTER_ARTICLE.match(text.lower, match.end()):
         return None
+    if match[1] == "a" and _ARTICLE_BEFORE_ANSWER.match(text.lower, match.end()):
+        return None
+    if _LABEL_REJECTED.match(text.lower, match.end()):
+        return None
     rival = _ALTERNATIVE_LABEL.match(text.text, match.end())
     if rival and rival[1].lower() != match[1]:
         return None
@@ -92,7 +106,7 @@ class Brackets:
     """Content and span of `[[content]]`.
 
     The content is None if the reply ends before the closing brackets, and for two different
-    bracketed values joined by "or" or the like.
+    bracketed values in one sentence that does not choose between them ("[[A]] or [[B]]").
     """
 
     content: str | None
@@ -100,14 +114,17 @@ class Brackets:
 
 
 def last_brackets(text: str, start: int = 0, end: int | None = None) -> Brackets | None:
+    """Return the last `[[…]]`, or the one that a comparison of the last two prefers."""
     two = deque(_BRACKETS.finditer(text, start, len(text) if end is None else end), 2)
     if not two:
         return None
     match = two[-1]
-    if len(two) == 2 and _LABEL_SEPARATOR.fullmatch(text, two[0].end(), match.start()):
-        one, other = (found[1].replace(" ", "") for found in two)
-        if one != other:
+    if len(two) == 2 and len({found[1].replace(" ", "") for found in two}) == 2:
+        chosen = compared_side(text[two[0].end() : match.start()])
+        if chosen is None:
             return Brackets(None, match.span())
+        if chosen == 0:
+            return Brackets(two[0][1], two[0].span())
     return Brackets(match[1] if match[2] == "]]" else None, match.span())
 
 

@@ -18,6 +18,14 @@ _ALTERNATIVE_OPTION: Final = re.compile(
     r"(?: ?(?:,|/|&|\+|=|or |and |to ){1,3}|[-\u2010-\u2015]) ?"
     r"(?:and |or )?(?:option )?#?([0-9]{1,9})"
 )
+_OPTION_REJECTED: Final = re.compile(
+    r"(?<!\w)(?:not|neither|unlike|instead of|rather than|except)(?!\w)[^.\n]{0,40}\Z"
+)
+_REJECTED_LENGTH: Final = 60
+_WORSE_OPTION: Final = re.compile(
+    r" (?:is|was|seems)(?: not| ?n['\u2019]t|(?: [a-z]{1,20}){0,3}? (?:worse|inferior|weaker|less))"
+    r"(?!\w)"
+)
 
 
 def read_selection(text: CleanedReply, n_options: int) -> MarkerMatch:
@@ -27,6 +35,9 @@ def read_selection(text: CleanedReply, n_options: int) -> MarkerMatch:
         return MarkerMatch()
     option = _OPTION.search(text.lower, marker.end(), _value_end(text.lower, marker.end()))
     if option is None:
+        return MarkerMatch(reason=UNREADABLE_MARKER)
+    before = text.lower[max(marker.end(), option.start() - _REJECTED_LENGTH) : option.start()]
+    if _OPTION_REJECTED.search(before) or _WORSE_OPTION.match(text.lower, option.end()):
         return MarkerMatch(reason=UNREADABLE_MARKER)
     rival = _ALTERNATIVE_OPTION.match(text.lower, option.end())
     if rival and int(rival[1]) != int(option[1]):

@@ -35,6 +35,11 @@ MAX_TIE_DIFFERENCE: Final = 0.1
 
 
 _BETTER_SENTENCE: Final = re.compile(r"(?:overall,?[ \n])?response[ \n]([a-z])[ \n]is[ \n]better")
+_NOT_STATED: Final = re.compile(
+    r"(?<!\w)(?:whether|if|(?:(?:do|does|can|could|would)(?:n['\u2019]t| not)|cannot|never)"
+    r"[ \n](?:think|believe|say|agree|find|conclude|mean)(?:[ \n]that)?)[ \n]\Z"
+)
+_NOT_STATED_LENGTH: Final = 40
 
 
 def _read_overall_response(text: CleanedReply, n_options: int) -> MarkerMatch:
@@ -53,8 +58,13 @@ def _find_sentences(text: CleanedReply, n_options: int) -> list[re.Match[str]]:
     return [
         match
         for match in _BETTER_SENTENCE.finditer(text.lower)
-        if _verdict_of_letter(match[1], n_options)
+        if _verdict_of_letter(match[1], n_options) and _is_stated(text.lower, match.start())
     ]
+
+
+def _is_stated(text: str, start: int) -> bool:
+    """Whether a sentence is a statement, not denied or conditional ("I doubt whether …")."""
+    return not _NOT_STATED.search(text[max(0, start - _NOT_STATED_LENGTH) : start])
 
 
 def _match_last_sentence(sentences: list[re.Match[str]], n_options: int) -> MarkerMatch:
@@ -201,6 +211,9 @@ def _read_result_n(text: CleanedReply, n_options: int) -> MarkerMatch:
 
 _GRADE: Final = re.compile(r"(?<!\w)grade ?:")
 _GRADES: Final = {"c": 1.0, "p": 0.5, "i": 0.0}
+_PRONOUN: Final = re.compile(
+    r"['\u2019]| (?:would|think|believe|am|give|find|cannot|can|have|will|rate|grade)(?!\w)"
+)
 
 
 def _read_grade_letter(text: CleanedReply, n_options: int) -> MarkerMatch:
@@ -209,7 +222,8 @@ def _read_grade_letter(text: CleanedReply, n_options: int) -> MarkerMatch:
     if marker is None:
         return MarkerMatch()
     letter = letter_at(text, marker.end())
-    if letter is None or letter[0] not in _GRADES:
+    pronoun = letter and letter[0] == "i" and _PRONOUN.match(text.lower, letter[1])
+    if letter is None or letter[0] not in _GRADES or pronoun:
         return MarkerMatch(reason=UNREADABLE_MARKER)
     return MarkerMatch(Verdict(scores=(_GRADES[letter[0]],)), "", (marker.start(), letter[1]))
 

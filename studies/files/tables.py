@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import json
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -46,9 +47,13 @@ class SourceTable:
     """Content of a JSON file that is a single object rather than a list of rows."""
 
     notes: tuple[str, ...] = ()
+    places: list[str] = field(default_factory=list)
+    """File and line of each row, for rows of several files."""
 
     def where(self, index: int) -> str:
         """Return the location of a row for error messages: file and line, or file and row."""
+        if self.places:
+            return self.places[index]
         if self.lines:
             return f"{self.name}, line {self.lines[index]}"
         return f"{self.name}, row {index + 1}"
@@ -261,22 +266,50 @@ def _read_jsonl(path: Path, limits: ReadLimits) -> SourceTable:
     for number, line in enumerate(_read_lines(path, limits), 1):
         limits.check_blank(number - len(rows) - 1, path.name)
         if line.strip():
+            if not rows:
+                _refuse_json_list(line, path.name)
             rows.append(parse_object(line, f"{path.name}, line {number}", limits))
             numbers.append(number)
             limits.check_rows(len(rows), path.name)
     return SourceTable(path.name, "jsonl", _column_names(rows), rows, numbers)
 
 
+def _refuse_json_list(line: bytes, name: str) -> None:
+    """Refuse a JSON list in a file whose name promises one object per line."""
+    if line.lstrip(b"\xef\xbb\xbf \t").startswith(b"["):
+        raise SourceError(
+            f"{name}: contains a JSON list, not one object per line; rename it to end in .json"
+        )
+
+
 def _read_json(path: Path, limits: ReadLimits) -> SourceTable:
-    """Read a list of objects, or a single object for the formats that use one."""
+    """Read a list of objects, a single object for the formats that use one, or JSON lines."""
     content = b"".join(_read_pieces(path, limits, lambda stream: stream.read(MEGABYTE)))
+    if _is_json_lines(content):
+        del content  # the lines are read again, one at a time
+        table = _read_jsonl(path, limits)
+        return replace(table, notes=("the file contains JSON lines, one object per line",))
     text = decode_utf8(content, path.name).removeprefix("\ufeff")
     value = parse_json(text, path.name, limits)
     if isinstance(value, dict):
         return SourceTable(path.name, "json", tuple(value), [], json_object=value)
     if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
-        raise SourceError(f"{path.name}: expected a list of JSON objects, or one object")
+        raise SourceError(
+            f"{path.name}: expected a list of JSON objects, one object, or one object per line"
+        )
     return SourceTable(path.name, "json", _column_names(value), value)
+
+
+def _is_json_lines(content: bytes) -> bool:
+    """Whether the first line is a complete JSON object and more text follows it."""
+    first, _, rest = content.lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")
+    if not first.startswith(b"{") or not first.rstrip().endswith(b"}") or not rest.strip():
+        return False
+    try:
+        json.loads(first)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _column_names(rows: list[Row]) -> tuple[str, ...]:

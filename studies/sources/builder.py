@@ -53,9 +53,12 @@ class OpenSource:
     folder: Path
     """Base folder of the paths in `data.files`."""
     table: SourceTable | None = None
+    files_read: set[str] = field(default_factory=set)
+    """Paths of `data.files` that the format has read."""
 
     def read_other_file(self, path: str) -> SourceTable:
         """Read another file of the source, given by its path in `data.files`."""
+        self.files_read.add(path)
         check_source_variable(path)
         return read_table(self.folder / expand_source(path))
 
@@ -75,6 +78,8 @@ class _ItemDraft:
     responses: dict[str, str] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
     human: list[Preference] = field(default_factory=list)
+    compared: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    """Answers that a vote compared, by its index in `human`."""
     checks: list[AnswerCheck] = field(default_factory=list)
 
 
@@ -96,6 +101,7 @@ class SourceBuilder:
         self.split_items: set[str] = set()
         """Ids of items started because a text differed from the earlier one under the same name."""
         self.notes: list[str] = []
+        self._self_comparisons: list[tuple[str, str]] = []
         self.join: JoinReport | None = None
         self.unknown_order = 0
         self.shards: ShardContents | None = None
@@ -166,6 +172,8 @@ class SourceBuilder:
         picked = shown[pick] if isinstance(pick, int) else pick
         if picked is not None:
             self.add_preference(item, name, picked, shown if known else None, margin)
+            draft = self._drafts[item]
+            draft.compared[len(draft.human) - 1] = tuple(sorted(shown))
         self.add_verdict(
             item,
             HUMAN_PREFIX + name,
@@ -177,6 +185,24 @@ class SourceBuilder:
             reply=reply,
             time=time,
         )
+
+    def skip_self_comparison(self, names: Sequence[str], where: str) -> bool:
+        """Whether both names are the same; such a row has no winner, is left out and noted."""
+        same = names[0] == names[1]
+        if same:
+            self._self_comparisons.append((names[0], where))
+        return same
+
+    def all_notes(self) -> list[str]:
+        """Return the notes of the format and the number of rows that were left out."""
+        if not self._self_comparisons:
+            return self.notes
+        name, where = self._self_comparisons[0]
+        count = len(self._self_comparisons)
+        return [
+            f"{count:,} rows left out: a model compared with itself ({name!r}, first in {where})",
+            *self.notes,
+        ]
 
     def add_check(self, item: str, check: AnswerCheck) -> None:
         self._drafts[item].checks.append(check)
@@ -246,7 +272,7 @@ class SourceBuilder:
                 id=draft.id,
                 instruction=draft.instruction,
                 responses=draft.responses,
-                human=tuple(draft.human),
+                human=tuple(_with_compared(draft, k) for k in range(len(draft.human))),
                 checks=tuple(draft.checks),
                 **draft.facts,
             )
@@ -265,6 +291,18 @@ class SourceBuilder:
             return ask
         orders = self._known_orders[(ask.item, ask.judge, ask.prompt, *sorted(ask.shown))]
         return replace(ask, orders=len(orders))
+
+
+def _with_compared(draft: _ItemDraft, index: int) -> Preference:
+    """Return a vote; one without an order, on some of the item's answers, as a ranking of these.
+
+    Without an order and without ranks a vote would count for all answers of the item.
+    """
+    vote, names = draft.human[index], draft.compared.get(index, ())
+    if vote.shown is not None or not names or set(draft.responses) <= set(names):
+        return vote
+    best = names if vote.picked == "tie" else (vote.picked,)
+    return replace(vote, picked=None, ranks={name: 1 if name in best else 2 for name in names})
 
 
 def sort_by_name(

@@ -8,6 +8,7 @@ from pathlib import Path
 from studies.errors import SourceError, StudyError
 from studies.files.tables import SourceTable
 from studies.sources.mapping_guess import guess_mapping
+from studies.sources.option_names import example_mapping
 from studies.sources.registry import SOURCE_FORMATS, SourceFormat
 
 AUTO_FORMAT = "auto"
@@ -62,9 +63,8 @@ def _no_format_message(table: SourceTable | None, path: Path) -> str:
         )
     columns = ", ".join(table.columns)[:300] or "no columns"
     guess = guess_mapping(table.columns, table.rows)
-    listed = ", ".join(f"{column}: {field}" for column, field in guess.items())
-    example = f", for instance {{{listed}}}" if guess else ""
     return (
         f"matches no known format. Its columns: {columns}. Map them to fields in "
-        f"data.mapping{example}; or set data.format ({known})"
+        f"{example_mapping(guess)}; the fields are listed in docs/formats.md. "
+        f"Or set data.format ({known})"
     )

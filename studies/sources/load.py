@@ -14,14 +14,22 @@ from studies.domain import HUMAN_PREFIX, Item, Judgement
 from studies.errors import SourceError, StudyError
 from studies.files.read_limits import current_limits
 from studies.files.tables import SourceTable, is_table_file, read_table, rename_columns
-from studies.sources.builder import ORDER_NOT_RECORDED, POSITION_METRICS, OpenSource
-from studies.sources.detect import AUTO_FORMAT, choose_format, format_by_name
+from studies.sources.builder import (
+    ORDER_NOT_RECORDED,
+    POSITION_METRICS,
+    OpenSource,
+    SourceBuilder,
+)
+from studies.sources.detect import AUTO_FORMAT, choose_format, format_by_name, matching_formats
+from studies.sources.folder_tables import FOLDER_FORMATS, read_folder_tables
+from studies.sources.formats.any_table import MAPPING_FIELDS
 from studies.sources.formats.creation_mmbench import TEXT_ONLY_SPLIT
 from studies.sources.hub import HUB_PREFIX, read_hub
 from studies.sources.join import JoinReport
 from studies.sources.registry import SourceFormat
 from studies.spec.records_folder import check_source_variable, expand_source
 from studies.spec.study import DataSpec
+from studies.texts.repeated_answers import describe_repeated_answers
 
 if TYPE_CHECKING:
     from studies.files.shards import ShardContents
@@ -127,16 +135,24 @@ def read_source(
     spec: DataSpec, path: Path, folder: Path, table: SourceTable | None, revision: str = ""
 ) -> LoadedSource:
     """Detect the format of a source and read its items and verdicts."""
+    if table is None and (joined := _join_folder(spec, path)) is not None:
+        table = joined
     source_format, why = _find_format(spec, table, path)
     _check_data_keys(spec, source_format.name)
     if table is not None and spec.mapping and source_format.name != TABLE_FORMAT:
         table = rename_columns(table, spec.mapping)
-    builder = source_format.read(OpenSource(spec, path, folder, table))
+    source = OpenSource(spec, path, folder, table)
+    builder = _read_rows(source, source_format)
+    _check_files_read(source, source_format.name)
     items, judgements = builder.items(), builder.judgements()
     if not items:
-        raise SourceError(f"{path.name}: no items in it, read as format {source_format.name}")
+        raise SourceError(
+            f"{path.name}: no items in it, read as format {source_format.name}. "
+            + "; ".join([*builder.all_notes(), "check the file, or set another format"])
+        )
     _check_participants(items, judgements, path.name)
-    notes = [*(table.notes if table else ()), *builder.notes]
+    notes = [*(table.notes if table else ()), *builder.all_notes()]
+    notes += describe_repeated_answers(items)
     unknown = builder.unknown_order
     verdicts = builder.shards.rows if builder.shards else len(judgements)
     if unknown and unknown < verdicts:
@@ -154,6 +170,44 @@ def read_source(
         revision,
         builder.shards,
     )
+
+
+def _join_folder(spec: DataSpec, path: Path) -> SourceTable | None:
+    """Join the files of a folder that no format reads as a folder."""
+    named = "" if spec.format == AUTO_FORMAT else spec.format
+    if (named and named not in FOLDER_FORMATS) or (not named and matching_formats(None, path)):
+        return None
+    found = read_folder_tables(path, named)
+    return found[1] if found else None
+
+
+def _read_rows(source: OpenSource, source_format: SourceFormat) -> SourceBuilder:
+    """Read a source; a row of another shape is an error of the file, not of the program."""
+    try:
+        return source_format.read(source)
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        raise SourceError(
+            f"{source.path.name}: not in the form of {source_format.name}: {_describe(error)}. "
+            "Compare the file with docs/formats.md and correct it, or map its columns in "
+            "data.mapping with format table"
+        ) from error
+
+
+def _describe(error: Exception) -> str:
+    if isinstance(error, KeyError):
+        return f"a row has no key {error.args[0]!r}"
+    return f"a value has another type than expected ({error})"[:200]
+
+
+def _check_files_read(source: OpenSource, format: str) -> None:
+    """Refuse files that the study names and the format does not read."""
+    unread = [name for name, path in source.spec.files.items() if path not in source.files_read]
+    if unread:
+        raise StudyError(
+            f"data.files: {', '.join(unread)}: not used, because "
+            f"{source.path.name} is read as {format} and needs no such file here. "
+            "Remove it, or set another format"
+        )
 
 
 def _check_participants(items: Sequence[Item], judgements: Sequence[Judgement], name: str) -> None:
@@ -203,7 +257,10 @@ def _check_data_keys(spec: DataSpec, name: str) -> None:
             f"{TEXT_ONLY_SPLIT} variant)"
         )
     if name == TABLE_FORMAT and not spec.mapping:
-        raise StudyError("data.mapping: required by format: table, as column: field")
+        raise StudyError(
+            "data.mapping: required by format table: map each column to a field "
+            f"({', '.join(MAPPING_FIELDS)}, responses.<contestant>, meta.<name>)"
+        )
 
 
 def select_slice(items: list[Item], spec: DataSpec) -> list[Item]:

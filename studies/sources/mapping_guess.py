@@ -47,7 +47,7 @@ def guess_mapping(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> 
     The guess only fills the form; it is never applied without confirmation.
     """
     columns = [column for column in columns if not _is_nested(column, rows)]
-    guess = _guess_by_name(columns)
+    guess = _correct_names_with_texts(_guess_by_name(columns), rows)
     fields = set(guess.values())
     if not any(x in fields and y in fields for x, y in _SIDE_FIELDS):
         guess = {c: f for c, f in guess.items() if f not in ("first", "second", "a", "b", "winner")}
@@ -78,6 +78,25 @@ def _guess_by_name(columns: Sequence[str]) -> dict[str, str]:
                 guess[column] = field
                 break
     return guess
+
+
+_NAME_FIELDS: Final = ("id", "first", "second", "a", "b", "contestant", "judge", "person", "winner")
+
+
+def _correct_names_with_texts(
+    guess: dict[str, str], rows: Sequence[Mapping[str, Any]]
+) -> dict[str, str]:
+    """Drop a guessed name field whose column has long texts; of a side, they are its answers."""
+    corrected: dict[str, str] = {}
+    for column, field in guess.items():
+        if field not in _NAME_FIELDS or not _has_long_texts(column, rows):
+            corrected[column] = field
+        elif any(field in sides for sides in _SIDE_FIELDS):
+            if f"response_{field}" not in guess.values():
+                corrected[column] = f"response_{field}"
+        elif field == "person" and "instruction" not in guess.values():
+            corrected[column] = "instruction"  # "user" is the user's message
+    return corrected
 
 
 def _sides_as_contestants(guess: dict[str, str]) -> dict[str, str]:

@@ -153,7 +153,10 @@ SOURCE_FORMATS: Final[dict[str, SourceFormat]] = {
             prd.matches_folder,
         ),
         SourceFormat(
-            "table", "any table, by data.mapping", any_table.matches_table, any_table.read
+            "table",
+            "any table, with its columns mapped",
+            any_table.matches_table,
+            any_table.read,
         ),
     )
 }

@@ -52,8 +52,12 @@ class InjectionSuspect:
     quote: str
 
 
+REPEATED_RULE: Final = "repeated"
+"""Rule of an answer given to different questions (studies/texts/repeated_answers.py)."""
+
 RULE_DESCRIPTIONS: Final[Mapping[str, str]] = {
-    rule.name: rule.description for rule in INJECTION_RULES
+    **{rule.name: rule.description for rule in INJECTION_RULES},
+    REPEATED_RULE: "gives the same answer to different questions",
 }
 
 

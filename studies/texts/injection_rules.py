@@ -78,6 +78,9 @@ INJECTION_RULES: Final[tuple[InjectionRule, ...]] = (
         r"\b(?:ignore|disregard|forget)\s(?:all\s|any\s)?(?:of\s)?(?:the\s|your\s)?"
         r"(?:instructions?|rules|guidelines|criteria|everything)\s"
         r"(?:above|before|you\s(?:were|have been)\s(?:given|told)|so far)\b",
+        r"\b(?:ignor(?:e|ing)|disregard(?:ing)?|forget(?:ting)?)\s(?:(?:all|any|of|the|this)\s){0,3}"
+        r"(?:above|previous|preceding|foregoing)\s[\"'`*\u201c]{0,3}"
+        r"(?:outputs?|answers?|responses?|completions?|submissions?)\b",
         r"\b(?:ignore|disregard)\s(?:the\s)?other\s(?:answer|response|assistant|candidate)s?\b",
         r"\bignorier(?:e|en sie|t)?\s(?:bitte\s)?(?:alle\s|sämtliche\s)?(?:die\s|deine\s|ihre\s)?"
         r"(?:vorherigen|vorigen|bisherigen|obigen|früheren|vorangegangenen)\s"

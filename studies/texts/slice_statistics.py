@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from studies.domain import REFERENCE, Item
 from studies.texts.injection import INSTRUCTION, InjectionSuspect, find_all_suspects
 from studies.texts.instruction_verbs import InstructionOpenings, count_openings
+from studies.texts.repeated_answers import find_repeated_answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,11 @@ def profile_slice(items: Sequence[Item], contestants: Sequence[str] = ()) -> Sli
         images=tuple(sorted(image_counts.items())) if set(image_counts) - {0} else (),
         described=sum(bool(item.images and any(item.context)) for item in items),
         judged=sum(bool(item.human) for item in items),
-        suspects=tuple(s for s in find_all_suspects(items) if s.where in (INSTRUCTION, *names)),
+        suspects=tuple(
+            suspect
+            for suspect in (*find_all_suspects(items), *find_repeated_answers(items))
+            if suspect.where in (INSTRUCTION, *names)
+        ),
     )
 
 

@@ -19,9 +19,15 @@ from studies.sources.join import join_answers
 _TIE_PREFERENCES: Final = (0.0, 1.5)
 
 
-def matches_table(table: SourceTable) -> str:
+def matches_annotations(table: SourceTable) -> str:
     if table.has("instruction", "output_1", "output_2", "preference"):
         return "output_1, output_2 and preference are AlpacaEval's annotations"
+    return ""
+
+
+def matches_table(table: SourceTable) -> str:
+    if reason := matches_annotations(table):
+        return reason
     if table.has("instruction", "output", "generator"):
         return "instruction, output and generator are AlpacaEval's outputs"
     return ""
@@ -45,8 +51,8 @@ def _read_annotations(table: SourceTable) -> SourceBuilder:
             first_text(row, "generator_1") or "output_1",
             first_text(row, "generator_2") or "output_2",
         )
-        if names[0] == names[1]:
-            raise SourceError(f"{where}: generator_1 and generator_2 are both {names[0]!r}")
+        if builder.skip_self_comparison(names, where):
+            continue
         question = required_text(row, "instruction", where)
         texts = (text_of(row.get("output_1")), text_of(row.get("output_2")))
         item = builder.add_item(

@@ -233,8 +233,8 @@ def _read_comparisons(
     for index, row in enumerate(table.rows):
         where = table.where(index)
         names = (text_of(row.get(fields[first])), text_of(row.get(fields[second])))
-        if names[0] == names[1]:
-            raise SourceError(f"{where}: {names[0]!r} is compared with itself")
+        if builder.skip_self_comparison(names, where):
+            continue
         texts = {
             name: text_of(row.get(fields[f"response_{side}"]))
             for name, side in zip(names, (first, second), strict=True)

@@ -72,7 +72,7 @@ def _read_battles(
         names = (required_text(row, first, where), required_text(row, second, where))
         question, answers = _question_and_answers(row)
         questions += bool(question)
-        same = names[0] == names[1]
+        same = builder.skip_self_comparison(names, where)
         item = builder.add_item(
             _item_id(row, question, index),
             question,
@@ -83,7 +83,6 @@ def _read_battles(
         judge = _judge_name(row)
         prompt = first_text(row, "judge_prompt", "prompt_name") or "battle"
         if same:
-            builder.notes.append(f"{where}: {names[0]!r} compared with itself; row skipped")
             continue
         pick = parse_winner(row, "winner", words, where)
         reply = first_text(row, "judgment", "rationale", "reply")

@@ -19,8 +19,8 @@ from studies.sources.cells import (
     split_conversation,
 )
 
-DEFAULT_BASELINE: Final = "gpt-4-0314"
-"""Baseline of files without a baseline column, as in the first version of Arena-Hard."""
+UNNAMED_BASELINE: Final = "baseline"
+"""Name of the baseline in files that do not name it."""
 
 PROMPT_NAME: Final = "arena-hard"
 PICK_BY_LEVEL: Final[dict[str, tuple[Pick, int]]] = {
@@ -43,6 +43,7 @@ def read(source: OpenSource) -> SourceBuilder:
     for path in source.spec.files.values():
         _add_texts(source.read_other_file(path), questions, answers)
     table = source.rows
+    unknown, first_unknown = 0, ""
     for index, row in enumerate(table.rows):
         where = table.where(index)
         id = first_text(row, "uid", "question_id")
@@ -54,7 +55,21 @@ def read(source: OpenSource) -> SourceBuilder:
             where=where,
             category=text_of(row.get("category")) or category,
         )
-        _add_games(builder, row, item, where)
+        found = _add_games(builder, row, item, where)
+        first_unknown = first_unknown or (where if found else "")
+        unknown += found
+    if unknown:
+        builder.notes.append(
+            f"{unknown:,} scores are not one of the five levels (A>>B, A>B, A=B, B>A, B>>A), the "
+            f"first in {first_unknown}; they count as unusable replies. To use them, correct them "
+            "in the file and import it again"
+        )
+    if not all(text_of(row.get("baseline")) for row in table.rows):
+        builder.notes.append(
+            f"the file does not name the baseline; it is called {UNNAMED_BASELINE!r}. To name it, "
+            "add a column 'baseline', or set format arena-hard and map a column to 'baseline' in "
+            "data.mapping"
+        )
     if not questions:
         builder.notes.append(
             "verdicts only: to see questions and answers, name their files in data.files"
@@ -62,19 +77,28 @@ def read(source: OpenSource) -> SourceBuilder:
     return builder
 
 
-def _add_games(builder: SourceBuilder, row: Row, item: str, where: str) -> None:
+def _add_games(builder: SourceBuilder, row: Row, item: str, where: str) -> int:
+    """Add the games of a row; return how many scores are not one of the five levels."""
+    unknown = 0
     games = row.get("games")
     if not isinstance(games, list) or len(games) > 2:
+        found = f"{len(games)} games" if isinstance(games, list) else type(games).__name__
         raise SourceError(
-            f"{where}: field 'games': expected one or two games, found {games!r}"[:300]
+            f"{where}: field 'games': expected a list of one or two games, found {found}; "
+            "correct or remove this row"
         )
     judge = text_of(row.get("judge")) or "recorded"
     model = required_text(row, "model", where)
-    baseline = text_of(row.get("baseline")) or DEFAULT_BASELINE
+    baseline = text_of(row.get("baseline")) or UNNAMED_BASELINE
+    if builder.skip_self_comparison((baseline, model), where):
+        return 0
     for game, shown in zip(games, ((baseline, model), (model, baseline)), strict=False):
         contents = game if isinstance(game, Mapping) else {}
-        reply = _reply_text(contents.get("judgment"))
-        pick, margin = _parse_level(contents.get("score"), where)
+        score = text_of(contents.get("score"))
+        pick, margin = _parse_level(score)
+        # Some versions store the reply in place of a score that could not be read.
+        reply = _reply_text(contents.get("judgment")) or (score if pick is None else "")
+        unknown += score.strip() != "" and pick is None
         builder.add_verdict(
             item,
             judge,
@@ -86,16 +110,12 @@ def _add_games(builder: SourceBuilder, row: Row, item: str, where: str) -> None:
             time=parse_time(row),
             status=None if pick is not None else "unreadable" if reply else "error",
         )
+    return unknown
 
 
-def _parse_level(score: Any, where: str) -> tuple[Pick, int | None]:
-    text = text_of(score).replace(" ", "").strip("[]")
-    if not text:
-        return None, None
-    if text not in PICK_BY_LEVEL:
-        known = ", ".join(PICK_BY_LEVEL)
-        raise SourceError(f"{where}: field 'games': score {text!r} is not one of {known}")
-    return PICK_BY_LEVEL[text]
+def _parse_level(score: str) -> tuple[Pick, int | None]:
+    """Return pick and margin of a score; none for a score that is not one of the five levels."""
+    return PICK_BY_LEVEL.get(score.replace(" ", "").strip("[]"), (None, None))
 
 
 def _reply_text(judgment: Any) -> str:

@@ -34,8 +34,7 @@ def _read_battles(table: SourceTable) -> SourceBuilder:
     for index, row in enumerate(table.rows):
         where = table.where(index)
         names = (required_text(row, "model_a", where), required_text(row, "model_b", where))
-        if names[0] == names[1]:
-            builder.notes.append(f"{where}: {names[0]!r} compared with itself; row skipped")
+        if builder.skip_self_comparison(names, where):
             continue
         question = text_of(row.get("prompt"))
         texts = (text_of(row.get("response_a")), text_of(row.get("response_b")))

@@ -1,7 +1,8 @@
 """JudgeBench: pairs of responses of one model with a gold label, and judges' decisions.
 
 The second of two judgments was made with the responses swapped, and its decision uses the labels
-as shown. A decision can be null (a failure) or `A=B`.
+as shown. A decision can be null (a failure) or `A=B`. `judge_name` is the judge's prompt; its model
+is `judge_model`, in the row or in each judgment.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from studies.sources.builder import OpenSource, Pick, SourceBuilder
 from studies.sources.cells import first_text, parse_winner, required_text
 
 CONTESTANTS: Final = ("response_A", "response_B")
+PROMPT_NAME: Final = "judgebench"
 _DECISIONS: Final[dict[str, Pick]] = {"A>B": 0, "B>A": 1, "A=B": "tie", "B=A": "tie"}
 
 
@@ -43,28 +45,35 @@ def read(source: OpenSource) -> SourceBuilder:
             builder.add_preference(
                 item, BY_DESIGN, CONTESTANTS[label] if isinstance(label, int) else "tie"
             )
-        judge = first_text(row, "judge_name", "judge_model", "judge") or "recorded"
         games = row.get("judgments") or []
         for game, shown in zip(games, (CONTESTANTS, CONTESTANTS[::-1]), strict=False):
-            _add_game(builder, game, item, judge, shown, where)
+            _add_game(builder, row, game, item, shown, where)
     return builder
 
 
 def _add_game(
-    builder: SourceBuilder, game: Any, item: str, judge: str, shown: tuple[str, ...], where: str
+    builder: SourceBuilder, row: Row, game: Any, item: str, shown: tuple[str, ...], where: str
 ) -> None:
     contents: Row = game if isinstance(game, dict) else {}
     reply = contents.get("judgment")
     reply_text = (
         first_text(dict(reply), "response", "judgment") if isinstance(reply, Mapping) else reply
     )
+    judge, prompt = _judge_and_prompt(row, reply if isinstance(reply, Mapping) else {})
     pick = parse_winner(contents, "decision", _DECISIONS, where)
     builder.add_verdict(
         item,
         judge,
-        "judgebench",
+        prompt,
         shown,
         pick,
         reply=text_of(reply_text),
         status=None if pick is not None else "unreadable" if reply_text else "error",
     )
+
+
+def _judge_and_prompt(row: Row, judgment: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the judge's model and prompt; a file that names no model has only `judge_name`."""
+    name = text_of(row.get("judge_name"))
+    model = first_text(dict(judgment), "judge_model") or first_text(row, "judge_model", "judge")
+    return (model, name or PROMPT_NAME) if model else (name or "recorded", PROMPT_NAME)

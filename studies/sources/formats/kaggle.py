@@ -34,8 +34,7 @@ def read(source: OpenSource) -> SourceBuilder:
             for name in ("response_a", "response_b")
         )
         id = text_of(row.get("id")) or id_from_text("battle", question, first, second)
-        if names[0] == names[1]:
-            builder.notes.append(f"{where}: {names[0]!r} compared with itself; row skipped")
+        if builder.skip_self_comparison(names, where):
             continue
         item = builder.add_item(id, question, {names[0]: first, names[1]: second}, where=where)
         builder.add_person_verdict(item, ARENA_VOTERS, names, _read_winner(row, where))

@@ -16,6 +16,9 @@ from studies.sources.cells import id_from_text, required_text
 CONTESTANTS: Final = ("output_1", "output_2")
 _ORDER_BY_SWAP: Final = {"swap = False": CONTESTANTS, "swap = True": CONTESTANTS[::-1]}
 _RESULT_FILE: Final = "result.json"
+_EVALUATORS: Final = "evaluators"
+_SET_FOLDERS: Final = ("", "*/", "*/*/")
+"""Folders of a set, relative to the folder that is read."""
 
 
 def matches_table(table: SourceTable) -> str:
@@ -35,12 +38,16 @@ def matches_folder(folder: Path) -> str:
 
 
 def _dataset_files(folder: Path) -> list[Path]:
-    return sorted([*folder.glob("dataset.json"), *folder.glob("*/dataset.json")])
+    return sorted(path for above in _SET_FOLDERS for path in folder.glob(f"{above}dataset.json"))
 
 
 def _result_files(folder: Path) -> list[Path]:
-    """Find <judge>/<prompt>/result.json, with at most one subset folder above."""
-    return sorted([*folder.glob(f"*/*/{_RESULT_FILE}"), *folder.glob(f"*/*/*/{_RESULT_FILE}")])
+    """Find <judge>/<prompt>/result.json, with at most one subset folder above.
+
+    In the authors' own layout these are in <set>/evaluators, and sets can be grouped in a folder.
+    """
+    patterns = ["*/*/", "*/*/*/", *(f"{above}{_EVALUATORS}/*/*/" for above in _SET_FOLDERS)]
+    return sorted({path for above in patterns for path in folder.glob(above + _RESULT_FILE)})
 
 
 def read(source: OpenSource) -> SourceBuilder:
@@ -60,7 +67,8 @@ def read(source: OpenSource) -> SourceBuilder:
 def _names_from_path(path: Path, above: Path) -> tuple[str, str, str]:
     """Return judge, prompt and subset from the folder names; a single file names the judge."""
     if path.name == _RESULT_FILE and path.parent.name and path.parent.parent.name:
-        return path.parent.parent.name, path.parent.name, above.name
+        subset = above.parent if above.name == _EVALUATORS else above
+        return path.parent.parent.name, path.parent.name, subset.name
     return path.name.split(".")[0], "llmbar", ""
 
 

@@ -177,6 +177,8 @@ def _judge_and_prompt(row: Row) -> tuple[str, str]:
 def _add_pair(builder: SourceBuilder, row: Row, item: str, where: str) -> None:
     judge, prompt = _judge_and_prompt(row)
     names = (required_text(row, "model_1", where), required_text(row, "model_2", where))
+    if builder.skip_self_comparison(names, where):
+        return
     for game, shown in ((1, names), (2, names[::-1])):
         winner = parse_winner(row, f"g{game}_winner", _WINNERS, where)
         slot = 1 - winner if isinstance(winner, int) and game == 2 else winner

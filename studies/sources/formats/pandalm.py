@@ -5,11 +5,13 @@ Annotations are 0 (tie), 1 or 2; results are `1`, `2`, `Tie` or `garbage`, which
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Final
 
+from studies.errors import SourceError
 from studies.files.tables import Row, SourceTable, text_of
 from studies.sources.builder import OpenSource, Pick, SourceBuilder
-from studies.sources.cells import first_text, id_from_text, parse_winner, required_text
+from studies.sources.cells import first_text, id_from_text, parse_winner
 
 _PICK_BY_WORD: Final[dict[str, Pick]] = {"1": 0, "2": 1, "0": "tie", "tie": "tie", "garbage": None}
 
@@ -30,15 +32,18 @@ def read(source: OpenSource) -> SourceBuilder:
     table, builder = source.rows, SourceBuilder()
     people = sorted(name for name in table.columns if name.startswith("annotator"))
     judges = _judge_columns(table)
+    questions = _QuestionIds()
     for index, row in enumerate(table.rows):
         where = table.where(index)
         names = _model_names(row)
-        question = required_text(row, "instruction", where)
-        extra = text_of(row.get("input"))
-        instruction = f"{question}\n\n{extra}" if extra.strip() else question
+        instruction = _instruction_text(row, where)
         texts = (text_of(row.get("response1")), text_of(row.get("response2")))
         item = builder.add_item(
-            first_text(row, "idx", "id") or id_from_text("panda", instruction, *texts),
+            questions.find_id(
+                instruction,
+                names,
+                first_text(row, "idx", "id") or id_from_text("panda", instruction, *texts),
+            ),
             instruction,
             dict(zip(names, texts, strict=True)),
             where=where,
@@ -57,9 +62,47 @@ def read(source: OpenSource) -> SourceBuilder:
                 parse_winner(row, name, _PICK_BY_WORD, where),
                 reply=text_of(row.get(name)),
             )
+    if questions.shared:
+        builder.notes.append(
+            f"{len(table.rows):,} rows are comparisons of {len(builder.items()):,} items: rows "
+            "with the same instruction and input, on different models, are one item"
+        )
     if people:
         builder.notes.append("the order in which annotators saw the responses is not recorded")
     return builder
+
+
+class _QuestionIds:
+    """Ids of questions: `idx` numbers the rows, and several rows compare answers to one question.
+
+    A question has the id of its first row. A second row on the same two models starts another
+    item, because in one item it would be a repeat and the annotator's vote would not count.
+    """
+
+    def __init__(self) -> None:
+        self._pairs: dict[str, dict[str, set[frozenset[str]]]] = defaultdict(dict)
+        self.shared = 0
+
+    def find_id(self, question: str, names: tuple[str, str], row_id: str) -> str:
+        """Return the id of the first item of the question without this pair, or the row's own."""
+        pair = frozenset(names)
+        known = self._pairs[question]
+        id = next((id for id, pairs in known.items() if pair not in pairs), row_id)
+        self.shared += id in known
+        known.setdefault(id, set()).add(pair)
+        return id
+
+
+def _instruction_text(row: Row, where: str) -> str:
+    """Return instruction and input; some rows have all of their text in one of the two."""
+    parts = [text_of(row.get(name)) for name in ("instruction", "input")]
+    filled = [part for part in parts if part.strip()]
+    if not filled:
+        raise SourceError(
+            f"{where}: columns 'instruction' and 'input' are both empty; "
+            "fill one of them or remove the row"
+        )
+    return "\n\n".join(filled)
 
 
 def _model_names(row: Row) -> tuple[str, str]:

@@ -76,6 +76,8 @@ def _add_recorded_verdict(builder: SourceBuilder, row: Row, where: str) -> bool:
     """Add a verdict or vote; return whether it has a verdict but no reply."""
     item = builder.add_item(required_text(row, "prompt_id", where), "", where=where)
     shown = (required_text(row, "first", where), required_text(row, "second", where))
+    if builder.skip_self_comparison(shown, where):
+        return False
     pick = parse_winner(row, "verdict", _VERDICTS, where)
     if person := text_of(row.get("annotator")):
         builder.add_person_verdict(item, person, shown, pick)

@@ -76,7 +76,7 @@ def test_a_mapping_that_cannot_be_is_refused_with_what_can(tmp_path: Path) -> No
     ):
         with pytest.raises(StudyError, match=message):
             loaded(path, mapping=mapping)
-    with pytest.raises(StudyError, match=r"required by format: table"):
+    with pytest.raises(StudyError, match=r"required by format table: map each column"):
         loaded(path, format="table")
 
 

@@ -106,7 +106,9 @@ def test_json_that_is_deep_or_broken_is_refused_in_a_sentence(tmp_path: Path) ->
     (tmp_path / "a.json").write_text("[" * 100_000, encoding="utf-8")
     assert refused(tmp_path / "a.json").startswith("a.json: not valid JSON: ")
     (tmp_path / "b.json").write_text("[1, 2]", encoding="utf-8")
-    assert refused(tmp_path / "b.json") == "b.json: expected a list of JSON objects, or one object"
+    assert refused(tmp_path / "b.json") == (
+        "b.json: expected a list of JSON objects, one object, or one object per line"
+    )
 
 
 def test_a_file_over_the_cap_is_refused_before_it_is_read(

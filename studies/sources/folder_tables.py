@@ -1,0 +1,77 @@
+"""Read a folder of files in one format as one table, for formats whose files are one per model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from studies.errors import SourceError
+from studies.files.read_limits import current_limits
+from studies.files.tables import SourceTable, is_table_file, read_table
+from studies.sources.formats import alpaca_eval, arena_hard, judgebench
+
+FOLDER_FORMATS: Final = {
+    "alpaca-eval": alpaca_eval.matches_annotations,
+    "arena-hard": arena_hard.matches_table,
+    "judgebench": judgebench.matches_table,
+}
+"""Formats that are read from a folder; of AlpacaEval the annotations, which contain the outputs."""
+_PLACES: Final = ("*", "*/*", "*/*/*")
+MAX_FILES: Final = 5_000
+
+
+def read_folder_tables(folder: Path, format: str = "") -> tuple[str, SourceTable] | None:
+    """Return the format and the joined rows of the files in a folder; None without such files."""
+    found: dict[str, list[SourceTable]] = {}
+    other: list[str] = []
+    for path in _table_files(folder):
+        table = read_table(path)
+        name = next((name for name, matches in FOLDER_FORMATS.items() if matches(table)), "")
+        if name and format in ("", name):
+            found.setdefault(name, []).append(table)
+        else:
+            other.append(path.name)
+    if len(found) > 1:
+        kinds = "; ".join(f"{name}: {len(tables)} files" for name, tables in found.items())
+        raise SourceError(
+            f"{folder.name}: files of several formats ({kinds}). Set one of them in data.format"
+        )
+    for name, tables in found.items():
+        return name, _join_tables(folder, tables, other)
+    return None
+
+
+def _table_files(folder: Path) -> list[Path]:
+    """List the table files of a folder and of two levels of folders below it."""
+    paths = sorted(
+        path
+        for place in _PLACES
+        for path in folder.glob(place)
+        if is_table_file(path) and path.is_file() and not path.is_symlink()
+    )
+    if len(paths) > MAX_FILES:
+        raise SourceError(
+            f"{folder.name}: {len(paths):,} files, more than {MAX_FILES:,}; import a part of them"
+        )
+    return paths
+
+
+def _join_tables(folder: Path, tables: list[SourceTable], other: list[str]) -> SourceTable:
+    rows = [row for table in tables for row in table.rows]
+    current_limits().check_rows(len(rows), folder.name)
+    notes = [f"{len(tables):,} files were read as one study", *dict.fromkeys(_notes_of(tables))]
+    if other:
+        named = ", ".join(other[:3]) + (", …" if len(other) > 3 else "")
+        notes.append(f"{len(other):,} files of other kinds were left out: {named}")
+    return SourceTable(
+        folder.name,
+        tables[0].kind,
+        tuple(dict.fromkeys(name for table in tables for name in table.columns)),
+        rows,
+        notes=tuple(notes),
+        places=[table.where(index) for table in tables for index in range(len(table.rows))],
+    )
+
+
+def _notes_of(tables: list[SourceTable]) -> list[str]:
+    return [f"{table.name}: {note}" for table in tables for note in table.notes]
