@@ -59,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
         if name != "report":
             sub.add_argument("--push", default="", help="upload it to this Space (owner/name)")
         sub.set_defaults(command=command)
-    description = "print the README's table of limits on a private machine and in public mode"
+    description = "print the table of limits of docs/security.md, private and public mode"
     table = commands.add_parser("access", help=description, description=description)
     table.set_defaults(command=print_access)
     return parser

@@ -34,7 +34,7 @@ _REPORTED_ERRORS = (EvenhandError, PlanError, WeightsMissing, EmbeddedUnavailabl
 
 
 def build(store: Store, engine: Engine | None) -> None:
-    """Register the functions in the page's Blocks; without an engine only those that read."""
+    """Register the API functions in the page's Blocks; without an engine only the reading ones."""
     functions = [*read_functions(store), *(run_functions(store, engine) if engine else ())]
     for function in functions:
         call = _with_readable_errors(function)
@@ -43,7 +43,7 @@ def build(store: Store, engine: Engine | None) -> None:
 
 
 def read_functions(store: Store) -> tuple[Callable[..., Any], ...]:
-    """The functions that also a read-only page has."""
+    """The API functions that read studies; a read-only page has them too."""
 
     def list_studies() -> list[dict]:
         """Lists the studies of this page: name, planned calls, finished calls, and whether the

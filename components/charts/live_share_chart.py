@@ -39,7 +39,8 @@ def live_share_figure(
     height: int = 250,
     revision: str = "share",
 ) -> Figure:
-    """The first-slot share after each verdict; the y range is fixed, so that redraws compare."""
+    """Line of the first-slot share after each verdict, with a fixed y range for comparable
+    redraws."""
     points = [points[i] for i in thin_indices(len(points))]
     last = points[-1] if points else None
     colour = _lean_colour(last, even)
@@ -87,7 +88,7 @@ def live_share_figure(
 
 
 def _lean_colour(last: SharePoint | None, even: float) -> str:
-    """The colour of a slot if the interval lies entirely on its side of even, else grey."""
+    """The colour of the preferred slot if the interval excludes an even share, else grey."""
     if last is None or last.low is None or last.high is None:
         return "var(--tie)"
     if last.low > even:
@@ -96,11 +97,11 @@ def _lean_colour(last: SharePoint | None, even: float) -> str:
 
 
 def _y_range(points: Sequence[SharePoint], even: float) -> tuple[float, float]:
-    """25 points to each side of even, or 0 to 1 once the latest share, or one of at least 20
-    verdicts, comes close to these limits or even is not 50 %.
+    """The y range: 25 points to each side of an even share, or 0 to 1.
 
-    Only these two ranges are used: an axis fitted to the data would make small and large changes
-    look alike.
+    The range 0 to 1 is used if even is not 50 %, or once the latest share (or any share of at least
+    20 verdicts) comes close to the limits of the narrow range. There are only these two ranges: an
+    axis fitted to the data would make small and large changes look alike.
     """
     settled = [p.value for p in points if p.n >= 20 or p is points[-1]]
     if abs(even - 0.5) < 0.01 and all(0.28 < value < 0.72 for value in settled):

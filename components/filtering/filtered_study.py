@@ -34,12 +34,13 @@ class FilteredStudy:
 
     @cached_property
     def unfiltered_frame(self) -> pd.DataFrame:
-        """Every judgement of the study; without model judges, all people are one judge."""
+        """Every judgement of the study; if it has no model judges, all people are treated as one
+        judge."""
         return people_as_judge(self.stored_frame)
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """The judgements left by the filters, those of people included."""
+        """The judgements that pass the filters, including those of people."""
         return self.filter.apply(self.unfiltered_frame)
 
     @cached_property
@@ -59,5 +60,5 @@ class FilteredStudy:
 
     @cached_property
     def outcomes(self) -> pd.DataFrame:
-        """The model judges' verdicts that ratings and win rates count, by `rule`."""
+        """The model judges' verdicts that enter ratings and win rates under `rule`."""
         return outcome_rows(self.machines, *self.rule)

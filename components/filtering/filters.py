@@ -22,6 +22,18 @@ COUNTING_RULES: Final[dict[str, tuple[str, str]]] = {
     "2–0 wins, unreadable is a tie": ("strict", "tie"),
 }
 """Choice in the menu -> (combine, unreadable), as in a study file."""
+_COMBINE_TEXTS: Final = {
+    "pooled": "each order counts separately",
+    "strict": "a win needs both orders",
+    "majority": "one win and one tie is a win",
+}
+_UNREADABLE_TEXTS: Final = {"exclude": "are left out", "tie": "count as ties"}
+
+
+def rule_text(combine: str, unreadable: str) -> str:
+    """Sentences on a counting rule, for readers who do not know the values of a study file."""
+    orders = f"In ratings and win rates, {_COMBINE_TEXTS[combine]}."
+    return f"{orders} Unusable replies {_UNREADABLE_TEXTS[unreadable]}."
 
 
 WITH_SUSPECTS: Final = "with"
@@ -36,12 +48,12 @@ class Filter:
     prompt: str = ALL_CHOICE
     category: str = ALL_CHOICE
     contestants: tuple[str, ...] = ()
-    """Models: none selects all judgements, one selects its battles, several the battles among
+    """Selected models. None: all judgements; one: all its comparisons; several: those among
     them."""
     rule: str = STUDY_RULE
     suspects: str = WITH_SUSPECTS
-    """Whether judgements of answers with suspected prompt injections are included
-    (studies.texts.injection)."""
+    """Whether to include judgements of answers with suspected prompt injections (see
+    studies.texts.injection)."""
 
     def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
         mask = pd.Series(True, index=frame.index)
@@ -73,7 +85,7 @@ def machine_rows(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def people_as_judge(frame: pd.DataFrame) -> pd.DataFrame:
-    """Rename all people of a study without model judges to one judge."""
+    """Give all people the same judge name, in a study without model judges."""
     if frame.empty or not _human_mask(frame).all():
         return frame
     codes = np.zeros(len(frame), np.int8)

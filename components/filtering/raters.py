@@ -22,17 +22,19 @@ TruthSource = Literal["design", "people", "none"]
 
 @dataclass(frozen=True)
 class Raters:
-    """The rows left by the filters; the filters of judge and prompt do not apply to people.
+    """Filtered rows of a study, by rater.
 
-    People have no prompt, so that a filter by prompt would remove them. In `frame` the column
-    `judge` holds the rater's name: one judge with two prompts is two raters.
+    The filters on judge and prompt do not apply to people: people have no prompt, so a filter on
+    the prompt would remove them. In `frame` the column `judge` holds the rater's name: one judge
+    with two prompts is two raters.
     """
 
     filtered_study: FilteredStudy
 
     @cached_property
     def names(self) -> dict[str, tuple[str, str]]:
-        """Rater -> (judge, prompt), named over the whole study, so that links stay valid."""
+        """Rater -> (judge, prompt). Names come from the whole study, so links stay valid when
+        filters change."""
         return {name: cell for cell, name in row_names(self._judges).items()}
 
     @cached_property
@@ -45,7 +47,8 @@ class Raters:
 
     @cached_property
     def rows(self) -> pd.DataFrame:
-        """Rows of model judges left by all filters, and of people left by those on answers."""
+        """Rows of model judges that pass all filters, and rows of people that pass the filters
+        other than judge and prompt."""
         chosen = self.filtered_study.filter
         rows = replace(chosen, judge=ALL_CHOICE, prompt=ALL_CHOICE).apply(
             self.filtered_study.stored_frame
@@ -103,15 +106,15 @@ class Raters:
 
 @memoise_by_study
 def truth_source(view: FilteredStudy) -> TruthSource:
-    """Whether the better answers are known by design or from votes of people; a majority of votes
-    is not called correct."""
+    """Whether the better answers are known by design or from people's votes; only the former are
+    called correct."""
     items = view.store.item_facts(view.name).values()
     sources = {judge for facts in items for judge, *_ in facts["human"]}
     return "people" if sources - {BY_DESIGN} and BY_DESIGN not in sources else "design"
 
 
 def accuracy_label(view: FilteredStudy) -> str:
-    """The label of the share of verdicts for the better answer, by the source of that answer."""
+    """The label of the accuracy measure, which depends on how the better answers are known."""
     return ACCURACY_LABEL if truth_source(view) == "design" else "Agrees with most people"
 
 

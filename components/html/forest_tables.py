@@ -37,7 +37,7 @@ from studies.domain import Estimate
 
 @dataclass(frozen=True, slots=True)
 class FirstVisitRow:
-    """The embedded judge with one prompt and label scheme."""
+    """One row of the demo table: the embedded judge with one prompt and one set of labels."""
 
     prompt: str
     labels: str
@@ -71,7 +71,8 @@ class LeaderRow:
     colour: int = 0
     select: Any = None
     battles_needed: int | None = None
-    """Estimated further battles until the gap to the next model is significant; 0: it is."""
+    """Estimated further battles until the gap to the next model is significant; 0 if it already
+    is."""
 
 
 def first_visit_table(
@@ -79,7 +80,8 @@ def first_visit_table(
     *,
     title: str = "The embedded judge on the probe set",
     subtitle: str = (
-        f"% of pairs with the same verdict in both orders, 95{NARROW_SPACE}% CI; one line a prompt"
+        f"% of pairs with the same verdict in both orders, 95{NARROW_SPACE}% CI; one line per "
+        "prompt"
     ),
 ) -> str:
     """Consistency of the embedded judge on the built-in pairs, by prompt."""

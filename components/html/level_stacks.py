@@ -31,9 +31,9 @@ LEVEL_NAMES: Final[Mapping[str, str]] = {
 }
 """The levels from left to right."""
 _MIN_LABEL_WIDTH: Final = 4.2
-"""Per cent of the readable verdicts; a narrower segment is drawn without its number."""
+"""Smallest segment that shows its number, in per cent of the readable verdicts."""
 _MIN_TIE_LABEL_WIDTH: Final = 18
-"""The same for the tie, whose number would lie under the centre line."""
+"""The same limit for ties; it is larger, since the centre line runs behind the number of a tie."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,9 @@ def level_table(rows: Sequence[LevelRow], baseline: str, *, label: str = "Five l
     scored = any(row.vfs is not None for row in rows)
     if scored:
         heads.append(ColumnHead("VFS", tip="Visual Factuality Score, 0 to 10"))
-    heads.append(ColumnHead("Fail", tip="no readable verdict: in no denominator"))
+    heads.append(
+        ColumnHead("Fail", tip="replies without a readable verdict; left out of all shares")
+    )
     return value_table(heads, [_level_cells(row, low, high, scored) for row in rows], label=label)
 
 
@@ -92,7 +94,11 @@ def _level_cells(row: LevelRow, low: float, high: float, scored: bool) -> list[s
         value_cell(row.win_rate, PERCENT, who=f"Win rate of {row.model}", select=row.select),
     ]
     if scored:
-        cells.append(value_cell(row.vfs, SCORE, who=f"VFS of {row.model}", select=row.select))
+        cells.append(
+            value_cell(
+                row.vfs, SCORE, who=f"Visual Factuality Score of {row.model}", select=row.select
+            )
+        )
     failed = None if row.select is None else {**row.select, "status": "failures"}
     return [*cells, count_cell(row.fail, "no readable verdict", failed)]
 

@@ -63,8 +63,8 @@ _SOFT_HYPHEN, _ZERO_WIDTH_SPACE = "\u00ad", "\u200b"
 _SYLLABLE_BREAK: Final = re.compile(
     r"(?<=[aeiouy][^\Waeiouy])(?=[^\Waeiouy][aeiouy]\w{2,})", re.IGNORECASE
 )
-"""Position between the consonants of vowel, consonant, consonant, vowel, with at least four letters
-after it."""
+"""Place for a line break in a word: between two consonants that stand between vowels, with at least
+four letters after it."""
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
 _UNBROKEN: Final = re.compile(rf"[^\s{_SOFT_HYPHEN}/_-]{{12}}(?=[^\s{_SOFT_HYPHEN}/_-])")
 _BREAKS: Final = re.compile(rf"[-_/]|{_ZERO_WIDTH_SPACE}")

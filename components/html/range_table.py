@@ -43,7 +43,7 @@ def range_table(
     label: str,
     axis: Axis | None = None,
 ) -> str:
-    """A table whose plots are below the name and number of their row on a phone.
+    """A table with a plot in each row. On a phone the plot stands below the row's name and number.
 
     `axis` is drawn again below the rows, for phones, where the table has no head.
     """
@@ -75,7 +75,8 @@ def axis_cell(axis: Axis) -> TableCell:
 
 
 def select_link(text: str, select: Mapping[str, object] | None) -> str:
-    """A text that opens the judgements of `select`; plain text without a selection."""
+    """A link that opens the judgements of the selection `select`; plain text without a
+    selection."""
     if select is None:
         return escape(text)
     sent = json.dumps(dict(select))

@@ -15,9 +15,9 @@ COLOUR_BINS: Final = 20
 class ColourScale:
     """A map from values to colours, with a fixed domain that does not depend on the data.
 
-    `blank` is the value without colour and `full` the one with the strongest. A diverging scale
-    (`f`, `r`) has `blank` in the middle, `full` at the first-slot (or winning) end and its mirror
-    image at the other.
+    `blank`: the value without colour; `full`: the value with the strongest colour. On a diverging
+    scale (kinds `f` and `r`), `blank` is in the middle, `full` at one end (first slot, or win), and
+    its mirror image at the other end.
     """
 
     name: str
@@ -30,8 +30,8 @@ class ColourScale:
     unit: str = "%"
     signed: bool = False
     is_two_sided: bool = False
-    """Colour by the distance from blank to either side, since too often and too seldom are both
-    bias."""
+    """Whether values above and below `blank` are both coloured: a slot chosen too often and one
+    chosen too seldom both show bias."""
 
     def css_class(self, value: float) -> str:
         """The CSS class of a value: b0 … b20, f0 (second) … f20 (first), w0 … w20, r0 (worse) …"""

@@ -71,7 +71,8 @@ def _cell_html(cell: StaticCell | None, scale: ColourScale) -> str:
 
 
 def scale_html(scale: ColourScale, after: str = "") -> str:
-    """The colour scale with the meaning of both ends; `after` is finished HTML of further keys."""
+    """The colour scale with the meaning of both ends; `after` is finished HTML of further legend
+    entries."""
     ends = [escape(end).replace(" %", "\u202f%") for end in scale.ends]
     return wrap(
         f'<div class="eh-scale"><span>{ends[0]}</span><i class="{scale.kind}"></i>'

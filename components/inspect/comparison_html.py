@@ -39,7 +39,8 @@ _SIMULATED: Final = '<span class="eh-badge sim">simulated judge</span>'
 def comparison_html(
     opened: ComparisonDetail, place: int, total: int, previous: str, following: str
 ) -> str:
-    """Panel of the opened comparison, `place` of `total` in the filtered list (from 0)."""
+    """Panel of the opened comparison, number `place` (from 0) of the `total` in the filtered
+    list."""
     explanation = explain_comparison(opened)
     parts = (
         _heading(opened, place, total, previous, following),
@@ -171,7 +172,7 @@ def _shared_note(found: WordDifference) -> str:
     if found.marked:
         return f'<span class="eh-row"><mark>only in this answer</mark><span>{shared}</span></span>'
     least = share(MIN_SHARED_WORDS, 0)
-    return f"<span>{shared}. Differences are marked from {least} on.</span>"
+    return f"<span>{shared}. Differences are marked if at least {least} are shared.</span>"
 
 
 def _answer_card(
@@ -210,8 +211,8 @@ def _prompt_drawer(order: OrderReplies, place: int, orders: int) -> str:
 
 def _hash_note(sent: SentMessages) -> str:
     if sent.exact:
-        return "Rebuilt from the stored prompt; its hash matches the key of this call."
-    return "Rebuilt from the stored prompt; its hash does not match the key of this call."
+        return "Rebuilt from the stored prompt. It is identical to what was sent: the hashes agree."
+    return "Rebuilt from the stored prompt. It differs from what was sent: the hashes do not agree."
 
 
 def _details(opened: ComparisonDetail) -> str:

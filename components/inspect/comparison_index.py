@@ -158,7 +158,8 @@ def count_by_filter(
     matching: Collection[int] | None = None,
     verified: Mapping[str, Mask] = NO_VERIFICATIONS,
 ) -> dict[str, int]:
-    """Number of comparisons each filter button would leave, after the menus and the search."""
+    """Number of comparisons that each filter button would select, within the menus and the
+    search."""
     base = _base_mask(index, selection, matching, verified)
     found = {
         "all": base,
@@ -179,7 +180,7 @@ def count_by_verification(
     matching: Collection[int] | None,
     verified: Mapping[str, Mask],
 ) -> dict[str, int]:
-    """Number of comparisons each kind of verification would leave, after the other menus."""
+    """Number of comparisons with each kind of verification, within the other menus."""
     if not verified:
         return {}
     base = _base_mask(index, replace(selection, verified=""), matching, verified)

@@ -111,7 +111,7 @@ class InspectView:
     """Position of the opened comparison in the filtered list, from 0."""
     counts: Mapping[str, int] | None = None
     verified: Mapping[str, int] | None = None
-    """Comparisons each kind of verification would leave; empty without verifications."""
+    """Kind of verification -> number of comparisons with it; empty without verifications."""
     choices: Mapping[str, Sequence[str]] | None = None
     previous: str = ""
     next: str = ""

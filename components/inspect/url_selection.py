@@ -37,12 +37,14 @@ class Selection:
     slot: int | None = None
     """Slot picked in at least one order, from 0; -1 is a tie."""
     unlike: str = ""
-    """Rater (a row of the results, or "people") that gave another verdict on some order."""
+    """A rater (a judge or prompt of the results, or "people"): selects the comparisons on which it
+    gave another verdict, in at least one order."""
     suspect: str = ""
-    """Injection suspects: "only" comparisons with one, or only those "without"."""
+    """Injection suspects: "only" selects comparisons with a suspect, "without" those without
+    one."""
     verified: str = ""
-    """Kind of verification (`verification_filter.VERIFICATION_KINDS`) of an answer shown; of
-    the answer of `contestant`, if that is set."""
+    """Kind of verification (`verification_filter.VERIFICATION_KINDS`) that an answer must have: any
+    answer shown, or the answer of `contestant` if that is set."""
     text: str = ""
     """Text to find in the question or in a reply."""
     page: int = 0

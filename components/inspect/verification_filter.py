@@ -28,13 +28,13 @@ CHECK_OUTCOMES: Final = (ANY_CHECK, FOLLOWS, FAILS, *FAULTS, NEITHER, HARMFUL)
 VERIFICATION_KINDS: Final = {
     ANY_CHECK: "any verification",
     FOLLOWS: "follows the instruction",
-    FAILS: "does not follow it",
-    "answer": "the answer's fault",
-    "caption": "the caption's fault",
-    NEITHER: "neither's fault",
-    HARMFUL: "harmful",
-    ONE_FOLLOWS: "one follows, the other does not",
-    PREFERRED_FAILS: "preferred answer does not follow",
+    FAILS: "does not follow the instruction",
+    "answer": "does not: the answer's fault",
+    "caption": "does not: the caption's fault",
+    NEITHER: "does not: another reason",
+    HARMFUL: "offensive or harmful",
+    ONE_FOLLOWS: "one answer follows, the other does not",
+    PREFERRED_FAILS: "the preferred answer does not follow",
 }
 """Values of the filter in a URL, with their labels on the page."""
 
@@ -45,11 +45,10 @@ def verification_masks(
     """Masks of comparisons, by kind of verification given to at least one of their answers.
 
     With a `contestant`, only verifications of its answer count, so that a link from a number about
-    that model lists what the number counts.
-
-    The last two kinds concern pairs in which, by the majority of verifiers, one answer follows the
-    instruction and the other does not: ONE_FOLLOWS selects all of these pairs, PREFERRED_FAILS
-    those where the verdict on some order prefers the answer that does not follow.
+    that model lists what the number counts. The last two kinds concern pairs in which, by the
+    majority of verifiers, one answer follows the instruction and the other does not. ONE_FOLLOWS
+    selects all these pairs. PREFERRED_FAILS selects those in which a verdict, in at least one
+    order, prefers the answer that does not follow it.
     """
     if not checks or not len(index):
         return {}
@@ -117,5 +116,5 @@ def checks_html(checks: Sequence[AnswerCheck], contestant: str) -> str:
 def _check_text(check: AnswerCheck) -> str:
     text = "yes" if check.follows else "no"
     if not check.follows:
-        text += f", the {check.fault}'s fault" if check.fault in FAULTS else ", neither's fault"
+        text += f", the {check.fault}'s fault" if check.fault in FAULTS else ", for another reason"
     return text + (", harmful" if check.harmful else "")

@@ -10,7 +10,8 @@ from typing import Final
 from components.html.format import escape
 
 MIN_SHARED_WORDS: Final = 0.25
-"""Below this share nearly every word would be marked: differences are not marked."""
+"""Smallest share of common words for which differences are marked; below it nearly every word would
+be."""
 MAX_WORDS: Final = 6000
 _SPACE: Final = re.compile(r"(\s+)")
 

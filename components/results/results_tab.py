@@ -22,6 +22,7 @@ from components.filtering.filters import (
     filter_choices,
     machine_rows,
     row_names,
+    rule_text,
     shown_contestants,
 )
 from components.filtering.raters import accuracy_label
@@ -292,9 +293,9 @@ def address_script(tab: ResultsTab) -> str:
 def draw_script(tab: ResultsTab, *, opening: bool = False, changed: bool = False) -> str:
     """Script that writes the address and draws the view in sight.
 
-    `opening`: the Results tab was opened; nothing is drawn until its controls have been set for a
-    study, which draws the view. `changed`: draw only if the values differ from the last ones, as
-    Gradio's menus report one choice twice.
+    `opening`: the Results tab was opened; until its controls have been set for a study, nothing is
+    drawn, and setting them draws the view. `changed`: draw only if the values differ from the last
+    ones, as Gradio's menus report one choice twice.
     """
     before = "evenhand.asked" if changed else "null"
     places = json.dumps({name: f"#eh-draw-{place}" for place, name in enumerate(tab.draw_buttons)})
@@ -450,7 +451,6 @@ def show_data_note(filtered_study: FilteredStudy) -> str:
         parts.append(f"Real replies: {', '.join(real)}.")
     if simulated:
         parts.append(f"Simulated judges, with known parameters: {', '.join(simulated)}.")
-    combine, unreadable = filtered_study.rule
-    if (combine, unreadable) != ("pooled", "exclude"):
-        parts.append(f"Ratings and win rates: {combine}, unusable replies: {unreadable}.")
+    if filtered_study.rule != ("pooled", "exclude"):
+        parts.append(rule_text(*filtered_study.rule))
     return data_note(" ".join(parts))

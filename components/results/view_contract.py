@@ -37,7 +37,7 @@ class ViewParts:
 
 
 RENAMED_CHOICES: Final[Mapping[str, str]] = {"Above the coin": "Above chance"}
-"""Choices that older addresses name by a former text."""
+"""Former text of a choice -> its present text, so that older addresses still work."""
 
 
 def pick_choice(wanted: str | None, known: Sequence[str], default: str | None = None) -> str | None:

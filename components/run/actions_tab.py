@@ -147,7 +147,8 @@ class RunActions:
 
 
 def resume(run: Run) -> None:
-    """Resume a run; on a public page without a free place it stays paused, with a warning."""
+    """Resume a run; on a public page with the maximum of active runs it stays paused, with a
+    warning."""
     try:
         run.resume()
     except PlanError as error:

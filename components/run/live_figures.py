@@ -44,9 +44,11 @@ class LiveFigures:
 
 
 MAX_LIVE_STUDIES: Final = 32
-"""Studies followed at the same time; a study dropped from the cache starts again."""
+"""Maximum studies with live figures in memory; a study removed from it is read again from its
+start."""
 MAX_FOLLOWED_ASKS: Final = 300_000
-"""Largest study followed from its first verdict; of larger ones only new rows are shown."""
+"""Largest number of calls of a study whose figures start at its first verdict; those of larger
+studies count only new rows."""
 
 
 @dataclass(slots=True)
@@ -62,11 +64,11 @@ class LiveStudy:
     _curves: dict[str, list[float]] = field(default_factory=dict)
     _points: list[SharePoint] = field(default_factory=list)
     _plan_places: set[int] = field(default_factory=set)
-    """Positions of the plan with a verdict."""
+    """Positions in the plan of the calls that have a verdict."""
     _has_judges: bool = False
     """Whether a judge has given a verdict; people's votes are then left out."""
     _start: int = 0
-    """The cursor at which the view started."""
+    """The value of `cursor` at which the figures start."""
     _figures: LiveFigures | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -131,7 +133,8 @@ class LiveStudy:
         self._battles.extend(range(before + 1, self.elo.battles + 1))
 
     def _add_share_points(self, first: bool) -> None:
-        """Points of the share curve: one for now, at first also those of the past."""
+        """Add the current point to the share curve; the first time, also points for the rows read
+        so far."""
         assert self.frame is not None
         n = len(self.frame)
         steps = np.unique(np.linspace(8, n, 40, dtype=int)) if first and n > 8 else [n]
@@ -146,8 +149,8 @@ class LiveStudy:
 
     def _draw_figures(self) -> LiveFigures:
         if self.frame is None:
-            none = empty_figure("It moves while judges answer.", 250)
-            return LiveFigures(0, Estimate(None, note="nothing asked yet"), 2, none, none, none)
+            none = empty_figure("The charts appear with the first verdicts.", 250)
+            return LiveFigures(0, Estimate(None, note="no verdict yet"), 2, none, none, none)
         options = int(self.frame["options"].max())
         share = _first_slot_share(self.frame)
         figure = live_share_figure(self._points, even=1 / options) if self._points else None
@@ -206,6 +209,7 @@ def _concat_frames(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
 
 
 def _start_cursor(store: Store, study: str) -> int:
-    """The cursor from which a study is followed: 0, or the newest row of a very large study."""
+    """The row number at which the figures of a study start: 0, or the newest row of a very large
+    study."""
     whole = store.counts(study, recorded=True)["planned"]
     return store.version(study)[1] if whole > MAX_FOLLOWED_ASKS else 0

@@ -65,7 +65,8 @@ def show_notices(facts: RunFacts) -> str:
 
 
 def _key_notices(facts: RunFacts) -> Iterator[str]:
-    """Variables to confirm, and keys for several hosts, which one field cannot take."""
+    """Environment variables that need consent; keys for several hosts, which the one key field
+    cannot take."""
     for variable, origin in facts.unconfirmed:
         allow = {"do": "allow", "variable": variable, "origin": origin}
         yield notice_html(
@@ -84,7 +85,7 @@ def _key_notices(facts: RunFacts) -> Iterator[str]:
 def show_store_notices(store: Store) -> str:
     """Notices about the store file: restored after a removal, or lost at the restart of a Space."""
     if store.file_watch.notice:
-        text = f"{_sentence(store.file_watch.notice)} Find out what removes it."
+        text = f"{_sentence(store.file_watch.notice)} Find out which program removes it."
         return notice_html("warn", "The store file was restored.", text) + _disk_notice()
     return _disk_notice()
 
@@ -147,7 +148,8 @@ def _wait_notice(wait: JudgeWait, snapshot: RunSnapshot) -> str:
 
 
 def _group_by_endpoint(waits: tuple[JudgeWait, ...]) -> list[list[JudgeWait]]:
-    """Cooling judges grouped by endpoint, which share one rate limit and one notice."""
+    """Judges that wait for a rate limit, grouped by endpoint: they share one limit and one
+    notice."""
     found: dict[tuple[int, int], list[JudgeWait]] = {}
     for wait in waits:
         if wait.kind == "cooling":
@@ -163,7 +165,10 @@ def _cooling_notice(waits: list[JudgeWait]) -> str:
     told = f"{count(asks, 'call')} continue" if asks else "calls continue"
     then = f"then at most {one.allowed_in_flight} at once"
     then += f" instead of {one.ceiling}" if one.allowed_in_flight < one.ceiling else ""
-    text = f"{who} answered 429; {told} in **{left}**, {then}. Spend does not change."
+    text = (
+        f"{who} returned HTTP 429 (too many requests); {told} in **{left}**, {then}. "
+        "The cost does not change."
+    )
     fewer = max(1, one.allowed_in_flight // 2)
     lower = {"do": "at_most", "judge": one.judge, "calls": fewer}
     action = (
@@ -184,8 +189,8 @@ def _last_run_notices(facts: RunFacts) -> Iterator[str]:
     if last.state in ("running", "paused"):
         text = (
             f"It is {last.state} there, at {count(facts.done)} of {count(facts.planned)} calls. "
-            "A run from here shares the work without double calls. Reopen this tab for newer "
-            "numbers."
+            "A run started here shares the work; no call is made twice. Reopen this tab for "
+            "newer numbers."
         )
         yield notice_html("calm", "Another process is running this study.", text)
     elif last.state == "interrupted" and facts.missing.asks:
@@ -257,7 +262,9 @@ def show_failures(store: Store, facts: RunFacts) -> str:
     if not kinds and not retried:
         return ""
     parts = [
-        panel_heading("Unusable replies", "stored and counted, never scored; the last of each kind")
+        panel_heading(
+            "Unusable replies", "stored and counted, never scored; the latest of each kind"
+        )
     ]
     parts += [unreadable_notice(store, facts)] if not facts.running else []
     latest = store.latest_judgements(facts.name, 200, failures_only=True) if kinds else []

@@ -45,7 +45,7 @@ def state_badge(state: str) -> str:
 
 
 def show_runs(store: Store, name: str, scope: str, opened: str = "") -> str:
-    """Newest first."""
+    """List of runs, newest first."""
     runs = store.runs(name if scope == SCOPES[0] else None)
     if not runs:
         return empty_state("No runs yet.", "Every run is listed here with its calls and costs.")
@@ -65,7 +65,7 @@ def _run_row(run: PastRun, spent: RunSpending | None, *, with_study: bool, opene
         "no call" if spent is None else f"{count(spent.calls, 'call')}, {_cost_text(spent, run)}"
     )
     if run.state == "running":  # the list is not drawn anew while it counts
-        calls = "under way"
+        calls = "in progress"
     who = f'<b class="who">{escape(run.study)}</b>' if with_study else ""
     click = Action("Close" if opened else "Open", {"close": 1} if opened else {"run": run.id})
     mark = ' aria-current="true"' if opened else ""
@@ -91,7 +91,7 @@ def _cost_text(spent: RunSpending, run: PastRun) -> str:
     if spent.unknown == spent.calls:
         return "price unknown"
     told = dollars(spent.cost)
-    return f"{told} and {count(spent.unknown)} untold" if spent.unknown else told
+    return f"{told} and {count(spent.unknown, 'call')} of unknown cost" if spent.unknown else told
 
 
 def find_past_run(store: Store, run_id: str) -> PastRun | None:
@@ -107,7 +107,9 @@ def show_run(store: Store, run_id: str, study: str) -> str:
         return ""
     run = find_past_run(store, run_id)
     if run is None:
-        return notice_html("warn", "No such run.", "It may have been in another store.")
+        return notice_html(
+            "warn", "No such run.", "It may be in another store. Choose one from the list."
+        )
     mine = attempt_totals_of_run(store, run.owner, run.study)
     title = f"Run of {time.strftime('%Y-%m-%d %H:%M', time.localtime(run.started))}"
     parts = [
@@ -122,7 +124,7 @@ def show_run(store: Store, run_id: str, study: str) -> str:
 def _run_totals(run: PastRun, mine: list[AttemptTotals]) -> str:
     calls = sum(account.calls for account in mine)
     cost = RunSpending(calls, sum(a.cost for a in mine), sum(a.unknown for a in mine))
-    took = duration(run.ended - run.started) if run.ended is not None else "no end noted"
+    took = duration(run.ended - run.started) if run.ended is not None else "end not recorded"
     return f"{run.state}, {took}, {count(calls, 'call')}" + (
         f", {_cost_text(cost, run)}" if calls else ""
     )
@@ -133,18 +135,20 @@ def _reason_notice(run: PastRun, study: str) -> str:
     title = f"{run.state.capitalize()}."
     go = None if run.study == study else Action("Go to this study", {"study": run.study})
     next_step = {
-        "interrupted": "The next run asks what is missing.",
-        "stopped": "The next run asks what is missing.",
-        "failed": "What was answered is kept; the next run asks what is missing.",
-        "done": "Every ask has an outcome.",
-    }.get(run.state, "It can be steered from its study, in the process that runs it.")
+        "interrupted": "The next run makes the missing calls.",
+        "stopped": "The next run makes the missing calls.",
+        "failed": "Its replies are stored; the next run makes the missing calls.",
+        "done": "Every call has an outcome.",
+    }.get(
+        run.state, "Pause or stop it on the Run tab of its study, in the process that started it."
+    )
     text = ". ".join(part.rstrip(".") for part in (run.reason, next_step) if part) + "."
     return notice_html(kind, title, text, go)  # type: ignore[arg-type]
 
 
 def _calls_by_judge(mine: list[AttemptTotals], run: PastRun) -> str:
     if not mine:
-        return wrap('<p class="eh-small eh-mute">It made no call.</p>')
+        return wrap('<p class="eh-small eh-mute">This run made no calls.</p>')
     rows = []
     for judge in dict.fromkeys(account.judge for account in mine):
         own = [account for account in mine if account.judge == judge]
@@ -159,7 +163,7 @@ def _calls_by_judge(mine: list[AttemptTotals], run: PastRun) -> str:
             f'<td class="num">{_cost_text(whole, run)}</td></tr>'
         )
     head = (
-        '<tr><th>Judge</th><th>Calls, by how they ended</th><th class="num">Tokens</th>'
+        '<tr><th>Judge</th><th>Calls by outcome</th><th class="num">Tokens</th>'
         '<th class="num">Dollars</th></tr>'
     )
     return wrap(
@@ -191,5 +195,5 @@ def _open_failures(store: Store, run: PastRun, study: str) -> str:
         )
         for kind in failed
     )
-    head = '<h3 class="eh-kinds-head">Its failures that still stand</h3>'
+    head = '<h3 class="eh-kinds-head">Failures of this run that no later call replaced</h3>'
     return wrap(f'{head}<div class="eh-kinds">{rows}</div>')

@@ -21,7 +21,7 @@ from studies.store.run_journal import list_maybe_paid_twice
 from studies.store.store import PastRun, Store
 
 ERROR_STATUSES: Final = frozenset({"error"})
-"""Statuses that a run asks again together with the missing calls."""
+"""Statuses of calls that a run makes again, together with the missing calls."""
 KEY_REFUSED_REASON: Final = "refused the API key"
 KEY_REASONS: Final = (KEY_REFUSED_REASON, EXPIRED_MESSAGE)
 """End reasons of a run after which a key must be typed again."""
@@ -45,13 +45,13 @@ class RunFacts:
     maybe_paid_twice: int
     """Calls that may have been paid twice."""
     missing: CostQuote = NO_ASKS
-    """Calls and dollars of Run, set while no run is active."""
+    """Number and cost of the calls that Run would make; set while no run is active."""
     failed: CostQuote = NO_ASKS
-    """Calls and dollars of Retry."""
+    """Number and cost of the calls that Retry would make."""
     judges_without_key: tuple[str, ...] = ()
     """Judges whose key is missing."""
     key_origins: tuple[str, ...] = ()
-    """The hosts of those judges."""
+    """The hosts to which the missing keys would be sent."""
     unconfirmed: tuple[Pair, ...] = ()
     """Variables the study would send to hosts the user has not allowed."""
     owned: bool = True
@@ -79,7 +79,8 @@ class RunFacts:
 
     @property
     def offers_retry(self) -> bool:
-        """Whether Retry would repeat calls that Run does not (Run repeats errors as well)."""
+        """Whether Retry would make calls that Run would not (Run also repeats calls that ended in
+        an error)."""
         return self.failed.asks > (self.counts.get("error", 0) if self.pending else 0)
 
 
@@ -112,9 +113,10 @@ class QuoteCache:
 
 
 def load_run_facts(store: Store, engine: Engine, quotes: QuoteCache, name: str) -> RunFacts:
-    """Load the state of a study; of an active run from its snapshot only.
+    """Load the state of a study.
 
-    The page asks for it twice a second, which must not scan the plan.
+    The state of an active run comes from its snapshot only: the page requests it twice a second,
+    which must not scan the plan.
     """
     run = engine.latest_run(name)
     snapshot = run.snapshot() if run else None

@@ -61,7 +61,7 @@ def _finding_text(facts: RunFacts) -> str:
 
 
 def _pause_limit(facts: RunFacts) -> str:
-    """The longest pause on a public page, where other visitors wait for a place."""
+    """Sentence on the longest pause allowed on a public page, where other visitors wait to run."""
     longest = facts.snapshot.longest_pause if facts.snapshot else None
     if longest is None:
         return ""

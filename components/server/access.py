@@ -1,7 +1,7 @@
 """The limits and permissions of the page on a private machine and in public mode.
 
 Every difference between the two modes is a field of `Access`; `current_access()` returns the mode
-in force. `python -m components access` prints the table of the README.
+in force. `python -m components access` prints the table of docs/security.md.
 """
 
 from __future__ import annotations
@@ -27,33 +27,34 @@ class Access:
     machine_files: bool
     """Whether a study file may name files and environment variables of the machine."""
     asks: int | None
-    """Calls of one study: items x judges x prompts x orders x repeats."""
+    """Maximum calls of one study: items x judges x prompts x orders x repeats."""
     studies: int | None
-    """Studies of one visitor."""
+    """Maximum studies of one visitor."""
     upload_bytes: int | None
-    """Bytes of all stored uploads of one visitor."""
+    """Maximum bytes of all stored uploads of one visitor."""
     temp_bytes: int | None
-    """Bytes of all visitors' uploads not yet stored and exports not yet downloaded."""
+    """Maximum bytes of all visitors' uploads not yet stored and exports not yet downloaded."""
     caps: ReadLimits
-    """Bytes, rows, columns and cells of one file."""
+    """Maximum bytes, rows, columns and cells of one file."""
     runs_each: int | None
-    """Simultaneous runs of one visitor."""
+    """Maximum simultaneous runs of one visitor."""
     runs: int | None
-    """Simultaneous runs of all visitors."""
+    """Maximum simultaneous runs of all visitors."""
     concurrency: int | None
-    """Simultaneous calls of one run."""
+    """Maximum simultaneous calls of one run."""
     paused: int | None
-    """Paused runs of all visitors; above it the run that was paused first is stopped."""
+    """Maximum paused runs of all visitors; beyond it the run that was paused first is stopped."""
     pause_minutes: float | None
     """Minutes until a paused run is stopped; its replies stay stored."""
     queue: int | None
-    """Waiting events; further ones are refused with the advice to try again."""
+    """Maximum waiting events; further ones are refused with the advice to try again."""
     queue_limits: QueueLimits | None
-    """The share of the queue of one session and one address; None: served in order of arrival."""
+    """Maximum events of one session and of one network address; None: served in order of
+    arrival."""
     sessions: int
-    """Sessions whose state is stored; above it the oldest is deleted."""
+    """Maximum sessions whose state is stored; beyond it the oldest is deleted."""
     rows: int
-    """Rows of one page of a table."""
+    """Maximum rows of one page of a table."""
     expiry_days: float | None
     """Days until a visitor's study without a run is deleted, with its uploads."""
     open_votes: bool
@@ -241,7 +242,7 @@ ACCESS_TABLE_ROWS: Final[tuple[tuple[str, Callable[[Access], str]], ...]] = (
 
 
 def access_table() -> str:
-    """The README's table of limits, from the values in force."""
+    """The table of limits in docs/security.md, from the values in force."""
     head = "| | on your machine | public (`EVENHAND_PUBLIC=1`, default on a Space) |\n|---|---|---|"
     return "\n".join(
         [head, *(f"| {name} | {f(LOCAL)} | {f(PUBLIC)} |" for name, f in ACCESS_TABLE_ROWS)]

@@ -213,9 +213,10 @@ def _find_foreign_page(
 ) -> RequestRefusal | None:
     """The reason to refuse a request to the right host because of the page that sent it.
 
-    Origin decides where a browser sends it. Links and frames of other sites send none and may open
-    the page, which huggingface.co does with a Space; what else they load or send is refused. A
-    client without a page (curl, gradio_client) sends none of these headers.
+    If the browser sends an Origin header, it decides. Without one, links and frames of other sites
+    may open the page, as huggingface.co does with a Space; all else that other sites load or send
+    is refused. A client without a page (curl, gradio_client) sends none of these headers and is
+    served.
     """
     if b"origin" in sent:
         origin = parse_origin(sent[b"origin"].decode("latin-1"))

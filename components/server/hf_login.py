@@ -45,7 +45,7 @@ LOGIN_STATE_PREFIX: Final = "_state_huggingface_"
 RESULT_PARAMETER: Final = "login"
 """Query parameter with the result of a login."""
 MAX_ADDRESS_LENGTH: Final = 2_000
-"""A cookie holds about 4,000 characters, of which the rest of the session needs a part."""
+"""Longest stored address: a cookie holds about 4,000 characters, and the session needs a part."""
 DEFAULT_ADDRESS: Final = "/?tab=vote"
 LOGIN_MESSAGES: Final[Mapping[str, str]] = MappingProxyType(
     {

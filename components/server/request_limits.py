@@ -72,7 +72,7 @@ class RequestLimits:
 
 
 class _BodyRejected(Exception):
-    """The rest of a request's body is not read."""
+    """Raised to stop reading a body that is too large."""
 
 
 class _LimitedBody:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import ALL_CHOICE, WITHOUT_SUSPECTS, row_names
+from components.filtering.filters import ALL_CHOICE, WITHOUT_SUSPECTS, row_names, rule_text
 from components.html.format import count, number, share
 from metrics.position.position_measures import position_profile
 from metrics.ratings.bradley_terry import fit_leaderboards
@@ -96,11 +96,10 @@ def ranking_table(view: FilteredStudy) -> PaperTable | None:
                     count(int(board.matches[place])),
                 )
             )
-    combine, unreadable = view.rule
     caption = (
         f"Ranking on {view.name}: Bradley–Terry on the Elo scale with 95 % intervals over items, "
         "ranks as the ranges that the intervals of differences allow, and win rates (ties as "
-        f"half). Rule for both orders: {combine}; unreadable replies: {unreadable}. "
+        f"half). {rule_text(*view.rule)} "
         f"{_slice_text(view)}"
     )
     head = ("Rank", "Model", "Rating", "95 % CI", "Win rate", "95 % CI", "Battles")

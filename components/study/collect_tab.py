@@ -72,7 +72,7 @@ def _bind_view(tab: CollectTab, study: StudyTab, store: Store) -> None:
 
 
 def _choice_outputs(tab: CollectTab) -> list[Any]:
-    """Outputs of `show_offered`, in its order."""
+    """Outputs of `show_choices`, in its order."""
     return [tab.category, *tab.names, tab.item, tab.version]
 
 

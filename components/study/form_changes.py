@@ -43,7 +43,7 @@ def apply_changes(
         view = replace(view, last_change=int(entry["n"]))
         sheet = read_lenient_study(text, folder)
         if sheet.parse_error:
-            told = f"study.yaml: {sheet.parse_error}. Mend it below, then the form works again."
+            told = f"study.yaml: {sheet.parse_error}. Correct it below; then the form works again."
             return text, replace(
                 view, notice_html=notice_html("bad", "The file cannot be changed.", told)
             )
@@ -59,7 +59,7 @@ def _apply_change(sheet: LenientStudy, view: FormState, entry: FormChange) -> tu
         return _set_field(sheet, view, str(entry["set"]), entry.get("to"))
     act = _ACTIONS.get(str(entry.get("do")))
     if act is None:
-        raise ValueError(f"no such action: {entry.get('do')!r}")
+        raise ValueError(f"unknown action {entry.get('do')!r}; reload the page")
     return act(sheet, view, entry)
 
 
@@ -205,7 +205,7 @@ def _find_judge(entry: FormChange, judges: Sequence[Mapping[str, Any]]) -> int |
 def _deselect_judge(
     sheet: LenientStudy, view: FormState, entry: FormChange
 ) -> tuple[str, FormState]:
-    """Set a judge aside: it stays in the form and is not asked."""
+    """Deselect a judge: it stays in the form and is not called."""
     judges = sheet.editable_judges()
     if (place := _find_judge(entry, judges)) is None:
         return sheet.text, view

@@ -63,7 +63,7 @@ class StudyTab:
 
     @property
     def form_components(self) -> list[Any]:
-        """The pieces of the form, in the order of `study_draw.drawn`."""
+        """The pieces of the form, in the order of `form_html.render_form`."""
         return [
             self.title, self.said, self.source, self.records, self.judges, self.protocol,
             self.prompt, self.body,
@@ -71,7 +71,7 @@ class StudyTab:
 
     @property
     def plan_components(self) -> list[Any]:
-        """Components that show the plan, in the order of `show_plan_of`."""
+        """Components that show the plan, in the order of `form_updates_tab.plan_updates`."""
         return [self.plan, self.run, self.attempt, self.run_bar, self.profile, self.save_file]
 
 
@@ -183,7 +183,8 @@ def _build_file(parts: dict[str, Any]) -> None:
     with gr.Row(elem_classes="eh-panel-head"):
         ClickableHTML(
             panel_heading(
-                "study.yaml", "the form writes it, Run reads it; what the form cannot show stays"
+                "study.yaml",
+                "the form edits this file and Run uses it; settings without a control are kept",
             )
         )
         parts["example"] = gr.Dropdown(

@@ -30,7 +30,7 @@ from studies.store.store import Store
 
 
 def form_outputs(tab: StudyTab) -> list[Any]:
-    """The outputs of `show_form`, in its order."""
+    """The outputs of `form_updates`, in its order."""
     return [
         tab.yaml,
         tab.view,

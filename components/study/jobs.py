@@ -66,11 +66,11 @@ def test_judge(
         keys = keys_for([judge], typed)
         if judge.api_key_env and name not in keys and not current_access().machine_files:
             raise StudyError(
-                "the house's key answers runs, which are metered, and no tests; try one item"
+                "This Space's key can be used for runs, not for judge tests. Use “Try one item”."
             )
         return check_judge(plan, judge, keys, consents)
     except StopIteration:
-        told = f"no judge named {name!r} in this study"
+        told = f"no judge named {name!r} in this study; reload the page"
     except REPORTED_ERRORS as error:
         told = str(error)
     return JudgeCheck(name, "", ReplyOutcome("error", None, "", told), 0.0, "")
@@ -80,7 +80,7 @@ def prepare_run(text: str, store: Store, *, one_item: bool = False) -> Plan:
     """Save the plan of a run or a trial; refuse it with a reason before any call."""
     plan = plan_from_text(text, store.folder)
     if plan.study.name in {demo_studies.PAIRS_STUDY, demo_studies.OPTIONS_STUDY}:
-        raise StudyError("name: this is the recorded demo's name; choose another")
+        raise StudyError("name: the recorded demo has this name; choose another name")
     made = assign_owner(one_item_plan(plan) if one_item else plan, store)
     save_plan(made, store)
     return made
@@ -131,7 +131,7 @@ def describe_images(
     except REPORTED_ERRORS as error:
         return JobResult(text, notice_html("bad", "Nothing was described.", str(error)))
     if done.out is None:
-        why = next(iter(done.failed.values()), done.reason or "no reply came")
+        why = next(iter(done.failed.values()), done.reason or "no reply was received")
         return JobResult(text, notice_html("bad", "Nothing was described.", why))
     made = put_value(text, ("data", "source"), f"{UPLOADS_FOLDER}/{out.name}")
     for key in (
@@ -146,8 +146,10 @@ def describe_images(
         "categories",
     ):
         made = put_value(made, ("data", key), None)
-    failed = f" {len(done.failed)} failed and keep what they had." if done.failed else ""
-    told = f"{done.described} items for ${done.dollars:.2f}.{failed} The study goes on with them."
+    failed = (
+        f" {len(done.failed)} failed and keep their previous description." if done.failed else ""
+    )
+    told = f"{done.described} items for ${done.dollars:.2f}.{failed} The study now uses them."
     return JobResult(made, notice_html("warn" if failed else "calm", "Described.", told))
 
 
@@ -160,7 +162,7 @@ def fetch_private(text: str, store: Store, typed: TypedKeys) -> JobResult:
     try:
         spec = read_data_spec(read_lenient_study(text, folder))
         if source_kind(spec.source) != HUB:
-            raise StudyError("data.source: name a dataset of the Hub first")
+            raise StudyError("data.source: this is not a Hub dataset; enter the name of one first")
         if HUB_TOKEN_NAME not in typed:
             raise StudyError("a private dataset needs your token; type it in first")
         token = key_at(typed[HUB_TOKEN_NAME], HUB_URL, "token")
@@ -177,12 +179,12 @@ def fetch_private(text: str, store: Store, typed: TypedKeys) -> JobResult:
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(lines, encoding="utf-8")
     made = change_source(text, f"{UPLOADS_FOLDER}/{out.name}")
-    told = f"{len(found.items):,} items at {found.revision[:12]}; the study goes on with them."
+    told = f"{len(found.items):,} items at {found.revision[:12]}. The study now uses them."
     return JobResult(made, notice_html("calm", "Fetched.", told))
 
 
 def _load_private(spec: DataSpec, folder: Path, token: str) -> LoadedSource:
-    """Error text of the Hub library without the token."""
+    """Load a private dataset; errors of the Hub library are shown without the token."""
     try:
         return load_source(spec, folder, token)
     except EvenhandError as error:

@@ -62,7 +62,8 @@ def save_draft(draft: str, text: str, view: FormState, folder: Path) -> tuple[st
     old = view.prompt or (names or [""])[0]
     kept = [name if one == old else one for one in names]
     made = put_value(text, ("prompts",), list(dict.fromkeys([*kept, name])))
-    told = f"{prompt.name}, version {prompt.version}, sha {prompt.sha[:8]}. The study asks with it."
+    told = f"{prompt.name}, version {prompt.version}, sha {prompt.sha[:8]}. "
+    told += "The study now uses this prompt."
     return made, replace(
         view, prompt=name, mode="side", notice_html=notice_html("calm", "Saved.", told)
     )
@@ -78,7 +79,7 @@ def import_prompt_file(path: Path, view: FormState, folder: Path) -> FormState:
     refused = "; ".join(f"{name}: {why}" for name, why in found.rejected[:3])
     told = f"{count(len(kept), 'prompt')}, now under Prompts."
     if refused:
-        told += f" {count(len(found.rejected))} cannot be asked here: {refused}."
+        told += f" {count(len(found.rejected))} cannot be used here: {refused}."
     said = notice_html("warn" if refused else "calm", "Imported.", told)
     first = saved_prompt_path(kept[0], folder) if kept else view.prompt
     return replace(view, notice_html=said, prompt=first, mode="side")

@@ -170,7 +170,7 @@ def start_study(
 
 
 def opening_outputs(tab: StudyTab) -> list[Any]:
-    """Outputs of a newly opened page: `show_first`, then `show_start`."""
+    """Outputs of a newly opened page: those of `show_welcome`, then of `show_initial_form`."""
     return [tab.finding, tab.table, tab.ways, tab.data, *tab.plan_components, *tab.form_components]
 
 

@@ -24,7 +24,7 @@ def welcome_screen(store: Store) -> list[str]:
         told = "Set up a study below."
         return [
             finding_html("Is your judge even-handed?", "No recorded demo in this store."),
-            empty_state("Nothing recorded.", told),
+            empty_state("Nothing is recorded here.", told),
             ways,
             "",
         ]
@@ -47,9 +47,9 @@ def _demo_sentences(frame: pd.DataFrame) -> tuple[str, str]:
     flips, asked = sum(row.flips for row in pairs), sum(row.pairs for row in pairs)
     rate = share(flips / max(1, asked), 0)
     lead = (
-        f"A small judge on this machine, asked in both orders about {asked // max(1, len(rows))} "
-        f"pairs of answers to {frame['item'].nunique()} questions, with "
-        f"{count(len(rows), 'prompt')}. Recorded."
+        f"A small judge on this machine compared {asked // max(1, len(rows))} pairs of answers to "
+        f"{frame['item'].nunique()} questions in both orders, with "
+        f"{count(len(rows), 'prompt')}. Its replies were recorded."
     )
     return (
         f"When the two answers are swapped, this judge changes its verdict on {rate} of pairs.",
@@ -62,8 +62,8 @@ def next_steps(store: Store) -> str:
     cards = [
         _step_card(
             "Your own data",
-            "A table with a question and two or more answers: CSV, JSONL, Parquet, a Hub id, or "
-            "recorded verdicts.",
+            "A table with a question and two or more answers: CSV, JSONL, Parquet, a Hub id, or a "
+            "file of recorded verdicts.",
             _form_button("Choose a file", {"set": "kind", "to": "upload"})
             + _form_button("Hub id", {"set": "kind", "to": "hub"}, "ghost"),
         ),

@@ -49,8 +49,8 @@ LEVEL_BUTTONS: Final = (
 VERIFY_BUTTONS: Final = (
     VoteButton("Yes, it does", {"follows": True, "fault": None}, ("1", "1 y Y ArrowLeft")),
     VoteButton("No: the answer is wrong", {"follows": False, "fault": "answer"}, ("2", "2")),
-    VoteButton("No: the caption lacks it", {"follows": False, "fault": "caption"}, ("3", "3")),
-    VoteButton("No, neither", {"follows": False, "fault": None}, ("4", "4")),
+    VoteButton("No: the caption is incomplete", {"follows": False, "fault": "caption"}, ("3", "3")),
+    VoteButton("No: another reason", {"follows": False, "fault": None}, ("4", "4")),
 )
 
 

@@ -37,8 +37,8 @@ def wait_for(check, seconds: float = 120.0):
 def use_simulated(page, name: str) -> None:
     """The form set to a simulated judge on twelve items."""
     page.get_by_label("Name of the study").fill(name)
-    page.get_by_label("Ask firstish").click()
-    page.get_by_label("Ask embedded").click()
+    page.get_by_label("Use firstish").click()
+    page.get_by_label("Use embedded").click()
     wait_for(lambda: "model: simulated" in page.locator("#eh-yaml").inner_text())
     wait_for(lambda: "model: embedded" not in page.locator("#eh-yaml").inner_text())
     wait_for(lambda: name in page.locator("#eh-yaml").inner_text())
@@ -148,8 +148,8 @@ def test_running_a_finished_study_again_asks_nothing(visit, app):
 def test_a_study_that_cannot_be_run_says_what_is_wrong(visit):
     page = visit()
     use_simulated(page, "Broken")
-    wait_for(page.get_by_label("Ask firstish").is_checked)  # the form follows the file
-    page.get_by_label("Ask firstish").click()
+    wait_for(page.get_by_label("Use firstish").is_checked)  # the form follows the file
+    page.get_by_label("Use firstish").click()
     wait_for(lambda: "names no judge" in page.locator("#eh-study-said").inner_text())
     wait_for(page.locator("#eh-run").is_disabled)
 

@@ -43,7 +43,7 @@ def test_a_burst_of_changes_is_in_the_file_and_in_the_form(visit):
     page.locator("#f-repeats + button").click()
     page.locator("#f-repeats + button").click()
     field(page, "labels").nth(1).check()
-    page.get_by_label("Ask firstish").click()
+    page.get_by_label("Use firstish").click()
     page.locator("#eh-judges").get_by_text("Add a judge").click()
     page.locator("#f-data-count + button").click()
     wait_for(lambda: "count: 13" in file_of(page) and "gpt-4o-mini" in file_of(page))

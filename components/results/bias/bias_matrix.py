@@ -32,14 +32,14 @@ class MatrixMeasure:
     subtitle: str
     of: Literal["pairs", "options", "both"] = "both"
     verdicts: bool = False
-    """Whether n counts verdicts. If so, a cell with fewer than 4 N of them is hatched."""
+    """Whether n counts verdicts; cells with fewer than 4 verdicts per option are then hatched."""
 
 
 MEASURES: Final = {
     "Grade": MatrixMeasure(
         "grade",
         heat.GRADE_SCALE,
-        f"harmonic mean of entropy and choice, over items; {_CI_TEXT}",
+        f"harmonic mean of entropy and choice per item, mean over items; {_CI_TEXT}",
         "options",
     ),
     "Consistency": MatrixMeasure(
@@ -50,13 +50,13 @@ MEASURES: Final = {
     "Entropy": MatrixMeasure(
         "entropy",
         heat.ENTROPY_SCALE,
-        f"of the position chosen, 1 = no position preferred; below: consistency; {_CI_TEXT}",
+        f"of the chosen position, 1 = none preferred; small number: consistency; {_CI_TEXT}",
         verdicts=True,
     ),
     "Choice": MatrixMeasure(
         "grade:choice",
         heat.CHOICE_SCALE,
-        f"share of an item's trials that choose its most chosen answer; {_CI_TEXT}",
+        f"share of an item's choices that go to its most chosen answer; {_CI_TEXT}",
         "options",
     ),
     "Lean": MatrixMeasure(
@@ -74,7 +74,7 @@ MEASURES: Final = {
     "Position term": MatrixMeasure(
         "position_term",
         heat.POSITION_TERM_SCALE,
-        f"log-odds advantage of being shown first, at equal strength; {_CI_TEXT}",
+        f"log-odds advantage of being shown first, for equally good answers; {_CI_TEXT}",
         "pairs",
     ),
     "Accuracy": MatrixMeasure(
@@ -193,7 +193,8 @@ def _prompt_layout(bias: Bias) -> _MatrixLayout:
 
 
 def _negate_estimate(estimate: Estimate) -> Estimate:
-    """Turn fairness (recency − primacy) into the lean, whose positive sign is toward first."""
+    """Turn preference fairness (recency − primacy) into the lean, which is positive toward the
+    answer shown first."""
     value, low, high = (
         None if x is None else -x for x in (estimate.value, estimate.high, estimate.low)
     )

@@ -27,7 +27,8 @@ def option_finding(bias: Bias, rows: Sequence[OptionModelRow]) -> tuple[str, str
     tested = [p for p in adjusted if p is not None]
     lead = (
         f"Each answer was shown once in each of {options} positions. "
-        f"A judge without position bias picks every position in {share(1 / options, 0)} of trials."
+        f"A judge without position bias picks every position in {share(1 / options, 0)} of its "
+        "choices."
     )
     if not tested:
         return (
@@ -72,7 +73,7 @@ def _strongest_preference(bias: Bias) -> str:
     value, row, slot = best
     place = ORDINALS[slot] if slot < len(ORDINALS) else slot_name(slot)
     who = bias.names[row[0], row[1]]
-    return f"{who} picks the {place} of {bias.options} in {share(value, 0)} of trials."
+    return f"{who} picks the {place} of {bias.options} in {share(value, 0)} of its choices."
 
 
 def show_slot_effects(rows: Sequence[OptionModelRow], bias: Bias) -> str:

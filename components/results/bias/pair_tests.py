@@ -25,8 +25,8 @@ from studies.store.store import Store
 SEED: Final = 20_24
 PERMUTATION_ROUNDS: Final = 999
 BAND_ROUNDS: Final = 399
-"""Draws for the entropy band, whose ends need less precision than a p-value."""
-ENTROPY_BAND_HEAD: Final = "Entropy : if only content counted"
+"""Permutations for the entropy band; its ends need less precision than a p-value."""
+ENTROPY_BAND_HEAD: Final = "Entropy : 95\u202f% band without position effect"
 PAIR_TEST_NAMES: Final = {
     "sign": "Sign, exact",
     "mcnemar": "McNemar",

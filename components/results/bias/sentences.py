@@ -16,7 +16,7 @@ from metrics.position.order_tests import sign_test
 SIGNIFICANCE_LEVEL: Final = 0.05
 """A preference is reported below this p, Holm-adjusted over the rows shown."""
 EVEN_ENTROPY: Final = 0.9
-"""From this entropy on, slot shares look even, though opposite leans may cancel out."""
+"""Entropy from which slot shares look even; opposite leans may still cancel out."""
 ONE_WAY_SHARE: Final = 0.75
 """Share of flips in one direction from which a judge is said to decide by position."""
 PREFERENCE_RULE: Final = (
@@ -187,7 +187,7 @@ def _lean_sentence(row: FlipLean, rate: str) -> str:
 
 
 def _category_directions(slices: Sequence[LeaningCategory], word: str = "") -> str:
-    """ "second in writing, first in coding and maths"."""
+    """The categories by direction, such as "second in writing, first in coding and maths"."""
     parts = []
     for toward in dict.fromkeys(each.toward for each in slices):
         named = [each.category for each in slices if each.toward == toward]
@@ -196,7 +196,7 @@ def _category_directions(slices: Sequence[LeaningCategory], word: str = "") -> s
 
 
 def join_names(names: Sequence[str], most: int = 3) -> str:
-    """ "a, b and c", or "a, b and 4 more"."""
+    """Join names as "a, b and c", or "a, b and 4 more" if there are more than `most`."""
     if len(names) > most:
         names = [*names[: most - 1], f"{len(names) - most + 1} more"]
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
@@ -312,5 +312,5 @@ def _options_finding(bias: Bias) -> tuple[str, str]:
     best = max(range(options), key=lambda slot: shares[slot].value or 0.0)
     ordinal = ORDINALS[best] if best < len(ORDINALS) else f"{best + 1}th"
     lead = f"Even: {share(1 / options, 0)}; each answer was shown in each position once."
-    title = f"Of {options} positions, the {ordinal} is chosen in {share(max(known), 0)} of trials."
+    title = f"Of {options} positions, the {ordinal} wins {share(max(known), 0)} of choices."
     return title, lead

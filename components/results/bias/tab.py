@@ -109,14 +109,15 @@ def build() -> ViewParts:
 
 HOW_MATRIX: Final = (
     "Each comparison is judged in every planned order. It is consistent if all orders choose the "
-    "same answer (or all a tie): `consistency = consistent / judged in all orders`. Entropy is "
-    "that of the position chosen, divided by log2 N. It has little range and no sign, so read it "
-    "with the consistency. An unusable reply lowers n, never the value.\n\n"
+    "same answer (or all a tie): `consistency = consistent / judged in all orders`. Entropy: "
+    "that of the chosen position, divided by log2 N. It varies little and shows no direction, so "
+    "read it together with the consistency. An unusable reply lowers n, never the value.\n\n"
     "Lean: `(flips toward first − flips toward second) / pairs`. Position term: the γ of "
     "`logit P(first wins) = θ_first − θ_second + γ`, so a strong answer shown first does not count "
     "as bias. Grade: the harmonic mean of an item's slot entropy and the share of its most chosen "
-    "answer. Intervals: Wilson at the effective n, items as clusters; means by item-cluster t; the "
-    "position term by the item sandwich."
+    "answer. Intervals treat items as clusters: for "
+    "shares Wilson at the effective sample size, for means Student's t, for the position term a "
+    "sandwich standard error."
 )
 HOW_SLOTS: Final = (
     "Decisive verdicts (no ties) of comparisons judged in all orders, so content cancels out: any "
@@ -128,16 +129,19 @@ HOW_FLIPS: Final = (
     + PREFERENCE_RULE
 )
 HOW_LABELS: Final = (
-    "With f the share of the first position under labels A, B and g under B, A: "
+    "Let f be the share of the first position when the labels are A, B, and g its share when "
+    "they are B, A: "
     "`position = (f + g)/2`, `label = (f + 1 − g)/2`; even is 50 for both. Among N options: the "
     "choice model `P(position s) ∝ exp(θ_option + γ_position + λ_label)`; shown is softmax(γ), the "
-    "share of each position among equal answers. Intervals: item jackknife, item sandwich."
+    "share of each position among equal answers. Intervals: jackknife "
+    "over items for pairs, sandwich standard error over items for N options."
 )
 HOW_TESTS: Final = (
     "Null hypothesis: verdicts depend on content only. Sign: flips toward first are as likely as "
     "toward second (exact binomial). McNemar: the same by χ². Stuart–Maxwell: win, tie and loss of "
     "one answer have the same shares in both orders. Permutation: the choices of a comparison are "
-    "exchanged over its orders, which changes nothing if only content counts; exact for pairs, "
+    "exchanged over its orders, which has no effect if only content counts; "
+    "exact for pairs, "
     "999 draws among N options. LR: likelihood-ratio test of positions (or labels) in the choice "
     "model. Among N options the entropy is shown with the middle 95 % of its permutation values."
     "\n\nHolm's step-down controls the family-wise error of each column over its rows."
@@ -145,7 +149,8 @@ HOW_TESTS: Final = (
 HOW_UNRELATED: Final = (
     "The unrelated option is an answer to another item. Adding it increases N, and the grade of "
     "random choices changes with N; replacing the worst-ranked answer keeps N. Differences are "
-    "paired by item; intervals are max-t adjusted for all rows over the item bootstrap."
+    "paired by item; intervals are adjusted for all rows at once (max-t, bootstrap "
+    "over items)."
 )
 
 

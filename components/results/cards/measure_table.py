@@ -168,8 +168,8 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
         lines.append(_longer_measure(card))
     own, people, names = card.own_family
     if names:
-        text = f"win rate of {', '.join(names)} against the others"
-        text += f"; by people {share(people.value, 1)}" if people.value is not None else ""
+        text = f"win rate it gives {', '.join(names)} against other models"
+        text += f"; people give {share(people.value, 1)}" if people.value is not None else ""
         lines.append(_share_measure("Its own family's answers", text, own, people=people.value))
     lines.append(
         _share_measure(
@@ -244,7 +244,7 @@ def _entropy_measure(card: ReportCard) -> CardMeasure:
 def _people_description(card: ReportCard) -> str:
     text = "same verdict as their majority, ties included"
     pair = card.among_voters.pair.share.value
-    return text if pair is None else f"{text}; two people {share(pair, 0)}"
+    return text if pair is None else f"{text}; two people agree in {share(pair, 0)}"
 
 
 def _people_chance(card: ReportCard) -> float | None:

@@ -116,7 +116,8 @@ class ReportCard:
 
     @cached_property
     def position_term(self) -> tuple[Estimate, Estimate, float | None, str]:
-        """(term in logits, win share of that position among equal answers, p, the position)."""
+        """(position term in logits, win share of that position among equal answers, p-value,
+        position)."""
         if self.pairs:
             gamma = self.position.gamma.get(
                 self.rater, unknown_estimate("no readable verdict", "logit")
@@ -187,7 +188,8 @@ class ReportCard:
 
     @cached_property
     def own_family(self) -> tuple[Estimate, Estimate, list[str]]:
-        """(its win rate for answers of its own family, people's rate for them, their models)."""
+        """(win rate it gives models of its own family, win rate people give them, names of these
+        models)."""
         if "family" not in self.rows or not len(self.rows):
             return unknown_estimate(NO_FAMILY, "share"), unknown_estimate(NO_FAMILY, "share"), []
         families = self.raters.filtered_study.study.families
@@ -212,7 +214,8 @@ class ReportCard:
 
     @property
     def toward(self) -> str:
-        """Favoured position: of the flips for pairs, of the choice model for more options."""
+        """The favoured position: for pairs that of the flips, for more options that of the choice
+        model."""
         if not self.pairs:
             return self.position_term[3]
         return "first" if self.flips["toward_first"] >= self.flips["toward_second"] else "second"
@@ -257,7 +260,7 @@ class ReportCard:
         return slot_and_label_effects(self.rows)
 
     def _slot_label_pulls(self) -> tuple[float | None, float | None]:
-        """Distance from 1/2 of the slot share and the label share; None if not crossed."""
+        """(|slot share − 1/2|, |label share − 1/2|); None where labels were not crossed."""
         slot, label = (self._effects[name].value for name in ("slot", "label"))
         slot_pull = None if slot is None else abs(slot - 0.5)
         label_pull = None if label is None else abs(label - 0.5)

@@ -56,9 +56,9 @@ CARD_FACTS: Final[dict[str, CardFact]] = {
     "noise": CardFact("noise floor", _whole_percent),
     "above_noise": CardFact("flips above the noise floor", _points),
     "lean_p": CardFact("p of the test for a preferred position", _decimal),
-    "lopsided": CardFact("flips toward that position", _whole_percent),
-    "label_pull": CardFact("choices of that label, above an even share", _points),
-    "label_lead": CardFact("effect of the label above that of the position", _points),
+    "lopsided": CardFact("share of flips toward that position", _whole_percent),
+    "label_pull": CardFact("share of that label minus an even share", _points),
+    "label_lead": CardFact("label effect minus position effect", _points),
     "own_kappa": CardFact(
         "agreement between its orders beyond chance, κ", lambda value: number(value, 2)
     ),
@@ -66,10 +66,10 @@ CARD_FACTS: Final[dict[str, CardFact]] = {
     "known": CardFact("right on known answers", _whole_percent),
     "known_gain": CardFact("right on known answers, above chance", _points),
     "people": CardFact("same verdict as people", _whole_percent),
-    "stand_in_low": CardFact("lower end of the advantage over a person (judge − person)", _points),
-    "stand_in_high": CardFact("upper end of the advantage over a person (judge − person)", _points),
+    "stand_in_low": CardFact("judge's minus a person's agreement, lower end of CI", _points),
+    "stand_in_high": CardFact("judge's minus a person's agreement, upper end of CI", _points),
     "longer": CardFact("picks the longer answer", _whole_percent),
-    "longer_low": CardFact("lower end of the share of longer answers", _whole_percent),
+    "longer_low": CardFact("picks the longer answer, lower end of CI", _whole_percent),
     "others": CardFact("same verdict as the other judges", _whole_percent),
 }
 
@@ -206,7 +206,8 @@ QUALITY_RULES: Final = (
     ),
     SentenceRule(
         "near chance",
-        "It finds the better answer in **{known}** of known cases, little better than chance.",
+        "It finds the better answer in **{known}** of comparisons where it is known, little "
+        "better than chance.",
         _conditions(("known_gain", "≤", 0.10)),
     ),
     SentenceRule(
@@ -231,7 +232,7 @@ QUALITY_RULES: Final = (
     ),
     SentenceRule(
         "right",
-        "It finds the better answer in **{known}** of known cases.",
+        "It finds the better answer in **{known}** of comparisons where it is known.",
         _conditions(("known_gain", ">", 0.10)),
     ),
     SentenceRule(

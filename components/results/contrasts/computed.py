@@ -87,7 +87,7 @@ class PairedSides:
         return {}
 
     def family(self, name: str) -> list[MeasureContrast]:
-        """Contrasts of all measures of a family; intervals adjusted where both sides have one."""
+        """Contrasts of all measures of a family, with intervals adjusted for the whole family."""
         if name not in self._families:
             by_people = Raters(self.filtered_study).truth == "people"
             compared = family_measures(name, self.contestants, by_people)
@@ -97,7 +97,8 @@ class PairedSides:
     def by_category(
         self, compared: ComparedMeasure
     ) -> tuple[list[MeasureContrast], list[MeasureContrast]]:
-        """(contrasts of categories with MIN_ITEMS items, adjusted as one family; the others)."""
+        """(contrasts of categories with at least MIN_ITEMS items, adjusted as one family; contrasts
+        of the other categories)."""
         sizes = self.common_items[self.common_items != ""].value_counts().sort_index()
         pairs = [
             (((SIDE_CELLS[0][0], name), (SIDE_CELLS[1][0], name)), n) for name, n in sizes.items()

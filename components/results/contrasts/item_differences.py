@@ -22,7 +22,8 @@ MAX_BARS: Final = 21
 
 @dataclass(frozen=True, slots=True)
 class ItemDifference:
-    """One item: the sum of the measure and the number of cases, for each side."""
+    """One item: for each side, the sum of the measure over its verdicts or comparisons, and their
+    number."""
 
     item: str
     left: float
@@ -36,7 +37,8 @@ class ItemDifference:
 
     @property
     def whole(self) -> bool:
-        """Whether both sums are counts out of the same number, so they can be shown as such."""
+        """Whether both sums are whole counts out of the same n, so that they are shown as
+        counts."""
         counts = self.left % 1 == 0 and self.right % 1 == 0
         return counts and self.left_n == self.right_n
 

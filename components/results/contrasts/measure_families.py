@@ -147,7 +147,10 @@ def family_measures(
     if name == "Win rates":
         return [
             ComparedMeasure(
-                who, "win rate given by the side", win_rate_measure(who), {"contestant": who}
+                who,
+                "win rate that each side gives this model",
+                win_rate_measure(who),
+                {"contestant": who},
             )
             for who in contestants
         ]

@@ -33,7 +33,8 @@ from metrics.estimation.contrasts import Contrast
 from studies.domain import Estimate
 
 MIN_OPPOSITE_LEAN: Final = 0.05
-"""Smallest lean of each side for "opposite ways"; their difference must be significant too."""
+"""Smallest lean of each side for "they favour opposite positions"; the difference of the leans must
+be significant too."""
 
 
 # ---------------------------------------------------------------------------- headline

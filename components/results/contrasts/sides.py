@@ -89,7 +89,7 @@ def _select_side(rows: pd.DataFrame, side: Side) -> pd.DataFrame:
 
 
 def rows_of_side(filtered: FilteredStudy, side: Side) -> pd.DataFrame:
-    """Rows of a side; the filters on judge and prompt apply only where the side sets neither."""
+    """Rows of a side. A judge or prompt set by the side replaces the filter on it."""
     chosen = filtered.filter
     chosen = replace(
         chosen,

@@ -30,7 +30,7 @@ SUSPECTS_SELECTION: Final = {"suspect": ONLY_SUSPECTS}
 
 @dataclass(frozen=True, slots=True)
 class WinRateShift:
-    """The contestant whose win rate changes most without the suspects."""
+    """The model whose win rate changes most without the suspects."""
 
     name: str
     rate_with: float
@@ -73,7 +73,7 @@ def injection_effect(filtered_study: FilteredStudy) -> InjectionEffect | None:
 
 
 def suspect_texts(filtered_study: FilteredStudy, rows: pd.DataFrame) -> list[tuple[str, str]]:
-    """(item, field or contestant) of each suspect text shown to the judges of these rows."""
+    """(item, field or model) of each suspect text shown to the judges of these rows."""
     shown = rows.groupby("item", observed=True)["shown"].unique()
     return [
         (item, where)

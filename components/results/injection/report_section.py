@@ -24,7 +24,7 @@ from studies.frames.frame import SUSPECT_COLUMN
 from studies.texts.injection import RULE_DESCRIPTIONS, find_suspects
 
 MAX_ROWS: Final = 20
-"""Maximum rows per measure: contestants, or judges with their prompts."""
+"""Maximum rows per measure: models, or judges with their prompts."""
 SECTION_TITLE: Final = "Injection suspects"
 COMPARED_MEASURES: Final = (("Consistency", CONSISTENCY), ("First slot chosen", FIRST_SHARE))
 
@@ -93,7 +93,7 @@ def count_rules(filtered_study: FilteredStudy) -> Counter[str]:
 
 
 def with_and_without(filtered_study: FilteredStudy) -> list[SuspectComparison]:
-    """Win rates by contestant, then consistency and first share by judge and prompt."""
+    """Win rates by model, then consistency and first-slot share by judge and prompt."""
     without = replace(
         filtered_study, filter=replace(filtered_study.filter, suspects=WITHOUT_SUSPECTS)
     )

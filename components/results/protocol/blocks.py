@@ -1,4 +1,5 @@
-"""Content of the Protocol view: blocks of a study, headline and key numbers (no gradio)."""
+"""Content of the Protocol view: the panels of each protocol, headline and key numbers (no
+gradio)."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ OUTPUT_KEYS: Final = (
     "levels", "labels", "five_labels", "people", "alignment", "creation_printed", "games", "wins",
     "conflicts", "ratings", "single", "others", "redundancy", "scatter",
 )  # fmt: skip
-"""Outputs of the view in the order of its tab; a block's key precedes those of its parts."""
+"""Keys of the outputs in the order of the tab. The key of a protocol's group of panels precedes the
+keys of its panels."""
 
 load_leaderboard = memoise_by_study(protocol_visit.compute_leaderboard)
 load_spending = memoise_by_study(protocol_cost.head_to_head_spending)
@@ -45,7 +47,7 @@ load_own_alignment = memoise_by_study(
 
 
 def draw_blocks(filtered: FilteredStudy, controls: Mapping[str, Any]) -> dict[str, Any]:
-    """Output key -> content; the blocks a study does not use have no key."""
+    """Output key -> content, for the groups of panels that the study uses."""
     wanted = load_sections(filtered)
     made: dict[str, Any] = {"rules": _rules_html(filtered, wanted)}
     if sections.VISIT_SECTION in wanted:
@@ -167,7 +169,8 @@ def draw_redundancy(filtered: FilteredStudy, scores: Any, correlation: str) -> d
 def comparable_studies(filtered: FilteredStudy) -> list[str]:
     """Studies of the same data that differ in the unrelated option or in the judges' input.
 
-    Those with an added unrelated option come last: their N differs, so grades do not compare.
+    Those with an added unrelated option come last: they have one option more, so their grades are
+    not comparable.
     """
     mine = filtered.study
     found = []
@@ -186,7 +189,7 @@ def _is_comparable(one: Study, two: Study) -> bool:
 
 
 def load_comparison_study(filtered: FilteredStudy, name: str | None) -> ComparisonStudy | None:
-    """Choice rows of the study `name` under the same filter, or None."""
+    """Rows of choices among N options of the study `name` under the same filter, or None."""
     if not name or name not in comparable_studies(filtered):
         return None
     other = FilteredStudy(filtered.store, name, filtered.filter)
@@ -194,7 +197,8 @@ def load_comparison_study(filtered: FilteredStudy, name: str | None) -> Comparis
 
 
 def load_alignment(filtered: FilteredStudy, name: str | None) -> AlignmentTable | None:
-    """Alignment of judges with people, also of the study `name` if its judges saw other input."""
+    """Agreement of the judges with people; also that of the study `name`, if its judges saw the
+    other input (images or descriptions)."""
     if not name or name not in comparable_studies(filtered):
         return load_own_alignment(filtered)
     beside = FilteredStudy(filtered.store, name, filtered.filter)
@@ -208,7 +212,7 @@ def load_alignment(filtered: FilteredStudy, name: str | None) -> AlignmentTable 
 
 
 def protocol_finding(filtered: FilteredStudy) -> tuple[str, str]:
-    """Headline and lead of the first block."""
+    """Headline and lead of the first protocol shown."""
     wanted = load_sections(filtered)
     if sections.GRADE_SECTION in wanted and wanted[0] == sections.GRADE_SECTION:
         return protocol_grade.grade_finding(load_grade_cells(filtered))
@@ -222,7 +226,7 @@ def protocol_finding(filtered: FilteredStudy) -> tuple[str, str]:
 
 
 def show_kpis(filtered: FilteredStudy) -> str:
-    """Key numbers of the first block, with the unusable replies."""
+    """Key numbers of the first protocol shown, with the unusable replies."""
     wanted = load_sections(filtered)
     kpis: list[Kpi] = []
     if wanted and wanted[0] == sections.GRADE_SECTION:

@@ -6,16 +6,19 @@ from typing import Final
 
 HOW_COMPUTED: Final = {
     "board": (
-        "`R += 4 (S − E)`, `E = 1/(1 + 10^((Rb − Ra)/400))`, start 1000, one battle after another "
-        "in plan order; a tie scores ½. Intervals: 200 bootstrap draws of the items. “Over "
-        "orders”: 95\u202f% range over other orders of the same items. Win rate against the "
+        "After each battle, in plan order, the rating of model a against b changes by `4 (S − E)`. "
+        "S is the result (win 1, tie ½, loss 0), `E = 1/(1 + 10^((Rb − Ra)/400))` the expected "
+        "result from the ratings Ra and Rb; all start at 1000. Intervals: 200 bootstrap draws of "
+        "the items. “Over orders”: 95\u202f% range over other orders of the same items. Win rate "
+        "against the "
         "reference: wins / head-to-heads other than ties, Wilson interval at the effective n. "
         "Ranking shows Bradley–Terry ratings, which do not depend on the order of the items."
     ),
     "cost": (
         "A head-to-head is one pair of answers to one item in all its orders and repeats, without "
         "noise-floor repeats. Dollars: the stored cost of each call, plus an equal share of the "
-        "extraction cost; interval: item-cluster t. A call without a price has unknown cost and "
+        "extraction cost; interval: Student's t, items as clusters. A call without a price has "
+        "unknown cost and "
         "does not count as free."
     ),
     "extraction": (
@@ -29,16 +32,20 @@ HOW_COMPUTED: Final = {
         "not coloured."
     ),
     "heatmap": (
-        "Per item, over its N rotations: entropy `H(slots) / log2 N`; choice = share of the most "
-        "chosen option; grade = their harmonic mean. Then the mean over items, with an "
-        "item-cluster t interval. Chance grade: the mean over all Nᴺ outcomes. Above chance: "
-        "`Σ(G − chance(N)) / Σ(1 − chance(N))`. Items with an unusable trial are left out and "
-        "counted. If there are any, a table below gives the result of the authors' code."
+        "Per item, over its N rotations: entropy of the chosen slots, divided by log2 N; choice = "
+        "share of the most chosen option; grade G = harmonic mean of the two. Then the mean over "
+        "items; interval: Student's t, items as clusters. Chance grade: the mean over all Nᴺ "
+        "outcomes of random choices. Above chance, summed over items: "
+        "`Σ(G − chance(N)) / Σ(1 − chance(N))`. A trial is one call: one rotation of an item. "
+        "Items "
+        "with an unusable trial are left out and counted. If there are any, a table below gives "
+        "the result of the authors' code."
     ),
     "unrelated": (
-        "Only at equal N (`unrelated: replace`) does the difference measure the unrelated option. "
-        "With one more option N grows, and the same behaviour gives another score. Paired by item; "
-        "intervals adjusted for all judges and prompts simultaneously (max-t)."
+        "N is the number of options. Only at equal N (`unrelated: replace`) does the difference "
+        "measure the unrelated option. With one more option N grows, and the same behaviour gives "
+        "another score. Differences are paired by item; intervals are adjusted for all judges and "
+        "prompts simultaneously (max-t)."
     ),
     "reading": (
         "Stored replies are parsed again, without new calls. `default`: the option after the last "
@@ -49,29 +56,34 @@ HOW_COMPUTED: Final = {
         "another option got a higher grade; a shared top grade is no contradiction."
     ),
     "levels": (
-        "`Reward = (100 MB + 50 B − 50 W − 100 MW) / readable`, `Win rate = (MB + B) / readable`, "
-        "both orders pooled. Unusable replies are left out and counted. VFS: an item's mean over "
-        "its usable orders, then the mean over items. Intervals: item-cluster t for Reward and "
-        "VFS; Wilson at the effective n of the items for Win rate."
+        "MB, B, W, MW: counts of much better, better, worse, much worse. VFS: visual factuality "
+        "score. `Reward = (100 MB + 50 B − 50 W − 100 MW) / readable`, `Win rate = (MB + B) / "
+        "readable`, with readable the number of readable verdicts, both orders pooled. Unusable "
+        "replies are left out and counted. VFS is an item's mean over its usable orders, then the "
+        "mean over items. Intervals: Student's t with items as clusters for Reward and VFS; Wilson "
+        "at the effective n of the items for Win rate."
     ),
     "alignment": (
-        "J is the judge's score from −2 to 2, P the mean score of the people: "
-        "`MAE = mean |J − P|`, Consistency = share of `|J − P| ≤ 1`. Both orders: J is the mean "
-        "of the two, if both are usable. Each person is compared with the mean of the others. "
-        "Several models: items pooled."
+        "J is the judge's score from −2 to 2, P the mean score of the people. Mean absolute error: "
+        "`MAE = mean |J − P|`. Consistency: share of items with `|J − P| ≤ 1`. Both orders: J is "
+        "the mean of the two, if both are usable. Each person is compared with the mean of the "
+        "others. Several models: items pooled."
     ),
     "wins": (
-        "`(wins + ties/2) / all`, the two games of a pair combined by the active rule. Pairs with "
-        "an unusable game are dropped. Interval: Wilson at the effective n of the items."
+        "`(wins + ties/2) / all`. A game is one order of a pair; the two games of a pair are "
+        "combined by the active rule. Pairs with an unusable game are dropped. Interval: Wilson "
+        "at the effective n of the items."
     ),
     "conflicts": (
         "A pair is in conflict if its two games do not mirror each other. First both times: the "
         "answer shown first won both games, whichever it was."
     ),
-    "single": "The mean over items of each model's mean rating, item-cluster t.",
+    "single": (
+        "The mean over items of each model's mean rating; interval: Student's t, items as clusters."
+    ),
     "five_labels": (
         "Counts of the labels by position. Ratings: Bradley–Terry on the Elo scale. Arena-Hard's "
-        "code counts `>>` three times, which makes its intervals too narrow."
+        "code counts `>>` (much better) three times, which makes its intervals too narrow."
     ),
     "redundancy": (
         "Spearman's rank correlation and R² (squared Pearson) between this study's scores and the "

@@ -24,10 +24,11 @@ PUBLISHED_FOLDER: Final = Path(__file__).resolve().parents[3] / "assets" / "publ
 GRADE_PROMPTS: Final = ("grade-simple", "grade-criteria", "grade-debias", "grade-points")
 """Names in this app of prompts 1 to 4 of Grade Score."""
 ORDERS_PER_ITEM: Final = 2
-"""Orders of an item that table 5 pools; an interval counts them as one item."""
+"""Orders per item that Creation-MMBench's Table 5 pools. For the intervals they are one
+observation."""
 PUBLISHED_BASELINE: Final = "GPT-4o-1120"
 ROUNDING_ERROR: Final = 5e-5
-"""Half a unit of the last printed digit."""
+"""Largest rounding error of a printed number: half a unit of its last digit."""
 
 
 def _read_csv(name: str) -> list[dict[str, str]]:
@@ -45,7 +46,7 @@ def visit_skills() -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class PublishedGrade:
-    """One cell of the three tables: its printed grade, entropy and choice."""
+    """One cell of Grade Score's Tables 1 to 3: its printed grade, entropy and choice."""
 
     grade: float
     entropy: float
@@ -59,7 +60,8 @@ class PublishedGrade:
 
     @property
     def doubt_level(self) -> int:
-        """0: possible; 1: above `max_grade`; 2: above both entropy and choice."""
+        """Doubt about a printed grade. 0: possible; 1: above `max_grade`; 2: above both entropy and
+        choice."""
         if self.grade <= self.max_grade + ROUNDING_ERROR:
             return 0
         return 2 if self.grade > max(self.entropy, self.choice) + ROUNDING_ERROR else 1
@@ -96,7 +98,7 @@ def models_by_grade(unrelated: int = 0) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class GradeCaveat:
-    """Counts that limit the use of the printed tables as a standard."""
+    """Counts that show why the printed Grade Score tables are no reliable standard."""
 
     cells: int
     above_parts: int
@@ -142,7 +144,8 @@ def short_model(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PublishedLevels:
-    """One row of table 5 with counts; the paper prints no intervals, these are computed."""
+    """One row of Creation-MMBench's Table 5 with its counts. The paper prints no intervals; they
+    are computed here."""
 
     model: str
     group: str
@@ -157,7 +160,8 @@ class PublishedLevels:
 
 @cache
 def creation_levels() -> tuple[PublishedLevels, ...]:
-    """Table 5, the highest Reward first; intervals count the two orders of an item as one."""
+    """Creation-MMBench's Table 5, sorted by Reward. For the intervals, the two orders of an item
+    are one observation."""
     made = [
         _published_levels(row) for row in _read_csv("creation_mmbench_table5.csv") if row["fail"]
     ]
@@ -192,7 +196,7 @@ def _reward_estimate(counts: Mapping[str, int], reward: float, readable: int) ->
         readable,
         items,
         "reward",
-        method="t, two orders of an item counted as one",
+        method="t; the two orders of an item are one observation",
     )
 
 
@@ -206,12 +210,13 @@ def _win_rate_estimate(rate: float, readable: int) -> Estimate:
         readable,
         items,
         "share",
-        method="Wilson, two orders of an item counted as one",
+        method="Wilson; the two orders of an item are one observation",
     )
 
 
 def reproduction_error() -> tuple[float, float]:
-    """Largest differences of Reward and Win Rate between the counts and the printed values."""
+    """Largest differences of Reward and Win Rate between values computed from the counts and
+    printed values."""
     rows = creation_levels()
     return (
         max(abs((row.reward.value or 0.0) - row.printed_reward) for row in rows),
@@ -221,7 +226,7 @@ def reproduction_error() -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class PublishedDescription:
-    """Table 6: scores of one model that is given descriptions of the images."""
+    """Creation-MMBench's Table 6: scores of one model that is given descriptions of the images."""
 
     model: str
     description: str
@@ -241,7 +246,7 @@ def creation_descriptions() -> tuple[PublishedDescription, ...]:
 
 @dataclass(frozen=True, slots=True)
 class PublishedAlignment:
-    """Table 7: one judge on one model's items, or on all items (`overall`)."""
+    """Creation-MMBench's Table 7: one judge on one model's items, or on all items (`overall`)."""
 
     sees: str
     """"images", "description" or "people"."""

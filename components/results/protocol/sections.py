@@ -37,7 +37,7 @@ _PROTOCOL_SECTIONS: Final = {
     "factuality": (FACTUALITY_SECTION,),
     "single": (RATINGS_SECTION,),
 }
-"""Panels by protocol of the prompts, for studies without a preset."""
+"""Protocol of a prompt -> panels, for studies without a preset."""
 
 
 def study_sections(filtered: FilteredStudy) -> tuple[str, ...]:
@@ -174,7 +174,7 @@ def _unread_trials_rule() -> ProtocolRule:
     return ProtocolRule(
         "Items with an unusable trial",
         "left out and counted (this app)",
-        "Code: scored over the usable trials, entropy over log2 of all; 0 if none is usable.",
+        "Code: scores the usable trials; divides entropy by log2 of all trials; 0 without any.",
         published=False,
     )
 

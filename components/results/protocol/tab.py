@@ -27,7 +27,7 @@ CI_TEXT: Final = f"95{NARROW_SPACE}% CI"
 
 
 def build() -> ViewParts:
-    """Lay out one block per protocol; `render` shows those the study uses."""
+    """Lay out one group of panels per protocol; `render` shows the groups that the study uses."""
     shown: dict[str, Any] = {}
     controls: dict[str, Any] = {}
     with gr.Column(elem_classes="eh-panel"):
@@ -63,7 +63,7 @@ def build() -> ViewParts:
 
 
 BLOCKS: Final = ("visit", "grade", "creation", "people", "games", "ratings", "labels", "others")
-"""Output keys of the columns that are shown or hidden as a whole."""
+"""Output keys of the groups of panels, each shown or hidden as a whole."""
 
 
 def _build_panel(
@@ -92,7 +92,7 @@ def _build_visit(shown: dict[str, Any]) -> None:
                 shown,
                 "extraction",
                 "Parsing of the replies",
-                "verdicts by the rule, by extraction, and none",
+                "verdicts found by the parsing rule, by the extraction judge, or not at all",
             )
         _build_panel(
             shown,
@@ -161,7 +161,8 @@ def _build_creation(shown: dict[str, Any], controls: dict[str, Any]) -> None:
             shown,
             "alignment",
             "Five levels: agreement with people",
-            f"MAE: mean distance, −2 to 2; Consistency: % within one level; {CI_TEXT}",
+            "MAE: mean absolute error on levels −2 to 2; Consistency: % within one level; "
+            f"{CI_TEXT}",
         )
         with gr.Column(elem_classes="eh-panel"):
             with gr.Row(elem_classes="eh-panel-head"):
@@ -272,7 +273,7 @@ def kpis(filtered: FilteredStudy) -> str:
 
 
 def render(filtered: FilteredStudy, **controls: Any) -> list[Any]:
-    """Compute the blocks the study uses and hide the others."""
+    """Compute the groups of panels that the study uses and hide the others."""
     drawn = protocol_view.draw_blocks(filtered, controls)
     return [
         gr.Column(visible=key in drawn) if key in BLOCKS else drawn.get(key, gr.skip())

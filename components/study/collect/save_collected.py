@@ -24,7 +24,7 @@ from studies.sources.load import image_folder
 from studies.spec.presets import VISIT_BENCH
 
 ANSWER_BOXES: Final = 4
-"""Number of answer fields for a new item; further contestants have no answer to it."""
+"""Number of answer fields for a new item; further models have no answer to it."""
 MAX_LISTED_ITEMS: Final = 500
 WHOLE_ITEM: Final = "all images"
 _FILE_KEYS: Final = ("format", "files", "join", "mapping", "split")

@@ -278,7 +278,8 @@ def form_button(
     disabled: bool = False,
     errand: bool = False,
 ) -> str:
-    """Button that sends an action; an `errand` (such as a judge test) runs beside the form."""
+    """Button that sends an action; an `errand` is a slow job (such as a judge test) that does not
+    block the form."""
     action_json = json.dumps(dict(action), ensure_ascii=False)
     sends = {"data_errand": action_json} if errand else {"data_do": action_json}
     made = _attributes(type="button", cls=f"eh-btn {kind}".strip(), aria_label=label,

@@ -46,7 +46,7 @@ def _judge_card(
         kind="small",
         label=f"{'Close' if open_ else 'Edit'} {name}",
     )
-    box = action_checkbox(f"Ask {name}", {"do": "park", "judge": int(place), "name": name}, True)
+    box = action_checkbox(f"Use {name}", {"do": "park", "judge": int(place), "name": name}, True)
     head = (
         f'<header>{box}<b>{escape(name)}</b><span class="eh-grow"></span>{buttons}{edit}</header>'
     )
@@ -61,7 +61,7 @@ def _deselected_card(judge: Mapping[str, Any], place: int) -> str:
     remove = form_link(
         "Remove", {"do": "drop", "judge": place, "name": name}, label=f"Remove {name}"
     )
-    box = action_checkbox(f"Ask {name}", {"do": "unpark", "judge": place, "name": name}, False)
+    box = action_checkbox(f"Use {name}", {"do": "unpark", "judge": place, "name": name}, False)
     head = (
         f"<header>{box}<b>{escape(name)}</b>"
         f'<span class="eh-grow"></span><span class="eh-small">{remove}</span></header>'

@@ -6,7 +6,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from components.study.form.judge_settings import EMBEDDED, JUDGE_TEMPLATES, judge_kind
+from components.study.form.judge_settings import (
+    EMBEDDED,
+    JUDGE_TEMPLATES,
+    judge_kind,
+    simulation_default,
+)
 from studies.spec.judge_spec import SIMULATION_RANGES
 
 _TEXT_KEYS: Final = ("name", "base_url", "model", "api_key_env", "family", "reasoning_effort")
@@ -49,6 +54,8 @@ def edit_judge(judge: Mapping[str, Any], key: str, raw: Any) -> dict[str, Any]:
 def _default_value(judge: Mapping[str, Any], key: str) -> Any:
     if key == "read":
         return "probabilities" if judge_kind(judge) == EMBEDDED else "text"
+    if key in SIMULATION_RANGES:
+        return simulation_default(key)
     return False if key == "vision" else _DEFAULTS.get(key)
 
 
@@ -66,8 +73,6 @@ def _parse_value(judge: Mapping[str, Any], key: str, raw: Any) -> Any:
         return [_parse_number(key, part) for part in words.split(",") if part.strip()] or None
     if key in ("seed", "max_tokens"):
         return _parse_integer(key, words)
-    if key in SIMULATION_RANGES:
-        return _parse_number(key, words) or None
     return _parse_number(key, words)
 
 

@@ -56,6 +56,11 @@ def judge_kind(judge: Mapping[str, Any]) -> str:
     return str(model) if model in (EMBEDDED, SIMULATED) else ENDPOINT
 
 
+def simulation_default(key: str) -> float:
+    """A simulation setting without an entry in the study file: no bias, always right."""
+    return 1.0 if key == "accuracy" else 0.0
+
+
 def judge_form(judge: Mapping[str, Any], field: str, name: str) -> str:
     kind = judge_kind(judge)
     parts = [
@@ -112,13 +117,18 @@ def _embedded_settings(judge: Mapping[str, Any], field: str, name: str) -> list[
     ]
 
 
+def _simulation_value(judge: Mapping[str, Any], key: str) -> float:
+    value = judge.get(key)
+    return simulation_default(key) if value is None else float(value)
+
+
 def _simulated_settings(judge: Mapping[str, Any], field: str, name: str) -> list[str]:
     parts = [
         _judge_row(
             field,
             key,
             key.replace("_", " ").capitalize(),
-            slider(f"{field}.{key}", float(judge.get(key) or 0), low=SIMULATION_RANGES[key][0]),
+            slider(f"{field}.{key}", _simulation_value(judge, key), low=SIMULATION_RANGES[key][0]),
             hint,
         )
         for key, hint in _SIMULATION_HINTS.items()
@@ -131,7 +141,8 @@ def _simulated_settings(judge: Mapping[str, Any], field: str, name: str) -> list
             "slot_weights",
             "Slot weights",
             text_input(f"{field}.slot_weights", weights, placeholder="1, 0, 0"),
-            "one weight per position: the first bias draws from them; needs a first bias",
+            "one weight per position; with the probability “first bias”, the position is drawn "
+            "by them",
         ),
         _judge_row(field, "seed", "Seed", integer_input(f"{field}.seed", judge.get("seed", 0))),
         _judge_row(

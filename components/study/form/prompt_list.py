@@ -78,7 +78,7 @@ def _prompt_row(name: str, one: LibraryPrompt | None, study: LenientStudy, on: b
         title = prompt.name + ("" if one.built_in else f", version {prompt.version}")
         sent = count(len(prompt.messages), "message")
         details = f"{own}{prompt.protocol}, {sent}, {verdict_ending(prompt.verdict)}"
-    box = action_checkbox(f"Ask with {title}", {"do": "prompt", "prompt": name, "on": not on}, on)
+    box = action_checkbox(f"Use {title}", {"do": "prompt", "prompt": name, "on": not on}, on)
     opens = " · ".join(
         form_link(
             words, {"do": "show prompt", "prompt": name, "mode": mode}, label=f"{words} {title}"

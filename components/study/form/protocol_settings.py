@@ -26,7 +26,7 @@ from studies.spec.presets import PRESETS
 PRESET_SUBTITLES: Final = {
     "visit-bench": "pairs on images, Elo",
     "grade-score": "N options, rotated",
-    "creation-mmbench": "five levels, dual",
+    "creation-mmbench": "five levels, both orders",
     "mt-bench": "pairs and ratings",
     "arena-hard": "five labels, one baseline",
 }
@@ -194,7 +194,8 @@ def _order_rows(study: LenientStudy, protocols: frozenset[str]) -> list[str]:
 def _repeat_rows(study: LenientStudy) -> list[str]:
     noise = study.share("noise_floor")
     noise_hint = (
-        f"{percent_text(noise)} of calls repeated in the same order: changes without a swap"
+        f"{percent_text(noise)} of calls repeated in the same order, to measure changes without "
+        "a swap"
         if noise
         else "at 0, changes without a swap are not measured"
     )

@@ -1,7 +1,7 @@
 """Calls, tokens, dollars and time of a study, computed at every change of the form.
 
-The number of asks is exact; tokens and prices come from all asks of a small plan, and from items
-spread over the slice of a large one.
+The number of calls is exact. Tokens and prices come from all calls of a small plan, and from a
+sample of items, spread over the slice, of a large one.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from studies.spec.study import Study
 from studies.store.store import Store
 
 MAX_EXACT_ASKS: Final = 3000
-"""Largest number of calls whose tokens are all counted: about a quarter of a second."""
+"""Largest plan, in calls, whose tokens are all counted; this takes about a quarter of a second."""
 SAMPLE_ASKS: Final = 1500
 
 
 @dataclass(frozen=True, slots=True)
 class ForecastByJudge:
-    """A plan in numbers; `sampled`: calls from which the tokens are estimated, 0 for all."""
+    """Forecast of a plan by judge; `sampled_asks` is the number of calls from which tokens are
+    estimated, 0 if all were counted."""
 
     asks: int
     noise: int
@@ -127,10 +128,10 @@ def plan_kpis(plan: Plan, numbers: ForecastByJudge) -> str:
     again = f"{count(numbers.asks - numbers.noise)} + {count(numbers.noise)} for the noise floor"
     amount, _, unit = tokens(numbers.prompt_tokens + numbers.completion_tokens).partition(" ")
     sent, back = tokens(numbers.prompt_tokens), tokens(numbers.completion_tokens)
-    part = f", from {count(numbers.sampled_asks)} asks" if numbers.sampled_asks else ""
+    part = f", from {count(numbers.sampled_asks)} calls" if numbers.sampled_asks else ""
     return kpi_strip(
         [
-            Kpi("Asks", count(numbers.asks), note=again if numbers.noise else "no noise floor"),
+            Kpi("Calls", count(numbers.asks), note=again if numbers.noise else "no noise floor"),
             Kpi("Tokens", amount, unit, f"{sent} in, {back} out{part}"),
             _dollars_kpi(study, numbers),
             _time_kpi(numbers),
@@ -140,7 +141,7 @@ def plan_kpis(plan: Plan, numbers: ForecastByJudge) -> str:
 
 def empty_plan_kpis() -> str:
     """Dashes in place of the numbers, for a study that cannot be run."""
-    names = ("Asks", "Tokens", "Dollars", "Time")
+    names = ("Calls", "Tokens", "Dollars", "Time")
     return kpi_strip([Kpi(name, DASH, note="no plan yet") for name in names])
 
 
@@ -153,7 +154,7 @@ def _dollars_kpi(study: Study, numbers: ForecastByJudge) -> Kpi:
     if budget is None:
         return Kpi("Dollars", dollars(cost), note=note if not cost else f"{note}; no budget set")
     if cost > budget:
-        note = f"more than the budget: it stops before {dollars(budget)}"
+        note = f"more than the budget: the run stops before {dollars(budget)}"
     part = min(1.0, cost / budget) if budget else 1.0
     return Kpi("Dollars", dollars(cost), f"of {dollars(budget)}", note, meter=(part, part))
 
@@ -165,7 +166,7 @@ def _cost_by_judge(numbers: ForecastByJudge) -> str:
         return ""
     told_free = f"; {', '.join(free)} free" if free else ""
     if len(paid) == 1:
-        return f"{next(iter(paid))} all of it{told_free}"
+        return f"all for {next(iter(paid))}{told_free}"
     return ", ".join(f"{name} {dollars(cost)}" for name, cost in paid.items()) + told_free
 
 
@@ -175,7 +176,7 @@ def _time_kpi(numbers: ForecastByJudge) -> Kpi:
         for name, one in numbers.by_judge.items()
         if one.seconds is not None
     ]
-    side = ", side by side" if len(parts) > 1 else ""
+    side = ", in parallel" if len(parts) > 1 else ""
     amount, _, unit = duration(numbers.seconds).partition(" ")
     return Kpi("Time", f"about {amount}", unit, ", ".join(parts) + side)
 
@@ -183,11 +184,11 @@ def _time_kpi(numbers: ForecastByJudge) -> Kpi:
 def run_button_text(numbers: ForecastByJudge, left: int | None = None) -> str:
     """Label of the run button: calls and price, or what is left of a study begun earlier."""
     if left is None or left == numbers.asks:
-        return f"Run {count(numbers.asks, 'ask')}, {dollars(numbers.dollars)}"
+        return f"Run {count(numbers.asks, 'call')}, {dollars(numbers.dollars)}"
     if not left:
-        return "Run again: nothing is left to ask"
+        return "Run again: no calls left"
     part = None if numbers.dollars is None else numbers.dollars * left / numbers.asks
-    return f"Run the {count(left, 'ask')} left, {dollars(part)}"
+    return f"Run the {count(left, 'call')} left, {dollars(part)}"
 
 
 def count_unanswered(plan: Plan, store: Store) -> int | None:

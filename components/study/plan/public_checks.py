@@ -38,7 +38,7 @@ def check_data_source(spec: DataSpec) -> None:
         if name not in BUILT_IN_SOURCES and not (name.startswith(ALLOWED_PREFIXES) and inside):
             raise StudyError(
                 f"data.source: {name!r} is a file of the machine that runs this page; upload "
-                "yours, or name a dataset of the Hub"
+                "your file, or name a dataset of the Hub"
             )
 
 

@@ -74,8 +74,8 @@ def read_data_spec(sheet: LenientStudy) -> DataSpec:
 def load_records(spec: DataSpec, folder: Path) -> LoadedSource:
     """Load all records of a source; load them again only when one of its files changes.
 
-    A source that failed is not loaded again for some seconds: the page asks at every change, and a
-    Hub that does not answer is slow to fail.
+    A source that failed is not loaded again for some seconds: the page requests it at every change,
+    and a Hub that does not respond is slow to fail.
     """
     check_data_source(spec)
     whole = replace(spec, where={}, options=0, categories=(), count=0, per={}, seed=0)
@@ -88,7 +88,7 @@ def load_records(spec: DataSpec, folder: Path) -> LoadedSource:
 
 @dataclass(frozen=True, slots=True)
 class _SourceKey:
-    """Cached records by source, settings, and modification times of their files."""
+    """Cache key of loaded records: source, settings, and modification times of their files."""
 
     spec: DataSpec = field(compare=False)
     folder: Path
@@ -130,7 +130,7 @@ def _file_stamps(spec: DataSpec, folder: Path) -> tuple[int, ...]:
 
 
 def plan_from_text(text: str, folder: Path) -> Plan:
-    """Build the plan of a study from cached records; raise where nothing can be asked."""
+    """Build the plan of a study from cached records; raise an error if it has no calls."""
     study = parse_study(text, "study.yaml", folder)
     check_prompts_and_judges(study)
     return make_plan(study, _load_askable, check_ask_count)
@@ -143,10 +143,11 @@ def _load_askable(spec: DataSpec, folder: Path) -> LoadedSource:
 
 
 def _check_askable(found: LoadedSource) -> None:
-    """Refuse items without texts: recorded verdicts can be opened but not asked again."""
+    """Refuse records without texts: their recorded verdicts can be opened, but no judge can be
+    called."""
     if found.shards is not None and not any(item.responses for item in found.items):
         raise StudyError(
             f"data.source: {found.shards.folder.name} holds verdicts, but no questions and no "
-            f"answers, so there is nothing to ask about. Open the verdicts as a study (step 1), or "
-            f"put the items into {ITEMS_FILE} beside the shards"
+            "answers, so no judge can be called. Open the verdicts as a study (step 1), or put "
+            f"the items into {ITEMS_FILE} beside the verdict files"
         )

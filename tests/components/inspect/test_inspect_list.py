@@ -305,7 +305,7 @@ def test_the_prompt_is_the_one_that_was_sent(store):
         first, second = (view.opened.item.responses[who] for who in order.shown)
         sent = order.sent.messages[1][1]
         assert sent.index(first) < sent.rindex(second)
-    assert "its hash matches the key" in text_of(detail_panel(view))
+    assert "the hashes agree" in text_of(detail_panel(view))
 
 
 def test_label_probabilities_are_bars_in_slot_colours_with_the_crossed_labels(store):
@@ -325,7 +325,9 @@ def test_answers_that_share_little_are_not_marked_and_the_page_says_so(store):
     name = record(store, one, [told(one, "xy", 0), told(one, "yx", 1)])
     made = detail_panel(load_view(store, Selection(study=name)))
     assert "<mark>" not in made
-    assert "0\u202f% of words shared. Differences are marked from 25\u202f% on." in made
+    assert (
+        "0\u202f% of words shared. Differences are marked if at least 25\u202f% are shared." in made
+    )
 
 
 def test_a_long_text_is_cut_and_says_by_how_much(store):

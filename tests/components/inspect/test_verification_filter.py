@@ -200,7 +200,7 @@ def test_a_verification_on_the_page_can_be_found_at_once(study: Store) -> None:
     while (ballot := at.next()) is not None:
         at.check(ballot.position, ballot.done, AnswerCheck("", "", ballot.item == "q0"))
     view = load_view(study, Selection("s", verified="neither"))
-    assert view.total == 1 and "cat no, neither's fault" in words(detail_panel(view))
+    assert view.total == 1 and "cat no, for another reason" in words(detail_panel(view))
 
 
 def test_an_answer_nobody_verified_has_no_line() -> None:

@@ -79,7 +79,10 @@ def test_before_the_first_reply_there_is_nothing_to_draw(judged):
     view = LiveStudy(Dripping(judged), NAME)
     picture = view.figures()
     assert (picture.rows, picture.share.value) == (0, None)
-    assert picture.elo_figure and picture.elo_figure["summary"] == "It moves while judges answer."
+    assert (
+        picture.elo_figure
+        and picture.elo_figure["summary"] == "The charts appear with the first verdicts."
+    )
 
 
 def test_elo_of_the_live_view_is_that_of_the_arrival_order(judged):

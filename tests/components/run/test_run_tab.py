@@ -224,16 +224,16 @@ def test_what_earlier_runs_spent_counts_against_the_budget(judged):
 
 def test_a_study_too_large_to_be_followed_says_what_its_charts_leave_out(judged):
     counts = {"planned": 1_200_000, "pending": 200_000}
-    nothing = LiveFigures(0, Estimate(None, note="nothing asked yet"), 2, None, None, None)
+    nothing = LiveFigures(0, Estimate(None, note="no verdict yet"), 2, None, None, None)
     text = words(show_kpis(replace(running(), counts=counts), nothing))
     assert "A study of 1,200,000 calls" in text
     assert "since this tab was opened" in text
-    assert "no verdict since this tab was opened" in text and "nothing asked yet" not in text
+    assert "no verdict since this tab was opened" in text and "no verdict yet" not in text
     recorded = {"planned": 600_000, "recorded": 600_000}
     text = words(show_kpis(replace(running(), counts=recorded), nothing))
     assert "A study of 600,000 verdicts, too many to draw here: see Results." in text
     small = words(show_kpis(running(), LiveStudies(judged).for_study(NAME).figures()))
-    assert "was first opened" not in small
+    assert "since this tab was opened" not in small
 
 
 @pytest.mark.parametrize(
@@ -241,8 +241,9 @@ def test_a_study_too_large_to_be_followed_says_what_its_charts_leave_out(judged)
     [
         (
             JudgeWait("gpt", "cooling", "cooling down 38 s: rate limit", 14, 0, 38.2, 16, 64),
-            "gpt answered 429; 14 calls continue in 38 s, then at most 16 at once instead of 64. "
-            "Spend does not change. Continue with 8 at once",
+            "gpt returned HTTP 429 (too many requests); 14 calls continue in 38 s, then at most "
+            "16 at once instead of 64. "
+            "The cost does not change. Continue with 8 at once",
         ),
         (
             JudgeWait("gpt", "retry", "retry 4 of 5: HTTP 500 (3 asks)", 3, 4),
@@ -264,7 +265,7 @@ def test_judges_that_share_a_cool_down_are_told_as_one():
     known = running(waits=(cool, cool._replace(judge="other", asks=1)))
     text = words(show_notices(known))
     assert text.count("Rate limit reached.") == 1
-    assert "gpt and other answered 429; 3 calls continue" in text
+    assert "gpt and other returned HTTP 429 (too many requests); 3 calls continue" in text
     assert "waiting for 38 s" in words(show_finding(known))
 
 
@@ -364,7 +365,7 @@ def test_past_runs_of_this_study_and_of_all_can_be_opened(store, tmp_path, engin
     every = words(show_runs(store, "small", SCOPES[1]))
     assert all(name in every for name in ("mumbling", "small", "other", "failed"))
     opened = show_run(store, ended.id, "small")
-    assert "Every ask has an outcome." in words(opened)
+    assert "Every call has an outcome." in words(opened)
     assert "unreadable 4" in words(opened)
     assert "no verdict here" in opened
     assert html.escape('{"key": "') in opened

@@ -1,4 +1,7 @@
-"""Creation-MMBench: agreement of judges with people on five levels (MAE and Consistency)."""
+"""Creation-MMBench: agreement of judges with people on five levels.
+
+The measures are the mean absolute error (MAE) and Consistency, the share within one level.
+"""
 
 from __future__ import annotations
 
@@ -54,12 +57,13 @@ def compute_alignment(
 
 
 def show_alignment(found: AlignmentTable | None) -> str:
-    """Table of judges by input, one order and both; then people and the always-tie baseline."""
+    """Table of judges by input, for one order and both orders; then people, and a judge that always
+    says tie."""
     if found is None:
         return empty_state(
             "No votes by people on these items.",
-            "MAE and Consistency compare judges with people. They need five-level votes, in the "
-            "data or from the Vote tab.",
+            "Mean absolute error (MAE) and Consistency compare judges with people. They need "
+            "five-level votes, in the data or from the Vote tab.",
         )
     overall = [row for row in found.rows if row.model == OVERALL]
     baselines = [row for row in [*found.people, *found.always_tie] if row.model == OVERALL]
@@ -67,8 +71,10 @@ def show_alignment(found: AlignmentTable | None) -> str:
     heads = [
         ColumnHead("Judge", numeric=False),
         ColumnHead("Input", numeric=False),
-        ColumnHead("MAE, one order", tip="mean |judge − people| over single verdicts"),
-        ColumnHead("MAE, both orders", tip="the same for the mean of both orders"),
+        ColumnHead(
+            "MAE, one order", tip="mean absolute error: mean |judge − people| over single verdicts"
+        ),
+        ColumnHead("MAE, both orders", tip="the same, with the mean of the judge's two orders"),
         ColumnHead("Within one level, %", axis=axis),
         ColumnHead("One order"),
         ColumnHead("Both orders"),
@@ -95,7 +101,8 @@ def _judge_row(judge: str, sees: str, rows: Sequence[AlignmentRow], axis: Axis) 
 
 
 def _baseline_row(row: AlignmentRow, axis: Axis) -> list[str]:
-    """Row of a person against the mean of the others, or of always-tie; there is one order."""
+    """Row of people, each against the mean of the others, or of a judge that always says tie; both
+    have one order only."""
     tie = row.judge == ALWAYS_TIE
     names = {ALWAYS_TIE: "Always tie", PEOPLE: "People, each against the others"}
     shown = names.get(row.judge, row.judge.removeprefix(HUMAN_PREFIX))
@@ -134,11 +141,11 @@ _SIGNED_POINTS_STYLE: Final = NumberStyle(1, 100, f"{NARROW_SPACE}points", signe
 
 
 def _gains_table(found: AlignmentTable) -> str:
-    """Differences dual − single and images − description, on the same cases."""
+    """Differences on the same items: both orders − one order, and images − description."""
     if not found.contrasts:
         return ""
     heads = [
-        ColumnHead("On the same cases", numeric=False),
+        ColumnHead("On the same items", numeric=False),
         ColumnHead("", numeric=False),
         ColumnHead("MAE", tip="below 0: the first is closer to people"),
         ColumnHead("Consistency, points", tip="above 0: the first is closer to people"),
@@ -158,7 +165,8 @@ def _gains_table(found: AlignmentTable) -> str:
 
 
 def _labelled_contrasts(found: AlignmentTable) -> list[tuple[AlignmentContrast, str]]:
-    """Contrasts with the input of their judge; the dual ones have the order of the rows."""
+    """Contrasts with the input of their judge; those of both orders − one order follow the order of
+    the table's rows."""
     raters = iter(dict.fromkeys((row.judge, row.sees) for row in found.rows))
     several = len({row.sees for row in found.rows}) > 1
     return [
@@ -179,6 +187,6 @@ def alignment_kpis(aligned: AlignmentTable) -> list[Kpi]:
         return []
     best = max(dual, key=lambda row: row.consistency.value or 0.0)
     tie = next((r for r in aligned.always_tie if r.model == OVERALL), None)
-    beside = f"; always tie {share(tie.consistency.value, 0)}" if tie else ""
+    beside = f"; a judge that always says tie {share(tie.consistency.value, 0)}" if tie else ""
     note = f"{best.judge} {PERCENT.bounds(best.consistency)}{beside}"
     return [Kpi("Within one level of people", share(best.consistency.value), note=note)]

@@ -62,7 +62,8 @@ def creation_rows(filtered: FilteredStudy) -> list[CreationRow]:
 def show_creation_table(
     filtered: FilteredStudy, split: str, cell: str, sections: Sequence[str]
 ) -> str:
-    """Stacked levels by model, or a matrix of Reward, Win rate or VFS by category or task."""
+    """Stacked levels by model, or a matrix of Reward, Win rate or visual factuality score (VFS) by
+    category or task."""
     rows = load_level_rows(filtered)
     if rows.empty:
         return empty_state(
@@ -110,10 +111,10 @@ def _level_row(row: CreationRow, scored: bool) -> LevelRow:
 
 
 def _factuality_table(found: Sequence[CreationRow]) -> str:
-    """Table of studies with factuality scores only."""
+    """Table of a study that has factuality scores only."""
     heads = [
         ColumnHead("Model", numeric=False),
-        ColumnHead("VFS"),
+        ColumnHead("VFS", tip="visual factuality score, 0 to 10"),
         ColumnHead("VFS of the baseline"),
         ColumnHead("Unusable"),
     ]
@@ -132,7 +133,8 @@ def _factuality_table(found: Sequence[CreationRow]) -> str:
 
 
 def _baseline_note(filtered: FilteredStudy, found: Sequence[CreationRow]) -> str:
-    """Range of the baseline's VFS, which is scored once per opponent, and unusable replies."""
+    """Range of the baseline's visual factuality score (VFS), which is scored once per opponent, and
+    the number of unusable replies."""
     values = [row.baseline_vfs.value for row in found if row.baseline_vfs.value is not None]
     unread = sum(row.vfs_fail for row in found)
     parts = []
@@ -140,7 +142,8 @@ def _baseline_note(filtered: FilteredStudy, found: Sequence[CreationRow]) -> str
         low, high = number(min(values), 2), number(max(values), 2)
         span = low if low == high else f"{low} to {high}"
         parts.append(
-            f"The baseline {study_baseline(filtered)} has a VFS of {span}, scored with each model."
+            f"The baseline {study_baseline(filtered)} has a visual factuality score (VFS) of "
+            f"{span}; it is scored together with each model."
         )
     if unread:
         parts.append(f"{count(unread)} factuality replies are unusable.")
@@ -213,7 +216,7 @@ def creation_kpis(found: Sequence[CreationRow]) -> list[Kpi]:
         top = max(scored, key=lambda row: row.vfs.value or 0.0)
         kpis.append(
             Kpi(
-                "Highest VFS",
+                "Highest visual factuality",
                 number(top.vfs.value, 2),
                 "of 10",
                 f"{top.model} {SCORE.bounds(top.vfs)}",

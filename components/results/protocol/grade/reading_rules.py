@@ -38,13 +38,14 @@ from studies.frames.frame import NO_PICK, TIE
 from studies.store.store import Store
 
 MAX_REREAD: Final = 4000
-"""Replies parsed again for the page; plan order is a seeded shuffle, so they are a random part."""
+"""Maximum replies parsed again for the page: the first in plan order, which is a seeded shuffle, so
+they are a random sample."""
 CHOICE_FORMAT: Final = "selection-option"
 READING_RULES: Final = ("default", "gradelab")
 
 
 def other_reading_rule(reading: str) -> str:
-    """The rule to compare the study's rule with."""
+    """The parsing rule with which the study's rule is compared."""
     return "default" if reading == "gradelab" else "gradelab"
 
 
@@ -82,7 +83,7 @@ def _ask_key(
 
 
 def load_two_readings(filtered: FilteredStudy) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Choice rows with a stored reply, under the study's rule and under the other rule."""
+    """Rows of choices with a stored reply, read under the study's rule and under the other rule."""
     rows = load_choice_rows(filtered).iloc[: 5 * MAX_REREAD]
     prompts = tuple(sorted({str(prompt) for prompt in rows["prompt"].unique()}))
     rule = other_reading_rule(filtered.study.reading)
@@ -193,7 +194,8 @@ def mean_grades(rows: pd.DataFrame) -> dict[str, Estimate]:
 
 
 def show_option_grades(filtered: FilteredStudy) -> str:
-    """Mean grade of each answer, and the share of selections their own grades contradict."""
+    """Mean grade of each answer, and the share of selections that contradict the grades in their
+    own reply."""
     rows = graded_rows(filtered)
     if rows.empty:
         return empty_state(

@@ -1,6 +1,7 @@
 """Grade Score of items with unusable trials, by the rule of this app and by the authors' code.
 
-This app leaves such items out. The authors' code, and so the published numbers, include them.
+A trial is one call: one rotation of an item's options. This app leaves out items with an unusable
+trial. The authors' code, and so the published numbers, include them.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from metrics.protocols.grade_score import grade_estimates, grade_table
 
 
 def show_unread_trials(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> str:
-    """Table of the cells with an item that has an unusable trial; empty without such items."""
+    """Table of the judges and prompts with items that have an unusable trial; empty without such
+    items."""
     rows = mark_unrelated(load_choice_rows(filtered))
     heads = [
         ColumnHead("Judge, prompt", numeric=False),
@@ -64,8 +66,8 @@ def show_unread_trials(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> s
     have, are = ("has", "is") if total == 1 else ("have", "are")
     text = (
         f"{count(total, 'item')} {have} an unusable trial and {are} left out. "
-        "The authors’ code scores the usable trials instead, with the entropy over log2 of all "
-        "trials; an item without usable trials scores 0."
+        "The authors’ code scores the usable trials instead. It divides their entropy by log2 of "
+        "the number of all trials. An item without usable trials scores 0."
     )
     under = wrap(f'<p class="eh-small eh-under">{inline_markup(text)}</p>')
     return value_table(heads, lines, label="Items with an unusable trial, by both rules") + under

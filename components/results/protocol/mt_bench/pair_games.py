@@ -1,4 +1,7 @@
-"""MT-Bench numbers: adjusted win rates, and conflicts between the two games of a pair."""
+"""MT-Bench numbers: adjusted win rates, and conflicts between the two games of a pair.
+
+A game is one order of a pair with its verdict.
+"""
 
 from __future__ import annotations
 
@@ -199,7 +202,7 @@ def games_finding(filtered: FilteredStudy) -> tuple[str, str]:
     pairs = sum(one.pairs for one in conflicts)
     lead = "Adjusted win rate: (wins + half the ties) / all, the two games of a pair combined."
     if pairs:
-        lead = f"{count(unequal)} of {count(pairs)} pairs have unequal games. {lead}"
+        lead = f"{count(unequal)} of {count(pairs)} pairs have conflicting games. {lead}"
     return f"{best} has the highest adjusted win rate: {share(rates[best].value)}.", lead
 
 
@@ -231,7 +234,8 @@ def unequal_games_html(found: Sequence[GameConflicts]) -> str:
         return ""
     first, second = sum(o.both_first for o in found), sum(o.both_second for o in found)
     text = (
-        f"**{count(unequal)} of {count(pairs)}** pairs have unequal games: the answer shown first "
+        f"**{count(unequal)} of {count(pairs)}** pairs have conflicting games: the answer shown "
+        "first "
         f"won both {count(first)} times, the second {count(second)} times."
     )
     return wrap(f'<p class="eh-small">{inline_markup(text)}</p>')

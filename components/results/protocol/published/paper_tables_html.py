@@ -152,7 +152,7 @@ def _levels_table() -> str:
         f"Table 5: {count(len(rows))} models against {PUBLISHED_BASELINE}, 765 items in both "
         f"orders. Computed from the printed counts, Reward agrees with the paper within "
         f"{number(reward, 3)} and Win Rate within {number(rate, 3)}. The paper prints no "
-        "intervals; those shown count the two orders of an item as one."
+        "intervals; for those shown, the two orders of an item are one observation."
     )
     return wrap(level_legend()) + level_table(rows, PUBLISHED_BASELINE) + _note_html(note)
 
@@ -186,7 +186,7 @@ def _descriptions_table() -> str:
     ]
     note = (
         "Table 6: language models given a description instead of the image. The description is "
-        "generic or written for the question. "
+        "generic or written for the question. VFS: visual factuality score. "
         f"The Reward falls for {', '.join(worse)}."
         if worse
         else ""
@@ -223,7 +223,8 @@ def _alignment_table() -> str:
     ]
     worse, cells = count_images_unhelpful()
     note = (
-        "Table 7, all three models pooled; intervals: Wilson over the items. The paper states that "
+        "Table 7, all three models pooled. MAE: mean absolute error. Intervals: Wilson over "
+        "items. The paper states that "
         f"seeing the images always helps; in {worse} of {cells} cells it does not."
     )
     return value_table(heads, [*lines, always], label="Table 7") + _note_html(note)

@@ -97,7 +97,8 @@ def _known_mean(values: np.ndarray) -> float | None:
 
 @dataclass(frozen=True, eq=False)
 class CallCosts:
-    """Prompt tokens, completion tokens and dollars of the calls with a record of any of them."""
+    """Prompt tokens, completion tokens and dollars of all calls with at least one of them
+    recorded."""
 
     seq: np.ndarray
     """Sequence numbers of the calls, sorted."""
@@ -155,7 +156,7 @@ def show_cost(found: Sequence[HeadToHeadSpending]) -> str:
         ColumnHead("Tokens in per call"),
         ColumnHead("Tokens out per call"),
         ColumnHead("Dollars each"),
-        ColumnHead(f"Dollars for a new model ({NEW_MODEL_GAMES})"),
+        ColumnHead(f"Dollars for a new model ({NEW_MODEL_GAMES} head-to-heads)"),
     ]
     return value_table(heads, [_cost_row(one) for one in found], label="Cost per head-to-head")
 
@@ -311,7 +312,7 @@ def visit_kpis(
         cheap = min(priced, key=lambda one: one.cost.dollars.value or 0.0)
         each = cheap.cost.dollars
         whole = dollars(NEW_MODEL_GAMES * (each.value or 0))
-        note = f"{cheap.judge}; {NEW_MODEL_GAMES} of them: {whole}"
+        note = f"{cheap.judge}; {NEW_MODEL_GAMES} head-to-heads, as for a new model: {whole}"
         price = f"${each.value:.4f}" if each.value else "free"
         kpis.append(Kpi("Cost of a head-to-head", price, note=note if each.value else cheap.judge))
     extracted = sum(one.extracted for one in found)

@@ -111,8 +111,9 @@ def _outside_interval_note(rows: Sequence[VisitLeaderboardRow]) -> str:
         return ""
     lies, its = ("lies", "its") if len(names) == 1 else ("lie", "their")
     text = (
-        f"{join_names(names)} {lies} outside {its} interval: the plan order comes in blocks, and "
-        "the last block dominates Elo. Use the Bradley–Terry ratings under Ranking."
+        f"{join_names(names)} {lies} outside {its} interval: similar battles follow each other "
+        "in the plan, and "
+        "the last ones dominate Elo. Use the Bradley–Terry ratings under Ranking."
     )
     return wrap(f'<p class="eh-small">{escape(text)}</p>')
 

@@ -61,9 +61,10 @@ def test_who_prefers_a_place_is_counted_and_named(frame):
     bias = bias_from_frame(frame)
     title, lead = option_finding(bias, fit_option_rows(frame))
     assert title == (
-        "One of two judges prefers a position. first picks the first of 4 in 100\u202f% of trials."
+        "One of two judges prefers a position. first picks the first of 4 in 100\u202f% of its "
+        "choices."
     )
-    assert "25\u202f% of trials" in lead
+    assert "25\u202f% of its choices" in lead
 
 
 def test_a_steady_judge_alone_prefers_no_place(frame):

@@ -93,7 +93,7 @@ def test_reward_win_rate_counts_and_fail_of_each_model(scene):
         scene, "Models", "Reward", ("creation-table", "factuality")
     )
     assert html.count('class="eh-stack"') == 2
-    assert "The baseline base has a VFS of 8.00" in html
+    assert "The baseline base has a visual factuality score (VFS) of 8.00" in html
     assert "100 of 100" not in html and "17 of 17 readable verdicts" in html
 
 

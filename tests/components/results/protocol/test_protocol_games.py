@@ -71,7 +71,7 @@ def test_the_adjusted_win_rate_counts_unequal_games_as_ties(scene):
     # x: one win, four ties of five pairs: (1 + 2)/5; the pair with an unread game is dropped.
     html = protocol_games.show_win_rates(scene)
     assert html.index("60.0</b>") < html.index("40.0</b>")
-    assert "<b>3 of 5</b> pairs have unequal games" in protocol_games.unequal_games_html(
+    assert "<b>3 of 5</b> pairs have conflicting games" in protocol_games.unequal_games_html(
         protocol_games.game_conflicts(scene)
     )
 

@@ -70,8 +70,8 @@ def test_a_warning_about_a_built_in_prompt_is_shown_as_a_note(tmp_path):
 
 def test_a_prompt_from_the_list_is_ticked_by_its_name_and_says_its_protocol():
     html = prompt_list(read_lenient_study(START_YAML, HERE))
-    assert 'aria-checked="true" aria-label="Ask with brief-letters"' in html
-    assert 'aria-checked="false" aria-label="Ask with mt-bench-pair"' in html
+    assert 'aria-checked="true" aria-label="Use brief-letters"' in html
+    assert 'aria-checked="false" aria-label="Use mt-bench-pair"' in html
     assert "visit-extraction" not in html and "creation-describe" not in html  # these judge nothing
     assert prompt_protocols(read_lenient_study(START_YAML, HERE)) == {"pairwise"}
 

@@ -81,7 +81,7 @@ def test_dollars_are_told_by_judge_and_against_the_budget():
     numbers = forecast_by_judge(plan)
     assert numbers.dollars == pytest.approx(make_forecast(plan).dollars)
     html = plan_kpis(plan, numbers)
-    assert "gpt all of it; fair free" in html
+    assert "all for gpt; fair free" in html
     assert "of $2.00" in html and "eh-meter" in html
 
 
@@ -103,7 +103,7 @@ def test_a_study_that_was_begun_names_what_is_left(store):
     numbers = forecast_by_judge(plan)
     assert count_unanswered(plan, store) == numbers.asks
     assert run_button_text(numbers, 7) == "Run the 7 asks left, free"
-    assert run_button_text(numbers, 0) == "Run again: nothing is left to ask"
+    assert run_button_text(numbers, 0) == "Run again: no calls left"
 
 
 def test_without_a_plan_there_are_dashes_not_the_last_plan():

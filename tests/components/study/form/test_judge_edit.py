@@ -1,0 +1,37 @@
+"""Edits of a simulated judge: values equal to the default leave the study file, others stay."""
+
+from __future__ import annotations
+
+import re
+
+from components.study.form.judge_edit import edit_judge
+from components.study.form.judge_settings import judge_form
+
+JUDGE = {"name": "sim", "model": "simulated", "first_bias": 0.3, "accuracy": 0.8}
+
+
+def slider_value(judge: dict[str, object], key: str) -> float:
+    html = judge_form(judge, "judge.0", "sim")
+    tag = re.search(rf'<input[^>]*data-field="judge\.0\.{key}"[^>]*>', html)
+    assert tag, key
+    found = re.search(r'value="([^"]*)"', tag.group())
+    assert found, tag.group()
+    return float(found.group(1))
+
+
+def test_an_accuracy_of_zero_stays_in_the_file_and_on_the_slider() -> None:
+    made = edit_judge(JUDGE, "accuracy", "0")
+    assert made["accuracy"] == 0.0
+    assert slider_value(made, "accuracy") == 0.0
+
+
+def test_without_an_entry_accuracy_is_one() -> None:
+    made = edit_judge(JUDGE, "accuracy", "1")
+    assert "accuracy" not in made
+    assert slider_value(made, "accuracy") == 1.0
+
+
+def test_other_simulation_settings_leave_the_file_at_zero() -> None:
+    made = edit_judge(JUDGE, "first_bias", "0")
+    assert "first_bias" not in made
+    assert slider_value(made, "first_bias") == 0.0
