@@ -71,12 +71,8 @@ class AskAttempts:
                 if not reason:
                     return self._final_outcome(outcome)
                 await self._record_end(reason)
-                if (
-                    isinstance(outcome, CallFailure)
-                    and outcome.action == "retry"
-                    and not outcome.rate_limited
-                ):
-                    await self.run_state.sleep(self.state, self._backoff_seconds())
+                if isinstance(outcome, CallFailure) and outcome.action == "retry":
+                    await self.run_state.sleep(self.state, self._retry_delay(outcome))
         finally:
             self.state.retrying.pop(self.call.key, None)
         return None
@@ -320,6 +316,17 @@ class AskAttempts:
 
     def _set_parameters(self, parameters: dict[str, object]) -> None:
         self.call = replace(self.call, parameters=parameters)
+
+    def _retry_delay(self, fault: CallFailure) -> float:
+        """Seconds that this call alone waits before its next attempt.
+
+        None after a refusal by a rate limit that holds all calls: the limiter makes them wait.
+        """
+        if fault.rate_limited and self.state.limiter.cooldown_left:
+            return 0.0
+        if fault.wait:
+            return fault.wait * (1 + self.run_state.rng.random() / 10)
+        return self._backoff_seconds()
 
     def _backoff_seconds(self) -> float:
         """Doubling wait with jitter, so that workers do not retry at the same moment."""
