@@ -37,6 +37,8 @@ class EndpointLimiter:
         self.ceiling = ceiling
         self.limit = float(min(START_LIMIT, ceiling))
         self.in_flight = 0
+        self.uncounted = 0
+        """Open calls that are no longer counted as in flight, because they take very long."""
         self.rate_estimate = RateEstimate()
         self._clock = clock
         self._doubling = True
@@ -90,6 +92,16 @@ class EndpointLimiter:
         self.ceiling = max(1, min(self.ceiling, ceiling))
         self.limit = min(self.limit, float(self.ceiling))
 
+    def stop_counting(self) -> bool:
+        """Count one call no longer as in flight, so that another may start; False if too many open
+        calls are uncounted already."""
+        if self.uncounted >= self.ceiling - 1:
+            return False
+        self.in_flight -= 1
+        self.uncounted += 1
+        self._wake_next()
+        return True
+
     def release(
         self,
         started: float,
@@ -99,13 +111,16 @@ class EndpointLimiter:
         limited: bool = False,
         wait: float | None = None,
         quota: RequestQuota | None = None,
+        uncounted: bool = False,
     ) -> None:
         """End a call and adapt the limits to its outcome; `neutral` changes none.
 
         `limited`: the endpoint refused by its rate limit (429). `wait`: the seconds it demands
         before the next call. `quota`: the requests left, from the headers of the reply.
+        `uncounted`: `stop_counting` was called for this call.
         """
-        self.in_flight -= 1
+        self.in_flight -= not uncounted
+        self.uncounted -= uncounted
         if quota is not None:
             self._quota.update(quota, started, self._clock())
         refused = limited or bool(wait)

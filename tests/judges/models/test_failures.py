@@ -293,7 +293,7 @@ def test_an_endpoint_that_dies_for_good_stops_its_judge_and_leaves_the_rest_pend
         plan = study_plan(tmp_path, [endpoint(server.base_url)], items=60, concurrency=4)
         run = run_through(plan, store, settings=IMPATIENT)
     assert run.state == "failed"
-    assert "5 asks in a row failed, 2 attempts each" in run.reason
+    assert "5 calls in a row failed, 2 attempts each" in run.reason
     counts = store.counts("small")
     assert counts["ok"] == 10
     assert counts["error"] == 4
