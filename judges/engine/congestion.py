@@ -44,6 +44,8 @@ class CongestionWindow:
         if self._since_check >= size and (restored := self._check_window(failures / size)):
             return restored
         threshold = min(CONGESTED_SHARE + self.noise_share, OVERLOAD_SHARE)
+        if self._before is not None:  # wait for the result of the last decrease
+            threshold = OVERLOAD_SHARE
         if failed and failures >= threshold * size:
             self._before = (failures / len(recent), limit)
             self._clear()

@@ -43,6 +43,7 @@ class EndpointLimiter:
         self._clock = clock
         self._doubling = True
         self._clean_calls = 0
+        self._limit_reached = False
         self._clean_limit = self.limit
         self._congestion = CongestionWindow()
         self._refusals = RefusalWindow()
@@ -144,6 +145,7 @@ class EndpointLimiter:
         if now < self._opens_at() or self.in_flight >= int(self.limit):
             return None
         self.in_flight += 1
+        self._limit_reached |= self.in_flight >= int(self.limit)
         self._quota.record_start(now)
         self.rate_estimate.start_window(now)
         if self.rate_estimate.rate is not None:
@@ -160,8 +162,9 @@ class EndpointLimiter:
         self._refusals_in_a_row = 0
         self.rate_estimate.record_success(self._clock())
         self._record_outcome(started, failed=False)
-        if self._clean_calls >= self.limit and self.limit < self.ceiling:
-            self._clean_calls = 0
+        grows = self._limit_reached and self.limit < self.ceiling  # an unused limit proves nothing
+        if self._clean_calls >= self.limit and grows:
+            self._clean_calls, self._limit_reached = 0, False
             # After an outage the limit doubles up to the last one at which calls succeeded.
             doubling = self._doubling or self.limit * 2 <= self._clean_limit
             self.limit = min(self.ceiling, self.limit * 2 if doubling else self.limit + 1)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from judges.engine.rate_limit import EndpointLimiter
+from judges.models.rate_headers import parse_request_quota
 from tests.judge_server import Limiter
 
 T = TypeVar("T")
@@ -71,6 +72,7 @@ class SimulatedEndpoint:
             return {"congested": True, "neutral": True, "limited": True, "wait": wait}
         if self.capacity is not None and self.in_service >= self.capacity:
             return {"congested": True, "neutral": True}
+        quota = parse_request_quota(self.limiter.headers(now)) if self.limiter else None
         fault = self.rng.random()
         if fault < self.fault_share:
             return self._transient_fault(fault / self.fault_share)
@@ -78,7 +80,7 @@ class SimulatedEndpoint:
         await asyncio.sleep(self.latency)
         self.in_service -= 1
         self.successes.append(asyncio.get_running_loop().time())
-        return {}
+        return {"quota": quota} if quota else {}
 
     def _transient_fault(self, which: float) -> dict[str, Any]:
         if which < 1 / 3:
@@ -108,7 +110,7 @@ async def use_endpoint(
                 outcome = await endpoint.call()
                 limiter.release(started, **outcome)
                 attempts += 1
-                if not outcome:
+                if not outcome.get("neutral"):
                     break
                 backoff = min(30, 0.5 * 2 ** (attempts - 1)) * (0.5 + rng.random() / 2)
                 held = outcome.get("limited") and limiter.cooldown_left
@@ -118,3 +120,15 @@ async def use_endpoint(
 
     await asyncio.gather(*(worker() for _ in range(workers)))
     return limiter
+
+
+class Unlimited(EndpointLimiter):
+    """A limiter that never makes a call wait: the bare loop to compare with."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+
+    async def acquire(self, closed: Callable[[], bool]) -> float | None:
+        return 0.0
+
+    def release(self, started: float, **outcome: Any) -> None: ...
