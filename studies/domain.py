@@ -111,6 +111,10 @@ class JudgeSpec:
     price: Price | None = None
     extra_body: Mapping[str, object] = field(default_factory=dict)
     simulation: Mapping[str, object] = field(default_factory=dict)
+    timeout_s: float = 180.0
+    """Seconds after which a call without a complete reply is given up; not part of a call's key."""
+    max_attempts: int = 6
+    """Calls made for one ask at most, the retries included; not part of a call's key."""
 
     @property
     def kind(self) -> Literal["embedded", "simulated", "endpoint"]:

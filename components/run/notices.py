@@ -126,7 +126,7 @@ def _run_notices(facts: RunFacts) -> Iterator[str]:
 
 def is_brief_wait(wait: JudgeWait) -> bool:
     """Whether a wait is short (pacing, first retries): shown as a line, not as a notice box."""
-    return wait.kind == "paced" or (
+    return wait.kind in ("paced", "slow") or (
         wait.kind == "retry" and wait.max_attempts_made < NOTICED_ATTEMPTS
     )
 
@@ -134,10 +134,7 @@ def is_brief_wait(wait: JudgeWait) -> bool:
 def _wait_notice(wait: JudgeWait, snapshot: RunSnapshot) -> str:
     if wait.kind == "retry":
         leave = Action(f"Continue without {wait.judge}", {"do": "leave_out", "judge": wait.judge})
-        text = (
-            f"{wait.judge}: {wait.why}. A call is tried six times with growing delays; nothing is "
-            "lost."
-        )
+        text = f"{wait.judge}: {wait.why}. Calls are retried with growing delays; nothing is lost."
         return notice_html("warn", "Retrying.", text, leave if len(snapshot.judges) > 1 else None)
     if wait.kind == "elsewhere":
         text = f"{wait.judge}: {wait.why}. Its replies count here too; nothing is paid twice."

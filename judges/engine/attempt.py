@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -52,6 +53,9 @@ class AskAttempts:
     seconds: float = 0.0
     attempts_made: int = 0
     dropped_parameters: set[str] = field(default_factory=set)
+    replace_worker: Callable[[], None] | None = None
+    """Start another worker in place of this one, which waits for a slow call."""
+    replaced: bool = False
     truncated_reply: JudgeReply | None = None
     """A reply that reached its token cap, held while a doubled cap is tried."""
 
@@ -71,12 +75,8 @@ class AskAttempts:
                 if not reason:
                     return self._final_outcome(outcome)
                 await self._record_end(reason)
-                if (
-                    isinstance(outcome, CallFailure)
-                    and outcome.action == "retry"
-                    and not outcome.rate_limited
-                ):
-                    await self.run_state.sleep(self.state, self._backoff_seconds())
+                if isinstance(outcome, CallFailure) and outcome.action == "retry":
+                    await self.run_state.sleep(self.state, self._retry_delay(outcome))
         finally:
             self.state.retrying.pop(self.call.key, None)
         return None
@@ -106,21 +106,44 @@ class AskAttempts:
         self.attempts_made += 1
         self.state.retrying.pop(self.call.key, None)
         sent = time.monotonic()
+        timer = self._watch_for_slowness(sent)
         try:
             outcome = await self._send_call()
         except BaseException:  # cancelled: other runs share this limiter
-            self.state.limiter.release(started, neutral=True)
+            self.state.limiter.release(started, neutral=True, uncounted=self._end_slowness(timer))
             raise
         self.seconds = time.monotonic() - sent
-        self._release_limiter(started, outcome)
+        self._release_limiter(started, outcome, uncounted=self._end_slowness(timer))
         self._record_cost(outcome, reserved)
         billed = isinstance(outcome, JudgeReply) or outcome.maybe_billed or self.cost is not None
         await self.reservation.settle(self.state.allowance, self.cost, billed=billed)
         return outcome
 
-    def _release_limiter(self, started: float, outcome: JudgeReply | CallFailure) -> None:
+    def _watch_for_slowness(self, sent: float) -> asyncio.TimerHandle | None:
+        """Free this call's place in flight once it takes far longer than usual."""
+        if (seconds := self.state.durations.slow_after) is None:
+            return None
+        return asyncio.get_running_loop().call_later(seconds, self._stop_counting, sent)
+
+    def _stop_counting(self, sent: float) -> None:
+        if self.state.limiter.stop_counting():
+            self.state.slow_calls[self.call.key] = sent
+            if self.replace_worker is not None and not self.replaced:
+                self.replaced = True
+                self.replace_worker()
+
+    def _end_slowness(self, timer: asyncio.TimerHandle | None) -> bool:
+        """Stop watching; return whether the call was no longer counted as in flight."""
+        if timer is not None:
+            timer.cancel()
+        return self.state.slow_calls.pop(self.call.key, None) is not None
+
+    def _release_limiter(
+        self, started: float, outcome: JudgeReply | CallFailure, *, uncounted: bool
+    ) -> None:
         if isinstance(outcome, JudgeReply):
-            self.state.limiter.release(started)
+            self.state.durations.record(self.seconds)
+            self.state.limiter.release(started, quota=outcome.quota, uncounted=uncounted)
             return
         self.state.note(outcome)
         self.state.limiter.release(
@@ -129,6 +152,8 @@ class AskAttempts:
             neutral=True,
             limited=outcome.rate_limited,
             wait=outcome.wait,
+            quota=outcome.quota,
+            uncounted=uncounted,
         )
 
     async def _wait_until_ready(self) -> tuple[float, float] | None:
@@ -211,12 +236,16 @@ class AskAttempts:
         )
 
     async def _send_call(self) -> JudgeReply | CallFailure:
+        judge = self.call.judge
+        deadline = self.run_state.settings.deadline or judge.timeout_s
         try:
-            async with asyncio.timeout(self.run_state.settings.deadline):
+            async with asyncio.timeout(deadline):
                 return await self.state.model.complete(self.call)
         except Exception as error:
-            judge = self.call.judge
-            return classify_error(error, judge.endpoint or judge.name)
+            fault = classify_error(error, judge.endpoint or judge.name)
+        if fault.reason != "timeout":
+            return fault
+        return replace(fault, detail=f"no answer within {deadline:g} s, the judge's timeout_s")
 
     def _record_cost(self, outcome: JudgeReply | CallFailure, reserved: float) -> None:
         """Book the cost of an attempt; failed attempts may be billed too."""
@@ -271,7 +300,7 @@ class AskAttempts:
         if fault.action == "without" and self._drop_parameter(fault.parameter):
             self.state.dropped_parameters.add(fault.parameter)
             return fault.reason
-        max_attempts = self.run_state.settings.attempts
+        max_attempts = self.run_state.settings.attempts or self.call.judge.max_attempts
         if fault.action != "retry" or self.attempts_made >= max_attempts:
             self._count_failure(fault)
             return ""
@@ -320,6 +349,17 @@ class AskAttempts:
 
     def _set_parameters(self, parameters: dict[str, object]) -> None:
         self.call = replace(self.call, parameters=parameters)
+
+    def _retry_delay(self, fault: CallFailure) -> float:
+        """Seconds that this call alone waits before its next attempt.
+
+        None after a refusal by a rate limit that holds all calls: the limiter makes them wait.
+        """
+        if fault.rate_limited and self.state.limiter.cooldown_left:
+            return 0.0
+        if fault.wait:
+            return fault.wait * (1 + self.run_state.rng.random() / 10)
+        return self._backoff_seconds()
 
     def _backoff_seconds(self) -> float:
         """Doubling wait with jitter, so that workers do not retry at the same moment."""

@@ -8,92 +8,51 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
+from judges.engine.congestion import CongestionWindow, RefusalWindow
+from judges.engine.provider_quota import QuotaBucket
+from judges.engine.rate_estimate import RateEstimate
+from judges.models.rate_headers import RequestQuota
+
 START_LIMIT: Final = 20
 """Calls in flight at the start."""
-DECREASE_FACTOR: Final = 0.7
-"""Factor on the calls in flight after an episode of congestion."""
-RATE_DECREASE_FACTOR: Final = 0.85
 FIRST_COOLDOWN: Final = 0.5
 MAX_COOLDOWN: Final = 30.0
-MIN_WINDOW_CALLS: Final = 10
-MIN_MEASURED_CALLS: Final = 5
-"""Successful calls needed to measure a rate."""
-CALM_SECONDS: Final = 30.0
-"""Seconds without a refusal after which the rate grows fast again."""
-MIN_RATE: Final = 0.05
-MAX_RATE: Final = 1000.0
-"""Calls per second above which the rate is no longer limited."""
-
-
-class RateEstimate:
-    """Estimate of the calls per second that an endpoint accepts, from its refusals.
-
-    Limiting the calls in flight cannot keep a limit of 10 per second when a call takes 20 ms. After
-    the first refusal the rate doubles per window until the next refusal. From then on it grows by
-    10 % per window, and by 1 % near the refused rate. After half a minute without a refusal it
-    doubles again, because the refusal may have been caused by other clients.
-    """
-
-    def __init__(self) -> None:
-        self.rate: float | None = None
-        """Calls per second; None: no refusal so far, or the limit was lifted."""
-        self._refused_rate = 0.0
-        self._confirmed = False
-        self._window_start = -1.0
-        self._window_successes = 0
-
-    def start_window(self, now: float) -> None:
-        if self._window_start < 0:
-            self._window_start = now
-
-    def record_success(self, now: float) -> None:
-        self._window_successes += 1
-        if self.rate is None:
-            return
-        self.rate *= 1 + self._growth_rate(now) / max(MIN_WINDOW_CALLS, self.rate)
-        if self.rate > MAX_RATE:
-            self.rate, self._confirmed = None, False
-
-    def record_refusal(self, now: float, guess: float, resume_at: float) -> None:
-        """Set the rate to 85 % of the current one (or of `guess` if there is none), or of the rate
-        measured since the last refusal if that is lower."""
-        measured = self._window_successes / max(now - self._window_start, 1e-3)
-        rates = [
-            self.rate or guess,
-            *([measured] if self._window_successes >= MIN_MEASURED_CALLS else []),
-        ]
-        self._confirmed = self.rate is not None
-        self._refused_rate = min(rates)
-        self.rate = max(MIN_RATE, RATE_DECREASE_FACTOR * self._refused_rate)
-        self._window_start, self._window_successes = resume_at, 0
-
-    def _growth_rate(self, now: float) -> float:
-        assert self.rate is not None
-        ratio = self.rate / self._refused_rate
-        if not self._confirmed or ratio > 1.5 or now - self._window_start > CALM_SECONDS:
-            return 1.0
-        return 0.01 if 0.9 < ratio < 1.1 else 0.1
+QUIET_SECONDS: Final = 600.0
+"""Seconds without a refusal after which the next one holds all calls again."""
 
 
 class EndpointLimiter:
     """Limits the calls to one endpoint; shared by all workers and runs that use it.
 
     The number in flight doubles per window without congestion until the first congestion; then it
-    grows by 1 per window and is multiplied by 0.7 per episode of congestion. After a 429 with
-    Retry-After no call starts until that time is over.
+    grows by 1 per window and is multiplied by 0.7 per episode of congestion. An episode is a share
+    of failures that grows with the load; a steady share is transient faults.
+
+    After the first 429 no call starts until the time it demands is over. If further ones are rare
+    among successful calls, each holds only its own call. If they are many, the endpoint has a rate
+    limit: each holds all calls again, and the calls per second are limited.
     """
 
     def __init__(self, ceiling: int, clock: Callable[[], float] = time.monotonic) -> None:
         self.ceiling = ceiling
         self.limit = float(min(START_LIMIT, ceiling))
         self.in_flight = 0
+        self.uncounted = 0
+        """Open calls that are no longer counted as in flight, because they take very long."""
         self.rate_estimate = RateEstimate()
         self._clock = clock
         self._doubling = True
         self._clean_calls = 0
-        self._refusals = 0
+        self._limit_reached = False
+        self._clean_limit = self.limit
+        self._congestion = CongestionWindow()
+        self._refusals = RefusalWindow()
+        self._refusals_in_a_row = 0
+        self._last_refusal = -QUIET_SECONDS
+        self._quota = QuotaBucket()
         self._episode_start = -1.0
         self._cooldown_end = 0.0
+        self._last_cooldown_start = -1.0
         self._next_start = 0.0
         self._waiters: deque[asyncio.Future[None]] = deque()
         self._timer: asyncio.TimerHandle | None = None
@@ -134,6 +93,16 @@ class EndpointLimiter:
         self.ceiling = max(1, min(self.ceiling, ceiling))
         self.limit = min(self.limit, float(self.ceiling))
 
+    def stop_counting(self) -> bool:
+        """Count one call no longer as in flight, so that another may start; False if too many open
+        calls are uncounted already."""
+        if self.uncounted >= self.ceiling - 1:
+            return False
+        self.in_flight -= 1
+        self.uncounted += 1
+        self._wake_next()
+        return True
+
     def release(
         self,
         started: float,
@@ -142,25 +111,28 @@ class EndpointLimiter:
         neutral: bool = False,
         limited: bool = False,
         wait: float | None = None,
+        quota: RequestQuota | None = None,
+        uncounted: bool = False,
     ) -> None:
         """End a call and adapt the limits to its outcome; `neutral` changes none.
 
         `limited`: the endpoint refused by its rate limit (429). `wait`: the seconds it demands
-        before the next call.
+        before the next call. `quota`: the requests left, from the headers of the reply.
+        `uncounted`: `stop_counting` was called for this call.
         """
-        self.in_flight -= 1
-        new_episode = congested and started > self._episode_start
+        self.in_flight -= not uncounted
+        self.uncounted -= uncounted
+        if quota is not None:
+            self._quota.update(quota, started, self._clock())
+        refused = limited or bool(wait)
+        if refused or not neutral:
+            self._refusals.record(refused)
+        if refused:
+            self._record_refusal(started, limited, wait)
         if congested:
-            self._record_congestion(new_episode)
+            self._record_outcome(started, failed=True)
         elif not neutral:
-            self._record_success()
-        if limited and new_episode:
-            wait = self._default_cooldown() if wait is None else wait
-            self.rate_estimate.record_refusal(
-                self._clock(), self.limit / max(wait, 1.0), self._clock() + wait
-            )
-        if wait:
-            self._cooldown_end = max(self._cooldown_end, self._clock() + wait)
+            self._record_success(started)
         self._wake_next()
 
     def wake_waiters(self) -> None:
@@ -173,6 +145,8 @@ class EndpointLimiter:
         if now < self._opens_at() or self.in_flight >= int(self.limit):
             return None
         self.in_flight += 1
+        self._limit_reached |= self.in_flight >= int(self.limit)
+        self._quota.record_start(now)
         self.rate_estimate.start_window(now)
         if self.rate_estimate.rate is not None:
             self._next_start = max(now, self._next_start) + 1 / self.rate_estimate.rate
@@ -181,27 +155,57 @@ class EndpointLimiter:
 
     def _opens_at(self) -> float:
         next_start = self._next_start if self.rate_estimate.rate is not None else 0.0
-        return max(self._cooldown_end, next_start)
+        return max(self._cooldown_end, next_start, self._quota.next_start(self._clock()))
 
-    def _record_success(self) -> None:
+    def _record_success(self, started: float) -> None:
         self._clean_calls += 1
-        self._refusals = 0
+        self._refusals_in_a_row = 0
         self.rate_estimate.record_success(self._clock())
-        if self._clean_calls >= self.limit and self.limit < self.ceiling:
-            self._clean_calls = 0
-            self.limit = min(self.ceiling, self.limit * 2 if self._doubling else self.limit + 1)
+        self._record_outcome(started, failed=False)
+        grows = self._limit_reached and self.limit < self.ceiling  # an unused limit proves nothing
+        if self._clean_calls >= self.limit and grows:
+            self._clean_calls, self._limit_reached = 0, False
+            # After an outage the limit doubles up to the last one at which calls succeeded.
+            doubling = self._doubling or self.limit * 2 <= self._clean_limit
+            self.limit = min(self.ceiling, self.limit * 2 if doubling else self.limit + 1)
+            self._clean_limit = max(self._clean_limit, self.limit)
 
-    def _record_congestion(self, new_episode: bool) -> None:
+    def _record_outcome(self, started: float, *, failed: bool) -> None:
         """Lower the limit once per episode: calls started before the last decrease belong to it."""
-        self._doubling, self._clean_calls = False, 0
-        if new_episode:
-            self.limit = max(1.0, self.limit * DECREASE_FACTOR)
+        if started <= self._episode_start:
+            return
+        limit = self._congestion.record(failed, self.limit)
+        if limit < self.limit:
+            self._doubling, self._clean_calls = False, 0
             self._episode_start = self._clock()
+        self.limit = min(limit, float(self.ceiling))
+
+    def _record_refusal(self, started: float, limited: bool, wait: float | None) -> None:
+        """Start a cool-down for all calls, unless the refusal is one of a few transient ones; limit
+        the rate if the refusals are many."""
+        now = self._clock()
+        estimate, many = self.rate_estimate, self._refusals.is_persistent
+        persistent = many or (estimate.rate is not None and not estimate.probing)
+        first = now - self._last_refusal >= QUIET_SECONDS
+        same_burst = started <= self._last_cooldown_start
+        if not (persistent or first or same_burst):
+            return
+        self._last_refusal = now
+        if not same_burst:
+            self._last_cooldown_start = now
+            wait = self._default_cooldown() if wait is None else wait
+        if limited and persistent and (not same_burst or estimate.rate is None):
+            wait = wait or 0.0
+            estimate.record_refusal(now, self.limit / max(wait, 1.0), wait=wait, isolated=not many)
+            self._refusals.clear()
+            if estimate.probing:
+                self._refusals.raise_threshold()
+        self._cooldown_end = max(self._cooldown_end, now + (wait or 0.0))
 
     def _default_cooldown(self) -> float:
         """Cool-down after a 429 without a time: half a second, doubled until a call succeeds."""
-        self._refusals += 1
-        return float(min(MAX_COOLDOWN, FIRST_COOLDOWN * 2 ** (self._refusals - 1)))
+        self._refusals_in_a_row += 1
+        return float(min(MAX_COOLDOWN, FIRST_COOLDOWN * 2 ** (self._refusals_in_a_row - 1)))
 
     async def _wait_turn(self) -> None:
         future = asyncio.get_running_loop().create_future()

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from judges.engine.rate_limit import EndpointLimiter
+from judges.engine.stragglers import CallDurations
 from judges.models.failures import CallFailure
 from judges.models.interface import JudgeModel
 from judges.money.costs import Ledger
@@ -28,8 +29,10 @@ class RunSettings:
     """Calls in flight; None: as the study sets it."""
     reading: str | None = None
     """The parsing rule; None: as the study sets it."""
-    attempts: int = 6
-    deadline: float = 180.0
+    attempts: int | None = None
+    """Calls made for one ask at most; None: as the judge sets it."""
+    deadline: float | None = None
+    """Seconds after which a call is given up; None: as the judge sets it."""
     first_backoff: float = 0.5
     retry_statuses: frozenset[str] = frozenset({"error"})
     """Statuses of stored judgements whose asks this run makes again."""
@@ -83,6 +86,9 @@ class JudgeState:
     dropped_parameters: set[str] = field(default_factory=set)
     """Parameters that the endpoint refused: not sent again."""
     failures: dict[str, FailureTally] = field(default_factory=dict)
+    durations: CallDurations = field(default_factory=CallDurations)
+    slow_calls: dict[str, float] = field(default_factory=dict)
+    """Start times of calls that take far longer than usual and are not counted as in flight."""
     blocked_event: asyncio.Event = field(default_factory=asyncio.Event)
     """Set while no call may start because the run is paused or stopped, or this judge is stopped;
     it ends a backoff early."""

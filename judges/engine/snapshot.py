@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
 from judges.engine.run_state import JudgeState, RunState
+from judges.engine.stragglers import describe_slow_calls
 from judges.money.costs import Ledger
 from studies.domain import Judgement
 
@@ -33,7 +34,7 @@ class JudgeWait(NamedTuple):
     """Why one judge is not called now, or is called more slowly than allowed."""
 
     judge: str
-    kind: Literal["stopped", "budget", "cooling", "paced", "retry", "elsewhere"]
+    kind: Literal["stopped", "budget", "cooling", "paced", "retry", "slow", "elsewhere"]
     why: str
     """A short reason: "cooling down 12 s: rate limit", "retry 3 of 5: HTTP 500"."""
     asks: int = 0
@@ -189,6 +190,10 @@ def _judge_wait(state: JudgeState) -> JudgeWait | None:
         worst = max(retrying)
         others = f" ({len(retrying)} calls)" if len(retrying) > 1 else ""
         return JudgeWait(name, "retry", f"{worst}{others}", len(retrying), worst.attempts_made)
+    if started := list(state.slow_calls.values()):
+        ages = [time.monotonic() - start for start in started]
+        why = describe_slow_calls(ages, state.durations.usual)
+        return JudgeWait(name, "slow", why, seconds=max(ages))
     return JudgeWait(name, "elsewhere", state.wait_reason) if state.wait_reason else None
 
 

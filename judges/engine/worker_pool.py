@@ -91,8 +91,7 @@ class WorkerPool:
             await self._feed_pending(judge_queue, buffer, workers)
         except Exception as fault:
             self._end_run(fault)
-        for _ in range(workers):
-            await buffer.put(None)
+        await buffer.put(None)
 
     async def _feed_pending(
         self, judge_queue: JudgeQueue, buffer: asyncio.Queue[Ask | None], workers: int
@@ -164,20 +163,31 @@ class WorkerPool:
         """Make one ask after the other.
 
         A judgement is written while the next ask is prepared, so that it shares a commit with the
-        start record of the next call; that call is not sent before the write is complete.
+        start record of the next call; that call is not sent before the write is complete. A worker
+        that waits for a slow call is replaced by another, and ends after that call.
         """
+
+        def start_another() -> None:
+            tasks.create_task(self._worker(judge_queue, buffer, tasks))
+
         settling: asyncio.Task[None] | None = None
-        while (ask := await buffer.get()) is not None:
+        replaced = False
+        while not replaced:
+            if (ask := await buffer.get()) is None:
+                buffer.put_nowait(None)  # for the next worker
+                return
             try:
                 if await self.run_state.wait_until_allowed(judge_queue.state) and (
                     call := self._build_call(judge_queue, ask)
                 ):
                     attempts = AskAttempts(self.run_state, judge_queue.state, call, settling)
+                    attempts.replace_worker = start_another
                     if (
                         judgement := await self._attempt_ask(judge_queue, ask, attempts)
                     ) is not None:
                         settling = tasks.create_task(self._settle(judge_queue, judgement, attempts))
                         await asyncio.sleep(0)  # queue its write before the next start record
+                    replaced = attempts.replaced
             except Exception as fault:
                 self._end_run(fault)
             buffer.task_done()

@@ -24,6 +24,7 @@ from openai._vendor.httpx_aiohttp import AiohttpTransport
 from judges.models.chat_completion import build_status_error, parse_completion
 from judges.models.failures import CONNECT_TIMEOUT, BadReply
 from judges.models.interface import JudgeCall, JudgeReply
+from judges.models.rate_headers import RATE_HEADERS, parse_request_quota
 from judges.security.endpoint_rules import (
     EndpointRules,
     PinnedResolver,
@@ -80,7 +81,9 @@ class EndpointModel:
             await response.aclose()
         if response.status_code >= 300:
             raise build_status_error(_strip_request(response), content, echo=not self._rules.strict)
-        return _redact_reply(parse_completion(content, echo=not self._rules.strict), self._key)
+        reply = _redact_reply(parse_completion(content, echo=not self._rules.strict), self._key)
+        quota = parse_request_quota(response.headers)
+        return reply if quota is None else replace(reply, quota=quota)
 
     def _request(self, content: bytes) -> httpx2.Request:
         """Build a request; the key is added per call, so that the HTTP client does not hold it."""
@@ -157,7 +160,7 @@ def _strip_request(response: httpx2.Response) -> httpx2.Response:
     headers = {
         name: value
         for name, value in response.headers.items()
-        if name.lower() in ("retry-after", "retry-after-ms", "date")
+        if name.lower() in ("retry-after", "retry-after-ms", "date", *RATE_HEADERS)
     }
     return httpx2.Response(response.status_code, headers=headers, request=request)
 

@@ -16,6 +16,7 @@ import openai
 
 from judges.judge_errors import EndpointRefused, KeyExpired
 from judges.models.embedded import EmbeddedUnavailable
+from judges.models.rate_headers import RequestQuota, parse_request_quota
 from judges.security.key_store import KEY_MASK, MIN_KEY_LENGTH, redact_keys
 from studies.domain import Status
 
@@ -49,6 +50,8 @@ class CallFailure:
     wait: float | None = None
     """Seconds that the endpoint demands before the next call."""
     parameter: str = ""
+    quota: RequestQuota | None = None
+    """The requests left, if the endpoint reports them."""
 
 
 def classify_error(error: BaseException, endpoint: str, secret: str = "") -> CallFailure:
@@ -57,7 +60,14 @@ def classify_error(error: BaseException, endpoint: str, secret: str = "") -> Cal
     `secret` is the API key in use; it is masked in the detail, because providers may echo it.
     """
     fault = _classify(error, endpoint)
-    return replace(fault, detail=redact_message(fault.detail, secret)[:MAX_DETAIL_LENGTH])
+    detail = redact_message(fault.detail, secret)[:MAX_DETAIL_LENGTH]
+    return replace(fault, detail=detail, quota=_find_quota(error))
+
+
+def _find_quota(error: BaseException) -> RequestQuota | None:
+    if not isinstance(error, openai.APIStatusError):
+        return None
+    return parse_request_quota(error.response.headers)
 
 
 def _classify(error: BaseException, endpoint: str) -> CallFailure:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from judges.models.rate_headers import RequestQuota
 from judges.rendering.prompt import Prompt, PromptInputs
 from studies.domain import NO_USAGE, JudgeSpec, Usage
 
@@ -36,6 +37,8 @@ class JudgeReply:
     model: str = ""
     top_logprobs: tuple[tuple[str, float], ...] = ()
     """The likeliest tokens at the last position with their log-probabilities, as received."""
+    quota: RequestQuota | None = None
+    """The requests left, if the endpoint reports them."""
 
     @property
     def token_probabilities(self) -> Mapping[str, float]:

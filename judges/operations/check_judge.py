@@ -47,7 +47,7 @@ async def _check_judge(
     model: JudgeModel | None = None
     try:
         model = build_model(judge, key, plan.study.families)
-        async with asyncio.timeout(120):
+        async with asyncio.timeout(judge.timeout_s):
             answer = await model.complete(call)
     except Exception as error:
         fault = classify_error(error, judge.endpoint or judge.name)

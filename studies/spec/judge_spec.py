@@ -61,6 +61,8 @@ def parse_judge(entry: object, where: str) -> JudgeSpec:
         else None,
         extra_body=_read_extra_body(reader),
         simulation=_read_simulation(reader) if simulated else {},
+        timeout_s=reader.number("timeout_s", 180.0, 1.0, 3600.0),
+        max_attempts=reader.whole("max_attempts", 6, 1, 20),
     )
     reader.refuse_unknown_keys()
     if spec.kind == "endpoint" and not spec.endpoint:

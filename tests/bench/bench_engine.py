@@ -29,7 +29,8 @@ from judges.engine.attempt import RunSettings
 from judges.engine.engine import Engine
 from judges.planning.plan import Plan, asks_of, save_plan
 from studies.store.store import Store
-from tests.judge_server import JudgeProcess
+from tests.judge_server import JudgeProcess, Limiter
+from tests.judges.engine.virtual_time import SimulatedEndpoint, run_virtual, use_endpoint
 from tests.judges.small_studies import endpoint, study_plan
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,6 +38,9 @@ PEERS = ROOT / "build" / "bench-peers"
 ROUNDS = 3
 CALLS = 1500
 PEER_CALLS = 300
+FAULTY_CALLS = 400
+FAULTY_IN_FLIGHT = 16
+FAULT_SHARES = (0.0, 0.02, 0.05, 0.15, 0.3)
 
 
 @dataclass(frozen=True)
@@ -103,12 +107,14 @@ def engine_round(engine: Engine, url: str, asks: int, in_flight: int) -> Effort:
     return effort
 
 
-def bare_round(url: str, bodies: list[list[dict[str, Any]]], in_flight: int) -> Effort:
+def bare_round(
+    url: str, bodies: list[list[dict[str, Any]]], in_flight: int, retries: int = 0
+) -> Effort:
     """The peer: a fixed number of workers over AsyncOpenAI on aiohttp, and nothing else."""
 
     async def main() -> None:
         client = AsyncOpenAI(
-            base_url=url, api_key="none", max_retries=0, http_client=DefaultAioHttpClient()
+            base_url=url, api_key="none", max_retries=retries, http_client=DefaultAioHttpClient()
         )
         left: Iterator[list[dict[str, Any]]] = iter(bodies)
 
@@ -183,6 +189,50 @@ def in_hand(server: JudgeProcess, seconds: float = 5.0) -> float:
         seen.append(server.bill()["in_flight"])
         time.sleep(0.04)
     return statistics.fmean(seen)
+
+
+def transient_fault_rules(share: float) -> str:
+    """Rules of the judge server: this share of first attempts fails, a quarter each with a 429
+    (Retry-After: 1), a 500, a 503 and a lost connection; the retry succeeds."""
+    rules, left = [], 1.0
+    for kind in ("rate_limit_seconds", "server_error", "unavailable", "connection_reset"):
+        rules.append({"kind": kind, "retry_after": 1.0, "chance": share / 4 / left})
+        left -= share / 4
+    rules[2].pop("retry_after")  # a 503 names no time
+    return json.dumps([{**rule, "attempts": [1]} for rule in rules])
+
+
+def under_faults(share: float) -> Line:
+    """Throughput with transient faults, beside a bare loop that retries; a server for each side,
+    because its faults depend on how often it has seen a request."""
+    server = ("--latency", "0.06", "--totals-only", "--faults", transient_fault_rules(share))
+    with tempfile.TemporaryDirectory() as folder:
+        plan = plan_for(Path(folder), "http://127.0.0.1:9/v1", FAULTY_CALLS, FAULTY_IN_FLIGHT)
+        bodies = [planned.call.messages for planned in asks_of(plan)]
+    with JudgeProcess(*server) as endpoint_of_peer:
+        peer = bare_round(endpoint_of_peer.base_url, bodies, FAULTY_IN_FLIGHT, retries=5)
+    engine = Engine()
+    with JudgeProcess(*server) as own_endpoint:
+        ours = engine_round(engine, own_endpoint.base_url, FAULTY_CALLS, FAULTY_IN_FLIGHT)
+    engine.close()
+    note = f"{ours.seconds:.1f} s, the loop {peer.seconds:.1f} s"
+    work = f"throughput / bare loop with retries, {share:.0%} faults"
+    return Line(work, ours.rate / peer.rate, 0.8, note=note)
+
+
+def under_request_limit(per_minute: int, minutes: int) -> list[Line]:
+    """Share of a request limit that is used, and refused calls, after the first minute; the limiter
+    alone, in virtual time, because ten calls a minute take hours."""
+    limited = SimulatedEndpoint(limiter=Limiter(per_minute / 60, burst=10))
+    run_virtual(lambda: use_endpoint(limited, workers=16, seconds=60.0 * minutes))
+    refused = sum(start > 60 for start in limited.refusals)
+    accepted = sum(start > 60 for start in limited.starts) - refused
+    work = f"at {per_minute} requests a minute"
+    used = accepted / (per_minute * (minutes - 1))
+    return [
+        Line(f"{work}: used share of the limit", used, 0.95, note=f"{minutes} virtual minutes"),
+        Line(f"{work}: refused share", refused / (accepted + refused), 0.02, at_least=False),
+    ]
 
 
 def finished_again() -> Line:
@@ -327,6 +377,10 @@ def main() -> int:
         tell(*against_peers(server.base_url, per_cpu))
     for in_flight in (64, 256):
         tell(latency_bound(in_flight))
+    for share in FAULT_SHARES:
+        tell(under_faults(share))
+    for per_minute, minutes in ((10, 60), (60, 30), (600, 10)):
+        tell(*under_request_limit(per_minute, minutes))
     tell(finished_again())
     return 0 if all(line.met for line in lines) else 1
 

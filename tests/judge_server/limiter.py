@@ -85,6 +85,8 @@ class Limiter:
     style: str = "seconds"
     wait: float | None = None
     stern: bool = False
+    reports: bool = False
+    """Whether replies carry the `x-ratelimit-*` headers."""
     refused: int = 0
     tokens: float = field(init=False)
     refilled: float | None = field(init=False, default=None)
@@ -104,6 +106,17 @@ class Limiter:
             return None
         self.refused += 1
         return self._named_wait(now)
+
+    def headers(self, now: float) -> dict[str, str]:
+        """The requests left and the seconds until all are there again, as OpenAI reports them."""
+        if not self.reports:
+            return {}
+        self._refill(now)
+        return {
+            "x-ratelimit-limit-requests": f"{self.burst:g}",
+            "x-ratelimit-remaining-requests": str(int(self.tokens)),
+            "x-ratelimit-reset-requests": f"{(self.burst - int(self.tokens)) / self.rate:.3f}s",
+        }
 
     def _refill(self, now: float) -> None:
         passed = 0.0 if self.refilled is None else now - self.refilled

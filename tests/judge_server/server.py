@@ -131,10 +131,12 @@ class JudgeApp:
         reply = self.says(asked, fault)
         billed = fault is None or fault.is_billed
         usage = self.charge(call, asked, reply, told=told) if billed else Usage(0, 0)
+        limiter = self.settings.limiter
+        headers = limiter.headers(self.now()) if limiter else {}
         await asyncio.sleep(self.latency(call.index))
         body = self.body(asked, reply, usage, fault)
         if fault is None or kind not in TRAVELS:
-            response = await send(request, body)
+            response = await send(request, body, headers=headers)
         else:
             response = await TRAVELS[kind](request, body, fault)
         if kind not in TRAVELS or kind in DELIVERS:

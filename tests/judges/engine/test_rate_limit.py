@@ -9,7 +9,8 @@ from typing import TypeVar
 import pytest
 
 from judges.engine.attempt import RunSettings
-from judges.engine.rate_limit import START_LIMIT, EndpointLimiter, RateEstimate
+from judges.engine.rate_estimate import RateEstimate
+from judges.engine.rate_limit import START_LIMIT, EndpointLimiter
 from judges.planning.plan import save_plan
 from studies.store.store import Store
 from tests.judge_server import Fault, JudgeServer, Limiter, at
@@ -133,7 +134,7 @@ def test_an_endpoint_that_refused_for_a_while_is_at_full_pace_again_within_two_m
     pace, now = RateEstimate(), 0.0
     pace.start_window(now)
     for _ in range(4):
-        pace.record_refusal(now, guess=20 / 25, resume_at=now + 25)
+        pace.record_refusal(now, guess=20 / 25)
         now += 25
     assert pace.rate is not None and pace.rate < 0.6
     ended = now
@@ -147,7 +148,7 @@ def test_at_a_limit_that_stays_a_bold_pace_costs_few_refusals():
     # A limiter of one call a second, for ten minutes: refused calls stay below a tenth.
     pace, now, passed, refused, last = RateEstimate(), 0.0, 0, 0, -1.0
     pace.start_window(now)
-    pace.record_refusal(now, guess=2.0, resume_at=now + 1)
+    pace.record_refusal(now, guess=2.0)
     now += 1
     while now < 600:
         if now - last >= 1:
@@ -155,7 +156,7 @@ def test_at_a_limit_that_stays_a_bold_pace_costs_few_refusals():
             pace.record_success(now)
         else:
             refused += 1
-            pace.record_refusal(now, guess=2.0, resume_at=now + 1)
+            pace.record_refusal(now, guess=2.0)
             now += 1
         now += 1 / (pace.rate or 1000)
     assert passed > 300

@@ -1,0 +1,54 @@
+"""Token bucket fitted to the requests left that a provider reports in its headers."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from typing import Final
+
+from judges.models.rate_headers import RequestQuota
+
+MAX_START_TIMES: Final = 4096
+MAX_WAIT: Final = 60.0
+"""Longest wait in seconds, because a header may be wrong; a refusal may demand a longer one."""
+
+
+class QuotaBucket:
+    """Requests left, less the calls started since, plus those that became available again."""
+
+    def __init__(self) -> None:
+        self._left = math.inf
+        self._refill_rate = math.inf
+        self._updated = 0.0
+        self._start_times: list[float] = []
+
+    def record_start(self, now: float) -> None:
+        if math.isfinite(self._left):
+            self._refill(now)
+            self._left -= 1
+        self._start_times.append(now)
+        if len(self._start_times) > MAX_START_TIMES:
+            del self._start_times[: MAX_START_TIMES // 2]
+
+    def update(self, quota: RequestQuota, started: float, now: float) -> None:
+        """Take over the numbers of a reply; its call started at `started`, and the calls started
+        after it are not counted in them."""
+        later = len(self._start_times) - bisect_right(self._start_times, started)
+        self._left, self._refill_rate = quota.remaining - later, quota.refill_rate
+        self._updated = now
+
+    def next_start(self, now: float) -> float:
+        """The time from which on a request is left."""
+        if not math.isfinite(self._left):
+            return 0.0
+        self._refill(now)
+        if self._left >= 1:
+            return 0.0
+        return now + min(MAX_WAIT, (1 - self._left) / self._refill_rate)
+
+    def _refill(self, now: float) -> None:
+        if math.isinf(self._refill_rate):
+            self._left = math.inf
+        else:
+            self._left += (now - self._updated) * self._refill_rate
+        self._updated = now

@@ -1,0 +1,48 @@
+"""Calls that take far longer than usual for their judge.
+
+A call that hangs must not occupy one of the few calls in flight until its deadline: it is kept
+open, but no longer counted.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Final
+
+MIN_CALLS: Final = 10
+"""Successful calls needed to tell what is usual."""
+RECENT_CALLS: Final = 100
+SLOW_FACTOR: Final = 4.0
+"""A call is slow beyond this multiple of the time in which nine of ten calls end."""
+MIN_SLOW_SECONDS: Final = 2.0
+
+
+@dataclass(slots=True)
+class CallDurations:
+    """Durations of the last successful calls of one judge."""
+
+    _seconds: deque[float] = field(default_factory=lambda: deque(maxlen=RECENT_CALLS))
+
+    def record(self, seconds: float) -> None:
+        self._seconds.append(seconds)
+
+    @property
+    def usual(self) -> float:
+        """The median in seconds; 0 without any call."""
+        return statistics.median(tuple(self._seconds)) if self._seconds else 0.0
+
+    @property
+    def slow_after(self) -> float | None:
+        """Seconds after which a call is slow; None with too few calls to tell."""
+        if len(self._seconds) < MIN_CALLS:
+            return None
+        nine_of_ten = sorted(self._seconds)[int(0.9 * len(self._seconds))]
+        return max(MIN_SLOW_SECONDS, SLOW_FACTOR * nine_of_ten)
+
+
+def describe_slow_calls(ages: list[float], usual: float) -> str:
+    """A line such as "2 calls are slow: 95 s, usual 4 s"."""
+    count = "1 call is" if len(ages) == 1 else f"{len(ages)} calls are"
+    return f"{count} slow: {max(ages):.0f} s, usual {usual:.2g} s"
