@@ -19,7 +19,7 @@ from studies.terminal import escape_control, run_command
 
 SPLIT_COLUMNS = ("judge", "prompt", "category")
 MIN_PRINTED_P = 1e-4
-"""Smallest p that is printed as a number; smaller ones are printed as below it."""
+"""Smallest p-value printed as a number; smaller ones are printed as "p < …"."""
 SQLITE_HEADER = b"SQLite format 3\x00"
 
 
@@ -139,7 +139,7 @@ def format_estimate(got: dict[str, Any]) -> str:
 
 
 def _bound_sign(got: dict[str, Any]) -> str:
-    """≥ or ≤ where the interval has only one limit."""
+    """Sign ≥ or ≤ of an estimate whose interval has only one limit."""
     if (got["low"] is None) == (got["high"] is None):
         return ""
     return "≥ " if got["high"] is None else "≤ "

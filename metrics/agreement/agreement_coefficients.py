@@ -1,4 +1,4 @@
-"""Agreement and correlation of arrays: Cohen, Fleiss, Krippendorff, Kendall, Spearman, Pearson."""
+"""Agreement and correlation coefficients of arrays of ratings."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _nominal_distance(values: Floats, totals: Floats) -> Floats:
 
 
 def _ordinal_distance(values: Floats, totals: Floats) -> Floats:
-    """Squared number of ratings between two values, each value's own count taken half."""
+    """Squared number of ratings between two values; ratings equal to either value count half."""
     middle = np.cumsum(totals) - totals / 2
     gap: Floats = np.subtract.outer(middle, middle) ** 2
     return gap
@@ -150,12 +150,13 @@ def _correlation(
 
 
 def mean_absolute_error(judge: ArrayLike, people: ArrayLike) -> float | None:
-    """Compute the mean |J − P| of judge's and people's scores in −2…2."""
+    """Compute the mean absolute difference |J − P| of a judge's and people's scores (−2…2)."""
     gap = np.abs(np.asarray(judge, np.float64) - np.asarray(people, np.float64))
     return float(gap.mean()) if len(gap) else None
 
 
 def share_within_one(judge: ArrayLike, people: ArrayLike) -> float | None:
-    """Compute Creation-MMBench's Consistency: the share of |J − P| ≤ 1, exactly 1 included."""
+    """Compute Creation-MMBench's Consistency: the share of |J − P| ≤ 1, with J the judge's and P
+    people's score."""
     gap = np.abs(np.asarray(judge, np.float64) - np.asarray(people, np.float64))
     return float((gap <= 1 + 1e-9).mean()) if len(gap) else None

@@ -1,8 +1,9 @@
 """Judges as replacements of human annotators: leave one voter out and use the judge instead.
 
-For every vote on a case with other voters: the share of those others the voter agrees with, and the
-share the judge agrees with. Both use the same cases and the same others, so the difficulty of a
-case cancels (the alternative annotator test of Calderon, Reichart and Dror 2025, as a difference).
+For every vote on a case with other voters, two shares are computed: the share of the other voters
+who agree with this voter, and the share who agree with the judge. Both use the same cases and the
+same other voters, so the difficulty of a case cancels (the alternative annotator test of Calderon,
+Reichart and Dror 2025, as a difference).
 """
 
 from __future__ import annotations
@@ -88,15 +89,19 @@ def _value_or_lowest(value: float | None) -> float:
 
 
 def _people_agreement_share(counts: Ints) -> Floats:
-    """Return the mean share of other voters a voter agrees with; nan with fewer than two votes."""
+    """Return, for each case, the mean share of other voters who agree with a voter.
+
+    nan with fewer than two votes.
+    """
     n = counts.sum(axis=1)
     return safe_divide((counts * (counts - 1)).sum(axis=1), n * (n - 1))
 
 
 def _judge_agreement_share(counts: Ints, case: Ints, choice: Ints) -> Floats:
-    """Return the mean share of the remaining voters a judge agrees with, over the voter left out.
+    """Return, for each case, the mean share of the remaining voters who agree with the judge.
 
-    Each voter is left out equally often, so this is the share of all voters it agrees with.
+    The mean is over the voter left out. Each voter is left out equally often, so it equals the
+    share of all voters who agree with the judge.
     """
     n = counts.sum(axis=1)
     agreeing = safe_divide(counts[case, choice + 1], np.where(n > 1, n, 0)[case])
@@ -120,7 +125,8 @@ def _judge_as_annotator(name: str, own: Floats, person: Floats, item: Ints) -> J
 def _lead_shares(
     advantage: Floats, item: Ints, rng: np.random.Generator, rounds: int
 ) -> list[float | None]:
-    """Return the share of bootstrap rounds each judge leads, on the cases that all judges have."""
+    """Return the share of bootstrap rounds in which each judge leads, on cases that all judges
+    have."""
     common = np.isfinite(advantage).all(axis=0)
     if not common.any():
         return [None] * len(advantage)

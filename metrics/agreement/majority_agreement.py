@@ -19,16 +19,17 @@ from studies.frames.frame import TIE
 TieRule = Literal["keep", "drop"]
 
 CASE_KEY = ("item", "comparison")
-"""Key of a case: the compared answers to one item, judged by judges or people in any order."""
+"""Columns that identify a case: the compared answers to one item, in any order, by any judge."""
 
 NO_PEOPLE_NOTE = "no verdict on a case that people voted on"
 NO_CHOICE = -2
-"""Code of a case or ask without a verdict."""
+"""Code of a missing verdict, for a case or for a call."""
 
 
 @dataclass(frozen=True)
 class CaseVerdicts:
-    """Readable picks of a frame, with the case and the chosen contestant of each."""
+    """Readable verdicts of a frame that pick an answer or a tie, with the case and choice of
+    each."""
 
     rows: pd.DataFrame
     names: list[str]
@@ -97,7 +98,7 @@ def _apply_tie_rule(
 
 
 def people_agreement_measure(ties: TieRule = "keep") -> Measure:
-    """Define the share of a judge's verdicts that equal the people's majority (no mode: tie).
+    """Define the share of a judge's verdicts that equal people's majority (without one, a tie).
 
     keep: ties count as verdicts. drop: only cases where both are decisive.
     """
@@ -192,7 +193,8 @@ def judge_agreement_matrix(
 
 
 def _pick_grid(rows: pd.DataFrame) -> tuple[Ints, Ints, list[str]]:
-    """Return slots picked (judges × asks; NO_CHOICE if not asked), items of the asks, judges."""
+    """Return the slots picked [judge, call] (NO_CHOICE without a call), items of the calls,
+    judges."""
     ask, asks = row_selection.group_codes(rows, ("item", "comparison", "prompt", "shown"))
     judges = sorted({str(name) for name in rows["judge"]})
     code = {name: k for k, name in enumerate(judges)}

@@ -1,7 +1,8 @@
-"""Agreement of any two raters on the same asks: share of equal verdicts, Cohen's κ, α, by items.
+"""Agreement of any two raters on the same calls: share of equal verdicts, Cohen's κ, α, by items.
 
-A rater is a value of the column `judge` (relabel it to separate prompts); `people` is the majority
-of the people who voted on the same answers.
+A call is here one case (the compared answers to one item) in one order. A rater is a value of the
+column `judge` (relabel it to separate prompts); `people` is the majority of the people who voted on
+the same answers.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ CONSTANT_VERDICTS_NOTE: Final = "both always give the same verdict: κ and α ar
 class PairAgreement:
     """Agreement of two raters: share of equal verdicts, Cohen's κ and Krippendorff's α (nominal).
 
-    `decisive` and `kappa_decisive` are share and κ on the asks where neither rater gave a tie.
+    `decisive` and `kappa_decisive` are share and κ on the calls where neither rater gave a tie.
     """
 
     share: Estimate
@@ -55,7 +56,8 @@ class PairAgreement:
 
 
 def pair_agreement(first: Ints, second: Ints, item: Ints, note: str = "") -> PairAgreement:
-    """Compare two arrays of verdicts on the same asks (slots or TIE); `item` is each ask's item."""
+    """Compare two arrays of verdicts on the same calls (slots or TIE); `item` is each call's
+    item."""
     decided = (first >= 0) & (second >= 0)
     share, kappa, alpha = _agreement_coefficients(first, second, item, note)
     parts = _agreement_coefficients(first[decided], second[decided], item[decided], note)
@@ -112,7 +114,11 @@ def _kappa_statistic(size: int) -> Statistic:
 
 
 def _alpha_statistic(size: int) -> Statistic:
-    """Make α = 1 − (n − 1)·Σ_{c≠k} o_ck / Σ_{c≠k} n_c·n_k on the table of coincidences."""
+    """Make the statistic of Krippendorff's α: 1 − (n − 1)·Σ_{c≠k} o_ck / Σ_{c≠k} n_c·n_k.
+
+    o_ck is the number of coincidences of the verdicts c and k, n_c the number of verdicts c, and n
+    the number of all verdicts.
+    """
 
     def statistic(totals: Floats) -> Floats:
         table = _as_square(totals, size)
@@ -130,13 +136,13 @@ def _alpha_statistic(size: int) -> Statistic:
 
 @dataclass(frozen=True, eq=False)
 class VerdictGrid:
-    """Verdicts of raters (rows) on asks (columns): a slot, TIE, or NO_CHOICE if not asked."""
+    """Verdicts of raters (rows) on calls (columns): a slot, TIE, or NO_CHOICE if not called."""
 
     raters: list[str]
     picks: NDArray[np.int8]
     item: Ints
     asks: pd.DataFrame
-    """One row of the frame for each ask, with the answers shown."""
+    """One row of the frame for each call, with the answers shown."""
 
     def between(self, first: str, second: str, note: str = "") -> PairAgreement:
         a, b = (self.picks[self.raters.index(name)].astype(np.int64) for name in (first, second))
@@ -165,7 +171,7 @@ def build_verdict_grid(frame: pd.DataFrame) -> VerdictGrid:
 
 
 def _majority_slots(asks: pd.DataFrame, votes: pd.DataFrame) -> NDArray[np.int8]:
-    """Return the slot of the people's majority on each ask; NO_CHOICE without votes."""
+    """Return the slot of people's majority on each call; NO_CHOICE without votes."""
     both = pd.concat([asks[[*ASK_KEY, "options", "pick"]], votes[[*ASK_KEY, "options", "pick"]]])
     both = both.astype(dict.fromkeys(ASK_KEY, "category"))
     case, cases = row_selection.group_codes(both, CASE_KEY)
@@ -261,7 +267,7 @@ def agreement_among_people(frame: pd.DataFrame) -> PeopleAgreement:
 
 
 def agreement_among_votes(votes: PeopleVotes) -> PeopleAgreement:
-    """Compute the agreement among people from votes of any kind."""
+    """Compute the agreement among people from votes that are already extracted."""
     a, b = vote_pairs(votes)
     item = votes.item[a]
     # Each pair in both directions, so that the result does not depend on its order.

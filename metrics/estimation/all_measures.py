@@ -16,8 +16,8 @@ def estimate_all(
 ) -> dict[str, dict[CellKey, Estimate]]:
     """Return name of the measure -> cell -> estimate.
 
-    Rows are counted once for all measures. A large frame is counted in blocks of items: the same
-    numbers from a part of the memory.
+    Rows are counted once for all measures. A large frame is counted in blocks of items, which gives
+    the same numbers with less memory.
     """
     wanted = list(measures)
     if exceeds_block(frame):

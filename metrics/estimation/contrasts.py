@@ -31,7 +31,10 @@ BOOTSTRAP_ROUNDS = 1000
 
 @dataclass(frozen=True)
 class Contrast:
-    """left − right on the items both have; `adjusted` holds for the whole family simultaneously."""
+    """Difference left − right of a measure, on the items that both cells have.
+
+    `adjusted` is the interval that holds simultaneously for all contrasts of the family.
+    """
 
     measure: str
     left: CellKey
@@ -60,7 +63,7 @@ class _PairedTotals:
 
     @property
     def n(self) -> int:
-        """Number of units on the side that has fewer."""
+        """Number of counted units (such as verdicts) on the side that has fewer."""
         totals = self.sums.sum(axis=0)
         return round(float(min(totals[len(totals) // 2 - 1], totals[-1])))
 
@@ -91,7 +94,10 @@ def contrast_families(
     groups: Sequence[Sequence[tuple[CellKey, CellKey]]],
     rounds: int = BOOTSTRAP_ROUNDS,
 ) -> list[list[Contrast]]:
-    """Paired differences for several lists of pairs, each with all measures a family of its own."""
+    """Paired differences for several lists of pairs; each list is adjusted as a family of its own.
+
+    A family contains all measures of its pairs.
+    """
     return _estimate_families(GroupedFrame(frame, by), measures, rng, groups, rounds)
 
 

@@ -28,19 +28,21 @@ def entropy(counts: ArrayLike) -> Floats:
 
 
 def normalised_entropy(counts: ArrayLike) -> Floats:
-    """ML entropy over log N, N = the number of bins: 1 = no slot preferred. N = 1 is nan."""
+    """Maximum-likelihood entropy divided by log N, with N bins: 1 = no slot preferred; nan for N =
+    1."""
     bins = np.shape(counts)[-1]
     return entropy(counts) / math.log(bins) if bins > 1 else entropy(counts) * np.nan
 
 
 def miller_madow_entropy(counts: ArrayLike) -> float:
-    """ML + (m − 1)/2N, m = the bins that were seen."""
+    """Miller–Madow entropy: maximum likelihood + (m − 1)/2N, with m bins observed in N draws."""
     c = np.asarray(counts, np.float64)
     return float(entropy(c) + (np.count_nonzero(c) - 1) / (2 * c.sum()))
 
 
 def jackknife_entropy(counts: ArrayLike) -> float:
-    """N·H − (N−1)·mean of the entropies with one draw left out."""
+    """Jackknife entropy: N·H − (N − 1)·(mean H with one draw left out), H maximum likelihood, N
+    draws."""
     c = np.asarray(counts, np.float64)
     n = c.sum()
     left = c - np.eye(len(c))
@@ -50,7 +52,10 @@ def jackknife_entropy(counts: ArrayLike) -> float:
 
 
 def grassberger_entropy(counts: ArrayLike) -> float:
-    """Grassberger (2003): log N − (1/N) Σ n·G(n), G(n) = ψ(n) + ½(−1)ⁿ(ψ((n+1)/2) − ψ(n/2))."""
+    """Grassberger's entropy (2003): log N − (1/N) Σ n·G(n), with n of N draws in a bin.
+
+    G(n) = ψ(n) + ½(−1)ⁿ(ψ((n+1)/2) − ψ(n/2)).
+    """
     c = np.asarray(counts, np.float64)
     c = c[c > 0]
     signs = np.where(c % 2 == 0, 1.0, -1.0)
@@ -71,7 +76,7 @@ def chao_shen_entropy(counts: ArrayLike) -> float:
 def expected_entropy(options: int, draws: int, correction: bool = False) -> float:
     """Mean normalised entropy of `draws` independent uniform choices: the value without any bias.
 
-    ML, or Miller–Madow with `correction`; exact, over all compositions of the draws.
+    Exact, over all possible counts. Maximum likelihood, or Miller–Madow with `correction`.
     """
     total = 0.0
     for counts in compositions(draws, options):
@@ -94,9 +99,9 @@ def split_entropy_by_order(frame: pd.DataFrame) -> dict[str, Estimate]:
     """Split the entropy of the verdict, in bits: H(V) = E[H(V | order)] + I(V; order).
 
     V is the winner of one comparison over its orders and repeats (a tie is an outcome); I(V; order)
-    is the part due to the order. Counts only comparisons read in all orders with at least two
-    repeats each; mean over them, clustered by item. Maximum likelihood: with few repeats the
-    order's part is biased upward.
+    is the part due to the order. Counted are comparisons read in all orders with at least two
+    repeats each; the result is their mean, clustered by item. Estimated by maximum likelihood: with
+    few repeats the part due to the order is biased upward.
     """
     rows = row_selection.select_complete_sets(frame)
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)

@@ -13,8 +13,8 @@ from studies.domain import STATUSES
 def stack_frames(frames: Mapping[str, pd.DataFrame], column: str) -> pd.DataFrame:
     """Stack the frames of several studies; `column` names the study of each row.
 
-    Such a column is, for example, images or context. Items with the same id are the same item, so
-    contrasts pair them across studies.
+    For example, a study with images and one with context texts. Items with the same id are the same
+    item, so contrasts pair them across studies.
     """
     parts = [
         frame.assign(**{column: pd.Categorical([name]).take(np.zeros(len(frame), np.int64))})

@@ -61,7 +61,10 @@ def codes_by_appearance(key: Codes, size: int) -> tuple[Codes, int]:
 
 
 def unique_codes(key: Ints) -> tuple[Ints, Ints]:
-    """np.unique with the inverse, by counting where the keys are dense enough."""
+    """Distinct keys and the index of each key among them, as np.unique returns them.
+
+    Where keys are dense, a counting table replaces the sort.
+    """
     least, top = int(key.min(initial=0)), int(key.max(initial=-1)) + 1
     if least < 0 or top > _max_table_size(len(key)):
         present, code = np.unique(key, return_inverse=True)

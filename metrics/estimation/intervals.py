@@ -17,14 +17,15 @@ from studies.domain import Estimate
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Statistic = Callable[[Floats], Floats]
-"""Totals of shape (…, k) in, values of shape (…) out; nan where undefined."""
+"""Function from totals of shape (…, k) to values of shape (…); nan where undefined."""
 
 Z95: Final = float(stats.norm.ppf(0.975))
-"""Usually rounded to 1.96; the published Wilson examples use the exact quantile."""
+"""97.5 % quantile of the normal distribution. Usually rounded to 1.96; the published Wilson
+examples use the exact quantile."""
 
 MIN_DESIGN_EFFECT: Final = 0.3
 """Lower bound of the design effect. The two orders of an item often cancel, so that its verdicts
-carry *more* information than independent ones. From few items that gain is estimated poorly: no
+carry *more* information than independent ones. With few items that gain is estimated poorly, so no
 verdict counts as more than 1/.3 independent ones."""
 
 FEW_ITEMS_BELOW: Final = 5
@@ -98,10 +99,11 @@ def clopper_pearson_bounds(successes: int, n: int, level: float = 0.95) -> tuple
 def proportion(
     successes: ArrayLike, items: ArrayLike, unit: str = "share", note: str = ""
 ) -> Estimate:
-    """Mean of 0/1 outcomes (ties may be ½), Wilson at the effective n of their items.
+    """Mean of 0/1 outcomes (ties may be ½), with the Wilson interval at the effective n.
 
-    With one verdict per item this is plain Wilson; `effective_sample_size` is the correction for
-    several. A share of 0 or 1 counts its items, not its verdicts; one item has no interval.
+    `effective_sample_size` corrects for several verdicts per item; with one verdict per item this
+    is plain Wilson. For a share of 0 or 1 the sample size is the number of items, not of verdicts.
+    One item has no interval.
     """
     y = np.asarray(successes, np.float64)
     if len(y) == 0:
@@ -115,18 +117,18 @@ def proportion(
 def effective_sample_size(
     successes: Floats, counts: Floats, group: Ints, groups: int
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """(p, n, G, effective n) of each group from its items' sums; p is nan where n is 0.
+    """(share p, verdicts n, items G, effective n) of each group; p is nan where n is 0.
 
     n_eff = n/deff·(1.96/t)², with corrections for few items:
-    - deff is the variance by items over that of independent verdicts. Each item's residual is taken
-      from the share of the *others* (delete-one, which is G/(G−1) where all items are equally
-      large), and p(1−p) is too small by the variance of p itself: deff = a/(1 + a/n). At least
-      MIN_DESIGN_EFFECT.
-    - t has n²/Σn_i² − 1 degrees of freedom (G − 1 where all items are equally large), times
-      m/(m−1): of the m 0/1 verdicts of an item, the variance of one follows from p. With m = 1 it
-      is the normal quantile, and nothing is estimated but p. Items with fractional totals (ties,
-      means) count as estimated.
-    - p 0 or 1: deff = n/G.
+    - deff is the design effect, at least MIN_DESIGN_EFFECT: a/(1 + a/n), with a the variance by
+      items over that of independent verdicts. Each item's residual is its difference to the share
+      of the *other* items (delete-one; where all items are equally large, the factor G/(G−1)). The
+      divisor 1 + a/n corrects p(1−p), which is too small by the variance of p itself.
+    - t has n²/Σn_i² − 1 degrees of freedom for n_i verdicts per item (G − 1 where all items are
+      equally large), times m/(m−1): of the m 0/1 verdicts of an item, the variance of one follows
+      from p and is not estimated. With m = 1, t is the normal quantile. Items with fractional
+      totals (ties, means) count as fully estimated.
+    - For p = 0 or 1, deff = n/G.
     """
     filled = counts > 0
     successes, counts, group = successes[filled], counts[filled], group[filled]
@@ -158,7 +160,7 @@ def proportions(
     unit: str = "share",
     note: str = "",
 ) -> list[Estimate]:
-    """`proportion` of many groups at once, from sums per (group, item): one row each."""
+    """`proportion` of many groups at once, from one row of sums per (group, item)."""
     p, n, items, effective = effective_sample_size(successes, counts, group, groups)
     low, high = wilson_bounds(np.nan_to_num(p) * effective, np.maximum(effective, 1e-12))
     return [
@@ -202,7 +204,7 @@ def mean_estimate(
     bounds: tuple[float, float] = (-math.inf, math.inf),
     note: str = "",
 ) -> Estimate:
-    """Mean over rows with the cluster-robust t interval of its items, clipped to `bounds`."""
+    """Mean over rows with a cluster-robust t interval (clusters: items), clipped to `bounds`."""
     y, codes = np.asarray(values, np.float64), np.asarray(items)
     if len(y) == 0:
         return unknown_estimate(note or "no values", unit)
@@ -221,7 +223,7 @@ def mean_estimate(
 def paired_difference(
     first: ArrayLike, second: ArrayLike, items: ArrayLike, unit: str = "share"
 ) -> Estimate:
-    """Mean of first − second over matched rows, item-cluster t."""
+    """Mean of first − second over matched rows, with the item-cluster t interval."""
     gap = np.asarray(first, np.float64) - np.asarray(second, np.float64)
     return mean_estimate(gap, items, unit, note="" if len(gap) else "nothing in common")
 
@@ -234,7 +236,7 @@ def jackknife_estimate(
     bounds: tuple[float, float] = (-math.inf, math.inf),
     note: str = "",
 ) -> Estimate:
-    """A statistic of item totals with its delete-one-item t interval; `sums` is (G, k)."""
+    """A statistic of item totals with its delete-one-item t interval; `sums` is [item, total]."""
     groups = len(sums)
     total = sums.sum(axis=0) if groups else np.zeros(sums.shape[-1])
     value = float(statistic(total)) if groups else math.nan
@@ -286,8 +288,8 @@ def max_t_quantile(deviations: Floats, rng: np.random.Generator, rounds: int = 1
 
     `deviations` is (items, family): the change of each member when an item is left out. Item
     bootstrap with normal multipliers: a round draws one weight per item for all members, which
-    preserves their dependence. With few items the correlations appear stronger than they are: 1/G
-    of independence is mixed in. Members without variation are left out.
+    preserves their dependence. With few items (G) the correlations appear stronger than they are,
+    so a share 1/G of independent variation is mixed in. Members without variation are left out.
     """
     size = np.sqrt((deviations**2).sum(axis=0))
     varied = deviations[:, size > 1e-12] / size[size > 1e-12]
@@ -301,6 +303,6 @@ def max_t_quantile(deviations: Floats, rng: np.random.Generator, rounds: int = 1
 
 
 def t_quantile_from_normal(z: float, items: ArrayLike) -> Floats:
-    """Quantile of Student's t, items − 1 degrees of freedom, at the normal tail area of z."""
+    """Quantile of Student's t (items − 1 degrees of freedom) with the tail area of the normal z."""
     degrees = np.maximum(np.asarray(items, np.float64) - 1, 1)
     return np.asarray(stats.t.isf(stats.norm.sf(z), degrees), np.float64)

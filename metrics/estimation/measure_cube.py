@@ -28,7 +28,7 @@ from metrics.estimation.measures import (
 from studies.domain import Estimate
 
 _ORDER_COLUMNS: Final = ("status", "noise", "pick", "orders")
-"""Columns that determine in which orders a cell was asked."""
+"""Columns that determine in which orders the verdicts of a cell were requested."""
 BLOCK_ROWS: Final = 500_000
 """Rows counted at once. Totals are per item, so a larger frame is counted in blocks of items: the
 intermediate tables of all its rows would take ten times its memory."""
@@ -49,8 +49,8 @@ class MeasureCube:
     """Item totals of a frame, for every cell of some of its columns.
 
     Gives the same numbers as `Measure.by_cell` on the filtered frame: a filter that keeps whole
-    cells changes nothing inside them. Pooled over cells it is the measure of all their rows, except
-    that "asked in one order only" is decided cell by cell.
+    cells changes nothing inside them. Pooled over cells it is the measure of all their rows; only
+    the note "judged in one order only" is decided cell by cell.
     """
 
     def __init__(self, frame: pd.DataFrame, by: Sequence[str], measures: Iterable[Measure]) -> None:
@@ -146,7 +146,7 @@ class MeasureCube:
         return code, list(groups)
 
     def _lacking_order(self, code: Ints, groups: int) -> Mask:
-        """Mask of the groups whose cells all lack the shown order."""
+        """Mask of the groups in which no cell records the shown order."""
         inside = code >= 0
         orderless = self._orderless[: len(code)][inside]
         lacking = np.bincount(code[inside][orderless], minlength=max(groups, 1))

@@ -1,4 +1,4 @@
-"""Measures as statistics of item totals, with one route to intervals and contrasts.
+"""Measures as statistics of item totals, with one way to compute intervals and contrasts.
 
 Rows are selected once (`GroupedFrame`), counted per unit (`MeasureTally`) and summed per item. Each
 estimate, jackknife replicate and bootstrap round is the same statistic of reweighted item totals.
@@ -37,7 +37,7 @@ Mask = row_selection.Mask
 CellKey = tuple[str, ...]
 """Values of the `by` columns for one cell; () where everything is pooled."""
 
-ONE_ORDER_NOTE = "asked in one order only: position and content are confounded"
+ONE_ORDER_NOTE = "judged in one order only: position and content are confounded"
 ORDER_UNKNOWN_NOTE = "not computed: the records do not say which answer was shown first"
 
 
@@ -97,7 +97,8 @@ class GroupedFrame:
 
     @cached_property
     def comparable_picks(self) -> pd.DataFrame:
-        """`balanced_picks` and the verdicts of unknown order, for measures without position."""
+        """`balanced_picks` and the verdicts of unknown order, for measures independent of
+        position."""
         keep = self.in_complete_set | self.one_order_cells[self.picks["cell"].to_numpy()]
         return row_selection.select_rows(self.picks, keep | (self.picks["orders"] == 0).to_numpy())
 
@@ -108,7 +109,7 @@ class GroupedFrame:
 
 
 def build_order_sets(rows: pd.DataFrame) -> pd.DataFrame:
-    """Reduce complete sets (one row per order) to the counts behind consistency and flips.
+    """Reduce complete order sets (one row per order) to the counts behind consistency and flips.
 
     consistent: the same outcome in every order; hard: two different winners; soft: one winner and a
     tie. lean: first-slot picks minus second-slot picks; for a pair its sign is the direction of the
@@ -140,7 +141,7 @@ def _count_slots(rows: pd.DataFrame, group: Ints, groups: int) -> Ints:
 
 @dataclass(frozen=True)
 class MeasureTally:
-    """Counts of a measure: one row per unit (with its keys), k sums each, and their statistic.
+    """Counts of a measure: k sums for each unit (a verdict or a comparison), and their statistic.
 
     The last column is the number of units. By default the statistic is the first column over the
     last: a share or a mean.

@@ -63,8 +63,8 @@ def battles_needed(
 ) -> int | None:
     """Number of battles to distinguish a true decisive win share from ½; None at exactly ½.
 
-    n = ((z_{α/2}/2 + z_β·√(pq))/(p − ½))² decisive ones, times the design effect, over the share
-    that is decisive.
+    Decisive battles: ((z_{α/2}/2 + z_β·√(pq))/(p − ½))², with p the win share and q = 1 − p. All
+    battles: times the design effect, divided by the share of decisive battles.
     """
     if share == 0.5 or tie_rate >= 1:
         return None
@@ -77,7 +77,10 @@ def battles_needed(
 def battles_for_half_width(
     elo: float, deff: float = 1.0, tie_rate: float = 0.0, level: float = 0.95
 ) -> int | None:
-    """Number of battles for a two-contestant gap known to ± `elo`, near p = ½: SE = 2/√n logits."""
+    """Number of battles that give the gap of two contestants to ± `elo`.
+
+    For contestants of similar strength (p near ½) the standard error is 2/√n logits.
+    """
     if elo <= 0 or tie_rate >= 1:
         return None
     logits = elo / ELO_PER_LOGIT
@@ -91,10 +94,11 @@ def pairs_needed(
     alpha: float = 0.05,
     deff: float = 1.0,
 ) -> int | None:
-    """Number of pairs in both orders to detect a lean, given the share and the direction of flips.
+    """Number of pairs, judged in both orders, needed to detect a preference for one position.
 
-    Connor (1987): n = (z_{α/2}·√ψ + z_β·√(ψ − δ²))²/δ², ψ the share that flips, δ = ψ·(2p − 1), p
-    the share of flips toward the first; times the design effect where an item holds several pairs.
+    Connor (1987): n = (z_{α/2}·√ψ + z_β·√(ψ − δ²))²/δ², with ψ the share of pairs that flip, p the
+    share of flips toward the first position and δ = ψ·(2p − 1); times the design effect where an
+    item holds several pairs.
     """
     lean = discordance * (2 * primacy_share - 1)
     if lean == 0:
@@ -111,11 +115,12 @@ def _round_up(n: float) -> int:
 def half_width_after(
     estimate: Estimate, more: int, correlation: float | None = None
 ) -> float | None:
-    """Half-width of an estimate after `more` further verdicts like those it rests on.
+    """Half-width of an estimate after `more` further verdicts like those so far.
 
-    By default they bring new items at the same rate: √(n/(n + more)), and Student's t of as many
-    items. With a `correlation` they fall on the *same* items, where the variance is proportional to
-    (1 + (m−1)ρ)/n and cannot fall below ρ per item: repeats add less and less.
+    By default they are on new items, with as many verdicts per item as now: the half-width shrinks
+    by √(n/(n + more)) and by Student's t for the larger number of items. With a `correlation` ρ
+    they are on the *same* items (m verdicts each), where the variance is proportional to (1 +
+    (m−1)ρ)/n and cannot fall below ρ per item: repeats add less and less.
     """
     if estimate.low is None or estimate.high is None or estimate.n == 0:
         return None
@@ -135,8 +140,9 @@ def half_width_after(
 def sampling_weights(counts: ArrayLike, shares: ArrayLike) -> Floats:
     """Sampling probabilities by expected gain (Chatbot Arena): P(pair) ∝ √(V/n) − √(V/(n+1)).
 
-    V = p(1 − p). Pairs without any battle come first and share all the probability. Unequal
-    sampling makes raw win rates depend on opponents; Bradley–Terry accounts for it.
+    n is the number of battles so far, V = p(1 − p) with p the share of wins. Pairs without any
+    battle come first and share all the probability. Unequal sampling makes raw win rates depend on
+    opponents; Bradley–Terry accounts for it.
     """
     n, p = np.asarray(counts, np.float64), np.asarray(shares, np.float64)
     fresh = n <= 0
@@ -150,23 +156,24 @@ def sampling_weights(counts: ArrayLike, shares: ArrayLike) -> Floats:
 def e_value(wins: int, n: int) -> float:
     """E-value against p = ½ that may be checked after every battle (Krichevsky–Trofimov).
 
-    B(w + ½, n − w + ½)/B(½, ½)·2ⁿ. Stop at 20. One vote per item, both orders merged.
+    B(w + ½, n − w + ½)/B(½, ½)·2ⁿ, with w wins in n battles and B the beta function. Stop at 20.
+    Each item must count once, with both orders merged.
     """
     log = betaln(wins + 0.5, n - wins + 0.5) - betaln(0.5, 0.5) + n * math.log(2)
     return math.exp(min(float(log), 700.0))
 
 
 MAX_BATTLES: Final = 10_000_000
-"""Largest number that is reported; beyond it the two are practically equal."""
+"""Largest number of battles that is reported; models that need more are practically equal."""
 
 
 def battles_to_separate(gap: Estimate, power: float = 0.8) -> int | None:
     """Further verdicts like those so far until the interval of a gap excludes zero.
 
-    The interval of the difference shrinks with 1/√n, with items, indirect comparisons and ties in
-    unchanged proportions: n' = n·(h·(1 + z_β/z)/gap)², h the half-width now; `power` is the
-    probability that it then excludes zero. 0: the difference is significant already. None: no
-    interval, a gap of zero, or more than MAX_BATTLES.
+    The interval of the difference shrinks with 1/√n if items, indirect comparisons and ties keep
+    their proportions. Total verdicts: n' = n·(h·(1 + z_β/z)/gap)², with h the half-width now;
+    `power` is the probability that the interval then excludes zero. 0: the difference is
+    significant already. None: no interval, a gap of zero, or more than MAX_BATTLES.
     """
     if (gap.low is not None and gap.low > 0) or (gap.high is not None and gap.high < 0):
         return 0

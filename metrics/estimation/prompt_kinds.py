@@ -32,7 +32,8 @@ def scoring_mask(frame: pd.DataFrame) -> row_selection.Mask:
 
 
 def five_level_mask(frame: pd.DataFrame) -> row_selection.Mask:
-    """Mask of the rows of five-level prompts: some verdict has margin 2, or the name a prefix."""
+    """Mask of the rows of five-level prompts, recognised by a verdict of margin 2 or by their
+    name."""
     strong = row_selection.evidence_mask(frame) & (frame["margin"] == 2).to_numpy()
     kinds = _PromptCodes(frame)
     return kinds.rows(kinds.prompts_with(strong), FIVE_LEVEL_PREFIXES)

@@ -22,14 +22,14 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 OutcomeKind = Literal["verdict", "probability"]
-"""Scoring of a verdict: won, lost or tied, or by its label probabilities. Fractions are not trials:
-their spread is only ever estimated by items."""
+"""Scoring of a verdict: as win, loss or tie, or as fractions by its label probabilities. Fractions
+have no binomial variance: their variance is always estimated from the items."""
 
 COMPARISON_KEY: Final = ("item", "comparison", "judge", "prompt")
-"""One comparison: some answers to one item, by one judge with one prompt."""
+"""Columns that identify a comparison: some answers to one item, by one judge with one prompt."""
 
 ORDER_KEY: Final = (*COMPARISON_KEY, "shown")
-"""One order of one comparison; its rows are repeats of each other."""
+"""Columns that identify one order of one comparison; rows equal in them are repeats."""
 
 NO_SLOT: Final = -2
 """Marks a slot that does not exist, in `slot_contestants` and `chosen_contestants`."""
@@ -115,7 +115,8 @@ def targeted_vote_mask(frame: pd.DataFrame) -> Mask:
 
 
 def select_judges(frame: pd.DataFrame, judges: Sequence[str] | None = None) -> pd.DataFrame:
-    """Verdicts of these judges. None: of all judges that are not people, or the people if alone."""
+    """Verdicts of these judges. None: of all judges that are not people; if there are none, of
+    people."""
     if judges is not None:
         return select_rows(frame, frame["judge"].astype(str).isin(list(judges)))
     human = people_mask(frame)
@@ -125,7 +126,7 @@ def select_judges(frame: pd.DataFrame, judges: Sequence[str] | None = None) -> p
 def add_item_column(
     frame: pd.DataFrame, column: str, of_item: Mapping[str, str], rest: str = ""
 ) -> pd.DataFrame:
-    """Add a categorical column to split by (task, single or multi image), given by item."""
+    """Add a categorical column to split by (task, single or multi image), from item -> value."""
     item = frame["item"].astype("category")
     names = [str(of_item.get(str(name), rest)) for name in item.cat.categories]
     known = sorted(set(names))
@@ -138,8 +139,8 @@ def add_item_column(
 def probability_points(frame: pd.DataFrame) -> Floats:
     """Points of each slot by the verdict's label probabilities, ties shared out evenly.
 
-    (rows, widest N); nan without label probabilities. These are shares of the labels offered, so
-    what the slots lack to 1 belongs to the tie.
+    Shape (rows, largest N); nan without label probabilities. The probabilities of all labels sum to
+    1, so the rest after the slots is the probability of a tie.
     """
     width = int(frame["options"].max()) if len(frame) else 0
     columns = [f"p_{slot}" for slot in range(width)]

@@ -44,7 +44,7 @@ UNVERIFIED: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class VerificationShares:
-    """Shares of some verifications: follows, fault and harmful.
+    """Shares of some verifications: answers that follow the instruction, faults, harmful answers.
 
     n is the number of verifications; the resampling unit is the item. Faults are shares of the
     verifications that say an answer does not follow the instruction.
@@ -136,10 +136,11 @@ class VerificationArrays:
         return VerifierAgreement(len(self.people), answers, twice, *estimates)
 
     def _alpha(self) -> Estimate:
-        """Compute Krippendorff's α over yes and no: 1 − (n − 1)·o / (yes·no).
+        """Compute Krippendorff's α over the answers yes and no: 1 − (n − 1)·o / (yes·no).
 
-        o is the number of coincidences of a yes with a no; each pair of an answer with m
-        verifications counts 1/(m − 1).
+        n is the number of verifications, yes and no their numbers by answer. o is the number of
+        coincidences of a yes with a no; each pair of an answer with m verifications counts 1/(m −
+        1).
         """
         answer, answers = self.answer
         yes = np.bincount(answer, self.follows, answers)
@@ -155,7 +156,10 @@ class VerificationArrays:
 
     @cached_property
     def majority_follows(self) -> dict[tuple[str, str], bool]:
-        """Whether most verifiers say that an answer follows, by (item, contestant); no ties."""
+        """(item, contestant) -> whether most verifiers say that the answer follows the instruction.
+
+        Answers with as many yes as no are left out.
+        """
         answer, answers = self.answer
         lead = np.bincount(answer, np.where(self.follows, 1, -1), answers)
         return {
@@ -220,7 +224,8 @@ class VerificationArrays:
 def verification_summary(
     checks: Mapping[str, Sequence[AnswerCheck]], frame: pd.DataFrame
 ) -> dict[str, Any]:
-    """Compute all measures of a study's verifications; judges by prompt, all people as one."""
+    """Compute all measures of a study's verifications: judges separately by prompt, people
+    pooled."""
     verified = VerificationArrays(checks)
     if not len(verified):
         return {}

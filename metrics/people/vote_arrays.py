@@ -30,15 +30,16 @@ ALL_TIES_NOTE: Final = "no decisive vote"
 NO_OTHERS_NOTE: Final = "no other person voted on the same answers"
 NOT_REPEATED_NOTE: Final = "no comparison was shown twice with swapped positions"
 MIN_SAME_CASES: Final = 10
-"""Comparisons with three votes a person needs to be compared with the others on those alone."""
+"""Minimum number of comparisons with at least three votes to compare a person with the others on
+these alone."""
 
 
 @dataclass(frozen=True, eq=False)
 class PeerAgreement:
-    """Agreement of each person with the others (`own`, `n`) and of those others (`rest`, `m`).
+    """Agreement of each person with the others, and of those others with each other.
 
     `own` and `rest` are sums of shares over `n` and `m` comparisons. `pairs` is the number of
-    disjoint pairs of others: the trials behind `rest`.
+    disjoint pairs of others, the independent observations behind `rest`.
     """
 
     own: Floats
@@ -148,8 +149,8 @@ class VotesByPerson:
 
     @cached_property
     def side_shares(self) -> tuple[Floats, Floats]:
-        """For each of `votes`: the share of the others it agrees with, and those others' agreement
-        with each other; nan with fewer than one, or two, others."""
+        """For each of `votes`: share of the others who agree with it (nan without others), and the
+        agreement of those others with each other (nan with fewer than two)."""
         counts = count_votes(self.votes)
         n = counts.sum(axis=1)[self.votes.case]
         own = counts[self.votes.case, self.votes.choice + 1]
@@ -166,8 +167,9 @@ class VotesByPerson:
     def peer_agreement(self) -> PeerAgreement:
         """Agreement of a person and of the others on the same comparisons.
 
-        The same comparisons, so that difficult ones count for both. With fewer than MIN_SAME_CASES
-        of three votes, the others' agreement on all other comparisons is included.
+        On the same comparisons, difficult ones count for both. With fewer than MIN_SAME_CASES
+        comparisons of at least three votes, the others' agreement on all other comparisons is
+        included.
         """
         own, rest = self.side_shares
         votes, people = self.votes, len(self.names)
@@ -195,7 +197,8 @@ class VotesByPerson:
 
     @cached_property
     def rest(self) -> list[float | None]:
-        """Mean agreement of the others with each other, by person; None without any."""
+        """Mean agreement of the others with each other, by person; None without such
+        comparisons."""
         return [
             float(t / m) if m else None
             for t, m in zip(self.peer_agreement.rest, self.peer_agreement.m, strict=True)

@@ -59,9 +59,9 @@ def flag_voters(people: VotesByPerson) -> list[tuple[VoterFlag, ...]]:
 def _flag_disagreeing(people: VotesByPerson) -> list[VoterFlag | None]:
     """Flag people who agree with the others less than those agree with each other.
 
-    Fisher's exact test. A comparison is one trial of the person however many others voted on it,
-    and every two of those others are one trial of theirs. Counts are rounded in the person's
-    favour, so the test is conservative.
+    Fisher's exact test. Each comparison counts once for the person, however many others voted on
+    it, and once for every disjoint pair of the others. Counts are rounded in the person's favour,
+    so the test is conservative.
     """
     peers = people.peer_agreement
     lines = [
@@ -91,7 +91,10 @@ def _flag_disagreeing(people: VotesByPerson) -> list[VoterFlag | None]:
 
 
 def _flag_inconsistent(people: VotesByPerson) -> list[VoterFlag | None]:
-    """Flag people whose vote changes when swapped more often than the others': Fisher's test."""
+    """Flag people whose votes change when swapped more often than those of the others.
+
+    Fisher's exact test.
+    """
     seen = [(round((e.value or 0.0) * e.n), e.n) for e in people.steady]
     hits, n = (sum(pair[k] for pair in seen) for k in (0, 1))
     tables = [(k, m, hits - k, n - m) for k, m in seen]
@@ -143,7 +146,8 @@ def _flag_one_sided(people: VotesByPerson) -> list[VoterFlag | None]:
 
 @dataclass(frozen=True, slots=True)
 class _SidePicks:
-    """First picks of a person, and their share expected from the others and by chance."""
+    """Number of a person's picks of the first answer, and the share expected from the others and by
+    chance."""
 
     first: int
     n: int

@@ -1,11 +1,11 @@
-"""Estimation of voters' accuracy without ground truth, from pairwise agreement.
+"""Estimation of voters' accuracy without known answers, from pairwise agreement.
 
 For two people who are right with probabilities s and s′ and err independently, the agreement above
-chance is the product of their skills: with c = (N·s − 1)/(N − 1) for N answers,
-(N·agree − 1)/(N − 1) = c·c′. Three people who share comparisons give three products, hence three
-skills (the one-coin model of Dawid and Skene 1979, by moments). Assumption: independent errors, so
-positions are drawn separately for each person and there is no common preference, such as for
-length. People with a common bias are estimated as too accurate.
+chance is the product of their skills: with c = (N·s − 1)/(N − 1) for N answers, (N·agree − 1)/(N −
+1) = c·c′. Three people who share comparisons give three products, hence three skills (the one-coin
+model of Dawid and Skene 1979, by moments). The model assumes independent errors: positions are
+drawn separately for each person, and there is no common preference, such as for length. People with
+a common bias are estimated as too accurate.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ MIN_SHARED_COMPARISONS: Final = 10
 """Comparisons shared with others that an estimate needs."""
 JACKKNIFE_GROUPS: Final = 20
 MAX_PEOPLE: Final = 400
-"""Most people for whom skills are computed: the tables grow with the square."""
+"""Maximum number of people for whom skills are computed: the tables grow with its square."""
 MAX_STEPS: Final = 100
 MAX_SKILL: Final = 2.0
-"""Bound of a fitted skill's absolute value. It is above 1, perfect accuracy, since sampling error
-can exceed that and the interval must include this variation."""
+"""Bound of a fitted skill's absolute value. Above 1 (perfect accuracy), because sampling error can
+raise an estimate above 1 and the interval must include this variation."""
 TOO_MANY_PEOPLE_NOTE: Final = f"computed for up to {MAX_PEOPLE} people"
 NOT_SHARED_NOTE: Final = (
     f"needs {MIN_SHARED_COMPARISONS} decisive votes shared with two people who also share votes"
@@ -42,7 +42,10 @@ NOT_SHARED_NOTE: Final = (
 
 
 def voter_skills(votes: PeopleVotes, options: Ints, people: int) -> list[Estimate]:
-    """Estimate each person's probability to be right in a decisive vote; `options`: N of each."""
+    """Estimate each person's probability to be right in a decisive vote.
+
+    `options` is the number of answers N in the comparison of each vote.
+    """
     if people > MAX_PEOPLE:
         return [unknown_estimate(TOO_MANY_PEOPLE_NOTE, "share")] * people
     above, met = _pair_agreements(votes, options, people)

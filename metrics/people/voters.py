@@ -30,8 +30,8 @@ class Voter:
     first: Estimate
     """Share of decisive votes for the answer shown first, where the order is recorded."""
     bias: Estimate
-    """(share − 1/N)/(1 − 1/N): 0 without position bias, 1 always the first, −1 (of two) always the
-    last. Answer quality cancels if positions are randomised."""
+    """Position bias (first − 1/N)/(1 − 1/N) for N answers: 0 none, 1 always the first, −1 (for N =
+    2) always the last. Answer quality cancels if positions are randomised."""
     steady: Estimate
     """Consistency: share of comparisons seen twice, positions swapped, with the same outcome."""
     ties: Estimate

@@ -28,11 +28,11 @@ MIN_PROBABILITY = 1e-6
 
 
 def slot_and_label_effects(frame: pd.DataFrame) -> dict[str, Estimate]:
-    """slot: share of the first slot; label: share of the label that sorts first ("A").
+    """Position and label effects: share of the first slot and of the label that sorts first ("A").
 
     f is the first-slot share under plain labels (A, B) and g under swapped ones (B, A). Then slot =
-    (f + g)/2 and label = (f + 1 − g)/2, so neither depends on how many had which labels. Decisive
-    verdicts on pairs of complete sets. Without an effect both are .5.
+    (f + g)/2 and label = (f + 1 − g)/2, so neither depends on how many verdicts had which labels.
+    Counts decisive verdicts on pairs read in all their orders. Without an effect both are .5.
     """
     rows = row_selection.select_pairs(GroupedFrame(frame).balanced_picks)
     rows = row_selection.select_rows(rows, rows["pick"] >= 0)
@@ -121,8 +121,8 @@ LABEL_EFFECT = Measure(
 def probability_table(frame: pd.DataFrame) -> pd.DataFrame:
     """Content and position term of every pair with label probabilities in both orders, in logits.
 
-    With ℓ = logit P(first shown wins) in each order: content = (ℓ₁ − ℓ₂)/2 (for the contestant that
-    sorts first), position = (ℓ₁ + ℓ₂)/2. Repeats are averaged within their order.
+    ℓ₁ and ℓ₂ are logit P(first shown wins) in the two orders: content = (ℓ₁ − ℓ₂)/2 (for the
+    contestant that sorts first), position = (ℓ₁ + ℓ₂)/2. Repeats are averaged within their order.
     """
     rows = row_selection.select_pairs(row_selection.select_readable(frame))
     if "p_0" not in rows or "p_1" not in rows:
@@ -154,7 +154,7 @@ def _group_means(
 
 
 def probability_split(frame: pd.DataFrame) -> dict[str, Estimate]:
-    """Mean position term (signed, + toward first) and mean |content|, in logits, by items."""
+    """Mean position term (positive: toward the first) and mean |content|, in logits, by items."""
     table = probability_table(frame)
     item = row_selection.item_codes(table)
     note = "" if len(table) else "no label probabilities in both orders"

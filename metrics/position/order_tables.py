@@ -37,10 +37,11 @@ _READ_COLUMNS = (
 
 @dataclass(frozen=True, eq=False)
 class OrderTable:
-    """`counts[i, j]`: pairs with outcome i when x was first and j when y was; 0 x, 1 tie, 2 y.
+    """Numbers of pairs by their outcomes in both orders.
 
-    x is the contestant that sorts first. On the diagonal the verdict is the same in both orders; x
-    then y means that the first slot was picked twice.
+    `counts[i, j]`: pairs with outcome i when x was shown first and j when y was; outcome 0 is a win
+    of x, 1 a tie, 2 a win of y. x is the contestant that sorts first. On the diagonal the verdict
+    is the same in both orders; x then y means that the first slot was picked twice.
     """
 
     counts: Ints
@@ -89,8 +90,9 @@ class OrderTable:
     def permutation(self) -> OrderTest:
         """Exact `order_tests.permutation_test` for pairs, in closed form.
 
-        Exchanging the two choices of a pair reverses its lean, so the slot counts differ by a sum
-        of signs: ±2 for a slot picked twice, ±1 where one verdict is a tie.
+        Exchanging the two choices of a pair reverses its lean (first picks minus second picks), so
+        the slot counts differ by a sum of signs: ±2 for a slot picked twice, ±1 where one verdict
+        is a tie.
         """
         hard = self.first_twice + self.second_twice
         soft = self.flips - hard
@@ -117,7 +119,10 @@ def _two_sided_p(hard: int, soft: int, lean: int) -> float:
 
 
 def build_order_tables(frame: pd.DataFrame, by: Sequence[str]) -> dict[CellKey, OrderTable]:
-    """The table of every cell; pairs read in exactly their two planned orders, modal verdicts."""
+    """The order table of every cell, from pairs read in exactly their two planned orders.
+
+    Repeats count by their modal verdict.
+    """
     evidence = GroupedFrame(frame[[*dict.fromkeys((*by, *_READ_COLUMNS))]], by)
     rows = row_selection.modal_verdicts(evidence.complete_picks)
     rows = row_selection.select_rows(rows, (rows["options"] == 2) & (rows["orders"] == 2))
@@ -153,7 +158,7 @@ def pool_order_tables(tables: Mapping[CellKey, OrderTable], keys: Iterable[CellK
 
 
 def holm_adjust(values: Sequence[float | None]) -> list[float | None]:
-    """Adjust p-values by Holm's step-down, for as many tests as have one."""
+    """Adjust p-values by Holm's method; None (not tested) is not counted as a test."""
     known = [place for place, p in enumerate(values) if p is not None]
     order = sorted(known, key=lambda place: values[place] or 0.0)
     adjusted: list[float | None] = [None] * len(values)

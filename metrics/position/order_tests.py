@@ -21,7 +21,8 @@ from metrics.position.position_tallies import two_order_sets
 from studies.frames.frame import TIE
 
 MAX_EXACT_STATES: Final = 100_000
-"""Maximum number of histograms in the exact permutation test; beyond it draws are used."""
+"""Maximum number of histograms (possible slot counts) in the exact permutation test; beyond it
+random draws are used."""
 
 MAX_LISTED_ORDERS: Final = 6
 """Maximum number of orders in a set whose arrangements (6!) are all listed; more are drawn."""
@@ -52,7 +53,8 @@ def sign_test(primacy: int, recency: int) -> OrderTest:
 
 
 def mcnemar_test(primacy: int, recency: int, continuity: bool = False) -> OrderTest:
-    """McNemar's test: (|b − c| − correction)²/(b + c), 1 df."""
+    """McNemar's test: (|b − c| − correction)²/(b + c), with b and c flips to first and second; 1
+    df."""
     n = primacy + recency
     if n == 0:
         return OrderTest("McNemar", 0.0, 1.0, 1, 0, "no flips")
@@ -65,7 +67,11 @@ def _chi_square_result(name: str, value: float, df: int, n: int) -> OrderTest:
 
 
 def stuart_maxwell_test(table: ArrayLike) -> OrderTest:
-    """Marginal homogeneity of a k×k table: d' S⁻¹ d, k − 1 df (fewer where a category is empty)."""
+    """Stuart–Maxwell test of marginal homogeneity of a k×k table: d' S⁻¹ d.
+
+    d holds the differences of the margins, S is their covariance; k − 1 degrees of freedom, fewer
+    where a category is empty.
+    """
     counts = np.asarray(table, np.float64)
     d = (counts.sum(axis=1) - counts.sum(axis=0))[:-1]
     symmetric = counts + counts.T
@@ -79,7 +85,8 @@ def stuart_maxwell_test(table: ArrayLike) -> OrderTest:
 
 
 def bowker_test(table: ArrayLike) -> OrderTest:
-    """Symmetry of a k×k table: Σ (n_ij − n_ji)²/(n_ij + n_ji) over the pairs of cells in use."""
+    """Bowker's test of symmetry of a k×k table: Σ (n_ij − n_ji)²/(n_ij + n_ji) over cells in
+    use."""
     counts = np.asarray(table, np.float64)
     above, below = (
         counts[np.triu_indices_from(counts, 1)],
@@ -91,7 +98,7 @@ def bowker_test(table: ArrayLike) -> OrderTest:
 
 
 def slot_chi_square_test(counts: ArrayLike) -> OrderTest:
-    """Pooled slot counts against equal ones; valid only with one verdict per item."""
+    """χ² test of pooled slot counts against equal counts; valid only with one verdict per item."""
     c = np.asarray(counts, np.float64)
     if c.sum() == 0:
         return OrderTest("chi-square", None, None, None, 0, "no verdicts")
@@ -160,7 +167,8 @@ class OrderSetArrays:
 
 
 def arrange_order_sets(frame: pd.DataFrame, options: int) -> OrderSetArrays:
-    """Complete sets of N options in their most common number of orders, modal verdicts."""
+    """Complete order sets of N options in their most common number of orders, with modal
+    verdicts."""
     rows = row_selection.modal_verdicts(GroupedFrame(frame).complete_picks)
     rows = row_selection.select_rows(rows, rows["options"] == options)
     orders = int(rows["orders"].mode().iloc[0]) if len(rows) else 0
@@ -189,8 +197,8 @@ def permutation_test(
     """Within-item permutation test of the pooled slot counts (χ² against equal counts).
 
     If only content counts, the choices within one order set are exchangeable over its orders: they
-    are permuted there, whole orders at a time, and the histogram is rebuilt. Exact where the
-    histograms can be listed, else from `rounds` random arrangements (then `rng` is needed).
+    are permuted there and the slots counted again. Exact where all possible slot counts can be
+    listed, else from `rounds` random arrangements (then `rng` is needed).
     """
     sets = arrange_order_sets(frame, options)
     if len(sets.choice) == 0:
@@ -224,9 +232,9 @@ def _slot_histogram(slots: Ints, options: int) -> Floats:
 
 
 def _exact_histograms(sets: OrderSetArrays, options: int) -> tuple[Floats, Floats] | None:
-    """All histograms of all arrangements with their probabilities, or None where too many.
+    """All histograms (slot counts) of all arrangements with their probabilities; None if too many.
 
-    A histogram is one number in base (verdicts + 1), so adding an item is adding numbers.
+    A histogram is stored as one number in base (verdicts + 1), so adding an item is adding numbers.
     """
     if sets.choice.shape[1] > MAX_LISTED_ORDERS:
         return None

@@ -143,14 +143,14 @@ def first_share(frame: pd.DataFrame) -> Estimate:
 
 
 def tie_rate(frame: pd.DataFrame) -> Estimate:
-    """Ties over the verdicts that the first-slot share counts, plus those of unknown order."""
+    """Share of ties among verdicts of complete order sets and verdicts of unknown order."""
     return _estimate(TIE_RATE, frame)
 
 
 def slot_entropy(frame: pd.DataFrame) -> Estimate:
-    """Maximum-likelihood entropy of the pooled slot counts over log2 N.
+    """Maximum-likelihood entropy of the pooled slot counts over log2 N, with N options.
 
-    Several N are weighted by their verdicts. Counts decisive verdicts of complete sets.
+    Different N are weighted by their verdicts. Counts decisive verdicts of complete order sets.
     """
     return _estimate(SLOT_ENTROPY, frame)
 
@@ -195,22 +195,29 @@ def noise_floor(frame: pd.DataFrame) -> Estimate:
 
 
 def accuracy(frame: pd.DataFrame) -> Estimate:
-    """Verdicts for the truly better answer over verdicts where one is known; a tie is wrong."""
+    """Share of verdicts for the truly better answer, where one is known; a tie is wrong."""
     return _estimate(ACCURACY, frame)
 
 
 def primacy(frame: pd.DataFrame) -> Estimate:
-    """Share of pairs that flip toward the answer shown first (AA, AC, CA)."""
+    """Share of pairs that flip toward the answer shown first.
+
+    In the two orders the verdicts are first and first, or first and tie.
+    """
     return _estimate(PRIMACY, frame)
 
 
 def recency(frame: pd.DataFrame) -> Estimate:
-    """Share of pairs that flip toward the answer shown second (BB, BC, CB)."""
+    """Share of pairs that flip toward the answer shown second.
+
+    In the two orders the verdicts are second and second, or second and tie.
+    """
     return _estimate(RECENCY, frame)
 
 
 def fairness(frame: pd.DataFrame) -> Estimate:
-    """Preference fairness, exactly recency − primacy: +1 all recency, −1 all primacy."""
+    """Preference fairness, recency − primacy: +1 if all pairs flip toward second, −1 toward
+    first."""
     return _estimate(FAIRNESS, frame)
 
 

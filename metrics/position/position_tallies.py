@@ -36,13 +36,13 @@ def first_slot_tally(evidence: GroupedFrame) -> MeasureTally:
 
 
 def tie_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Ties over all verdicts of balanced sets and of unknown order."""
+    """Ties over all verdicts of complete order sets and of unknown order."""
     rows = evidence.comparable_picks
     return build_tally(rows, rows["pick"] == TIE, 1)
 
 
 def order_set_tally(column: str) -> Callable[[GroupedFrame], MeasureTally]:
-    """Sets with a flag, over all order sets."""
+    """Order sets for which `column` is true, over all order sets."""
 
     def tally(evidence: GroupedFrame) -> MeasureTally:
         return build_tally(evidence.order_sets, evidence.order_sets[column], 1)
@@ -103,9 +103,10 @@ def _consistency_tally(evidence: GroupedFrame) -> MeasureTally:
 
 
 def chance_consistency(totals: Floats) -> Floats:
-    """Consistency of independent draws from the judge's own slot shares: tᴺ + N·Π f_s.
+    """Consistency of independent draws from the judge's own shares: tᴺ + N·Π f_s.
 
-    For a pair t² + 2·f·s. `totals` holds consistent, the slots' counts, ties, N summed, sets.
+    t is the share of ties, f_s the share of slot s; for a pair t² + 2·f₁·f₂. Columns of `totals`:
+    consistent sets, picks of each slot, ties, sum of N, number of sets.
     """
     counts = totals[..., 1:-2]
     options = np.nan_to_num(np.round(safe_divide(totals[..., -2], totals[..., -1])), nan=2.0)
@@ -132,7 +133,8 @@ def kappa_tally(evidence: GroupedFrame) -> MeasureTally:
 
 
 def _compare_repeats(evidence: GroupedFrame, noise: bool) -> tuple[pd.DataFrame, Floats, Floats]:
-    """(rows, share of differing pairs of repeats, mode share) per order read at least twice."""
+    """(rows, share of differing pairs of repeats, share of the mode) for orders read at least
+    twice."""
     frame = evidence.frame
     usable = row_selection.evidence_mask(frame) & (frame["pick"] != NO_PICK).to_numpy()
     usable &= (frame["orders"] != 0).to_numpy()  # unknown order: repeats cannot be found
@@ -172,7 +174,7 @@ def slot_tally(evidence: GroupedFrame) -> MeasureTally:
 
 
 def _pooled_entropy(sizes: Sequence[int]) -> Statistic:
-    """Normalised entropy of each N, weighted by its verdicts."""
+    """Normalised entropy for each number of options N, averaged with the numbers of verdicts."""
     edges = np.cumsum([0, *sizes])
 
     def statistic(totals: Floats) -> Floats:
@@ -188,9 +190,9 @@ def entropy_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Es
     """Interval of the slot entropy.
 
     Pairs: the Wilson interval of the first-slot share, transformed to entropy. More slots: item
-    jackknife t on d = √(1 − H), the distance from uniform, whose SE is never below that of as many
-    independent uniform choices, √(1/(2·n·ln N)): counts that happen to be uniform are no proof of a
-    uniform judge.
+    jackknife t on d = √(1 − H), the distance from uniform. Its standard error is at least that of
+    as many independent uniform choices, √(1/(2·n·ln N)): counts that happen to be uniform are no
+    proof of a uniform judge.
     """
     n, value = round(float(sums[:, -1].sum())), float(statistic(sums.sum(axis=0)))
     used = sums[:, :-1].sum(axis=0) > 0

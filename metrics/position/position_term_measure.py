@@ -1,7 +1,7 @@
-"""The position term as a measure: item totals whose mean is γ, so that it can enter contrasts.
+"""The position term γ as a measure: item totals whose mean is γ, so that it can enter contrasts.
 
-γ is not a share, but its influence function adds up over items: pseudo-values γ + n·influence have
-γ as their mean and the item sandwich as their spread.
+The totals are pseudo-values γ + n·influence, from the influence of each item on γ. Their mean is γ,
+and their variance is that of the item sandwich.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from studies.frames.frame import TIE
 
 
 def _pseudo_values(rows: pd.DataFrame) -> tuple[Floats, Floats] | None:
-    """(pseudo-values of γ, those of σ(γ)) of one cell's rows; None where γ has no interval."""
+    """(pseudo-values of γ, pseudo-values of σ(γ)) of one cell's rows; None where γ has no
+    interval."""
     one = rows.assign(judge=pd.Categorical(["all"] * len(rows)))
     model = fit_position_model(one)
     gamma = model.gamma.get("all", Estimate(None))
@@ -75,4 +76,4 @@ FIRST_IF_EQUAL: Final = Measure(
     (0, 1),
     POSITION_TERM.empty,
 )
-"""σ(γ): share of wins of the first of two equal answers."""
+"""σ(γ): win share of the answer shown first, of two equal answers."""

@@ -1,4 +1,7 @@
-"""Distance of a judge's scores −2…2 from people's: MAE and Consistency (Creation-MMBench F.2)."""
+"""Distance of a judge's scores (−2…2) from people's: MAE and Consistency (Creation-MMBench F.2).
+
+MAE is the mean absolute error, Consistency the share of differences of at most 1.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +26,11 @@ from metrics.protocols.creation_levels import signed_scores
 from studies.domain import Estimate
 
 RunMode = Literal["dual", "single", "first"]
-"""dual: the mean of both orders, both read. single: each verdict by itself. first: only verdicts
-that show the baseline first, as of a judge that is asked once."""
+"""Verdicts that are compared. dual: the mean of both orders, if both were read. single: each
+verdict by itself. first: only verdicts that show the baseline first, as from a judge called
+once."""
 
-ONE_ORDER_NOTE: Final = "asked in one order only: no mean of two orders"
+ONE_ORDER_NOTE: Final = "judged in one order only: no mean of two orders"
 MAX_GAP_WITHIN_ONE: Final = 1 + 1e-9
 """Exactly 1 counts as within 1."""
 
@@ -41,13 +45,14 @@ class Alignment:
 
 @dataclass(frozen=True, eq=False)
 class ScoreGaps:
-    """|J − P| of one judge: one entry per verdict, or per case for a dual judge."""
+    """Absolute differences between a judge's and people's scores: one per verdict, or one per case
+    where both orders are averaged ('dual')."""
 
     gap: Floats
     case: Ints
     item: Ints
     empty_note: str = NO_PEOPLE_NOTE
-    """Note where there is no entry."""
+    """Reason shown where there are no differences."""
 
     @property
     def alignment(self) -> Alignment:
@@ -93,7 +98,7 @@ class SignedScores:
         return self._sums(self.human)
 
     def gaps(self, judge: str, run: RunMode = "dual", sees: str | None = None) -> ScoreGaps:
-        """Gaps of a judge to the people's mean; of a person to the mean of the *others*.
+        """Differences of a judge to people's mean; of a person to the mean of the *other* people.
 
         `sees` keeps the judge's rows with that value in the column `sees`, where there is one.
         """
@@ -129,7 +134,7 @@ class SignedScores:
         return each, present, item[whole][first]
 
     def always_tie_gaps(self) -> ScoreGaps:
-        """Gaps of a judge that answers "equal" on every case that people judged."""
+        """Differences of a judge that answers "equal" on every case that people judged."""
         total, n = self.people
         gap = np.abs(safe_divide(total, n))
         item = self.item[row_selection.first_rows(self.case, self.cases)]
@@ -137,7 +142,7 @@ class SignedScores:
         return ScoreGaps(gap[known], np.flatnonzero(known), item[known])
 
     def leave_one_out_gaps(self) -> ScoreGaps:
-        """Gaps of every person to the mean of the others, all verdicts pooled."""
+        """Differences of every person to the mean of the others, all verdicts pooled."""
         each = [self.gaps(name, "single") for name in sorted(set(self.judge[self.human]))]
         none = np.zeros(0, np.int64)
         return ScoreGaps(
@@ -148,11 +153,11 @@ class SignedScores:
 
 
 def judge_alignment(frame: pd.DataFrame, judge: str, dual: bool = True) -> Alignment:
-    """Distance of a judge's scores from the people's mean.
+    """Distance of a judge's scores from people's mean.
 
-    dual: the mean of its two signed scores, both orders read, else left out; otherwise, and where
-    only one order was asked, each verdict by itself. A person is compared with the mean of the
-    *other* people (leave one out).
+    With `dual`, its score is the mean of both orders; cases without both are left out. Otherwise,
+    and where only one order was judged, each verdict counts by itself. A person is compared with
+    the mean of the *other* people (leave one out).
     """
     scores = SignedScores(frame)
     both = dual and scores.asked_both_orders(scores.judge == judge)

@@ -1,4 +1,7 @@
-"""Alignment of judges with people as in Creation-MMBench's table 7: per model, pooled, by run."""
+"""Alignment of judges with people as in Creation-MMBench's table 7, per model and pooled.
+
+For single orders and for the mean of both (run modes "single" and "dual").
+"""
 
 from __future__ import annotations
 
@@ -42,8 +45,8 @@ class AlignmentRow:
 
 @dataclass(frozen=True, slots=True)
 class AlignmentContrast:
-    """left − right on the same cases: `left` is closer to people if `mae` is below 0, `consistency`
-    above 0."""
+    """Difference left − right on the same cases: `left` is closer to people if `mae` is below 0,
+    `consistency` above 0."""
 
     judge: str
     left: str
@@ -54,8 +57,8 @@ class AlignmentContrast:
 
 @dataclass(frozen=True, slots=True)
 class AlignmentTable:
-    """Judges, people (each against the others, and pooled), and a judge that always answers
-    "equal"."""
+    """Alignment of judges, of people (each against the others, and pooled), and of a judge that
+    always answers "equal"."""
 
     rows: list[AlignmentRow]
     people: list[AlignmentRow]
@@ -70,10 +73,10 @@ def alignment_table(
 ) -> AlignmentTable:
     """MAE and Consistency of every judge and every person, per model and pooled over the cases.
 
-    Several frames are named by the judge's input ({"images": …, "context": …}); the people of all
-    of them are one panel. A case is (item, pair); with a baseline only pairs with it count, each
-    assigned to its opponent. Contrasts: dual − single, and one frame − another, same judge, same
-    cases.
+    Several frames are named by the judge's input ({"images": …, "context": …}); their people are
+    pooled. A case is (item, pair); with a baseline only pairs with it count, each assigned to its
+    opponent. Contrasts, for the same judge on the same cases: both orders averaged − single orders
+    (dual − single), and one frame − another.
     """
     named = {"": frames} if isinstance(frames, pd.DataFrame) else dict(frames)
     scores = SignedScores(_combine_frames(named, baseline), baseline)
@@ -110,7 +113,7 @@ def _judges_and_inputs(scores: SignedScores) -> list[tuple[str, str]]:
 
 
 def _cases_by_model(scores: SignedScores) -> dict[str, row_selection.Mask]:
-    """Mask of each model's cases, those it is in; the baseline has none."""
+    """Mask of the cases that contain each model; the baseline has no mask."""
     rows = scores.rows.iloc[row_selection.first_rows(scores.case, scores.cases)]
     names = row_selection.contestants(rows) if len(rows) else []
     models = {
@@ -148,7 +151,8 @@ def _dual_contrasts(scores: SignedScores, runs: Sequence[RunMode]) -> Iterator[A
 
 
 def _input_contrasts(scores: SignedScores, named: Sequence[str]) -> Iterator[AlignmentContrast]:
-    """Contrasts of the same judge, dual, between two inputs."""
+    """Contrasts of one judge between two inputs (such as images and descriptions), both orders
+    averaged."""
     known = set(_judges_and_inputs(scores))
     for judge in sorted({judge for judge, _ in known}):
         for left, right in combinations(named, 2):
@@ -160,7 +164,10 @@ def _input_contrasts(scores: SignedScores, named: Sequence[str]) -> Iterator[Ali
 def alignment_contrast(
     judge: str, names: tuple[str, str], left: ScoreGaps, right: ScoreGaps, cases: int
 ) -> AlignmentContrast:
-    """Contrast of mean gap and share within 1 per case, left − right over the cases both have."""
+    """Contrast of the mean difference to people and of the share within 1: left − right.
+
+    Computed per case, over the cases both have.
+    """
     (a, a_within, a_item), (b, b_within, _) = (_gaps_by_case(gaps, cases) for gaps in (left, right))
     both = np.isfinite(a) & np.isfinite(b)
     item = a_item[both]
@@ -173,7 +180,7 @@ def alignment_contrast(
 
 
 def _gaps_by_case(gaps: ScoreGaps, cases: int) -> tuple[Floats, Floats, Ints]:
-    """(mean gap, share within 1, item) of each case; nan where the judge has none."""
+    """(mean difference to people, share within 1, item) of each case; nan without verdicts."""
     n = np.bincount(gaps.case, minlength=cases)
     total = np.bincount(gaps.case, gaps.gap, minlength=cases)
     within = np.bincount(gaps.case, gaps.gap <= MAX_GAP_WITHIN_ONE, minlength=cases)

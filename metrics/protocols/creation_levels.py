@@ -1,4 +1,4 @@
-"""Creation-MMBench's numbers: five levels, Reward, Win Rate and Visual Factuality."""
+"""Creation-MMBench's numbers: five-level counts, Reward, Win Rate and Visual Factuality Score."""
 
 from __future__ import annotations
 
@@ -45,9 +45,10 @@ def _pairs_with_baseline(frame: pd.DataFrame, baseline: str | None) -> pd.DataFr
 def five_level_counts(
     frame: pd.DataFrame, baseline: str | None = None
 ) -> dict[str, dict[str, int]]:
-    """Counts of much better … much worse and of failures of each contestant, both orders pooled.
+    """Counts of much better … much worse and of unreadable replies, by contestant.
 
-    Against the baseline where one is named (it is then left out itself), else against everyone.
+    Both orders are pooled. Against the baseline where one is named (it is then left out itself),
+    else against all others.
     """
     pairs = _pairs_with_baseline(row_selection.select_rows(frame, ~frame["noise"]), baseline)
     names = row_selection.contestants(pairs)
@@ -65,9 +66,10 @@ def _level_counts(pairs: pd.DataFrame, name: str, names: list[str]) -> dict[str,
 
 
 def reward_from_counts(counts: Mapping[str, int]) -> tuple[float | None, float | None]:
-    """(Reward, Win Rate) from five-level counts; failures are not in the denominator.
+    """(Reward, Win Rate) from five-level counts; unreadable replies are not in the denominator.
 
-    Reward = (100·MB + 50·B − 50·W − 100·MW)/readable; Win Rate = 100·(MB + B)/readable.
+    Reward = (100·much better + 50·better − 50·worse − 100·much worse)/readable; Win Rate =
+    100·(much better + better)/readable.
     """
     readable = sum(counts[level] for level in LEVELS)
     if readable == 0:
@@ -112,9 +114,9 @@ def score_columns(frame: pd.DataFrame) -> list[str]:
 
 
 def visual_factuality(frame: pd.DataFrame, baseline: str | None = None) -> dict[str, Estimate]:
-    """Visual Factuality Score, 0–10: the item's mean over its readable orders, then over items.
+    """Visual Factuality Score, 0–10: mean over items of the item's mean over its readable orders.
 
-    Counts formats that score two answers and pick none. The baseline has one number per opponent,
+    Counts prompts that score two answers and pick none. The baseline has one number per opponent,
     named "baseline (vs opponent)": its answers are scored again beside each of them.
     """
     columns = score_columns(frame)

@@ -1,4 +1,7 @@
-"""Creation-MMBench's main table: VFS, Reward, Win Rate and counts by model, category and task."""
+"""Creation-MMBench's main table by model, category and task.
+
+Visual factuality score (VFS), Reward, Win Rate and five-level counts.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +24,12 @@ NO_SCORES_NOTE: Final = "no visual factuality score"
 
 @dataclass(frozen=True, slots=True)
 class CreationRow:
-    """One model against the baseline (or, without one, against everyone).
+    """One model against the baseline (or, without one, against all others).
 
-    `reward` is −100…100, `win_rate` a share of the readable verdicts (a tie is no win), both orders
-    pooled. `counts` has the five levels. `fail` and `vfs_fail` are unreadable replies, in no
-    denominator. `baseline_vfs` is the baseline's own score beside this model.
+    `vfs` is the visual factuality score, 0–10, `baseline_vfs` that of the baseline beside this
+    model. `reward` is −100…100, `win_rate` a share of the readable verdicts (a tie is no win), both
+    orders pooled. `counts` has the five levels. `fail` and `vfs_fail` are numbers of unreadable
+    replies, in no denominator.
     """
 
     model: str

@@ -28,10 +28,11 @@ READING_KEY: Final = ("item", "judge", "prompt", "shown", "labels", "repeat", "n
 
 @dataclass(frozen=True, slots=True)
 class GradeCell:
-    """One cell of the heatmap. `options` are the N in it: grades of different N are not comparable.
+    """One cell of the heatmap. `options`: the numbers of options N in it.
 
-    `pooled_entropy` is that of all slots picked; `accuracy` is against the human ranks;
-    `contradictions` is the share of selections that contradict the reply's own grades.
+    Grades of different N are not comparable. `pooled_entropy` is the entropy of all slots picked;
+    `accuracy` is against the human ranks; `contradictions` is the share of selections that
+    contradict the reply's own grades.
     """
 
     judge: str
@@ -59,7 +60,7 @@ def mark_unrelated(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def grade_heatmap_cells(frame: pd.DataFrame, rule: GradeRule = "default") -> list[GradeCell]:
-    """Every judge × prompt × unrelated with more than one option, in order of appearance.
+    """Cells of all judges, prompts and unrelated settings with several options, by appearance.
 
     Test the effect of the unrelated option only at equal N (`unrelated: replace`):
     `paired_contrasts(mark_unrelated(frame), ["judge", "prompt", "unrelated"], [grade_measure()],
@@ -102,8 +103,8 @@ def _build_cell(
 def contradiction_share(frame: pd.DataFrame) -> Estimate:
     """Share of selections whose option has a lower grade than another, in the same reply.
 
-    Counts readable choices with all options graded; a shared top grade contradicts none of the
-    options that share it.
+    Counts readable choices with all options graded; with a shared top grade, choosing any of these
+    options is no contradiction.
     """
     columns = score_columns(frame)
     rows = row_selection.select_picks(frame)
@@ -153,10 +154,11 @@ class ReadingDifference:
 def reading_differences(
     first: pd.DataFrame, second: pd.DataFrame, by: Sequence[str] = ("judge", "prompt")
 ) -> dict[CellKey, ReadingDifference]:
-    """Compare two readings of the same replies (default and `gradelab`, say), cell by cell.
+    """Compare two readings of the same replies, cell by cell.
 
-    A verdict differs if the slot differs or only one rule read one. Rows are matched by what was
-    asked, not by row number; calls that only one reading has are left out.
+    For example by the default and the `gradelab` parsing rule. A verdict differs if the slot
+    differs or only one rule read one. Rows are matched by the call, not by row number; calls that
+    only one reading has are left out.
     """
     one = _index_readings(first).reset_index()
     two = _index_readings(second)
@@ -173,7 +175,7 @@ def reading_differences(
 
 
 def _index_readings(frame: pd.DataFrame) -> pd.DataFrame:
-    """Slot, tie or NO_PICK of every call, indexed by what was asked."""
+    """Slot, tie or NO_PICK of every call, indexed by the call."""
     reading = np.where(row_selection.evidence_mask(frame), frame["pick"], NO_PICK)
     table = pd.DataFrame({name: frame[name].astype(str).to_numpy() for name in READING_KEY})
     table = table.assign(reading=reading, place=np.arange(len(frame)))

@@ -1,4 +1,7 @@
-"""Grade Score (N options, rotated): evenness over slots and constancy of choice in one number."""
+"""Grade Score for N rotated options: even use of slots and constant choice in one number.
+
+A trial is one rotation of the options.
+"""
 
 from __future__ import annotations
 
@@ -37,11 +40,12 @@ RANDOM_GRADE: Final[dict[int, float]] = {
     9: 0.421109,
     10: 0.3993,
 }
-"""Expected grade of a judge that chooses at random, by N: all nⁿ outcomes to N = 9, simulated at
-10."""
+"""Expected grade of a judge that chooses at random, by N: exact over all Nᴺ outcomes up to N = 9,
+simulated for N = 10."""
 
 TRIAL_SET_KEY: Final = (*row_selection.COMPARISON_KEY, "repeat")
-"""One row of the Grade Score: the rotations of one item, by one judge with one prompt."""
+"""Columns that identify one set of trials: the rotations of one item, by one judge with one
+prompt."""
 
 
 def harmonic_mean(first: Floats, second: Floats) -> Floats:
@@ -54,9 +58,10 @@ def item_grade_scores(
 ) -> tuple[float, float, float] | None:
     """(grade, entropy, choice) of one item from the slot and the option chosen in each trial.
 
-    None marks an unreadable trial: by default the item then has no score; `gradelab` takes the
-    entropy of the readable ones over log2 of *all* trials, and 0 where none is readable. N = 1 has
-    no score.
+    The grade is the harmonic mean of the entropy of the slots and the share of the most chosen
+    option. None marks an unreadable trial: by default the item then has no score; `gradelab` takes
+    the entropy of the readable ones over log2 of *all* trials, and 0 where none is readable. N = 1
+    has no score.
     """
     trials = len(slots)
     readable = [k for k in range(trials) if slots[k] is not None]
@@ -123,8 +128,9 @@ def _slot_and_choice_counts(rows: pd.DataFrame, group: Ints, groups: int) -> tup
 def grade_estimates(frame: pd.DataFrame, rule: GradeRule = "default") -> dict[str, Estimate]:
     """Means over items of grade, entropy and choice, the corrected grade, and one grade per N.
 
-    The dataset's grade is the mean of the items' grades. Corrected for chance = Σ(G − g(N))/Σ(1 −
-    g(N)); not comparable across N, corrected or not.
+    The dataset's grade is the mean of the items' grades G. Corrected for chance: Σ(G − g(N))/Σ(1 −
+    g(N)), with g(N) the grade of random choices. Grades are not comparable across N, corrected or
+    not.
     """
     table = grade_table(frame, rule)
     item = row_selection.item_codes(table)
@@ -202,7 +208,7 @@ def rotated_options(n: int) -> Ints:
 def canonical_slot_probabilities(
     n: int, *, last: float = 0.0, best: float | None = 1.0, first: float = 0.0
 ) -> Floats:
-    """P(slot | trial) of a canonical judge, with option 0 the best.
+    """Probability of each slot in each trial for a simple model judge; option 0 is the best.
 
     Slot 0 with probability `first`, the last with `last`, else the best option with probability
     `best`, any other evenly (`best=None`: all options evenly).

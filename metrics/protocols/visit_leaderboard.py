@@ -28,8 +28,8 @@ NO_COST_NOTE: Final = "no cost is known"
 class VisitLeaderboardRow:
     """One contestant in one category.
 
-    `matches` are head-to-heads under the rule, ties included; `against_reference` is wins /
-    decisive, and its n is the decisive ones.
+    `matches` are head-to-heads under the counting rule, ties included; `against_reference` is the
+    share of wins among decisive head-to-heads with the reference, and its n is their number.
     """
 
     category: str
@@ -58,7 +58,7 @@ def visit_leaderboard_rows(
 ) -> list[VisitLeaderboardRow]:
     """Every contestant of every category, best Elo first within it.
 
-    The defaults are VisIT-Bench's code: both orders merged (2-0 wins, anything else is a tie), a
+    The defaults are VisIT-Bench's code: both orders merged (a win needs both, otherwise a tie), a
     reply without a verdict is a tie, K 4, one online pass in plan order. `by` is a column of the
     frame that splits it (`row_selection.add_item_column` adds one: single and multi image, skill);
     each value is rated separately. People's votes are left out unless `judges` names them.
@@ -131,12 +131,13 @@ def _against_reference(
     unreadable: win_rates.UnreadableRule,
     reference: str,
 ) -> dict[str, tuple[Estimate, int]]:
-    """(wins / decisive, all head-to-heads) of each contestant that met the reference."""
+    """(share of wins among decisive, number of all head-to-heads) of each contestant that met the
+    reference."""
     if len(frame) == 0 or reference not in row_selection.contestants(frame):
         return {}
     playing = (frame["first"] == reference) | (frame["second"] == reference)
     rows = row_selection.select_rows(frame, playing)
-    note = f"{combine}, unreadable {unreadable}, ties dropped"
+    note = f"{win_rates.rule_note(combine, unreadable)}, ties left out"
     decisive = win_rates.head_to_head(rows, combine, unreadable, ties="drop")
     counts = win_rates.win_loss_record(rows, combine, unreadable)
     return {
@@ -172,9 +173,9 @@ def cost_per_head_to_head(
     """Mean cost of comparing two answers to one item, whatever the outcome.
 
     `cost` has a number of dollars for each row of the frame, nan where the price is not known
-    (default: its column `cost`). `extra` is a cost outside the frame, for extraction say; it is
-    shared out evenly. Noise-floor repeats are no part of a head-to-head. A head-to-head with an
-    unpriced call is left out and counted in `unpriced`.
+    (default: its column `cost`). `extra` is a cost outside the frame, such as that of extracting
+    verdicts; it is shared out evenly. Noise-floor repeats are no part of a head-to-head. A
+    head-to-head with an unpriced call is left out and counted in `unpriced`.
     """
     paid = frame["cost"].to_numpy(np.float64) if cost is None and "cost" in frame else cost
     if paid is None:

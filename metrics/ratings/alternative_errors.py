@@ -29,7 +29,8 @@ def model_based_errors(board: Leaderboard) -> ModelBasedErrors:
 
 
 def battle_sandwich_errors(board: Leaderboard, data: Battles) -> Floats:
-    """Chatbot Arena's sandwich, battle by battle, for comparison only: ours is by item."""
+    """Chatbot Arena's sandwich standard errors, clustered by battle, for comparison with ours by
+    item."""
     place = {name: code for code, name in enumerate(board.names)}
     code = np.array([place.get(name, -1) for name in data.names])
     first, second = code[data.first], code[data.second]

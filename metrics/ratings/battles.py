@@ -22,7 +22,8 @@ Floats = npt.NDArray[np.float64]
 Weighting = Literal["sign", "arena-hard"]
 
 STRONG_WINS: Final = 3
-"""Number of wins that Arena-Hard counts for "much better". These weights are not sample size."""
+"""Number of wins that Arena-Hard counts for "much better". The sample size counts such a verdict
+once."""
 
 _PICK_BY_WINNER: Final = {
     "model_a": 0,
@@ -184,10 +185,11 @@ def dense_codes(codes: Ints) -> Ints:
 class PairCounts:
     """Wins per unordered pair, in total and per kind of item.
 
-    Pair p is (low[p], high[p]) with low < high; `wins_low` and `wins_high` are its two directions,
-    ties half to each. Items with the same single battle are one *kind* with a multiplicity, so that
-    a million one-battle items cost no more than their few hundred distinct outcomes. Entry e: an
-    item of kind[e] holds won[e] and lost[e] wins of the low and the high of pair[e].
+    Pair p is (low[p], high[p]) with low < high; `wins_low` and `wins_high` are the wins of its two
+    contestants, ties half to each. Items with the same single battle are one *kind* with a
+    multiplicity, so that a million one-battle items cost no more than their few hundred distinct
+    outcomes. Entry e: an item of kind[e] holds won[e] wins of the low and lost[e] wins of the high
+    contestant of pair[e].
     """
 
     names: tuple[str, ...]
@@ -265,7 +267,8 @@ def _battle_codes(pair: Ints, share: Floats, weight: Ints) -> Ints:
 def _kind_pair_entries(
     kind: Ints, pair: Ints, won: Floats, lost: Floats, pairs: int
 ) -> dict[str, Any]:
-    """One entry per filled (kind, pair), unless there are far more cells than battles."""
+    """One entry per (kind, pair) that occurs; one per battle if there are far more cells than
+    battles."""
     cells = (int(kind.max()) + 1) * pairs if len(kind) else 0
     if cells > 8 * len(kind):
         return {"kind": kind, "pair": pair, "won": won, "lost": lost}
@@ -287,8 +290,8 @@ def _sum_by_code(codes: Ints, values: Floats, size: int) -> Floats:
 def group_identical_items(item: Ints, items: int, cell: Ints) -> tuple[Ints, Ints, Ints]:
     """Group items that hold the same single battle: (rows to keep, their kind, items per kind).
 
-    `cell` codes everything that matters of a battle. An item with several battles is a kind of its
-    own.
+    `cell` is a code for everything that distinguishes battles (pair, outcome, weight). An item with
+    several battles is a kind of its own.
     """
     size = np.bincount(item, minlength=items)
     alone = size[item] == 1

@@ -76,9 +76,9 @@ class RankRange:
 class Leaderboard:
     """Contestants who can be compared with each other, best first.
 
-    Strengths θ sum to zero, on the Elo scale 1000 + 173.7178·θ. `regularised` marks data without a
-    finite maximum-likelihood fit. Whether A is above B follows from `gap`, never from comparing two
-    bars.
+    Strengths θ sum to zero; ratings are on the Elo scale, 1000 + 173.7178·θ. `regularised` marks
+    data without a finite maximum-likelihood fit. Whether A is above B follows from the interval of
+    `gap`, never from comparing two intervals of ratings.
     """
 
     names: tuple[str, ...]
@@ -107,7 +107,11 @@ class Leaderboard:
 
     @cached_property
     def _quantile(self) -> float:
-        """Student's t quantile by items; fractional outcomes: the whole variance is estimated."""
+        """Student's t quantile for the number of items and verdicts.
+
+        With fractional outcomes the whole variance is estimated, which gives items − 1 degrees of
+        freedom.
+        """
         fractions = bool((2 * self.counts.won % 1).any())
         verdicts = math.inf if fractions else float(self.counts.verdicts.sum())
         return verdict_t_quantile(self.items, verdicts)
@@ -123,7 +127,7 @@ class Leaderboard:
 
     @cached_property
     def ratings(self) -> dict[str, Estimate]:
-        """Each contestant relative to the mean of the board, on the Elo scale.
+        """Rating of each contestant on the Elo scale, relative to the mean of the leaderboard.
 
         The table is cached: callers must not change it.
         """
@@ -167,7 +171,7 @@ class Leaderboard:
         return self._estimate(value, error, n, regularised=False)
 
     def _one_sided_gap(self, i: int, j: int, n: int) -> Estimate:
-        """The one limit of an unbounded gap; unknown where no chain of wins leads either way."""
+        """The only limit of an unbounded gap; unknown where no chain of wins leads either way."""
         if len(self.names) > MAX_CONTESTANTS_WITH_LIMITS:
             return Estimate(
                 None,
@@ -197,8 +201,8 @@ class Leaderboard:
         )
 
     def _direct_verdicts(self, i: int, j: int) -> int:
-        """Number of verdicts on this pair, which are counted once among those with either of the
-        two."""
+        """Number of verdicts on this pair. They are in the matches of both contestants, so the n of
+        a gap subtracts them once."""
         counts = self.counts
         here = (counts.low == min(i, j)) & (counts.high == max(i, j))
         return int(counts.verdicts[here].sum())
@@ -208,7 +212,7 @@ class Leaderboard:
         return {a: {b: self.gap(a, b) for b in self.names} for a in self.names}
 
     def predicted_share(self, above: str, below: str) -> Estimate:
-        """Score (wins + ties/2) that `above` is expected to take from a battle with `below`."""
+        """Share of points (wins + ties/2) that `above` is expected to win against `below`."""
         gap = self.gap(above, below)
         value, low, high = (
             None if x is None else float(expit(x / ELO_PER_LOGIT))
@@ -246,7 +250,8 @@ class Leaderboard:
         return np.asarray(significant, np.float64)
 
     def bootstrap(self, *, rng: np.random.Generator, rounds: int = 1000) -> BootstrapStrengths:
-        """θ in the item bootstrap, columns in the order of `names`; slower than the sandwich."""
+        """Strengths θ in the item bootstrap, columns in the order of `names`; slower than the
+        sandwich."""
         if self.items < 2 or len(self.names) < 2:
             return BootstrapStrengths(np.zeros((0, len(self.names))), 0.0)
         return bradley_terry_fit.bootstrap_strengths(self.counts, rng=rng, rounds=rounds)
@@ -305,9 +310,10 @@ def fit_leaderboards_from_battles(data: Battles) -> list[Leaderboard]:
 def bradley_terry_ratings(
     frame: pd.DataFrame, *, weighting: Weighting = "sign", outcome: OutcomeKind = "verdict"
 ) -> dict[str, Estimate]:
-    """Every contestant's rating, best first in its group; unlinked ones are unknown, with a note.
+    """Every contestant's rating, best first in its group.
 
-    Each group has its own mean of 1000; where there are several, a note says so.
+    Contestants without battles have an unknown rating with a note. Each group has its own mean of
+    1000; where there are several groups, a note says so.
     """
     data = extract_battles(frame, weighting=weighting, outcome=outcome)
     boards = fit_leaderboards_from_battles(data)

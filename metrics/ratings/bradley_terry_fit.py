@@ -19,8 +19,8 @@ _TOLERANCE: Final = 1e-11
 _CHORD_TOLERANCE: Final = 1e-6
 """Tolerance in logits: makes a bootstrap round exact to 0.0002 Elo."""
 _MIN_ITEMS_UNCORRECTED: Final = 200
-"""Number of items from which the leverage correction changes a standard error by less than half a
-percent."""
+"""Number of items from which the correction for leverage (CR3) changes a standard error by less
+than half a percent."""
 _CHUNK_CELLS: Final = 1_000_000
 """Approximate number of (pair, round) cells in a chunk of rounds, to stay in cache."""
 
@@ -59,7 +59,8 @@ def incidence_matrix(counts: PairCounts) -> sparse.csr_array:
 
 
 def hessian_laplacian(counts: PairCounts, theta: Floats, pseudo: float = 0.0) -> Floats:
-    """The Hessian: a graph Laplacian with weights N p (1 − p)."""
+    """Hessian of the negative log-likelihood: a graph Laplacian with weights N·p·(1 − p) per
+    pair."""
     p = win_probabilities(counts, theta)
     return _weighted_laplacian(counts, (counts.total + 2 * pseudo) * p * (1 - p))
 
@@ -89,10 +90,11 @@ def gap_errors(covariance: Floats) -> Floats:
 
 
 def fit_strengths(counts: PairCounts, *, pseudo: float = 0.0, l2: float = 0.0) -> Floats:
-    """Log-strengths that sum to zero, by Newton with step halving.
+    """Log-strengths that sum to zero, by Newton's method with step halving.
 
-    Plain maximum likelihood needs a strongly connected component; `pseudo` wins per direction of
-    each observed pair, or the penalty l2/2·Σθ², make every connected one finite.
+    Plain maximum likelihood needs contestants strongly connected by wins. With `pseudo` wins added
+    in each direction of each observed pair, or the penalty l2/2·Σθ², the fit is finite for all
+    contestants connected by battles.
     """
     theta = np.zeros(len(counts.names))
     if not len(counts.low):
@@ -141,7 +143,7 @@ def replace_wins(counts: PairCounts, low: Floats, high: Floats) -> PairCounts:
 
 
 def item_scores(counts: PairCounts, theta: Floats) -> Floats:
-    """Summed score of one item of each kind: [kind, contestant]."""
+    """Gradient of the log-likelihood of one item of each kind: [kind, contestant]."""
     models, kinds = len(counts.names), len(counts.multiplicity)
     residual = (
         counts.won - (counts.won + counts.lost) * win_probabilities(counts, theta)[counts.pair]
@@ -153,7 +155,11 @@ def item_scores(counts: PairCounts, theta: Floats) -> Floats:
 
 
 def item_sandwich(counts: PairCounts, theta: Floats, *, pseudo: float = 0.0) -> Floats:
-    """Covariance of θ by items: L⁺ M L⁺ with M = G/(G−1)·Σ_items s sᵀ."""
+    """Covariance of the strengths, clustered by item: L⁺ M L⁺ with M = G/(G−1)·Σ_items s sᵀ.
+
+    L⁺ is the pseudo-inverse of the Hessian, s the gradient of an item's log-likelihood, G the
+    number of items.
+    """
     items = counts.items
     bread = laplacian_inverse(hessian_laplacian(counts, theta, pseudo))
     scores = item_scores(counts, theta)
@@ -162,11 +168,12 @@ def item_sandwich(counts: PairCounts, theta: Floats, *, pseudo: float = 0.0) -> 
 
 
 def strength_covariance(counts: PairCounts, theta: Floats, *, pseudo: float = 0.0) -> Floats:
-    """Item sandwich, corrected for leverage where there are few items.
+    """Covariance of the strengths, clustered by item, with the CR3 correction for few items.
 
-    An item's score becomes (I − L_g L⁺)⁻¹ s, times (G−1)/G in the sum: leaving out one item at a
-    time, to first order (CR3). Where all items hold the same battles this is `item_sandwich`
-    itself; with 8 items of one pair each it covers 94.5 % where that covers 91.7 %.
+    With 8 items of one pair each, its 95 % intervals cover 94.5 %; those of `item_sandwich` cover
+    91.7 %. The gradient s of an item becomes (I − L_g L⁺)⁻¹ s, with L_g the item's own part of the
+    Hessian L, and the sum is multiplied by (G−1)/G: to first order the jackknife over G items.
+    Where all items hold the same battles the result equals that of `item_sandwich`.
     """
     items = counts.items
     if items >= _MIN_ITEMS_UNCORRECTED:
@@ -189,10 +196,10 @@ def strength_covariance(counts: PairCounts, theta: Floats, *, pseudo: float = 0.
 
 @dataclass(frozen=True, eq=False)
 class BootstrapStrengths:
-    """θ in each round of the item bootstrap [round, contestant], each round summing to zero.
+    """Strengths θ in each round of the item bootstrap [round, contestant]; each round sums to zero.
 
-    Every round carries the pseudo-count; `regularised_share` is the share of rounds without a
-    finite fit of their own.
+    Every round has the pseudo-count added; `regularised_share` is the share of rounds whose own
+    battles have no finite fit.
     """
 
     theta: Floats
@@ -202,10 +209,11 @@ class BootstrapStrengths:
 def bootstrap_strengths(
     counts: PairCounts, *, rng: np.random.Generator, rounds: int = 1000
 ) -> BootstrapStrengths:
-    """Resample whole items: multinomial counts of their kinds, then chord iterations at once.
+    """Strengths in bootstrap samples of whole items.
 
-    The Hessian of the full data serves all rounds; rounds that do not converge with it continue by
-    Newton.
+    Each round draws multinomial counts of the kinds of items. All rounds are fitted together by
+    Newton steps with the Hessian of the full data (chord iterations); rounds that do not converge
+    continue with their own Hessians.
     """
     centre = fit_strengths(counts, pseudo=PSEUDO_COUNT)
     bread = laplacian_inverse(hessian_laplacian(counts, centre, PSEUDO_COUNT))
@@ -223,7 +231,8 @@ def bootstrap_strengths(
 
 
 def pair_kind_matrix(counts: PairCounts, wins: Floats) -> sparse.csr_array | Floats:
-    """`won` or `lost` as a matrix for the product with draws; dense where BLAS is the faster."""
+    """`won` or `lost` as a matrix [pair, kind] for the product with draws; dense where that is
+    faster."""
     shape = (len(counts.low), len(counts.multiplicity))
     if len(wins) < 0.05 * shape[0] * shape[1]:
         return sparse.csr_array((wins, (counts.pair, counts.kind)), shape=shape)
@@ -244,7 +253,7 @@ def draw_items(multiplicity: Ints, rounds: int, rng: np.random.Generator) -> Flo
 
 
 def _count_separable_rounds(counts: PairCounts, low: Floats, high: Floats) -> int:
-    """Rounds whose own battles are not strongly connected, though the full data are."""
+    """Number of rounds without a finite fit: their battles are not strongly connected by wins."""
     lost = ((low <= 0) & (counts.wins_low > 0)[:, None]).any(axis=0)
     lost |= ((high <= 0) & (counts.wins_high > 0)[:, None]).any(axis=0)
     suspects = np.concatenate([low[:, lost] > 0, high[:, lost] > 0]).T

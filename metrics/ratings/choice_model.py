@@ -94,7 +94,7 @@ def fit_choice_model(frame: pd.DataFrame, *, least: int = 2) -> ChoiceModel:
 
 
 class _ChoiceTable:
-    """Choices as codes: one setting per distinct (options in order, labels in order)."""
+    """Choices as codes: a setting is one distinct list of options in order, with their labels."""
 
     def __init__(self, rows: pd.DataFrame) -> None:
         self.names = contestants(rows)
@@ -201,7 +201,7 @@ class _ChoiceDesign:
         return np.zeros(0, np.int64)
 
     def weights(self, kind: str, block: Floats) -> Floats:
-        """Rows of a block of contrasts as weights on all parameters."""
+        """Extend contrasts on one kind of parameter by zeros for all other parameters."""
         spread = np.zeros((len(block), sum(self.width.values())))
         spread[:, self.columns(kind)] = block
         return spread

@@ -34,9 +34,9 @@ class LogitProblem:
     """Verdicts tallied by setting (what was shown to which judge) and outcome.
 
     `design[setting, alternative]` is the row of regressors of an alternative's utility, `shares`
-    the weight of an outcome for each alternative (a tie half each, say). `tally` counts outcomes
-    per kind of item in columns setting·outcomes + outcome; `multiplicity` is the number of items of
-    each kind.
+    the weight of an outcome for each alternative (for example, a tie counts half for each). `tally`
+    counts outcomes per kind of item; its column is setting · (number of outcomes) + outcome.
+    `multiplicity` is the number of items of each kind.
     """
 
     design: Floats
@@ -66,7 +66,7 @@ class LogitProblem:
 
 @dataclass(frozen=True, eq=False)
 class LogitFit:
-    """Estimates, their covariances by the model and by items, and where they are finite.
+    """Estimates, their covariances by the model and by items, and which of them are finite.
 
     `finite_basis` spans the combinations of parameters with a finite estimate; None: all of them,
     as in ordinary data. The others diverge and hold regularised values.
@@ -124,7 +124,10 @@ class LogitFit:
 
 @dataclass(frozen=True, slots=True)
 class LikelihoodRatioTest:
-    """Twice the gain in log-likelihood. Treats verdicts as independent; the interval does not."""
+    """Likelihood-ratio test: twice the gain in log-likelihood.
+
+    It treats verdicts as independent; the intervals are by items.
+    """
 
     statistic: float
     df: int
@@ -136,8 +139,8 @@ def verdict_t_quantile(items: int, verdicts: float = math.inf) -> float:
     """97.5 % quantile of Student's t with items − 1 degrees of freedom.
 
     Of the m verdicts of an item, the variance of one follows from its probability and needs no
-    estimate: m/(m − 1) times as many degrees; with one verdict per item the normal quantile (see
-    `effective_sample_size`).
+    estimate. So there are m/(m − 1) times as many degrees of freedom; with one verdict per item t
+    is the normal quantile (see `effective_sample_size`).
     """
     if items < 2:
         return float(student_t_quantile(items))
@@ -194,9 +197,9 @@ def finite_directions(problem: LogitProblem) -> Floats | None:
     """Basis of the parameter combinations with a finite estimate; None where all have one.
 
     Maximum likelihood diverges along directions in which no alternative gains on one that was
-    chosen (Albert and Anderson 1984); the combinations spanned by the comparisons that such
-    directions leave unchanged stay finite. A comparison chosen both ways is never changed by such a
-    direction: if those span everything, all is finite.
+    chosen (Albert and Anderson 1984). Combinations stay finite if they are spanned by comparisons
+    that these directions leave unchanged. A comparison chosen both ways is never changed by such a
+    direction: if those comparisons span all parameters, all are finite.
     """
     width = problem.design.shape[2]
     rows, tied = _choice_differences(problem)
@@ -330,7 +333,10 @@ def _line_search(
 
 
 def _sandwich(problem: LogitProblem, beta: Floats, bread: Floats) -> Floats:
-    """Item sandwich A⁻¹ M A⁻¹ with M = G/(G−1)·Σ_items s sᵀ, s the summed score of an item."""
+    """Covariance clustered by item: A⁻¹ M A⁻¹ with M = G/(G−1)·Σ_items s sᵀ.
+
+    A is the information matrix, s the gradient of an item's log-likelihood, G the number of items.
+    """
     p = _probabilities(problem, beta)
     mean = np.einsum("ra,rak->rk", p, problem.design)
     own = np.einsum("oa,rak->rok", problem.shares, problem.design)

@@ -1,8 +1,9 @@
 """Final Elo ratings from the last battles alone, for millions of battles.
 
-Each battle brings the ratings of two histories closer, by at most K·slope/2 of their difference. So
-a pass over five million battles ends where a pass over its last tens of thousands ends, whatever
-the start; this is verified by playing them from two starts.
+Two passes over the same battles from different starting ratings converge: each battle reduces the
+difference of their ratings, by at most K·slope/2 of it. So a pass over five million battles ends
+where a pass over its last tens of thousands ends, whatever the start. This is verified by playing
+the last battles from two starts.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ from metrics.ratings.elo_orders import (
 MAX_FULL_PASS_BATTLES: Final = 300_000
 """Maximum number of battles for which every order is played from its beginning."""
 TAIL_BATTLES_PER_CONTESTANT: Final = 8_000
-"""Battles per contestant that are played of a longer order; half of them already remove the
-influence of the start."""
+"""Number of last battles per contestant that are played of a longer order; half of them already
+remove the influence of the start."""
 MAX_END_DIFFERENCE: Final = 1e-9
-"""Elo points by which the ends of the two histories may differ."""
+"""Elo points by which the final ratings from the two starts may differ."""
 OTHER_START_OFFSET: Final = 1_000.0
-"""Elo points, alternately above and below the start, at which the second history begins."""
+"""Elo points, alternately above and below the start, at which the second pass begins."""
 
 
 def ratings_from_last_battles(

@@ -29,7 +29,8 @@ tables instead of a million battles. The largest code is padding: a battle witho
 
 
 def plan_order_rows(data: Battles) -> Ints:
-    """Row numbers of the battles in plan order, a weight of three as three rows in sequence."""
+    """Row numbers of the battles in plan order; a battle of weight three is three rows in
+    sequence."""
     return np.repeat(np.arange(len(data)), data.weight)
 
 
@@ -38,8 +39,9 @@ def order_batches(
 ) -> Iterator[BattleCodes | StreamedOrders]:
     """Plan order, then the item orders, as rows for `play_orders`, in batches that fit into memory.
 
-    A step costs nearly the same for ten orders as for a hundred, so orders that are too long to fit
-    side by side are built some steps at a time instead; then only their items must fit.
+    If all orders fit into memory, they form one batch. Otherwise each batch is built a few steps at
+    a time, so only item orders are held. Large batches are used because a step costs about the same
+    for 10 orders as for 100.
     """
     capacity = max(1, _MAX_CELLS // max(1, int(data.weight.sum())))
     batch = list(islice(item_orders, capacity + 1))
@@ -107,7 +109,7 @@ def build_item_orders(data: Battles, item_orders: Sequence[ItemOrder]) -> Battle
 
 
 class StreamedOrders:
-    """The orders of `build_item_orders`, of which some thousand steps are in memory at a time."""
+    """The orders of `build_item_orders`, with a few thousand steps in memory at a time."""
 
     def __init__(
         self, battles: BattlesByItem, item_orders: Sequence[ItemOrder], *, plan: bool

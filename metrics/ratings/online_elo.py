@@ -25,7 +25,7 @@ OUTSIDE_INTERVAL_NOTE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class EloSettings:
-    """K-factor and scale: odds of `base` to one are `scale` points."""
+    """K-factor and scale of Elo: a gap of `scale` points means odds of `base` to 1."""
 
     k: float = 4.0
     scale: float = 400.0
@@ -58,8 +58,8 @@ class EloRating:
 
     @property
     def outside_interval(self) -> bool:
-        """Whether plan order lies outside the rating's own interval, as when battles come in
-        blocks."""
+        """Whether the rating in plan order lies outside its own interval, as when battles come in
+        blocks (such as one judge after the other)."""
         return self.estimate.note == OUTSIDE_INTERVAL_NOTE
 
 

@@ -39,9 +39,9 @@ class PositionModel:
     """Strengths common to all judges, one position term per judge, and the test that all are zero.
 
     `gamma` is the advantage of the answer shown first, in logits; `first_if_equal` is σ(γ), the
-    share of first choices between equal answers. `strength` is on the scale of θ (logits, sum zero
-    within a group linked by battles). `nu` is Davidson's tie parameter per judge; empty where ties
-    are half.
+    share of first choices between equal answers. `strength` holds θ (logits, sum zero within a
+    group of contestants linked by battles). `nu` is Davidson's tie parameter per judge; empty where
+    a tie counts as half a win each.
     """
 
     gamma: dict[str, Estimate]
@@ -93,13 +93,14 @@ def fit_position_model_from_battles(data: Battles, *, ties: TieTreatment = "half
 
 
 def position_term(frame: pd.DataFrame) -> Estimate:
-    """γ of a frame taken as one judge: pools judges and prompts; filter before to estimate one."""
+    """Position term γ of a frame, judges and prompts pooled; filter before to estimate one
+    judge."""
     pooled = frame.assign(judge=pd.Categorical(["all"] * len(frame)))
     return fit_position_model(pooled).gamma.get("all", unknown_estimate(NO_VERDICTS_NOTE, "logit"))
 
 
 def first_share_if_equal(gamma: Estimate) -> Estimate:
-    """σ(γ): share of wins of the first of two equal answers."""
+    """σ(γ): win share of the answer shown first, of two equal answers."""
     value, low, high = (
         None if x is None else float(expit(x)) for x in (gamma.value, gamma.low, gamma.high)
     )
@@ -148,8 +149,8 @@ def _select_judges(data: Battles, judges: Ints) -> Battles:
 
 
 class PositionDesign:
-    """Design matrix: contrasts of θ per linked group, then γ per judge, then ln ν per judge with
-    ties."""
+    """Design matrix with columns for contrasts of θ per linked group, γ per judge, and ln ν per
+    judge with ties."""
 
     def __init__(self, data: Battles, ties: TieTreatment) -> None:
         self.data = data
@@ -189,7 +190,10 @@ class PositionDesign:
     def _alternatives(
         self, judge: Ints, first: Ints, second: Ints
     ) -> tuple[Floats, conditional_logit.Mask, Floats]:
-        """Utilities θ_i + γ/2, ln ν + (θ_i + θ_j)/2, θ_j − γ/2; without ties the outer two."""
+        """Utilities: first wins θ_i + γ/2, tie ln ν + (θ_i + θ_j)/2, second wins θ_j − γ/2.
+
+        Without tie parameters only the first and the last.
+        """
         rows = np.arange(len(judge))
         design = np.zeros((len(judge), 3, int(self.basis.shape[1] + len(self.data.judges))))
         design = np.concatenate([design, np.zeros((len(judge), 3, len(self.tied)))], axis=2)
@@ -264,7 +268,8 @@ def _judges_with_ties(data: Battles) -> Ints:
 
 
 def _strength_basis(data: Battles) -> Floats:
-    """Columns that span θ summing to zero within each group linked by battles."""
+    """Basis of the strengths θ, which sum to zero within each group of models connected by
+    battles."""
     models = len(data.names)
     links = np.zeros((models, models), bool)
     links[data.first, data.second] = True

@@ -39,7 +39,10 @@ class TieModel:
 
 
 def davidson(frame: pd.DataFrame) -> TieModel:
-    """Fit P(tie) = ν√(α_i α_j)/Z, Z = α_i + α_j + ν√(α_i α_j); every readable verdict counts."""
+    """Fit Davidson's model P(tie) = ν√(α_i α_j)/Z, Z = α_i + α_j + ν√(α_i α_j), α = exp(θ).
+
+    Every readable verdict counts.
+    """
     data = _linked_battles(frame)
     if isinstance(data, str):
         return _empty_model("davidson", data)
@@ -53,7 +56,10 @@ def davidson(frame: pd.DataFrame) -> TieModel:
 
 
 def rao_kupper(frame: pd.DataFrame) -> TieModel:
-    """Fit P(i) = α_i/(α_i + κα_j), the rest is a tie; every readable verdict counts."""
+    """Fit the Rao–Kupper model P(i wins) = α_i/(α_i + κα_j), α = exp(θ); the rest is a tie.
+
+    Every readable verdict counts.
+    """
     data = _linked_battles(frame)
     if isinstance(data, str):
         return _empty_model("rao-kupper", data)
@@ -99,7 +105,7 @@ def _all_tied_model(model: TieModelName, data: Battles) -> TieModel:
 
 
 def _build_tie_model(model: TieModelName, data: Battles, fitted: LogitFit, tied: bool) -> TieModel:
-    """Name the parameters: contrasts of θ first, the logarithm of ν or κ last."""
+    """Build the result: the parameters are contrasts of θ, then the logarithm of ν or κ."""
     method = "Davidson" if model == "davidson" else "Rao–Kupper"
     played = np.flatnonzero(data.matches)
     basis = np.zeros((len(played), len(fitted.beta)))
@@ -129,7 +135,8 @@ def _build_tie_model(model: TieModelName, data: Battles, fitted: LogitFit, tied:
 
 
 def _pair_outcomes(data: Battles) -> tuple[Floats, Floats, Ints, Ints]:
-    """(θ rows of both sides of each unordered pair, pair of each battle, its outcome 0/1/2)."""
+    """(design rows of θ for both sides of each unordered pair, pair of each battle, its outcome
+    0/1/2)."""
     played = np.flatnonzero(data.matches)
     place = np.zeros(len(data.names), np.int64)
     place[played] = np.arange(len(played))
@@ -162,9 +169,10 @@ def _davidson_problem(data: Battles, tied: bool) -> LogitProblem:
 
 
 def _fit_rao_kupper(data: Battles) -> LogitFit:
-    """Fit by Newton in (θ, η = ln κ); with d = θ_i − θ_j the log-likelihood is concave.
+    """Fit by Newton's method in θ and η = ln κ; the log-likelihood is concave.
 
-    (w_i + t) ln σ(d − η) + (w_j + t) ln σ(−d − η) + t ln(e^{2η} − 1).
+    For each pair: (w_i + t) ln σ(d − η) + (w_j + t) ln σ(−d − η) + t ln(e^{2η} − 1), with d = θ_i −
+    θ_j, w_i and w_j wins and t ties.
     """
     left, right, pair, outcome = _pair_outcomes(data)
     table, multiplicity = conditional_logit.tally_outcomes(
@@ -194,8 +202,9 @@ def _fit_rao_kupper(data: Battles) -> LogitFit:
 def _finite_rao_kupper(data: Battles) -> Floats | None:
     """Basis of the parameter combinations with a finite estimate; None where all have one.
 
-    Asymptotically the likelihood has Davidson's slopes with ln ν = η/2: a win requires d ≥ η, a tie
-    η ≥ |d|. So wins and ties without a loss diverge, as they do there.
+    Asymptotically the likelihood has the slopes of Davidson's with ln ν = η/2: a win requires d ≥
+    η, a tie η ≥ |d|. So for wins and ties without a loss the estimates diverge, as in Davidson's
+    model.
     """
     span = conditional_logit.finite_directions(_davidson_problem(data, True))
     if span is None or not span.shape[1]:
@@ -223,7 +232,7 @@ class _RaoKupperLikelihood:
         return float(value + ties.sum() * (2 * beta[-1] + np.log(-np.expm1(-2 * beta[-1]))))
 
     def scores(self, beta: Floats) -> Floats:
-        """Score of one verdict of each kind: [pair, outcome, parameter]."""
+        """Gradient of the log-likelihood of one verdict: [pair, outcome, parameter]."""
         win = expit(-(self.a @ beta))[:, None] * self.a
         loss = expit(-(self.b @ beta))[:, None] * self.b
         tie = win + loss

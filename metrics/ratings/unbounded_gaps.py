@@ -43,7 +43,8 @@ def reachable_by_wins(counts: PairCounts) -> Mask:
 
 
 class GapLimits:
-    """Limits of gaps that have only one; the parts common to all pairs are computed once."""
+    """Limits of gaps that have only a lower limit; the parts common to all pairs are computed
+    once."""
 
     def __init__(self, counts: PairCounts) -> None:
         self.counts = counts
@@ -61,9 +62,9 @@ class GapLimits:
         """Lower limit, in logits, of a gap that has no upper one; None where it has no limit.
 
         A gap d is excluded if the battles are less than 2.5 % as likely under the best fit with
-        that gap as under the best of all. With two contestants that is the exact limit, p =
-        .025^(1/n). Battles of one item count as one: the log-likelihood is divided by battles per
-        item among those that separate the two sides.
+        that gap as under the best fit with any gap. With two contestants and n wins that is the
+        exact limit, a win probability of .025^(1/n). Battles of one item count as one: the
+        log-likelihood is divided by the battles per item among those that separate the two sides.
         """
         if (above, below) not in self._cache:
             self._cache[above, below] = self._compute_lower_limit(above, below)
@@ -121,7 +122,8 @@ class _ProfileLikelihood:
         self.beta = np.zeros(models - 1)
 
     def likelihood_deficit(self, gap: float) -> float:
-        """Deficit of the log-likelihood relative to the limit; positive: the gap is excluded."""
+        """Amount by which the log-likelihood at this gap is below the threshold; positive: the gap
+        is excluded."""
         return (self.best - self._maximise(gap)) / self.per_item + math.log(LOWER_TAIL)
 
     def _maximise(self, gap: float) -> float:
@@ -152,7 +154,8 @@ class _ProfileLikelihood:
 
 
 def _best_log_likelihood(counts: PairCounts) -> float:
-    """Log-likelihood with all separable sides infinitely apart: that of the battles within them."""
+    """Largest log-likelihood, with separable groups infinitely far apart: only battles within the
+    groups contribute."""
     label: Ints = component_labels(counts, strong=True)
     within = label[counts.low] == label[counts.high]
     inside = _select_pair_counts(counts, within)

@@ -52,7 +52,7 @@ def _grade_extras(rows: pd.DataFrame) -> Json:
 
 
 def _gradelab_scores(rows: pd.DataFrame) -> dict[str, Estimate]:
-    """The three scores by the authors' code, which also counts the items with an unread trial.
+    """The three scores by the authors' code, which also counts items with an unreadable rotation.
 
     Empty where no item is left out by our rule.
     """
@@ -106,7 +106,10 @@ def _factuality(frame: pd.DataFrame) -> Mapping[str, Estimate]:
 
 
 def _agreement(frame: pd.DataFrame) -> Json:
-    """people -> judge -> …, voters -> person -> …, judges -> a -> b -> share of equal verdicts."""
+    """Agreement with people by judge, of each voter with the others, and of every two judges.
+
+    Keys: people -> judge -> …, voters -> person -> …, judges -> a -> b -> share of equal verdicts.
+    """
     result: Json = {}
     human = row_selection.people_mask(frame)
     if human.any():
@@ -130,7 +133,8 @@ def _score_alignment(frame: pd.DataFrame, judge: str) -> dict[str, Estimate]:
 
 
 def _alignment(frame: pd.DataFrame) -> Json:
-    """judge or person -> run -> model -> MAE and Consistency, as in Creation-MMBench."""
+    """judge or person -> run mode (both orders averaged, or single verdicts) -> model -> MAE and
+    Consistency, as in Creation-MMBench."""
     human, levels = row_selection.people_mask(frame), five_level_mask(frame)
     if (levels & ~human).any():  # else keep all rows: the judges have three levels
         frame = row_selection.select_rows(frame, human | levels)
@@ -143,7 +147,10 @@ def _alignment(frame: pd.DataFrame) -> Json:
 
 
 def _creation(frame: pd.DataFrame) -> Json:
-    """category -> model -> VFS, Reward, Win Rate and counts, where there are several categories."""
+    """category -> model -> Creation-MMBench's numbers, where there are several categories.
+
+    VFS (visual factuality score, 0–10), Reward, Win Rate and five-level counts.
+    """
     rows = row_selection.select_rows(frame, five_level_mask(frame) | scoring_mask(frame))
     table = creation_table(rows, find_baseline(rows), ["category"])
     return {

@@ -53,9 +53,10 @@ def tie_model_table(frame: pd.DataFrame) -> Json:
 def planning_table(frame: pd.DataFrame, boards: list[Leaderboard]) -> Json:
     """Sample sizes for separating neighbours on a leaderboard, and the evidence so far.
 
-    Battles between the two to distinguish a difference as large as the one observed from none, with
-    80 % power, for their tie rate and design effect; the gap's half-width now and after as many
-    verdicts again; the e-value of one vote per item, which may be checked any time (stop at 20).
+    For each two neighbours: the battles between them needed to distinguish their observed
+    difference from none with 80 % power, given their tie rate and design effect; the half-width of
+    their gap now and after as many verdicts again; the e-value of one vote per item, which may be
+    checked at any time (stop at 20).
     """
     pairs = row_selection.select_pairs(frame)
     return {
@@ -97,7 +98,8 @@ def _points_of(rows: pd.DataFrame, name: str) -> np.ndarray[Any, np.dtype[np.flo
 
 
 def _count_item_votes(met: pd.DataFrame, name: str) -> tuple[int, int]:
-    """(won, decided) items: both orders merged, then the judges; undecided items do not count."""
+    """(items won, items decided): each item counts once, with both orders and then the judges
+    merged."""
     rows = win_rates.outcome_rows(met, "majority")
     if len(rows) == 0:
         return 0, 0

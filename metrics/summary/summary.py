@@ -41,7 +41,8 @@ ELO_ROUNDS: Final = ((20_000, 200), (math.inf, 100))
 so large frames get half the rounds; the method of each rating gives the number."""
 
 MAX_CONTRASTS: Final = 60
-"""Largest family of contrasts that is printed; from larger ones the reader selects on the page."""
+"""Largest family of contrasts that is printed; larger ones are shown on the page, where the reader
+selects."""
 
 WITHOUT_SUSPECTS: Final = "without_suspects"
 QUICK_NOTE: Final = "quick: one pass in plan order, no band and no interval"
@@ -61,12 +62,12 @@ def summarise_frame(
 ) -> Json:
     """Compute all measures of a frame as plain data; with `by` also for every cell, nested.
 
-    Judges and prompts are pooled (without people's votes, unless there are no others), position and
+    Judges and prompts are pooled (without people's votes, unless there are no others); position and
     grade are by judge and prompt. Where the study has its own rule for both orders or unreadable
     replies, `protocol` holds its numbers. `quick` plays online Elo once, in plan order: its band
     and interval are null, with a note. Where judgements contain a suspected injection,
-    `without_suspects` holds the numbers without them. With `checks` (answers verified by people, by
-    item) there is `verification`.
+    `without_suspects` holds the numbers without them. With `checks` (verifications of answers by
+    people, by item) there is `verification`.
     """
     rng = rng or np.random.default_rng(SEED)
     result = _summary_with_protocol(frame, rng, planned, combine, unreadable, quick)
@@ -228,13 +229,17 @@ def _option_tests(rows: pd.DataFrame, rng: np.random.Generator) -> dict[str, ord
 
 
 def _entropy_split(rows: pd.DataFrame) -> dict[str, Estimate]:
-    """H(V) = E[H(V | order)] + I(V; order), where every order was repeated."""
+    """Entropy of the verdict and its part due to the order: H(V) = E[H(V | order)] + I(V; order).
+
+    Only where every order was repeated.
+    """
     parts = split_entropy_by_order(rows)
     return {f"entropy_{name}": got for name, got in parts.items() if got.value is not None}
 
 
 def _label_effects(rows: pd.DataFrame) -> dict[str, Estimate]:
-    """Slot and label effect where labels were crossed, logit split where probabilities exist."""
+    """Position and label effects where labels were crossed; split in logits where probabilities
+    exist."""
     effects = label_effect.slot_and_label_effects(rows)
     found = {f"{name}_effect": got for name, got in effects.items() if got.value is not None}
     split = label_effect.probability_split(rows)

@@ -20,7 +20,8 @@ JURY_CASE_KEY = ("item", "comparison", "prompt")
 
 @dataclass(frozen=True)
 class JuryResult:
-    """Jury verdicts: win rates over decided cases, their share, and bounds for undecided cases."""
+    """Jury verdicts: win rates over decided cases, share of decided cases, bounds for undecided
+    ones."""
 
     panel: tuple[str, ...]
     win_rate: dict[str, Estimate]
@@ -33,7 +34,7 @@ class JuryResult:
 def decide_jury(
     frame: pd.DataFrame, combine: CombineRule = "strict", unreadable: UnreadableRule = "exclude"
 ) -> JuryResult:
-    """Strict majority of the full panel over {x, y, tie} for each pair of answers to each item.
+    """Strict majority of the full panel (one answer, the other, or a tie) for each pair and item.
 
     A judge without a verdict still counts in the panel's size. An undecided case is missing, never
     a tie: it lowers the coverage and widens the bounds. Scoring prompts have no cases.

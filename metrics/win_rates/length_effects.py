@@ -1,7 +1,7 @@
 """Length effects: share of wins of the longer answer, and win rates adjusted for length.
 
-Length is a mediator, so the regression describes; only the padded/precise contrast of the probe set
-identifies an effect.
+The regression is descriptive: length can be what makes an answer better (a mediator). Only the
+contrast of padded and precise answers in the probe set identifies a causal effect.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, bui
 from studies.domain import Estimate
 from studies.frames.frame import TIE
 
-DESCRIPTIVE_NOTE = "descriptive, not causal: length is a mediator"
+DESCRIPTIVE_NOTE = "descriptive, not causal: longer answers may also be better"
 NO_LENGTHS_NOTE = "no answer lengths"
 MAX_STEPS = 100
 LENGTH_RIDGE = 1e-3
@@ -66,8 +66,9 @@ def length_preference(frame: pd.DataFrame) -> Estimate:
 def length_controlled_win_rates(frame: pd.DataFrame, baseline: str) -> dict[str, Estimate]:
     """Length-controlled win rate of each contestant against the baseline.
 
-    logit P(preferred) = θ + φ·tanh(Δlength/sd); the rate is σ(θ), the length term set to 0. The
-    minimal form of AlpacaEval 2 (no instruction difficulty), interval clustered by item.
+    logit P(preferred) = θ + φ·tanh(Δlength/sd), with φ the effect of length; the rate is σ(θ), with
+    the length term set to 0. The simplest form of AlpacaEval 2 (no instruction difficulty),
+    interval clustered by item.
     """
     rows = _pairs_with_lengths(row_selection.select_picks(frame))
     rows = row_selection.select_rows(

@@ -126,7 +126,7 @@ def _case_means(
 
 
 def correct_win_rate(votes: Floats, verdicts: Floats, item: Ints) -> CorrectedWinRate:
-    """Corrected share from the mean vote and the mean verdict of each case, nan where there is
+    """Corrected win rate from the mean vote and the mean verdict of each case, nan where there is
     none."""
     voted, judged = np.isfinite(votes), np.isfinite(verdicts)
     both = voted & judged
@@ -172,7 +172,8 @@ def _why_uncorrected(both: row_selection.Mask, rest: row_selection.Mask) -> str:
 def _item_influence(
     cases: _ContestantCases, both: row_selection.Mask, rest: row_selection.Mask
 ) -> tuple[Floats, Floats]:
-    """Influence of each item on the people's mean, and on the judge's (voted − not voted)."""
+    """Influence of each item on people's mean, and on the difference of the judge's means on pairs
+    with and without votes."""
     votes = np.where(both, cases.votes, 0.0)
     verdicts = np.where(both | rest, cases.verdicts, 0.0)
     own = both * (votes - votes[both].mean()) / both.sum()
@@ -185,7 +186,8 @@ def _item_influence(
 def _corrected_interval(
     influence: Floats, centre: float, items: int
 ) -> tuple[float | None, float | None]:
-    """Wilson interval at the n with this variance; the weight takes one degree of freedom."""
+    """Wilson interval at the effective n with this variance; the estimated weight takes one degree
+    of freedom."""
     spare = items - 2
     if spare < 1:
         return None, None
@@ -204,7 +206,8 @@ def _is_narrower(corrected: Estimate, people: Estimate) -> bool:
 
 
 def _vote_multiple(people: Estimate, corrected: Estimate) -> float | None:
-    """(width from votes alone / corrected width)²."""
+    """Votes needed without the judge over votes now: (width from votes alone / corrected
+    width)²."""
     if people.low is None or people.high is None or corrected.low is None or corrected.high is None:
         return None
     width = corrected.high - corrected.low

@@ -1,4 +1,7 @@
-"""Self-preference: bias of a judge for its own family, relative to people or by a model term."""
+"""Self-preference: bias of a judge for models of its own family.
+
+Measured relative to people, or by a term in a Bradley–Terry model.
+"""
 
 from __future__ import annotations
 
@@ -90,10 +93,11 @@ def _own_family_bias(parts: row_selection.Mask, item: Ints) -> Estimate:
 
 
 def own_family_term(frame: pd.DataFrame) -> Estimate:
-    """γ_self in a Bradley–Terry model with common strengths and positions per judge, in logits.
+    """Own-family term γ_self in a Bradley–Terry model with position terms per judge, in logits.
 
-    logit P(first wins) = θ_first − θ_second + γ_judge + γ_self·(own first − own second); item
-    sandwich. Not quality-adjusted. Needs two judges, one of them not of an author's family.
+    logit P(first wins) = θ_first − θ_second + γ_judge + γ_self·(own first − own second), strengths
+    θ common to all judges; item sandwich. Not quality-adjusted. Needs two judges, one of them of a
+    family that wrote none of the answers.
     """
     rows = row_selection.select_pairs(row_selection.select_picks(frame))
     first, second = _own_family_masks(rows)

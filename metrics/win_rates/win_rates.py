@@ -38,9 +38,10 @@ def outcome_rows(
 ) -> pd.DataFrame:
     """Verdicts that a win rate counts, one row each, `pick` in the row's own slots.
 
-    pooled: every readable verdict of every order. strict: one outcome per pair and judge, 2-0 wins,
-    anything else is a tie. majority: a win and a tie is a win. The last two need both orders read
-    (where one order was asked, its verdict counts). `unreadable="tie"` is VisIT-Bench's rule.
+    pooled: every readable verdict of every order. strict: one outcome per pair and judge; a win
+    needs both orders, anything else is a tie. majority: a win and a tie is a win. The last two need
+    both orders read (where only one order was requested, its verdict counts). `unreadable="tie"` is
+    VisIT-Bench's rule.
     """
     _check_rule(combine, CombineRule)
     _check_rule(unreadable, UnreadableRule)
@@ -104,7 +105,7 @@ def win_rate(
     ties: TieRule = "half",
     outcome: OutcomeKind = "verdict",
 ) -> dict[str, Estimate]:
-    """(wins + ties/2)/readable verdicts of each contestant, best first.
+    """Win rate of each contestant, (wins + ties/2)/readable verdicts, best first.
 
     Among N options a win is being chosen (chance 1/N, noted). `ties="drop"`: wins/decisive, as in
     VisIT-Bench. With `combine="strict"` this is MT-Bench's adjusted win rate. With
@@ -131,7 +132,7 @@ def win_rates_by_cell(
     evidence = GroupedFrame(_comparison_rows(frame), by)
     names = row_selection.contestants(evidence.frame)
     rows = _apply_tie_rule(outcome_rows(evidence.frame, combine, unreadable), ties)
-    note = f"{combine}, unreadable {unreadable}" if (combine, unreadable) != DEFAULT_RULES else ""
+    note = rule_note(combine, unreadable) if (combine, unreadable) != DEFAULT_RULES else ""
     note = join_notes(note, "chosen among N options" if (rows["options"] > 2).any() else "")
     note = join_notes(note, BY_PROBABILITY if outcome == "probability" else "")
     flat = _share_by_cell(rows, names, outcome, evidence.count, note)
@@ -143,6 +144,20 @@ def win_rates_by_cell(
 
 DEFAULT_RULES: Final = ("pooled", "exclude")
 BY_PROBABILITY: Final = "by label probabilities"
+_COMBINE_NOTES: Final = {
+    "pooled": "each order counts separately",
+    "strict": "both orders merged, a win needs both",
+    "majority": "both orders merged, a win and a tie is a win",
+}
+_UNREADABLE_NOTES: Final = {
+    "exclude": "unusable replies excluded",
+    "tie": "unusable replies count as ties",
+}
+
+
+def rule_note(combine: CombineRule, unreadable: UnreadableRule) -> str:
+    """Note that describes the counting rule in words."""
+    return f"{_COMBINE_NOTES[combine]}, {_UNREADABLE_NOTES[unreadable]}"
 
 
 def _check_outcome_kind(outcome: OutcomeKind, combine: CombineRule, ties: TieRule) -> None:
@@ -213,7 +228,10 @@ def head_to_head(
     unreadable: UnreadableRule = "exclude",
     ties: TieRule = "half",
 ) -> dict[str, dict[str, Estimate]]:
-    """a -> b -> a's win rate against b, pairs only; contestants that never met have no entry."""
+    """Contestant a -> contestant b -> win rate of a against b, in pairs.
+
+    Contestants that never met have no entry.
+    """
     frame = row_selection.select_pairs(_comparison_rows(frame))
     names = row_selection.contestants(frame)
     rows = _apply_tie_rule(outcome_rows(frame, combine, unreadable), ties)

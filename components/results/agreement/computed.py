@@ -94,7 +94,10 @@ class Agreement:
 
     @cached_property
     def merged_orders(self) -> pd.DataFrame:
-        """Both orders as one verdict (2–0, else a tie), for pairs judged in both orders."""
+        """Both orders merged to one verdict per pair: a win needs both orders, otherwise a tie.
+
+        Only pairs judged in both orders.
+        """
         several = row_selection.select_rows(
             self.raters.machines, self.raters.machines["orders"] > 1
         )
@@ -146,7 +149,10 @@ class Agreement:
         return SignedScores(self.raters.frame)
 
     def people_alignment(self, rater: str, both: bool) -> Alignment:
-        """MAE and Consistency (Creation-MMBench) of a rater with the mean of the people."""
+        """Distance of a rater's scores from people's mean, as in Creation-MMBench.
+
+        Mean absolute error (MAE) and share within 1 (Consistency); `both` averages the two orders.
+        """
         return self.scores.gaps(rater, "dual" if both else "single").alignment
 
     @property
@@ -161,7 +167,10 @@ class Agreement:
 
     @cached_property
     def prompt_replacements(self) -> list[JudgeAsAnnotator]:
-        """Each prompt, judges pooled, in place of a person; empty below two prompts or judges."""
+        """Each prompt, its judges pooled, as a replacement for a person.
+
+        Empty with fewer than two prompts or two judges.
+        """
         cells = [self.raters.names[name] for name in self.raters.in_view]
         if not self.raters.has_people or any(len({cell[k] for cell in cells}) < 2 for k in (0, 1)):
             return []
@@ -194,7 +203,10 @@ class Agreement:
 
     @cached_property
     def all_vote_agreement(self) -> dict[str, Estimate]:
-        """Agreement of each judge with the majority, and of two people, by all votes."""
+        """Agreement of each judge with people's majority, and of two people with each other.
+
+        All votes count, also those on pairs not chosen at random.
+        """
         return self._agreement_shares(self.raters.frame)
 
     @cached_property
@@ -224,7 +236,10 @@ class Agreement:
 
     @cached_property
     def by_category(self) -> tuple[str, dict[tuple[str, str], Estimate]]:
-        """(reference, (rater, category) -> share of agreement with it); "All": all categories."""
+        """Name of the reference, and (rater, category) -> share of verdicts equal to it.
+
+        The category "All" pools all categories.
+        """
         if self.raters.has_people:
             return PEOPLE, self._categories(people_agreement_measure().by_cell, self.raters.frame)
         if self.raters.truth == "design":
@@ -259,7 +274,10 @@ def _cached_agreement(
 
 
 def equally_close_judges(data: Agreement, names: Sequence[str]) -> list[str]:
-    """The first ranked judge, and those not significantly different from it on the same items."""
+    """The first of the ranked judges, and all without a significant difference to it.
+
+    Differences are measured on the same items.
+    """
     if not names:
         return []
     rng = np.random.default_rng(SEED)

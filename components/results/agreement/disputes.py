@@ -1,4 +1,7 @@
-"""Disputed cases: judges against people or known answers, split judges, split people."""
+"""Disputed cases: judges against people or known answers, judges or people against each other.
+
+A case is the set of compared answers to one item.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ _CASE_COLUMNS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Dispute:
-    """One case: the people's choice, the known answer, and the counts of votes and judges.
+    """One case: people's choice, the known better answer, and the counts of votes and judges.
 
     Each judge counts with its majority over the orders; a split between orders counts as a tie.
     """
@@ -85,7 +88,7 @@ def _entropy(counts: Counter[str]) -> float:
 
 
 def dispute_kinds(raters: Raters) -> list[str]:
-    """The lists that the data allow."""
+    """Kinds of dispute that can occur: some need votes, known answers or several judges."""
     found = []
     if raters.has_people:
         found += [AGAINST_PEOPLE]
@@ -99,7 +102,7 @@ def dispute_kinds(raters: Raters) -> list[str]:
 
 
 def list_disputes(raters: Raters, kind: str) -> list[Dispute]:
-    """The cases of one list, most informative first."""
+    """Cases of one kind of dispute, most informative first."""
     ranked = [
         (one.informativeness(kind), one) for one in count_verdicts(raters) if _is_kind(one, kind)
     ]

@@ -122,7 +122,8 @@ def rater_noun(data: Agreement) -> str:
 
 
 def show_kpis(data: Agreement) -> str:
-    """KPI strip: agreement with people, of two people and of two judges; merging; single votes."""
+    """KPI strip: agreement with people, among people and among judges; merged orders; single
+    votes."""
     if not data.judges:
         return ""
     people, judges = _people_kpis(data), _judge_kpis(data)
@@ -142,14 +143,14 @@ def _people_kpis(data: Agreement) -> list[Kpi]:
         "Pairs with one vote",
         count(data.among_voters.single_vote_cases),
         f"of {count(data.among_voters.cases)}",
-        "their majority is a single person",
+        "here people's majority is one person's vote",
     )
     gain = data.merging_effects.get(ranked[0])
     split = []
     if gain is not None and gain.raw.value is not None:
         value = number(100 * gain.raw.value, 1, signed=True)
         note_text = f"agreement of {ranked[0]} with people {interval(gain.raw, 1, scale=100)}"
-        split = [Kpi("Disagreeing orders as ties", value, "points", note_text)]
+        split = [Kpi("Effect of merging both orders", value, "points", note_text)]
     return [Kpi("Closest to people", share(got.share.value), note=note), two, *split, thin]
 
 
@@ -184,7 +185,7 @@ def _estimate_note(estimate: Estimate) -> str:
 
 
 def show_matrix(data: Agreement, kind: str) -> str:
-    """Matrix of agreement, blank for full agreement; a cell opens the disagreements."""
+    """Matrix of agreement, without colour at full agreement; a cell opens the disagreements."""
     field, scale, _ = COEFFICIENTS[kind]
     names = [*([PEOPLE] if PEOPLE in data.table else []), *data.ranked_judges]
     if len(names) < 2:
@@ -242,7 +243,10 @@ def order_legend(*more: str) -> str:
 
 
 def show_merged_orders(data: Agreement) -> str:
-    """Table of agreement with people: single orders against both merged (2–0, else a tie)."""
+    """Table of agreement with people: single orders against both orders merged.
+
+    Merged, a win needs both orders; anything else is a tie.
+    """
     if not data.raters.has_people:
         return empty_state(NO_VOTES, HOW_TO_VOTE)
     if not data.merged_shares:
@@ -297,9 +301,11 @@ def _merging_sentence(data: Agreement) -> str:
     )
     if all(gain <= 0 for gain in gains):
         return (
-            f"Merging costs **{size}** here: disagreeing orders become ties, and people tie less. "
-            "The more a judge flips, the more it loses."
+            f"Merging costs **{size}** of agreement: disagreeing orders become ties, which people "
+            "give less often. Judges that flip more lose more."
         )
     if all(gain >= 0 for gain in gains):
-        return f"Merging gains **{size}** here."
-    return "Merging helps some judges and costs others here."
+        return f"Merging both orders raises agreement with people by **{size}**."
+    return (
+        "Merging both orders raises agreement with people for some judges and lowers it for others."
+    )

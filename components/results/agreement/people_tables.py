@@ -1,4 +1,5 @@
-"""Tables on people: coefficients, distances, judges as replacements, corrected win rates."""
+"""Tables on people: agreement coefficients, distances of scores, judges as replacements for a
+person, corrected win rates."""
 
 from __future__ import annotations
 
@@ -121,7 +122,10 @@ def _estimate_cell(head: str, estimate: Estimate) -> TableCell:
 
 
 def show_distances(data: Agreement) -> str:
-    """Table of MAE and Consistency (Creation-MMBench) for one order, both orders and people."""
+    """Table of distances from people's mean score, for one order, both orders and people.
+
+    MAE is the mean absolute error, Consistency the share within 1 (Creation-MMBench).
+    """
     if not data.raters.has_people:
         return empty_state(NO_VOTES, HOW_TO_VOTE)
     judges = [
@@ -190,13 +194,17 @@ def _reference_row(name: str, got: Alignment, marks: str) -> TableRow:
 
 
 def show_replacements(data: Agreement) -> str:
-    """Table of judges in place of a person; above 0 the judge agrees more with the others."""
+    """Table of judges as replacements for a person.
+
+    Above 0 the judge agrees more with the other voters than the person it replaces.
+    """
     if not data.raters.has_people:
         return empty_state(NO_VOTES, HOW_TO_VOTE)
     known = [one for one in data.judge_replacements if one.advantage.value is not None]
     if not known:
         return empty_state(
-            "No pair has two votes.", "A replacement is compared with the *other* voters."
+            "No pair has two votes.",
+            "To test whether a judge can replace a voter, pairs need votes by at least two people.",
         )
     axis = fit_share_axis([one.advantage for one in known], signed=True, holds=(0.0,))
     axis = replace(axis, chance=0.0)
@@ -227,14 +235,14 @@ def _replacement_row(one: JudgeAsAnnotator, axis: Axis) -> TableRow:
         TableCell(number(None if one.best is None else 100 * one.best), "num b"),
     ]
     tip = (
-        f"{one.judge}\nagrees with the others on {judge}, the person it replaces on {person}\n"
+        f"{one.judge}\nagrees with the others on {judge}; the replaced person agrees on {person}\n"
         f"{gap} points {bounds}\nn {count(one.advantage.n)} pairs with two votes or more"
     )
     return TableRow(cells, tip=tip)
 
 
 def best_prompt_sentence(prompts: Sequence[JudgeAsAnnotator]) -> str:
-    """Sentence on the prompt, judges pooled, that replaces a person best, with its certainty."""
+    """Sentence on the prompt (judges pooled) that best replaces a person, with its certainty."""
     known = [one for one in prompts if one.advantage.value is not None]
     if len(known) < 2:
         return ""
@@ -279,19 +287,19 @@ def best_replacement_sentence(
 
 
 def show_corrected_rates(data: Agreement) -> str:
-    """Table of prediction-powered win rates, with the raw ones of judges and people."""
+    """Table of prediction-powered win rates, beside the uncorrected ones of judges and people."""
     if not data.raters.has_people:
         return empty_state(NO_VOTES, HOW_TO_VOTE)
     table_of = {name: one for name, one in data.corrected.items() if one.people.value is not None}
     if not table_of:
         why = (
-            "All votes are on pairs selected because judges flip or disagree there; "
-            "the correction needs votes on pairs chosen at random."
+            "All votes are on pairs selected because judges flip or disagree there. "
+            "Collect votes on pairs chosen at random to correct win rates."
             if data.targeted_votes
             else "Corrected win rates need votes by people."
         )
         return empty_state(
-            "No pair was voted on at random." if data.targeted_votes else "No votes.", why
+            "No vote is on a randomly chosen pair." if data.targeted_votes else "No votes.", why
         )
     every = [e for one in table_of.values() for e in (one.corrected, one.judge, one.people)]
     axis = fit_share_axis(every, holds=(0.5,), bounds=(0, 1))

@@ -56,7 +56,10 @@ def build() -> ViewParts:
             matrix = ClickableHTML(elem_id="eh-agree")
             ClickableHTML(how_computed(HOW_MATRIX))
         with gr.Column(elem_classes="eh-panel", scale=20):
-            subtitle = f"% same as the majority, 95{NARROW_SPACE}% CI; both: 2–0 wins, else a tie"
+            subtitle = (
+                f"% of verdicts equal to people's majority, 95{NARROW_SPACE}% CI. "
+                "Both orders: a win needs both, otherwise a tie."
+            )
             ClickableHTML(panel_heading("One order or both, against people", subtitle))
             ClickableHTML(panels.order_legend(legend_key("chance", "chance: 1/3")))
             dual = ClickableHTML(elem_id="eh-agree-dual")
@@ -139,30 +142,37 @@ def build() -> ViewParts:
 
 
 REPLACEMENT_SUBTITLE: Final = (
-    f"points, judge minus the person it replaces; 95{NARROW_SPACE}% CI by items"
+    "agreement with the other voters in points, judge minus the person it replaces; "
+    f"95{NARROW_SPACE}% CI by items"
 )
-CORRECTED_SUBTITLE: Final = f"%, 95{NARROW_SPACE}% CI by items; many verdicts, few votes"
+CORRECTED_SUBTITLE: Final = (
+    f"%, 95{NARROW_SPACE}% CI by items; judges' many verdicts corrected by people's few votes"
+)
 CORRECTED_KEYS: Final = (
     '<div class="eh-row eh-keys"><span class="eh-key"><i class="hollow"></i>judges alone</span>'
     '<span class="eh-key"><i class="diamond"></i>people alone</span>'
     '<span class="eh-key"><i class="dot"></i>corrected</span></div>'
 )
 HOW_MATRIX: Final = (
-    "Verdicts are compared order by order, repeats by their mode. "
-    "`κ = (same − expected) / (1 − expected)`, expected from the two marginals. People: majority "
-    "of the votes; no mode is a tie. Blank is full agreement. Intervals: item jackknife, shares "
-    "Wilson at the effective n. A cell opens the cases on which the two disagree."
+    "Verdicts are compared separately in each order; of repeats the most frequent verdict counts. "
+    "`κ = (same − expected) / (1 − expected)`: share of equal verdicts, and the share expected by "
+    "chance from how often each rater gives each verdict. People: majority of the votes; without "
+    "one, a tie. No colour: full agreement. Intervals: jackknife over items; for shares Wilson at "
+    "the effective n. Click a cell to open the pairs on which the two disagree."
 )
 HOW_MERGED_ORDERS: Final = (
-    "One order: every verdict separately. Both: one verdict per pair, 2–0 or a tie. Differences "
-    "are paired by item. Chance is one in three where ties are as likely as either answer."
+    "One order: every verdict counts separately. Both orders: one verdict per pair; a win needs "
+    "both orders, otherwise a tie. Differences are paired by item. Chance is 1/3 if ties are as "
+    "likely as either answer."
 )
 HOW_COEFFICIENTS: Final = (
-    "Same verdict: first, second or tie. Without ties: where neither says tie. "
-    "`α = 1 − (n − 1)·observed / expected` disagreement, nominal. Two people: every two votes on "
-    "one pair. A person against the others: leave one out; a split of the others is a tie. MAE and "
-    "“within 1” (Creation-MMBench's Consistency) use the others' mean. Both orders: 2–0 or a tie; "
-    "for MAE the mean of the two scores."
+    "Same verdict: both choose first, second or tie. Without ties: pairs on which neither chooses "
+    "tie. `α = 1 − (n − 1)·observed / expected`, from the observed and expected disagreements of n "
+    "verdicts without ranking them. Two people: every two votes on one pair. A person, the others: "
+    "each vote against the majority of the other votes; without a majority, a tie. MAE (mean "
+    "absolute error) and “within 1” (Creation-MMBench's Consistency): distance of a person's score "
+    "from the mean of the others. Both orders: a win needs both, otherwise a tie; for MAE the mean "
+    "of the two scores."
 )
 HOW_VOTERS: Final = (
     "First position: share of decisive votes for the answer shown first, where the order is known; "
@@ -170,19 +180,20 @@ HOW_VOTERS: Final = (
     "swapped. With the others: share of the other voters on the same pair who agree with this "
     "person. Those others: their agreement with each other. Accuracy: probability of a correct "
     "vote, estimated from the agreement if people err independently (one-coin model).\n\n"
-    f"Flagged: agreement with the others at least {100 * flags.MIN_GAP:.0f} points below that of "
-    "the others, or consistency when swapped that much below the rest (Fisher's exact test). "
-    f"Also: one position chosen at least {100 * flags.MIN_LEAN:.0f} points more than the others "
-    f"would (exact binomial test). Both at {100 * flags.SIGNIFICANCE_LEVEL:.0f} % after Holm's "
-    f"adjustment over all people, from {flags.MIN_VOTES} votes on. Also: most timed votes faster "
-    f"than {flags.MAX_READING_SPEED:.0f} characters a second. No voter is removed."
+    "Flagged: agreement with the others, or consistency when swapped, at least "
+    f"{100 * flags.MIN_GAP:.0f} points below that of the others (Fisher's exact test). Also: one "
+    f"position chosen at least {100 * flags.MIN_LEAN:.0f} points more often than expected from the "
+    f"others' votes (exact binomial test). Tests at {100 * flags.SIGNIFICANCE_LEVEL:.0f} % after "
+    f"Holm's adjustment over all people, from {flags.MIN_VOTES} votes on. Also: most timed votes "
+    f"faster than {flags.MAX_READING_SPEED:.0f} characters a second. No flagged voter is removed."
 )
 VERIFICATION_TITLE: Final = "Verified answers: do they follow the instruction?"
 HOW_VERIFIED: Final = (
-    "One verification: one person's latest answer about one model answer. Shares are of "
-    "verifications, faults of those that say no; Wilson at the effective n of the items. Two "
-    "people: every two on one answer; `κ` from their common shares, "
-    "`α = 1 − (n − 1)·disagreeing / (yes·no)` over all of them, item jackknife.\n\n"
+    "One verification: one person's latest check of one model's answer. “Follow it” and “harmful” "
+    "are shares of all verifications, faults are shares of those that say no; Wilson intervals at "
+    "the effective n, items as clusters. Two people: every two verifications of one answer; `κ` "
+    "with chance agreement from the pooled shares of yes and no, "
+    "`α = 1 − (n − 1)·disagreeing / (yes·no)` over all n verifications; jackknife over items.\n\n"
     "An answer passes if most of its verifiers say that it follows the instruction, and fails if "
     "most say no; with equal numbers it is not used. Judges: pairs of one answer that passes and "
     "one that fails, each order separately. Shown is the share of decisive verdicts for the "
@@ -190,15 +201,16 @@ HOW_VERIFIED: Final = (
     "comparisons."
 )
 HOW_REPLACEMENT: Final = (
-    "The judge replaces each voter in turn. Compared is the agreement of the judge and of the "
-    "voter with the *remaining* voters: `judge − person`, on the same pairs and the same others, "
-    "by items. Best: share of item bootstrap rounds in which the judge leads."
+    "The judge replaces each voter in turn. The agreement of the judge with the *remaining* voters "
+    "is compared with that of the replaced voter: `judge − person`, on the same pairs, interval by "
+    "items. Best: share of bootstrap samples of the items in which this judge leads."
 )
 HOW_DISTANCES: Final = (
-    "J: a judge's score from −2 to 2, the mean of its two signed scores where both orders were "
-    "judged; P: the mean of the people, for a person that of the *others*. `MAE = mean |J − P|`, "
+    "J: a judge's score from −2 to 2, averaged over both orders where both were judged. P: the "
+    "mean score of people; for a person, the mean of the *other* people. `MAE = mean |J − P|`, "
     "`Consistency = share of |J − P| ≤ 1` (Creation-MMBench F.2). Averaging two orders pulls J "
-    "toward 0, which alone reduces the distance: compare the gain with always-tie."
+    "toward 0, which alone reduces the distance: compare with “always tie”, a judge that only "
+    "gives ties."
 )
 HOW_CATEGORIES: Final = (
     "Share of a judge's verdicts that equal the people's majority, ties counted. Without votes, "
@@ -207,8 +219,8 @@ HOW_CATEGORIES: Final = (
 HOW_CORRECTED: Final = (
     "Prediction-powered: the people's mean, minus the judges' mean on the same pairs, plus the "
     "judges' mean on all other pairs, with the weight that gives the narrowest interval (PPI++). "
-    "Unbiased for any judge if the pairs with votes are a random sample of all. Votes worth: how "
-    "many times as many votes people alone would need for the same width."
+    "Unbiased for any judge if the pairs with votes are a random sample of all. Votes worth: "
+    "factor by which the number of votes would have to grow for the same width without judges."
 )
 
 
@@ -233,8 +245,11 @@ def render(filtered_study: FilteredStudy, agree: str, apart: str) -> list[Any]:
     against = data.by_category[0]
     title = f"Agreement with {against}, by category" if against else "Agreement by category"
     measure = "correct; a tie is wrong" if against == panels.KNOWN_ANSWERS else "same verdict"
-    levels = "−2 to 2" if data.has_five_levels else "three levels, −1 to 1: compare with always-tie"
-    distance = f"% within 1 of it (Creation-MMBench's Consistency); MAE: mean distance; {levels}"
+    levels = "−2 to 2" if data.has_five_levels else "−1 to 1: compare with “always tie”"
+    distance = (
+        "MAE: mean absolute difference; % within 1 (Creation-MMBench's Consistency); "
+        f"scores {levels}"
+    )
     return [
         *_matrix_outputs(data, agree),
         panels.show_merged_orders(data) + note,
@@ -310,6 +325,6 @@ def _dispute_outputs(data: Agreement, apart: str) -> list[Any]:
 
 NO_DISPUTES_REASON: Final = {
     AGAINST_KNOWN: "The better answer is not known by design in this study.",
-    JUDGES_SPLIT: "There is one judge with one prompt in view.",
-    PEOPLE_SPLIT: "There are no votes yet.",
+    JUDGES_SPLIT: "Only one judge with one prompt is in view; a second one is needed.",
+    PEOPLE_SPLIT: "There are no votes yet. Vote on the Vote tab.",
 }

@@ -1,4 +1,4 @@
-"""Panel of verified answers: shares by contestant, and judges' preference for correct ones."""
+"""Panel of verified answers: shares by model, and judges' preference for answers that pass."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ CONTESTANT_HEADS: Final = (
     "Follow it, %",
     "Answer's fault, %",
     "Caption's fault, %",
-    "Neither's, %",
+    "Neither's fault, %",
     "Harmful, %",
 )
 ALL_ANSWERS: Final = "all answers"
@@ -153,7 +153,7 @@ def _contestant_selection(contestant: str, here: set[str]) -> Mapping[str, objec
 
 
 InspectableBits = Mapping[str, int]
-"""Contestant ("" for all) -> check outcomes of its compared answers, as bits."""
+"""Contestant ("" for all) -> verification outcomes of its compared answers, as bit flags."""
 
 
 def _inspectable_bits(one: VerificationData) -> InspectableBits:
@@ -225,7 +225,8 @@ def _estimate_text(estimate: Estimate) -> str:
 
 
 def _judge_table(one: VerificationData) -> str:
-    """Table of judges on pairs of a passing and a failing answer: share that prefers the former."""
+    """Table of judges on pairs of a passing and a failing answer: share that prefers the passing
+    one."""
     lines = _judge_preferences(one)
     if not lines:
         words = (
@@ -236,7 +237,7 @@ def _judge_table(one: VerificationData) -> str:
     axis = axis_for([e for _, e, _ in lines], holds=(0.5, 1.0), bounds=(0, 1))
     axis = replace(axis, chance=0.5)
     heads = [
-        TableCell("Prefers the one that follows", "nm"),
+        TableCell("Prefers the answer that follows", "nm"),
         axis_cell(axis),
         TableCell("%", "num d"),
         TableCell("Ties, %", "num m"),
@@ -266,12 +267,15 @@ def _judge_table(one: VerificationData) -> str:
         tip = f"{name}\n{percent(prefers)}\nties {percent(ties)}; chance 50"
         rows.append(TableRow(cells, tip=tip, kind="who" if people else ""))
     head = "<h3>Do judges prefer the answer that follows the instruction?</h3>"
-    made = range_table(heads, rows, "short", "Judges on pairs of which one answer fails", axis)
+    made = range_table(heads, rows, "short", "Judges on pairs in which one answer fails", axis)
     return wrap(f'<div class="eh-beside">{head}{made}</div>')
 
 
 def _judge_preferences(one: VerificationData) -> list[tuple[str, Estimate, Estimate]]:
-    """(rater, share that prefers the answer that follows, ties), best first, people last."""
+    """(rater, share that prefers the answer that follows the instruction, share of ties).
+
+    Best judge first, people last.
+    """
     verified = one.verified
     evidence = GroupedFrame(one.data.raters.machines, ["judge"])
     prefers = verified.prefers_following.by_cell(evidence)
@@ -338,7 +342,7 @@ def _misjudged_list(one: VerificationData) -> str:
     filtered_study, top = one.data.raters.filtered_study, found[:MAX_MISJUDGED]
     questions = filtered_study.store.questions(filtered_study.name, {m.item for m in top})
     head = (
-        '<div class="eh-dl h"><span>Question</span><span>Fails, as verified</span>'
+        '<div class="eh-dl h"><span>Question</span><span>Answer that fails verification</span>'
         "<span>Verdicts that prefer it</span><span></span></div>"
     )
     rows = "".join(_misjudged_row(m, one.checks, questions.get(m.item) or m.item) for m in top)

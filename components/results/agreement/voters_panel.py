@@ -1,4 +1,4 @@
-"""Panel of the voters: one row each, flags with reasons, and agreement without the flagged."""
+"""Panel of the voters: one row each, flags with reasons, agreement without flagged voters."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def show_voters(data: Agreement) -> str:
     """Table of the voters, flagged first, then by votes; a name links to that person's votes."""
     people = data.voters
     if not people:
-        return empty_state(NO_VOTES, "Each voter gets a row here.")
+        return empty_state(NO_VOTES, "Each person who votes gets a row here.")
     made = _voter_table(people[:UNFOLDED_VOTERS], "The people who voted")
     if rest := people[UNFOLDED_VOTERS:MAX_VOTERS]:
         more = _voter_table(rest, "More people who voted")
@@ -140,7 +140,8 @@ def _flag_reasons(people: Sequence[Voter]) -> str:
 
 
 def _vote_subsets_table(data: Agreement) -> str:
-    """Table of agreement by all votes, without flagged voters, and on random pairs only."""
+    """Table of agreement by all votes, without flagged voters, and on randomly chosen pairs
+    only."""
     columns = {ALL_VOTES: data.all_vote_agreement}
     if data.flagged_voters:
         columns[f"Without {_flagged_label(data.flagged_voters)}, %"] = data.unflagged_agreement
@@ -202,6 +203,7 @@ def targeted_votes_note(data: Agreement) -> str:
         return ""
     part = share(data.targeted_votes / max(data.votes_cast, 1), 0)
     words = inline_markup(
-        f"{part} of the votes are on pairs **not chosen at random**: no estimate for all pairs."
+        f"{part} of the votes are on pairs **not chosen at random**. These numbers therefore do "
+        "not describe all pairs."
     )
     return wrap(f'<p class="eh-small eh-mute eh-under">{words}</p>')

@@ -20,9 +20,10 @@ from studies.domain import Estimate
 from studies.store.store import Store
 
 SEED: Final = 20_24
-"""Fixed seed of bands and bootstraps, so that the same data give the same figures."""
+"""Fixed random seed of the Elo band and bootstraps: the same data give the same figures."""
 MAX_BAND_BATTLES: Final = 2_000_000
-"""Maximum battles times orders in the band; above it fewer orders are shuffled, at least 20."""
+"""Maximum number of battles times shuffled orders for the Elo band; with more battles fewer orders
+are used, at least 20."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,20 +37,22 @@ class Ranking:
     orders: int = 0
     """Number of shuffled orders in the band of the curve."""
     first_order: Leaderboard | None = None
-    """Largest board from the first order of each pair alone."""
+    """Leaderboard of the largest connected group, from the first order of each pair alone."""
     second_order: Leaderboard | None = None
-    """Largest board from the second order alone."""
+    """Leaderboard of the largest connected group, from the second order of each pair alone."""
     people: Leaderboard | None = None
     judges: tuple[str, ...] = ()
 
     @property
     def board(self) -> Leaderboard | None:
-        """Board of the largest group of connected contestants; None below two contestants."""
+        """Leaderboard of the largest group of contestants connected by battles; None if there is
+        none."""
         return self.boards[0] if self.boards and len(self.boards[0].names) > 1 else None
 
     @property
     def colours(self) -> dict[str, int]:
-        """Contestant -> index in the palette, by name, so that filters change no colour."""
+        """Contestant -> index in the palette, by sorted name: filters do not change a model's
+        colour."""
         return {name: place for place, name in enumerate(sorted(self.win_rates))}
 
 
@@ -58,7 +61,7 @@ def compute_ranking(
 ) -> Ranking:
     """Compute the ranking from outcomes under the counting rule of the study or filter.
 
-    `verdicts`: the verdicts before both orders were combined; `votes`: those of people.
+    `verdicts`: the judges' verdicts before both orders were combined; `votes`: people's verdicts.
     """
     pairs = machine_pairs(rows)
     if pairs.empty:
@@ -84,7 +87,7 @@ def machine_pairs(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _boards_by_order(pairs: pd.DataFrame) -> tuple[Leaderboard | None, Leaderboard | None]:
-    """Boards from the order that the plan lists first for each pair, and from the other order.
+    """Two leaderboards: from the order that the plan lists first for each pair, and from the other.
 
     None for an order that was not judged.
     """

@@ -99,7 +99,10 @@ def _board_html(board: Leaderboard, ranking: Ranking) -> str:
 
 
 def people_ratings(board: Leaderboard, ranking: Ranking) -> dict[str, float]:
-    """People's ratings; empty unless they rated the same contestants, as the means would differ."""
+    """People's ratings; empty unless people and judges rated the same contestants.
+
+    Ratings are relative to the mean of the contestants, so other sets are not comparable.
+    """
     people = ranking.people
     if people is None or set(people.names) != set(board.names):
         return {}
@@ -154,7 +157,7 @@ def _rank_text(board: Leaderboard, name: str) -> str:
 def _order_dumbbell(
     name: str, one: Estimate | None, two: Estimate | None, both: Estimate | None, axis: Axis
 ) -> str:
-    """Marks of one row: hollow for each single order, solid with its interval for both.
+    """Marks of one row: hollow for each single order, solid with its interval for both orders.
 
     The hover card gives all three values.
     """
@@ -202,7 +205,8 @@ def elo_figure(ranking: Ranking, lines: bool = True) -> Figure | None:
 
 
 def rating_limits(ranking: Ranking) -> dict[str, float]:
-    """Contestant -> Bradley–Terry rating, the limit of its curve; none where regularised."""
+    """Contestant -> Bradley–Terry rating, which its Elo curve approaches; empty where
+    regularised."""
     return {
         name: rating.value
         for board in ranking.boards
@@ -231,8 +235,8 @@ def convergence_badge(ranking: Ranking) -> str:
     text = f"{most} is {count(round(abs(away[most])))} points from its Bradley–Terry rating"
     tip = attributes(
         {
-            "data-tip": "Elo has not converged\nA rating counts as reached if it lies within the "
-            f"final band over orders.\nNot reached: {', '.join(away)}",
+            "data-tip": "Elo has not converged\nConverged: the Bradley–Terry rating lies within "
+            f"the final band over shuffled orders.\nOutside: {', '.join(away)}",
             "tabindex": "0",
         }
     )
@@ -243,7 +247,10 @@ def convergence_badge(ranking: Ranking) -> str:
 
 
 def _outside_band_text(curve: EloResult) -> str:
-    """Contestants whose drawn curve ends outside the band, as when battles come in blocks."""
+    """Contestants whose curve in plan order ends outside the band.
+
+    This happens when battles come in blocks, such as one judge after the other.
+    """
     names = [
         name
         for name, rated in sorted(curve.table.items())

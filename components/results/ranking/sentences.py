@@ -51,12 +51,16 @@ def _people_clause(board: Leaderboard, ranking: Ranking) -> str:
 
 def _lead_sentence(board: Leaderboard, ranking: Ranking) -> str:
     parts = [_tied_sentence(board), _order_sentence(ranking)]
-    default = "Bradley–Terry on the Elo scale; significance by the interval of the difference."
+    default = (
+        "Bradley–Terry ratings on the Elo scale; a difference is significant if its interval "
+        "excludes 0."
+    )
     return " ".join(part for part in parts if part) or default
 
 
 def _tied_sentence(board: Leaderboard) -> str:
-    """First neighbours without a significant difference, and the battles needed for one."""
+    """Highest neighbouring ranks without a significant difference, and the battles needed for
+    one."""
     for place, (above, below) in enumerate(pairwise(board.names)):
         gap = board.gap(above, below)
         if gap.low is None or gap.high is None or is_significantly_above(gap):
@@ -74,7 +78,7 @@ def _ordinal_word(place: int) -> str:
 
 
 def _order_sentence(ranking: Ranking) -> str:
-    """Sentence on the leader from one order alone, where it differs from that of both."""
+    """Sentence on the leader by one order alone, if both orders together give another leader."""
     one, two, both = ranking.first_order, ranking.second_order, ranking.board
     if one is None or two is None or both is None:
         return ""

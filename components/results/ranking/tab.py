@@ -60,16 +60,19 @@ def build() -> ViewParts:
 
 
 HOW_RANKING: Final = (
-    "Each usable verdict of each order is one battle, unless the rule combines the orders. "
+    "Each usable verdict of each order is one battle, unless the study merges both orders. "
     "`P(a beats b) = 1/(1 + 10^((Rb − Ra)/400))` is fitted by maximum likelihood; ratings average "
-    "1000; intervals by the item sandwich. To compare two models, use the interval of their "
-    "difference, not the overlap of two bars. Ranks are the ranges that these intervals allow.\n\n"
-    "More battles: `n·(h·(1 + 0.84/1.96)/gap)² − n`, h the present half-width: similar verdicts "
-    f"needed for an interval that excludes 0, with 80{NARROW_SPACE}% power."
+    "1000; intervals by the sandwich estimator, clustered by item. To compare two models, use the "
+    "interval of their difference, not the overlap of two bars. Ranks are the ranges that the "
+    "intervals of the differences allow.\n\n"
+    "Further battles needed: `n·(h·(1 + 0.84/1.96)/gap)² − n`, with n battles so far and h the "
+    "half-width of the gap's interval; the interval then excludes 0 with "
+    f"80{NARROW_SPACE}% probability (power)."
 )
 HOW_ELO: Final = (
-    "`R += 4 (S − E)` battle by battle, start 1000, in the order of the plan. The order of battles "
-    "is arbitrary: the band shows the results of other orders of the items. With more battles "
+    "After each battle `R += 4 (S − E)`: rating R, result S (1, ½ or 0), expected result E; start "
+    "1000, battles in the order of the plan. This order is arbitrary: the band shows the ratings "
+    "if the items are shuffled. With more battles "
     "the curves approach the Bradley–Terry ratings (dotted); Elo has converged where these lie "
     "within the final band. A curve ends outside its band if battles come in blocks (one judge, "
     "then the next), as Elo weights the last block most. In that case use the band."
@@ -81,9 +84,9 @@ HOW_HEAD_TO_HEAD: Final = (
 )
 HOW_ORDERS: Final = (
     "First order: the one that the plan lists first for a pair of models; second: the answers "
-    "swapped. Each board is Bradley–Terry on the verdicts of that order alone, every verdict one "
-    "battle. Where the two differ, the order affects the ranking; using both orders cancels most "
-    "of this effect."
+    "swapped. Each leaderboard is Bradley–Terry on the verdicts of that order alone, every verdict "
+    "one battle. Where the two differ, the order affects the ranking; using both orders cancels "
+    "most of this effect."
 )
 
 

@@ -1,4 +1,4 @@
-"""Length panels: share won by length ratio with a fit, and length-controlled win rates."""
+"""Length panels: share won by length ratio with a fitted curve, and length-controlled win rates."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from studies.domain import Estimate
 from studies.frames.frame import TIE
 
 LENGTH_BIN_EDGES: Final = (-math.inf, -1.5, -0.9, -0.5, -0.17, 0.17, 0.5, 0.9, 1.5, math.inf)
-"""Edges of log2(its length / the other's), fixed so that all judges share the same bins."""
+"""Edges of log2(length of an answer / length of the other), fixed so that all judges share bins."""
 MIN_ITEMS: Final = 5
 NO_LENGTHS_TEXT: Final = "Length effects need pairs of answers with stored texts."
 
@@ -54,7 +54,7 @@ class LengthBin:
     """One bin of the length ratio, with the share of its answers that won."""
 
     ratio: float
-    """Mean of log2(its length / the other's)."""
+    """Mean of log2(length of the answer / length of the other answer)."""
     win_rate: Estimate
 
 
@@ -151,7 +151,7 @@ def length_figure(filtered_study: FilteredStudy) -> Figure | None:
         dragmode=False,
         shapes=[horizontal_line(0.5)],
         xaxis=make_axis(
-            "its length against the other's, characters",
+            "length relative to the other answer, characters",
             range=[-2.9, 2.9],
             fixedrange=True,
             tickvals=[-2, -1, 0, 1, 2],
@@ -212,7 +212,8 @@ def _hover_text(one: LengthBin, who: str) -> str:
 
 
 def _odds_text(odds: Estimate) -> tuple[str, str]:
-    """Odds ratio and interval with one decimal; two below 1, so that 0.04 is not shown as 0.0."""
+    """Odds ratio and interval as text: one decimal, below 1 two, so that 0.04 is not shown as
+    0.0."""
     ends = [end for end in (odds.low, odds.value) if end is not None]
     style = NumberStyle(2 if min(ends, default=1.0) < 1 else 1)
     return style.text(odds.value), style.bounds(odds)

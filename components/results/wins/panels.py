@@ -40,7 +40,8 @@ from studies.domain import USABLE_STATUSES, Estimate
 SPLIT_COLUMNS: Final = {"Category": "category", "Judge": "judge", "Prompt": "prompt"}
 RATER_CHOICES: Final = ("Judges", "People", "Difference")
 NOTHING_YET_HTML: Final = empty_state(
-    "Nothing to show yet.", "No judgement of this selection has been stored."
+    "Nothing to show yet.",
+    "There are no verdicts for these filters yet. Run the study or change the filters.",
 )
 NO_VOTES_HTML: Final = empty_state(
     "No votes by people.", "People's win rates need votes: in the data, or from the Vote tab."
@@ -62,7 +63,8 @@ def chance_win_rate(frame: pd.DataFrame) -> float:
 
 
 def show_win_rates(filtered_study: FilteredStudy) -> str:
-    """Table by contestant: win rate, wins, ties, losses, and bounds for missing verdicts."""
+    """Table by contestant: win rate, wins, ties, losses, and range of the rate for missing
+    verdicts."""
     rates = study_win_rates(filtered_study)
     if not rates:
         return NOTHING_YET_HTML
@@ -121,7 +123,8 @@ def _has_missing(bound: Estimate | None) -> bool:
 
 
 def _missing_notice(filtered_study: FilteredStudy, rates: Mapping[str, Estimate]) -> str:
-    """Notice on missing verdicts: their number, the rate with them as ties, and its bounds."""
+    """Notice on missing verdicts: their number, the rate under the other rule (exclude them or
+    count them as ties), and its bounds."""
     failed = (
         ~filtered_study.machines["status"].isin(list(USABLE_STATUSES))
         & ~filtered_study.machines["noise"]
@@ -138,13 +141,17 @@ def _missing_notice(filtered_study: FilteredStudy, rates: Mapping[str, Estimate]
     now = number(100 * (rates[best].value or 0), 1)
     text = f"{count(missing)} of {count(total)} verdicts are missing. "
     if other is not None and other.value is not None:
-        word = "Excluded" if unreadable == "tie" else "As ties"
-        text += f"{word}, {number(100 * other.value, 1)} instead of {now}\u202f% for {best}. "
+        word = "Excluded" if unreadable == "tie" else "Counted as ties"
+        text += f"{word}, {best} has {number(100 * other.value, 1)} instead of {now}\u202f%. "
     bound = manski_bounds(filtered_study.machines).get(best)
     if bound is not None and bound.low is not None and bound.high is not None:
         low, high = number(100 * bound.low, 1), number(100 * bound.high, 1)
-        text += f"All lost or all won: {low} to {high}\u202f%."
-    title = "Counted as ties." if unreadable == "tie" else "Excluded."
+        text += f"If all were lost or all won: {low} to {high}\u202f%."
+    title = (
+        "Missing verdicts count as ties."
+        if unreadable == "tie"
+        else "Missing verdicts are excluded."
+    )
     return notice_html(
         "warn", title, text, Action(f"Open {count(missing)}", {"status": "failures"})
     )
@@ -196,7 +203,7 @@ def wins_scale(even: float) -> heat.ColourScale:
     """Colour scale from chance to all wins, blank below chance; for pairs the default scale."""
     if even == 0.5:
         return heat.WINS_SCALE
-    ends = (f"{number(100 * even)} % even", "100 % chosen; below even: blank")
+    ends = (f"{number(100 * even)} % even", "100 % chosen; below even: no colour")
     return heat.ColourScale("Wins", "w", even, 1, ends)
 
 
@@ -236,7 +243,7 @@ def _difference_matrix(filtered_study: FilteredStudy) -> str:
 
 
 def show_levels(filtered_study: FilteredStudy) -> str:
-    """Panel of five-level verdicts; empty where no verdict has a margin."""
+    """Panel of five-level verdicts; empty where no verdict says "much better"."""
     rows = select_pairs(filtered_study.machines)
     strong = select_picks(rows)
     if strong.empty or not bool((strong["margin"] > 1).any()):
@@ -263,9 +270,10 @@ def show_levels(filtered_study: FilteredStudy) -> str:
 
 
 HOW_LEVELS: Final = (
-    "`Reward = (100 MB + 50 B − 50 W − 100 MW) / usable`, `Win rate = (MB + B) / usable`: here a "
-    "tie is not a win. Unusable replies are excluded and counted separately. VFS: visual "
-    "factuality, 0 to 10. Reward: item-cluster t; Win rate: Wilson at the effective n of the items."
+    "`Reward = (100·much better + 50·better − 50·worse − 100·much worse) / usable verdicts`, "
+    "`Win rate = (much better + better) / usable verdicts`: here a tie is not a win. Unusable "
+    "replies are excluded and counted separately. VFS: visual factuality score, 0 to 10. "
+    "Intervals, items as clusters: t for Reward, Wilson at the effective n for Win rate."
 )
 
 

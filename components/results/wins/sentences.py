@@ -74,7 +74,11 @@ def _lead_sentence(filtered_study: FilteredStudy) -> str:
     got = known[who]
     significant = got.low is not None and got.high is not None and not got.low <= 0 <= got.high
     size = f"{_points_text(got)} points {interval(got, scale=100)}".strip()
-    end = "unadjusted interval" if significant else "the interval includes 0"
+    end = (
+        "interval not adjusted for choosing the largest"
+        if significant
+        else "the interval includes 0"
+    )
     return (
         f"Largest of {len(known)} differences to people on the same pairs: {size} for {who}; {end}."
     )

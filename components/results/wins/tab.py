@@ -91,17 +91,19 @@ HOW_WINS: Final = (
     "range if all missing verdicts were lost or all won (Manski bounds, without sampling error)."
 )
 HOW_MATRIX: Final = (
-    "The same rate in each part. People: every vote is a verdict. Difference: judges − people, "
-    "paired by pair and item, so that both are measured on the same cases; item-cluster t."
+    "The same rate in each category, judge or prompt. People: every vote is a verdict. Difference: "
+    "judges − people on the same pairs of answers to the same items; t interval, items as clusters."
 )
 HOW_LENGTH: Final = (
     "Every verdict counts for both of its answers. `logit P(win) = β · log2(its length / the "
-    "other's)`, item sandwich; the odds for twice the length are `exp(β)`. Length may be what made "
-    "an answer better: only the padded answers of the probe set separate the two."
+    "other's)`; `exp(β)` is the factor on the odds of winning for twice the length; interval by "
+    "the sandwich estimator, clustered by item. Longer answers may also be better: only the padded "
+    "answers of the probe set separate length from quality."
 )
 HOW_CONTROLLED: Final = (
-    "`logit P(preferred) = θ + φ · tanh(Δlength / sd)`; the rate is σ(θ), length term at 0. "
-    "The minimal form of AlpacaEval 2, without its instruction difficulty; item sandwich."
+    "`logit P(preferred) = θ + φ · tanh(Δlength / sd)`, with φ the effect of length. The rate is "
+    "`σ(θ)`, the win probability at equal length. The simplest form of AlpacaEval 2, without its "
+    "instruction difficulty; interval by the sandwich estimator, clustered by item."
 )
 
 
@@ -149,7 +151,7 @@ def render_matrix(filtered_study: FilteredStudy, by: str, voice: str) -> list[An
     what = "Judges − people" if voice == "Difference" else "Win rate"
     of = "" if voice == "Judges" else " by people" if voice == "People" else ""
     split = by.lower() if voice == "Judges" else "category"
-    subtitle = f"%; 95{NARROW_SPACE}% CI; below even: blank"
+    subtitle = f"%; 95{NARROW_SPACE}% CI; no colour below even"
     if voice == "Difference":
         subtitle = f"points, on pairs judged by both; 95{NARROW_SPACE}% CI"
     head = panel_heading(f"{what}{of} by {split}", subtitle)

@@ -195,7 +195,7 @@ def test_with_sought_votes_alone_nothing_is_corrected(store):
     store.set_voting_rules("s", VotingRules(votes=1, repeats=0.0, choose="flipped"))
     cast(store, "ann", better)
     said = text(show_corrected_rates(agreement(store, "s")))
-    assert "No pair was voted on at random" in said
+    assert "No vote is on a randomly chosen pair" in said
 
 
 def test_votes_of_a_file_are_nobodys_choice(store):

@@ -70,8 +70,8 @@ def test_what_is_missing_is_said_with_what_it_would_do(won):
     # As ties: (21 + 1.5)/40 = 56.25 instead of 56.76; all lost 21/40, all won 24/40.
     html = wins_view.show_win_rates(fair(won))
     assert "3 of 40 verdicts are missing." in html
-    assert "As ties, 56.2 instead of 56.8" in html  # 56.25 to even
-    assert "All lost or all won: 52.5 to 60.0" in html
+    assert "has 56.2 instead of 56.8" in html  # 56.25 to even
+    assert "If all were lost or all won: 52.5 to 60.0" in html
     assert "Open 3" in html and "&quot;status&quot;: &quot;failures&quot;" in html
 
 
