@@ -240,3 +240,21 @@ def test_position_bias_of_the_prd_judges_is_as_published():
         counts = p.flip_counts(mine)
         assert (counts["toward_first"], counts["toward_second"]) == (first, second)
         assert p.slot_counts(mine) == {"slots": slots, "ties": ties}
+
+
+@pytest.mark.parametrize("picks", [(0, 1, 0, 1), (0, 0, 0, 1)])
+def test_four_options_picked_in_two_slots_are_divided_by_the_log_of_four(picks):
+    # [20, 20, 0, 0] is log 2/log 4 = .5 of the entropy of four slots, not 1.
+    frame = build([row for k in range(10) for row in rotated(f"q{k}", picks)])
+    first = picks.count(0) / 4
+    bits = -(first * math.log2(first) + (1 - first) * math.log2(1 - first))
+    got = p.slot_entropy(frame)
+    assert got.value == pytest.approx(bits / 2)
+    assert got.low < got.value < got.high < 1
+
+
+def test_pairs_beside_four_options_keep_the_interval_of_pairs():
+    pairs = [row for k in range(6) for row in pair(f"p{k}", 0, k % 2, judge="a")]
+    four = [row for k in range(6) for row in rotated(f"q{k}", (0, 1, 2, 3), judge="b")]
+    both = p.position_profile(build(pairs + four), ["judge"])[("a",)]["entropy"]
+    assert both == p.slot_entropy(build(pairs))
