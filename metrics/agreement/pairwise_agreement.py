@@ -89,12 +89,20 @@ def _item_tables(cell: Ints, item: Ints, cells: int) -> Floats:
 
 
 def _chance_corrected(sums: Floats, statistic: Statistic, n: int, unit: str, note: str) -> Estimate:
-    got = jackknife_estimate(sums, statistic, n, unit, (-math.inf, 1), note)
+    effect = _disagreement_effect(sums.sum(axis=0))
+    got = jackknife_estimate(sums, statistic, n, unit, (-math.inf, 1), note, effect)
     return (
         got
         if got.value is not None
         else unknown_estimate(join_notes(note, CONSTANT_VERDICTS_NOTE), unit)
     )
+
+
+def _disagreement_effect(totals: Floats) -> float:
+    """Change of κ or α if all verdicts disagreed in place of agreeing: 1/(1 − expected)."""
+    table = _as_square(totals, math.isqrt(len(totals)))
+    given = (table.sum(axis=-1) + table.sum(axis=-2)) / (2 * table.sum())
+    return float(np.nan_to_num(safe_divide(1.0, 1 - (given * given).sum())))
 
 
 def _as_square(totals: Floats, size: int) -> Floats:

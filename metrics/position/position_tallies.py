@@ -126,6 +126,11 @@ def _consistency_kappa(totals: Floats) -> Floats:
     return safe_divide(safe_divide(totals[..., 0], totals[..., -1]) - chance, 1 - chance)
 
 
+def kappa_unit_effect(totals: Floats) -> float:
+    """Change of kappa if every set had the other outcome: 1/(1 − chance)."""
+    return float(np.nan_to_num(safe_divide(1.0, 1 - chance_consistency(totals))))
+
+
 def kappa_tally(evidence: GroupedFrame) -> MeasureTally:
     """Tally whose statistic is the chance-corrected consistency (kappa)."""
     return replace(_consistency_tally(evidence), statistic=_consistency_kappa)

@@ -67,7 +67,8 @@ def test_chance_and_kappa_from_the_judges_own_shares():
 
 def test_no_flips_is_perfectly_fair_not_nan():
     got = p.fairness(patterns({"AB": 4, "BA": 3}))
-    assert (got.value, got.low, got.high) == (0, 0, 0)
+    unseen = 3.841459 / (7 + 3.841459)  # Wilson's upper limit of the flips for 0 of 7
+    assert (got.value, got.low, got.high) == pytest.approx((0, -unseen, unseen))
 
 
 def test_repetition_stability_is_the_mean_share_of_the_mode():
