@@ -218,7 +218,7 @@ def _slot_preference_kpi(rows: list[FlipLean]) -> Kpi:
     plural = f"{what.capitalize()}s that prefer a position"
     label = "With a preferred position" if "-" in what else plural
     unit = f"of {count(len(rows), what)}" if "-" in what else f"of {count(len(rows))}"
-    return Kpi(label, count(significant), unit, "sign test on flips, p < .05, Holm")
+    return Kpi(label, count(significant), unit, "sign test by items, p < .05, Holm")
 
 
 def _most_consistent_kpi(bias: Bias) -> Kpi:

@@ -11,7 +11,7 @@ from components.html.matrix import MIN_COLOURED_ITEMS
 from components.results.bias.computed import Bias
 from metrics.estimation.measures import CellKey
 from metrics.position.order_tables import holm_adjust
-from metrics.position.order_tests import sign_test
+from metrics.position.order_tests import item_sign_test
 
 SIGNIFICANCE_LEVEL: Final = 0.05
 """A preference is reported below this p, Holm-adjusted over the rows shown."""
@@ -20,9 +20,9 @@ EVEN_ENTROPY: Final = 0.9
 ONE_WAY_SHARE: Final = 0.75
 """Share of flips in one direction from which a judge is said to decide by position."""
 PREFERENCE_RULE: Final = (
-    "“Prefers”: an exact sign test on the flips has p < .05 after Holm's adjustment over the rows "
-    f"shown. Within a category, the 95{NARROW_SPACE}% interval of the lean must also exclude 0, "
-    f"with at least {MIN_COLOURED_ITEMS} items (Holm over the row's categories). "
+    "“Prefers”: a sign test on the flips, by items, has p < .05 after Holm's adjustment over the "
+    f"rows shown. Within a category, the 95{NARROW_SPACE}% interval of the lean must also exclude "
+    f"0, with at least {MIN_COLOURED_ITEMS} items (Holm over the row's categories). "
     "“Decides by position”: the share of flips exceeds the noise floor (where measured) by more "
     "than 50 points, and three quarters of the flips go one way."
 )
@@ -61,7 +61,7 @@ class LeaningCategory:
 
 @dataclass(frozen=True, slots=True)
 class FlipLean:
-    """Direction of the flips of one row, with the p-value of a sign test."""
+    """Direction of the flips of one row, with the p-value of the sign test by items."""
 
     name: str
     judge: str
@@ -101,7 +101,7 @@ def flip_leans(bias: Bias) -> list[FlipLean]:
 
 def _compute_leans(bias: Bias) -> list[FlipLean]:
     tables = {row: bias.table(row) for row in bias.names}
-    raw = [sign_test(t.toward_first, t.toward_second).p for t in tables.values()]
+    raw = [item_sign_test(t.item_leans).p for t in tables.values()]
     entropy, noise = bias.each("entropy"), bias.each("noise_floor")
     return [
         FlipLean(
@@ -132,7 +132,7 @@ def _leaning_categories(bias: Bias, row: CellKey) -> tuple[LeaningCategory, ...]
     cells = [cell for cell in bias.tables if cell[:2] == row and cell[2] and cell in fairness]
     cells = [cell for cell in cells if fairness[cell].items >= MIN_COLOURED_ITEMS]
     tables = [bias.tables[cell] for cell in cells]
-    adjusted = holm_adjust([sign_test(t.toward_first, t.toward_second).p for t in tables])
+    adjusted = holm_adjust([item_sign_test(t.item_leans).p for t in tables])
     found = []
     for cell, p in zip(cells, adjusted, strict=True):
         low, high = fairness[cell].low, fairness[cell].high

@@ -24,7 +24,7 @@ from metrics.estimation.all_measures import estimate_all
 from metrics.estimation.intervals import proportion, proportions, sum_by_item, unknown_estimate
 from metrics.estimation.measures import GroupedFrame
 from metrics.position.label_effect import slot_and_label_effects
-from metrics.position.order_tests import sign_test
+from metrics.position.order_tests import flip_tests
 from metrics.position.position_measures import (
     CONSISTENCY,
     flip_counts,
@@ -280,7 +280,7 @@ class ReportCard:
             return self.position_term[2], self.position_term[1].value
         first, second = self.flips["toward_first"], self.flips["toward_second"]
         total = first + second
-        return sign_test(first, second).p, max(first, second) / total if total else None
+        return flip_tests(self.rows)["items"].p, max(first, second) / total if total else None
 
 
 def slot_ordinal(slot: int) -> str:
