@@ -24,7 +24,8 @@ PREFERENCE_RULE: Final = (
     f"rows shown. Within a category, the 95{NARROW_SPACE}% interval of the lean must also exclude "
     f"0, with at least {MIN_COLOURED_ITEMS} items (Holm over the row's categories). "
     "“Decides by position”: the share of flips exceeds the noise floor (where measured) by more "
-    "than 50 points, and three quarters of the flips go one way."
+    "than 50 points, and three quarters of the flips go one way. “The order decides”: the same, or "
+    "any direction where the noise floor is measured."
 )
 _NUMBER_WORDS: Final = (
     "no",
@@ -90,8 +91,22 @@ class FlipLean:
 
     @property
     def order_decides(self) -> bool:
-        """Whether flips exceed the noise floor by more than half of the pairs."""
-        return self.flips / max(self.pairs, 1) - (self.noise or 0.0) > 0.5
+        """Whether flips exceed the noise floor by more than half of the pairs.
+
+        Without a noise floor, flips may be noise: then they must also go one way significantly.
+        """
+        above_noise = self.flips / max(self.pairs, 1) - (self.noise or 0.0) > 0.5
+        return above_noise and (self.noise is not None or self.flips_one_way)
+
+    @property
+    def flips_one_way(self) -> bool:
+        most = max(self.first, self.second)
+        return self.is_significant and most >= ONE_WAY_SHARE * self.flips
+
+    @property
+    def may_be_noise(self) -> bool:
+        """Whether most pairs flip, with no repeats to separate the order from noise."""
+        return self.flips_majority and self.noise is None and not self.order_decides
 
 
 def flip_leans(bias: Bias) -> list[FlipLean]:
@@ -205,12 +220,21 @@ def join_names(names: Sequence[str], most: int = 3) -> str:
 # ---------------------------------------------------------------------- the headline
 
 
+def random_consistency(bias: Bias) -> float:
+    """Consistency of random choices with the observed share of ties t: tᴺ + N·((1 − t)/N)ᴺ.
+
+    Without ties 1/2 for pairs; a judge that ties often agrees with itself less often by chance.
+    """
+    options, ties = bias.options, bias.whole("tie_rate").value or 0.0
+    return float(ties**options + options * ((1 - ties) / options) ** options)
+
+
 def low_consistency_warning(bias: Bias) -> str:
     """Warning for ratings and win rates: the verdicts are less consistent than chance.
 
     Empty unless the whole interval of the consistency lies below chance.
     """
-    same, chance = bias.whole("consistency"), (1 / bias.options) ** (bias.options - 1)
+    same, chance = bias.whole("consistency"), random_consistency(bias)
     if same.value is None or same.high is None or same.high >= chance:
         return ""
     when = "after a swap" if bias.options == 2 else "in every order"
@@ -240,8 +264,20 @@ def bias_finding(bias: Bias) -> tuple[str, str]:
         return title, _category_lead(rows[0]) or lead
     most = sum(row.order_decides for row in rows)
     effect = f"For {number_word(most)}, the order decides most pairs." if most else ""
+    effect = effect or _noise_sentence(sum(row.may_be_noise for row in rows))
     effect = effect or f"Swapping the answers changes {rate} of verdicts."
     return f"{_preference_sentence(rows)}. {effect}", lead
+
+
+def _noise_sentence(unclear: int) -> str:
+    """Sentence on rows that flip most pairs without repeats to compare with; empty for none."""
+    if not unclear:
+        return ""
+    verb = "changes its verdict" if unclear == 1 else "change their verdict"
+    return (
+        f"{number_word(unclear).capitalize()} {verb} on most pairs; without repeats in the same "
+        "order this may be noise."
+    )
 
 
 def _no_flips_finding(bias: Bias) -> tuple[str, str]:
