@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from components.results.bias.computed import bias_from_frame
+from components.filtering.filters import Filter
+from components.results.bias.computed import Bias, BiasCounts, bias_from_frame
 from components.results.bias.sentences import (
     bias_finding,
+    flip_leans,
     low_consistency_warning,
     random_consistency,
 )
@@ -80,3 +82,42 @@ def test_one_who_won_everything_against_the_second_is_said_to_have_won():
     rows = [row for k in range(2) for row in pair(f"q{k}", 0, 1, x="A", y="B")]
     (board,) = fit_leaderboards(build(rows))
     assert "A won every battle" in ranking_sentences.unclear_leader_sentence(board)
+
+
+def null_study(seed: int, judges: int = 4, categories: int = 6, items: int = 48):
+    """Judges without any effect of position, items in categories of equal size."""
+    draw = np.random.default_rng(seed)
+    return build(
+        [
+            row
+            for k in range(items)
+            for judge in range(judges)
+            for row in pair(
+                f"q{k}", *draw.integers(0, 2, 2).tolist(), judge=f"j{judge}",
+                category=f"c{k % categories}",
+            )
+        ]
+    )  # fmt: skip
+
+
+def test_a_filter_does_not_shrink_the_family():
+    rows = [row for k in range(40) for row in pair(f"q{k}", 0, int(k >= 9), judge="leans")]
+    rows += [row for k in range(40) for j in "abc" for row in pair(f"q{k}", 0, 1, judge=j)]
+    rows += [row for j in "abc" for row in pair("flip", 0, 0, judge=j)]
+    counts = BiasCounts(build(rows))
+    whole = {row.judge: row.p for row in flip_leans(Bias(counts))}
+    (alone,) = flip_leans(Bias(counts, Filter(judge="leans")))
+    assert alone.p == whole["leans"] == pytest.approx(4 * 2 / 2**9)
+
+
+def test_filters_on_null_studies_seldom_show_a_preference():
+    shown = 0
+    for seed in range(20):
+        counts = BiasCounts(null_study(seed))
+        shown += any(
+            row.is_significant
+            for category in range(6)
+            for judge in range(4)
+            for row in flip_leans(Bias(counts, Filter(judge=f"j{judge}", category=f"c{category}")))
+        )
+    assert shown <= 2
