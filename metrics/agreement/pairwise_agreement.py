@@ -55,17 +55,21 @@ class PairAgreement:
     kappa_decisive: Estimate
 
 
-def pair_agreement(first: Ints, second: Ints, item: Ints, note: str = "") -> PairAgreement:
-    """Compare two arrays of verdicts on the same calls (slots or TIE); `item` is each call's
-    item."""
+def pair_agreement(
+    first: Ints, second: Ints, item: Ints, note: str = "", weight: Floats | None = None
+) -> PairAgreement:
+    """Compare two arrays of verdicts on the same asks (slots or TIE); `item` is each ask's item.
+
+    `weight` is that of each comparison in α (default 1); share and κ count every comparison once.
+    """
     decided = (first >= 0) & (second >= 0)
-    share, kappa, alpha = _agreement_coefficients(first, second, item, note)
+    share, kappa, alpha = _agreement_coefficients(first, second, item, note, weight)
     parts = _agreement_coefficients(first[decided], second[decided], item[decided], note)
     return PairAgreement(share, kappa, alpha, parts[0], parts[1])
 
 
 def _agreement_coefficients(
-    a: Ints, b: Ints, item: Ints, note: str
+    a: Ints, b: Ints, item: Ints, note: str, weight: Floats | None = None
 ) -> tuple[Estimate, Estimate, Estimate]:
     if len(a) == 0:
         why = note or NOTHING_COMMON_NOTE
@@ -75,28 +79,38 @@ def _agreement_coefficients(
             unknown_estimate(why, "alpha"),
         )
     size = int(max(a.max(), b.max())) + 2
-    sums = _item_tables((a + 1) * size + b + 1, item, size * size)
+    cell = (a + 1) * size + b + 1
+    sums = _item_tables(cell, item, size * size)
+    coincidences = sums if weight is None else _item_tables(cell, item, size * size, weight)
     return (
         proportion(a == b, item, note=note),
         _chance_corrected(sums, _kappa_statistic(size), len(a), "kappa", note),
-        _chance_corrected(sums, _alpha_statistic(size), len(a), "alpha", note),
+        _chance_corrected(coincidences, _alpha_statistic(size), len(a), "alpha", note),
     )
 
 
-def _item_tables(cell: Ints, item: Ints, cells: int) -> Floats:
-    """Count the cells of the two raters' contingency table for each item."""
+def _item_tables(cell: Ints, item: Ints, cells: int, weight: Floats | None = None) -> Floats:
+    """Sum the cells of the two raters' contingency table for each item."""
     present, code = unique_codes(item)
-    counts = np.bincount(code * cells + cell, minlength=len(present) * cells)
+    counts = np.bincount(code * cells + cell, weight, minlength=len(present) * cells)
     return counts.reshape(len(present), cells).astype(np.float64)
 
 
 def _chance_corrected(sums: Floats, statistic: Statistic, n: int, unit: str, note: str) -> Estimate:
-    got = jackknife_estimate(sums, statistic, n, unit, (-math.inf, 1), note)
+    effect = _disagreement_effect(sums.sum(axis=0))
+    got = jackknife_estimate(sums, statistic, n, unit, (-math.inf, 1), note, effect)
     return (
         got
         if got.value is not None
         else unknown_estimate(join_notes(note, CONSTANT_VERDICTS_NOTE), unit)
     )
+
+
+def _disagreement_effect(totals: Floats) -> float:
+    """Change of κ or α if all verdicts disagreed in place of agreeing: 1/(1 − expected)."""
+    table = _as_square(totals, math.isqrt(len(totals)))
+    given = (table.sum(axis=-1) + table.sum(axis=-2)) / (2 * table.sum())
+    return float(np.nan_to_num(safe_divide(1.0, 1 - (given * given).sum())))
 
 
 def _as_square(totals: Floats, size: int) -> Floats:
@@ -276,6 +290,7 @@ def agreement_among_votes(votes: PeopleVotes) -> PeopleAgreement:
         np.concatenate([votes.choice[b], votes.choice[a]]),
         np.concatenate([item, item]),
         "" if len(a) else SINGLE_VOTES_NOTE,
+        _coincidence_weights(a, b),
     )
     size = np.bincount(votes.case, minlength=votes.cases)
     return PeopleAgreement(
@@ -285,6 +300,16 @@ def agreement_among_votes(votes: PeopleVotes) -> PeopleAgreement:
         int((size > 0).sum()),
         int((size == 1).sum()),
     )
+
+
+def _coincidence_weights(a: Ints, b: Ints) -> Floats:
+    """Krippendorff's weight 1/(m − 1) of each pair of votes, m the votes on its case.
+
+    Every vote then has weight 1, however many votes its case has. Half, as `_alpha_statistic` adds
+    the transposed table and the pairs come in both directions.
+    """
+    votes = np.concatenate([a, b])
+    return np.asarray(0.5 / np.bincount(votes)[votes], np.float64)
 
 
 def _halve_n(pair: PairAgreement) -> PairAgreement:

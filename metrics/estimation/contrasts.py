@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 
 from metrics.estimation.intervals import (
-    Z95,
+    NO_SPREAD,
     Floats,
     Ints,
     Statistic,
+    jackknife_error,
     jackknife_estimate,
     leave_one_out_deviations,
     max_t_quantile,
@@ -23,10 +24,13 @@ from metrics.estimation.intervals import (
     unknown_estimate,
 )
 from metrics.estimation.measures import CellKey, GroupedFrame, Measure, sum_by_cell_item
+from metrics.estimation.rare_events import TANGO_METHOD, Z95, tango_bounds
 from studies.domain import Estimate
 
 ADJUSTED_METHOD = "item jackknife t, max-t over the item bootstrap"
 BOOTSTRAP_ROUNDS = 1000
+MIN_DISCORDANT = 10
+"""From this many differing units on, the t interval of a difference of shares keeps its level."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +163,56 @@ def _pair_totals(
 def _raw_difference(one: _PairedTotals) -> Estimate:
     if len(one.items) == 0:
         return unknown_estimate("no items in common", one.measure.unit)
-    return jackknife_estimate(one.sums, one.statistic, one.n, one.measure.unit)
+    raw = jackknife_estimate(
+        one.sums, one.statistic, one.n, one.measure.unit, effect=_side_effect(one)
+    )
+    return _widen_to_score(one, raw) if one.measure.kind == "share" else raw
+
+
+def _side_effect(one: _PairedTotals) -> float:
+    """Change of the difference if every unit of one side had another outcome."""
+    width = one.sums.shape[1] // 2
+    totals = one.sums.sum(axis=0)
+    sides = totals[:width], totals[width:]
+    return max(one.measure.unit_effect(side, one.side) for side in sides)
+
+
+def _widen_to_score(one: _PairedTotals, raw: Estimate) -> Estimate:
+    """Widen a t interval to Tango's score interval where few units differ between the sides.
+
+    With few of them the standard error misses the differences that a sample of this size does not
+    show. The score interval uses the effective n by items; without any spread that is the items.
+    """
+    if raw.value is None or raw.low is None or raw.high is None:
+        return raw
+    discordance = max(_discordant_share(one), abs(raw.value))
+    n = _effective_pairs(one, raw, discordance)
+    if discordance * n >= MIN_DISCORDANT and jackknife_error(one.sums, one.statistic) >= NO_SPREAD:
+        return raw
+    more, less = (discordance + raw.value) / 2 * n, (discordance - raw.value) / 2 * n
+    low, high = tango_bounds(more, less, n)
+    if low >= raw.low and high <= raw.high:
+        return raw
+    return replace(raw, low=min(low, raw.low), high=max(high, raw.high), method=TANGO_METHOD)
+
+
+def _discordant_share(one: _PairedTotals) -> float:
+    """Mean absolute difference of the sides' shares within items, weighted by their units."""
+    width = one.sums.shape[1] // 2
+    left, right = one.sums[:, :width], one.sums[:, width:]
+    gap = np.abs(left[:, 0] / left[:, -1] - right[:, 0] / right[:, -1])
+    weight = left[:, -1] / left[:, -1].sum() + right[:, -1] / right[:, -1].sum()
+    return float((gap * weight).sum() / 2)
+
+
+def _effective_pairs(one: _PairedTotals, raw: Estimate, discordance: float) -> float:
+    """Number of independent pairs of units with the observed standard error; at most the units."""
+    error = jackknife_error(one.sums, one.statistic)
+    variance = discordance - (raw.value or 0.0) ** 2
+    if error < NO_SPREAD or variance < NO_SPREAD or one.n == raw.items:
+        return float(raw.items)
+    shrink = (Z95 / float(student_t_quantile(raw.items))) ** 2
+    return max(min(variance / error**2, one.n) * shrink, 1.0)
 
 
 def _critical_value(family: list[_PairedTotals], rng: np.random.Generator, rounds: int) -> float:
@@ -175,10 +228,10 @@ def _critical_value(family: list[_PairedTotals], rng: np.random.Generator, round
 
 def _build_contrast(one: _PairedTotals, raw: Estimate, critical: float) -> Contrast:
     adjusted = replace(raw, method=ADJUSTED_METHOD)
-    if raw.value is not None and raw.low is not None:
-        wider = raw.value - raw.low
-        wider *= float(t_quantile_from_normal(critical, raw.items) / student_t_quantile(raw.items))
-        adjusted = replace(adjusted, low=raw.value - wider, high=raw.value + wider)
+    if raw.value is not None and raw.low is not None and raw.high is not None:
+        ratio = float(t_quantile_from_normal(critical, raw.items) / student_t_quantile(raw.items))
+        low, high = raw.value - raw.low, raw.high - raw.value
+        adjusted = replace(adjusted, low=raw.value - low * ratio, high=raw.value + high * ratio)
     left, right = _side_values(one)
     return Contrast(one.measure.name, one.left, one.right, raw, adjusted, left, right)
 

@@ -12,16 +12,13 @@ from scipy import stats
 from scipy.special import stdtrit
 
 from metrics.estimation.integer_codes import unique_codes
+from metrics.estimation.rare_events import Z95, farthest_bound, unseen_share
 from studies.domain import Estimate
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Statistic = Callable[[Floats], Floats]
 """Function from totals of shape (…, k) to values of shape (…); nan where undefined."""
-
-Z95: Final = float(stats.norm.ppf(0.975))
-"""97.5 % quantile of the normal distribution. Usually rounded to 1.96; the published Wilson
-examples use the exact quantile."""
 
 MIN_DESIGN_EFFECT: Final = 0.3
 """Lower bound of the design effect. The two orders of an item often cancel, so that its verdicts
@@ -32,6 +29,9 @@ FEW_ITEMS_BELOW: Final = 5
 """Below this number of items the interval of a share is wider than its level implies
 (docs/coverage.md): the page hatches such cells."""
 FEW_ITEMS_NOTE: Final = "few items"
+
+NO_SPREAD: Final = 1e-9
+"""A standard error below this is zero but for rounding."""
 
 WILSON_METHOD: Final = "Wilson, effective n by items"
 CLUSTER_T_METHOD: Final = "mean, item-cluster t"
@@ -204,7 +204,10 @@ def mean_estimate(
     bounds: tuple[float, float] = (-math.inf, math.inf),
     note: str = "",
 ) -> Estimate:
-    """Mean over rows with a cluster-robust t interval (clusters: items), clipped to `bounds`."""
+    """Mean over rows with the cluster-robust t interval of its items, clipped to `bounds`.
+
+    Where nothing varies the interval has the width of `no_spread_half_width`.
+    """
     y, codes = np.asarray(values, np.float64), np.asarray(items)
     if len(y) == 0:
         return unknown_estimate(note or "no values", unit)
@@ -216,8 +219,19 @@ def mean_estimate(
         return Estimate(centre, None, None, len(y), 1, unit, 0.95, CLUSTER_T_METHOD, note)
     error = math.sqrt(groups / (groups - 1) * float((residuals**2).sum())) / len(y)
     half = float(student_t_quantile(groups)) * error
+    if error < NO_SPREAD:
+        half = no_spread_half_width(groups, farthest_bound(centre, bounds))
     low, high = max(centre - half, bounds[0]), min(centre + half, bounds[1])
     return Estimate(centre, low, high, len(y), groups, unit, 0.95, CLUSTER_T_METHOD, note)
+
+
+def no_spread_half_width(items: int, effect: float) -> float:
+    """Half-width where all items have the same value: equal items do not prove a zero variance.
+
+    The share of items of another kind may be as high as Wilson's upper limit for 0 of `items`;
+    `effect` is the change of the estimate if all items were of that kind.
+    """
+    return effect * unseen_share(items)
 
 
 def paired_difference(
@@ -235,8 +249,13 @@ def jackknife_estimate(
     unit: str = "share",
     bounds: tuple[float, float] = (-math.inf, math.inf),
     note: str = "",
+    effect: float | None = None,
 ) -> Estimate:
-    """A statistic of item totals with its delete-one-item t interval; `sums` is [item, total]."""
+    """A statistic of item totals with its delete-one-item t interval; `sums` is [item, total].
+
+    Where leaving out items changes nothing, the half-width is `no_spread_half_width` with `effect`
+    (default: the distance to the farther bound).
+    """
     groups = len(sums)
     total = sums.sum(axis=0) if groups else np.zeros(sums.shape[-1])
     value = float(statistic(total)) if groups else math.nan
@@ -249,6 +268,9 @@ def jackknife_estimate(
             value, None, None, n, groups, unit, 0.95, JACKKNIFE_METHOD, join_notes(note, reason)
         )
     half = float(student_t_quantile(groups)) * error
+    if error < NO_SPREAD:
+        effect = farthest_bound(value, bounds) if effect is None else effect
+        half = no_spread_half_width(groups, effect)
     low, high = min(max(value - half, bounds[0]), value), max(min(value + half, bounds[1]), value)
     return Estimate(value, low, high, n, groups, unit, 0.95, JACKKNIFE_METHOD, note)
 
@@ -289,17 +311,20 @@ def max_t_quantile(deviations: Floats, rng: np.random.Generator, rounds: int = 1
     `deviations` is (items, family): the change of each member when an item is left out. Item
     bootstrap with normal multipliers: a round draws one weight per item for all members, which
     preserves their dependence. With few items (G) the correlations appear stronger than they are,
-    so a share 1/G of independent variation is mixed in. Members without variation are left out.
+    so a share 1/G of independent variation is mixed in. Members without variation count as
+    independent ones.
     """
     size = np.sqrt((deviations**2).sum(axis=0))
     varied = deviations[:, size > 1e-12] / size[size > 1e-12]
     items, members = varied.shape
-    if members < 2:
+    if len(size) < 2:
         return Z95
     own = 1 / max(items, 2)
     drawn = math.sqrt(1 - own) * (rng.normal(size=(rounds, items)) @ varied)
     drawn += math.sqrt(own) * rng.normal(size=(rounds, members))
-    return max(float(np.quantile(np.abs(drawn).max(axis=1), 0.95)), Z95)
+    alone = rng.normal(size=(rounds, len(size) - members))
+    largest = np.abs(np.concatenate([drawn, alone], axis=1)).max(axis=1)
+    return max(float(np.quantile(largest, 0.95)), Z95)
 
 
 def t_quantile_from_normal(z: float, items: ArrayLike) -> Floats:

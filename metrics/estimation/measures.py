@@ -20,17 +20,20 @@ from metrics.estimation import row_selection
 from metrics.estimation.integer_codes import unique_codes
 from metrics.estimation.intervals import (
     CLUSTER_T_METHOD,
+    NO_SPREAD,
     ONE_ITEM_NOTE,
     Floats,
     Ints,
     Statistic,
     jackknife_estimate,
     join_notes,
+    no_spread_half_width,
     proportions,
     safe_divide,
     student_t_quantile,
     unknown_estimate,
 )
+from metrics.estimation.rare_events import farthest_bound
 from studies.domain import Estimate
 
 Mask = row_selection.Mask
@@ -155,7 +158,8 @@ class MeasureTally:
 def jackknife_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:
     """Delete-one-item interval, for measures that are neither a share nor a mean."""
     n = round(float(sums[:, -1].sum()))
-    return jackknife_estimate(sums, statistic, n, measure.unit, measure.bounds)
+    effect = measure.unit_effect(sums.sum(axis=0), statistic)
+    return jackknife_estimate(sums, statistic, n, measure.unit, measure.bounds, effect=effect)
 
 
 @dataclass(frozen=True)
@@ -176,8 +180,20 @@ class Measure:
     needs_order: bool = False
     """Whether the measure depends on position: records without the shown order give no estimate."""
     interval: Callable[[Floats, Statistic, Measure], Estimate] = jackknife_interval
+    effect: Callable[[Floats], float] | None = None
+    """Change of the measure, from its totals, if every unit had another outcome; see `unit_effect`.
+    """
     batch_interval: Callable[[Floats, Ints, int, Measure], list[Estimate] | None] | None = None
     """`interval` for all cells at once; returns None where the totals do not allow it."""
+
+    def unit_effect(self, totals: Floats, statistic: Statistic) -> float:
+        """Change of the measure if all units had another outcome: the width where nothing varies.
+
+        By default the distance from the value to the farther bound; 0 where a bound is infinite.
+        """
+        if self.effect is not None:
+            return self.effect(totals)
+        return farthest_bound(float(statistic(totals)), self.bounds)
 
     def of(self, frame: pd.DataFrame) -> Estimate:
         """Estimate the measure on a whole frame."""
@@ -262,6 +278,8 @@ def _mean_estimates(sums: Floats, cell: Ints, count: int, measure: Measure) -> l
     spread = np.bincount(cell, (sums[:, 0] - centre[cell] * sums[:, -1]) ** 2, minlength=count)
     error = np.sqrt(np.nan_to_num(safe_divide(items, items - 1)) * spread) / np.maximum(n, 1)
     half = np.where(items > 1, student_t_quantile(items), 0) * error
+    for g in np.flatnonzero((error < NO_SPREAD) & (items > 1)):
+        half[g] = no_spread_half_width(int(items[g]), farthest_bound(centre[g], measure.bounds))
     return [
         _mean_estimate(float(centre[g]), float(half[g]), int(n[g]), int(items[g]), measure)
         for g in range(count)

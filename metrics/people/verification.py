@@ -150,7 +150,11 @@ class VerificationArrays:
         selected = m > 1
         yes, m, item = yes[selected], m[selected], item[selected]
         _, sums = sum_by_item(np.stack([yes * (m - yes) / (m - 1), yes, m], axis=1), item)
-        return jackknife_estimate(sums, _alpha_statistic, int(m.sum()), "alpha", (-np.inf, 1))
+        says_yes = float(yes.sum() / m.sum()) if len(m) else 0.0
+        effect = float(np.nan_to_num(safe_divide(1.0, 2 * says_yes * (1 - says_yes))))
+        bounds = (-np.inf, 1.0)
+        n = int(m.sum())
+        return jackknife_estimate(sums, _alpha_statistic, n, "alpha", bounds, effect=effect)
 
     # ---- against verdicts
 

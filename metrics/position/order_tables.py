@@ -10,11 +10,13 @@ import pandas as pd
 from scipy import stats
 
 from metrics.estimation import row_selection
+from metrics.estimation.integer_codes import unique_codes
 from metrics.estimation.intervals import Ints
 from metrics.estimation.measures import CellKey, GroupedFrame
 from metrics.position.order_tests import (
     OrderTest,
     bowker_test,
+    item_sign_test,
     mcnemar_test,
     sign_test,
     stuart_maxwell_test,
@@ -45,6 +47,14 @@ class OrderTable:
     """
 
     counts: Ints
+    leans: Ints | None = None
+    """Flips toward first minus flips toward second of each item; None: each pair is an item."""
+
+    @property
+    def item_leans(self) -> Ints:
+        if self.leans is not None:
+            return self.leans
+        return np.repeat([1, -1], [self.toward_first, self.toward_second]).astype(np.int64)
 
     @property
     def pairs(self) -> int:
@@ -72,14 +82,20 @@ class OrderTable:
         return int(self.counts[2, 0] + self.counts[2, 1] + self.counts[1, 0])
 
     def __add__(self, other: OrderTable) -> OrderTable:
-        return OrderTable(self.counts + other.counts)
+        """Add two tables whose items are different ones, such as those of two categories."""
+        leans = np.concatenate([self.item_leans, other.item_leans])
+        return OrderTable(self.counts + other.counts, leans)
 
     def tests(self) -> dict[str, OrderTest]:
-        """Sign, McNemar, Stuart–Maxwell, Bowker and permutation test; p is None without pairs."""
+        """Sign test by items, sign, McNemar, Stuart–Maxwell, Bowker and permutation test by pairs.
+
+        p is None without pairs.
+        """
         if not self.pairs:
-            names = ("sign", "mcnemar", "stuart_maxwell", "bowker", "permutation")
+            names = ("items", "sign", "mcnemar", "stuart_maxwell", "bowker", "permutation")
             return {name: OrderTest(name, None, None, None, 0, NO_PAIRS_NOTE) for name in names}
         return {
+            "items": item_sign_test(self.item_leans),
             "sign": sign_test(self.toward_first, self.toward_second),
             "mcnemar": mcnemar_test(self.toward_first, self.toward_second),
             "stuart_maxwell": stuart_maxwell_test(self.counts),
@@ -135,8 +151,20 @@ def build_order_tables(frame: pd.DataFrame, by: Sequence[str]) -> dict[CellKey, 
     cell = rows["cell"].to_numpy()[row_selection.first_rows(comparison, count)]
     flat = np.bincount(cell * 9 + outcomes[0] * 3 + outcomes[1], minlength=evidence.count * 9)
     tables = flat.reshape(evidence.count, 3, 3).astype(np.int64)
+    first = rows.iloc[row_selection.first_rows(comparison, count)]
+    leans = _leans_by_cell(first, np.sign(outcomes[1] - outcomes[0]), evidence.count)
     cells = evidence.cells if len(frame) else []
-    return {key: OrderTable(tables[code]) for code, key in enumerate(cells)}
+    return {key: OrderTable(tables[code], leans[code]) for code, key in enumerate(cells)}
+
+
+def _leans_by_cell(pairs: pd.DataFrame, direction: Ints, cells: int) -> list[Ints]:
+    """Net flips toward first of each item, cell by cell; `pairs` has one row per pair."""
+    item, items = row_selection.column_codes(pairs["item"])
+    key = pairs["cell"].to_numpy().astype(np.int64) * items + item
+    present, code = unique_codes(key)
+    lean = np.rint(np.bincount(code, direction, minlength=len(present))).astype(np.int64)
+    edges = np.searchsorted(present, np.arange(1, cells) * items)
+    return list(np.split(lean, edges))
 
 
 def _swapped_mask(rows: pd.DataFrame) -> row_selection.Mask:

@@ -24,6 +24,9 @@ MAX_EXACT_STATES: Final = 100_000
 """Maximum number of histograms (possible slot counts) in the exact permutation test; beyond it
 random draws are used."""
 
+MAX_EXACT_FLIPS: Final = 10_000
+"""Maximum number of flips in the exact sign test by items; beyond it the normal limit is used."""
+
 MAX_LISTED_ORDERS: Final = 6
 """Maximum number of orders in a set whose arrangements (6!) are all listed; more are drawn."""
 
@@ -50,6 +53,45 @@ def sign_test(primacy: int, recency: int) -> OrderTest:
     n = primacy + recency
     p = min(1.0, 2 * float(bdtr(min(primacy, recency), n, 0.5))) if n else 1.0
     return OrderTest("sign", float(primacy), p, None, n, "" if n else "no flips")
+
+
+def item_sign_test(leans: ArrayLike) -> OrderTest:
+    """Sign test by items: the flips of one item keep their relation and change sign together.
+
+    `leans` holds, for each item, flips toward first minus flips toward second. p = P(|Σ ε_i·L_i| ≥
+    |Σ L_i|) over random signs ε_i: exact up to MAX_EXACT_FLIPS flips, normal beyond. With one flip
+    per item it is the sign test; several flips of one item are no independent evidence.
+    """
+    lean = np.asarray(leans, np.int64)
+    lean = lean[lean != 0]
+    if len(lean) == 0:
+        return OrderTest("items", 0.0, 1.0, None, 0, "no item leans")
+    total, sizes = abs(int(lean.sum())), np.abs(lean)
+    if sizes.sum() > MAX_EXACT_FLIPS:
+        p = 2 * float(stats.norm.sf(total / math.sqrt(float((sizes**2).sum()))))
+        return OrderTest("items", float(lean.sum()), min(p, 1.0), None, len(lean), "normal")
+    mass = _signed_sum_distribution(sizes)
+    distance = np.abs(np.arange(len(mass)) - len(mass) // 2)
+    p = float(mass[distance >= total].sum())
+    return OrderTest("items", float(lean.sum()), min(p, 1.0), None, len(lean), "exact")
+
+
+def _signed_sum_distribution(sizes: Ints) -> Floats:
+    """P(Σ ε_i·size_i = s) for s = −S … S, S the sum of the sizes, with random signs."""
+    mass: Floats = np.ones(1)
+    values, counts = np.unique(sizes, return_counts=True)
+    for value, count in zip(values.tolist(), counts.tolist(), strict=True):
+        step = np.zeros(2 * value * count + 1)
+        step[:: 2 * value] = stats.binom.pmf(np.arange(count + 1), count, 0.5)
+        mass = np.convolve(mass, step)
+    return mass
+
+
+def item_leans(sets: pd.DataFrame) -> Ints:
+    """Flips toward first minus flips toward second of each item, from pairs in both orders."""
+    item, items = row_selection.column_codes(sets["item"])
+    flips = np.sign(sets["lean"].to_numpy()) * ~sets["consistent"].to_numpy()
+    return np.rint(np.bincount(item, flips, minlength=items)).astype(np.int64)
 
 
 def mcnemar_test(primacy: int, recency: int, continuity: bool = False) -> OrderTest:
@@ -129,16 +171,17 @@ def both_orders_table(frame: pd.DataFrame) -> Ints:
 
 
 def flip_tests(frame: pd.DataFrame) -> dict[str, OrderTest]:
-    """Sign, McNemar, Stuart–Maxwell and Bowker for pairs read in both orders."""
+    """Sign (by items and by pairs), McNemar, Stuart–Maxwell, Bowker: pairs read in both orders."""
     sets = two_order_sets(GroupedFrame(frame))
     lean = sets["lean"].to_numpy()[~sets["consistent"].to_numpy()]
     primacy, recency = int((lean > 0).sum()), int((lean < 0).sum())
     table = both_orders_table(frame)
     if len(sets) == 0:
         empty = "no pair was read in both orders"
-        names = ("sign", "mcnemar", "mcnemar_corrected", "stuart_maxwell", "bowker")
+        names = ("items", "sign", "mcnemar", "mcnemar_corrected", "stuart_maxwell", "bowker")
         return {name: OrderTest(name, None, None, None, 0, empty) for name in names}
     return {
+        "items": item_sign_test(item_leans(sets)),
         "sign": sign_test(primacy, recency),
         "mcnemar": mcnemar_test(primacy, recency),
         "mcnemar_corrected": mcnemar_test(primacy, recency, continuity=True),

@@ -72,7 +72,14 @@ EXPECTED_CONSISTENCY: Final = Measure(
     needs_order=True,
 )
 CONSISTENCY_KAPPA: Final = Measure(
-    "kappa", "kappa", tallies.kappa_tally, "other", (-math.inf, 1), NO_SETS_NOTE, needs_order=True
+    "kappa",
+    "kappa",
+    tallies.kappa_tally,
+    "other",
+    (-math.inf, 1),
+    NO_SETS_NOTE,
+    needs_order=True,
+    effect=tallies.kappa_unit_effect,
 )
 NOISE_FLOOR: Final = Measure(
     "noise_floor", SHARE, tallies.noise_tally, empty=NO_REPEATS_NOTE, needs_order=True

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from itertools import pairwise
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
 
 import numpy as np
 import pandas as pd
@@ -127,6 +127,11 @@ def _consistency_kappa(totals: Floats) -> Floats:
     return safe_divide(safe_divide(totals[..., 0], totals[..., -1]) - chance, 1 - chance)
 
 
+def kappa_unit_effect(totals: Floats) -> float:
+    """Change of kappa if every set had the other outcome: 1/(1 − chance)."""
+    return float(np.nan_to_num(safe_divide(1.0, 1 - chance_consistency(totals))))
+
+
 def kappa_tally(evidence: GroupedFrame) -> MeasureTally:
     """Tally whose statistic is the chance-corrected consistency (kappa)."""
     return replace(_consistency_tally(evidence), statistic=_consistency_kappa)
@@ -169,21 +174,33 @@ def slot_tally(evidence: GroupedFrame) -> MeasureTally:
     sizes = [int(n) for n in np.unique(options) if n > 1] or [2]
     columns = [(options == n) & (pick == slot) for n in sizes for slot in range(n)]
     return replace(
-        build_tally(rows, *columns, (pick >= 0) & (options > 1)), statistic=_pooled_entropy(sizes)
+        build_tally(rows, *columns, (pick >= 0) & (options > 1)),
+        statistic=PooledEntropy(tuple(sizes)),
     )
 
 
-def _pooled_entropy(sizes: Sequence[int]) -> Statistic:
-    """Normalised entropy for each number of options N, averaged with the numbers of verdicts."""
-    edges = np.cumsum([0, *sizes])
+@dataclass(frozen=True)
+class PooledEntropy:
+    """Normalised entropy of the slot counts of each N, weighted by its verdicts."""
 
-    def statistic(totals: Floats) -> Floats:
-        blocks = [totals[..., a:b] for a, b in pairwise(edges)]
+    sizes: tuple[int, ...]
+    """The numbers of options; their slot counts stand side by side in the totals."""
+
+    def __call__(self, totals: Floats) -> Floats:
+        blocks = [totals[..., a:b] for a, b in pairwise(self.edges)]
         n = np.stack([block.sum(axis=-1) for block in blocks])
         each = np.nan_to_num(np.stack([normalised_entropy(block) for block in blocks]))
         return safe_divide((n * each).sum(axis=0), n.sum(axis=0))
 
-    return statistic
+    @property
+    def edges(self) -> list[int]:
+        """First column of each N, and the end of the last one."""
+        return [0, *accumulate(self.sizes)]
+
+    def sizes_in_use(self, totals: Floats) -> list[int]:
+        """The numbers of options that have verdicts in these totals."""
+        blocks = zip(self.sizes, pairwise(self.edges), strict=True)
+        return [size for size, (a, b) in blocks if totals[a:b].any()]
 
 
 def entropy_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:
@@ -195,15 +212,14 @@ def entropy_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Es
     proof of a uniform judge.
     """
     n, value = round(float(sums[:, -1].sum())), float(statistic(sums.sum(axis=0)))
-    used = sums[:, :-1].sum(axis=0) > 0
+    sizes = _option_counts(sums, statistic)
     items = len(sums)
-    if sums.shape[1] == 3 or not used[2:].any():
+    if sizes == [2]:
         share = proportions(sums[:, 0], sums[:, :2].sum(axis=1), np.zeros(items, np.int64), 1)[0]
         ends = np.array([share.value, share.low, share.high], np.float64)
         return _entropy_estimate(share, measure, *_share_entropy(ends).tolist())
     distance = lambda totals: np.sqrt(np.maximum(1 - statistic(totals), 0))  # noqa: E731
-    slots = max(int(used.sum()), 2)
-    floor = math.sqrt(1 / (2 * (n if value > 0 else items) * math.log(slots)))
+    floor = math.sqrt(1 / (2 * (n if value > 0 else items) * math.log(sum(sizes))))
     error = jackknife_error(sums, distance)
     method = "item jackknife t on √(1 − H)"
     if not math.isfinite(error):
@@ -214,6 +230,13 @@ def entropy_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Es
     )
     low, high = 1 - min(centre + half, 1) ** 2, 1 - max(centre - half, 0) ** 2
     return Estimate(value, low, high, n, items, measure.unit, 0.95, method)
+
+
+def _option_counts(sums: Floats, statistic: Statistic) -> list[int]:
+    """The numbers of options behind the slot counts; slots that were never picked count too."""
+    if isinstance(statistic, PooledEntropy):
+        return statistic.sizes_in_use(sums.sum(axis=0))
+    return [sums.shape[1] - 1]
 
 
 def pair_entropy_estimates(

@@ -172,7 +172,8 @@ def _chance_corrected_grade(table: pd.DataFrame, item: Ints, note: str) -> Estim
     random = counted["options"].map(RANDOM_GRADE).to_numpy(np.float64)
     headroom = 1 - random
     gain = (counted["grade"].to_numpy() - random) / headroom.mean()
-    return mean_estimate(gain, item[usable], "corrected score", (-math.inf, 1), note)
+    lowest = -float(random.max() / headroom.mean())
+    return mean_estimate(gain, item[usable], "corrected score", (lowest, 1), note)
 
 
 def grade_estimates_by_cell(

@@ -11,7 +11,12 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from metrics.estimation.intervals import join_notes, unknown_estimate
+from metrics.estimation.intervals import (
+    join_notes,
+    student_t_quantile,
+    t_quantile_from_normal,
+    unknown_estimate,
+)
 from metrics.estimation.row_selection import OutcomeKind
 from metrics.ratings import bradley_terry_fit
 from metrics.ratings.battles import (
@@ -26,6 +31,7 @@ from metrics.ratings.battles import (
 )
 from metrics.ratings.bradley_terry_fit import PSEUDO_COUNT, BootstrapStrengths
 from metrics.ratings.conditional_logit import verdict_t_quantile
+from metrics.ratings.simultaneous_gaps import simultaneous_quantile
 from metrics.ratings.unbounded_gaps import GapLimits
 from studies.domain import Estimate
 
@@ -56,7 +62,7 @@ TOO_MANY_CONTESTANTS_NOTE: Final = (
 )
 MAX_LIMIT_PAIRS: Final = 400
 """Maximum number of unbounded gaps whose significance enters the ranks."""
-RANK_METHOD: Final = "pairwise 95 % intervals of differences"
+RANK_METHOD: Final = "simultaneous 95 % intervals of all differences (max-t)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +121,15 @@ class Leaderboard:
         fractions = bool((2 * self.counts.won % 1).any())
         verdicts = math.inf if fractions else float(self.counts.verdicts.sum())
         return verdict_t_quantile(self.items, verdicts)
+
+    @cached_property
+    def _rank_quantile(self) -> float:
+        """Quantile of the largest |t| over all gaps, for statements on all of them at once."""
+        if self.covariance is None:
+            return self._quantile
+        z = simultaneous_quantile(self.covariance)
+        widening = float(t_quantile_from_normal(z, self.items) / student_t_quantile(self.items))
+        return self._quantile * widening
 
     @cached_property
     def _errors(self) -> Floats | None:
@@ -224,8 +239,9 @@ class Leaderboard:
     def ranks(self) -> dict[str, RankRange]:
         """Rank and range of ranks of each contestant, from the significant differences.
 
-        Significant: the 95 % interval of the difference excludes zero, or the lower limit of an
-        unbounded gap is above zero. Without intervals every rank stays possible.
+        Significant: the simultaneous 95 % interval of the difference excludes zero (max-t over all
+        differences, as ranks use them all), or the lower limit of an unbounded gap is above zero.
+        Without intervals every rank stays possible.
         """
         above = self._significantly_above
         size = len(self.names)
@@ -241,7 +257,7 @@ class Leaderboard:
         if self._errors is None or self.items < 2:
             return np.zeros((size, size))
         gap = self.theta[:, None] - self.theta[None, :]
-        significant = (gap > self._errors * self._quantile) & (self._errors > 1e-9)
+        significant = (gap > self._errors * self._rank_quantile) & (self._errors > 1e-9)
         unbounded = self.strong_component[:, None] != self.strong_component[None, :]
         significant &= ~unbounded
         pairs = np.argwhere(unbounded & self._limits.reachable)

@@ -80,7 +80,9 @@ def _plan_neighbours(pairs: pd.DataFrame, board: Leaderboard, above: str, below:
     deff = max(power.design_effect(per_item, correlation), 1.0)
     won, votes = _count_item_votes(met, above)
     return {
-        "battles_needed": power.battles_needed(share, deff=deff, tie_rate=tied),
+        "battles_needed": power.battles_needed(
+            _decisive_share(share, tied), deff=deff, tie_rate=tied
+        ),
         "battles_so_far": len(rows),
         "design_effect": deff,
         "tie_rate": tied,
@@ -89,6 +91,12 @@ def _plan_neighbours(pairs: pd.DataFrame, board: Leaderboard, above: str, below:
         "e_value": power.e_value(won, votes),
         "votes": votes,
     }
+
+
+def _decisive_share(score: float, tie_rate: float) -> float:
+    """Win share among decisive verdicts, from a score that counts ties as half a win."""
+    decisive = max(1 - tie_rate, 1e-9)
+    return min(max(0.5 + (score - 0.5) / decisive, 0.0), 1.0)
 
 
 def _points_of(rows: pd.DataFrame, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:

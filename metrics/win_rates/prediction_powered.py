@@ -17,7 +17,6 @@ import pandas as pd
 from metrics.agreement.majority_agreement import CASE_KEY
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import (
-    Z95,
     Floats,
     Ints,
     join_notes,
@@ -28,6 +27,7 @@ from metrics.estimation.intervals import (
     sum_by_item,
     wilson_bounds,
 )
+from metrics.estimation.rare_events import Z95
 from metrics.win_rates.win_rates import appearance_points
 from studies.domain import Estimate
 

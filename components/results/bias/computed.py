@@ -84,6 +84,13 @@ class BiasCounts:
         self.cells = MeasureCube(rows, CELL_COLUMNS, measures)
         self.tables = build_order_tables(row_selection.select_pairs(rows), CELL_COLUMNS)
         self.labels = _labels_by_row(rows)
+        self._memo: dict[Any, Any] = {}
+
+    def memoise(self, key: Any, make: Callable[[], Memoised]) -> Memoised:
+        """Return the value of `make`, computed once per key: no filter changes it."""
+        if key not in self._memo:
+            self._memo[key] = make()
+        return self._memo[key]  # type: ignore[no-any-return]
 
 
 def _labels_by_row(rows: pd.DataFrame) -> dict[CellKey, tuple[str, ...]]:

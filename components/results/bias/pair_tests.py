@@ -28,7 +28,8 @@ BAND_ROUNDS: Final = 399
 """Permutations for the entropy band; its ends need less precision than a p-value."""
 ENTROPY_BAND_HEAD: Final = "Entropy : 95\u202f% band without position effect"
 PAIR_TEST_NAMES: Final = {
-    "sign": "Sign, exact",
+    "items": "Sign by item",
+    "sign": "Sign by pair",
     "mcnemar": "McNemar",
     "stuart_maxwell": "Stuart–Maxwell",
     "permutation": "Permutation",
@@ -69,7 +70,7 @@ class OptionModelRow:
 
 
 def pair_test_rows(bias: Bias) -> list[OrderTestRow]:
-    """Rows with the sign, McNemar, Stuart–Maxwell and permutation tests, for pairs."""
+    """Rows with the two sign tests, McNemar, Stuart–Maxwell and permutation tests, for pairs."""
     rows = []
     for (judge, prompt), name in bias.names.items():
         table = bias.table((judge, prompt))

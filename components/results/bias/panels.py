@@ -23,6 +23,7 @@ from components.results.bias.sentences import (
     bias_finding,
     flip_leans,
     flip_sentence,
+    random_consistency,
     row_noun,
 )
 from metrics.estimation.measures import CellKey
@@ -149,7 +150,7 @@ def default_kpis_html(
         _share_kpi(
             "Same verdict in every order",
             bias.whole("consistency"),
-            after=f"; chance {_chance_consistency(bias.options)}",
+            after=f"; chance {share(random_consistency(bias), 0)}",
         ),
         _share_kpi("Answer shown first wins", bias.whole("first_share")),
         _share_kpi("Changes on a repeat", bias.whole("noise_floor"), before="noise floor; "),
@@ -179,7 +180,7 @@ def _pair_kpis(bias: Bias, right: str) -> list[Kpi]:
         _share_kpi(
             "Same verdict after the swap",
             bias.whole("consistency"),
-            after=f"; chance {_chance_consistency(2)}",
+            after=f"; chance {share(random_consistency(bias), 0)}",
         ),
         _strongest_lean_kpi(bias, rows),
         _slot_preference_kpi(rows) if len(rows) > 1 else _accuracy_kpi(bias, right),
@@ -209,7 +210,7 @@ def _strongest_lean_kpi(bias: Bias, rows: list[FlipLean]) -> Kpi:
 
 
 def _accuracy_kpi(bias: Bias, label: str) -> Kpi:
-    return _share_kpi(label, bias.whole("accuracy"), after=f"; chance {_chance_consistency(2)}")
+    return _share_kpi(label, bias.whole("accuracy"), after=f"; chance {share(0.5, 0)}")
 
 
 def _slot_preference_kpi(rows: list[FlipLean]) -> Kpi:
@@ -218,7 +219,7 @@ def _slot_preference_kpi(rows: list[FlipLean]) -> Kpi:
     plural = f"{what.capitalize()}s that prefer a position"
     label = "With a preferred position" if "-" in what else plural
     unit = f"of {count(len(rows), what)}" if "-" in what else f"of {count(len(rows))}"
-    return Kpi(label, count(significant), unit, "sign test on flips, p < .05, Holm")
+    return Kpi(label, count(significant), unit, "sign test by items, p < .05, Holm")
 
 
 def _most_consistent_kpi(bias: Bias) -> Kpi:
@@ -241,7 +242,7 @@ def _option_kpis(bias: Bias) -> list[Kpi]:
         _share_kpi(
             "Same choice in every order",
             bias.whole("consistency"),
-            after=f"; chance {_chance_consistency(bias.options)}",
+            after=f"; chance {share(random_consistency(bias), 0)}",
         ),
         _share_kpi(
             f"Position {place + 1}, chosen most",
@@ -259,10 +260,6 @@ def _failures_kpi(failures: int, planned: int) -> Kpi:
     return unusable_replies_kpi(
         failures, planned, "unreadable, empty or failed; never counted as ties"
     )
-
-
-def _chance_consistency(options: int) -> str:
-    return share((1 / options) ** (options - 1), 0)
 
 
 def _share_kpi(label: str, estimate: Estimate, *, before: str = "", after: str = "") -> Kpi:

@@ -6,25 +6,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from components.filtering.filters import ALL_CHOICE
 from components.html.format import NARROW_SPACE, count, number, share
 from components.html.matrix import MIN_COLOURED_ITEMS
-from components.results.bias.computed import Bias
+from components.results.bias.computed import CELL_COLUMNS, Bias
 from metrics.estimation.measures import CellKey
-from metrics.position.order_tables import holm_adjust
-from metrics.position.order_tests import sign_test
+from metrics.position.order_tables import OrderTable, holm_adjust, pool_order_tables
+from metrics.position.order_tests import item_sign_test
 
 SIGNIFICANCE_LEVEL: Final = 0.05
-"""A preference is reported below this p, Holm-adjusted over the rows shown."""
+"""A preference is reported below this p, Holm-adjusted over all rows of the study."""
 EVEN_ENTROPY: Final = 0.9
 """Entropy from which slot shares look even; opposite leans may still cancel out."""
 ONE_WAY_SHARE: Final = 0.75
 """Share of flips in one direction from which a judge is said to decide by position."""
 PREFERENCE_RULE: Final = (
-    "“Prefers”: an exact sign test on the flips has p < .05 after Holm's adjustment over the rows "
-    f"shown. Within a category, the 95{NARROW_SPACE}% interval of the lean must also exclude 0, "
-    f"with at least {MIN_COLOURED_ITEMS} items (Holm over the row's categories). "
+    "“Prefers”: a sign test on the flips, by items, has p < .05 after Holm's adjustment over all "
+    f"rows, whatever the filter. Within a category, the 95{NARROW_SPACE}% interval of the lean "
+    f"must also exclude 0, with at least {MIN_COLOURED_ITEMS} items (Holm over all rows and "
+    "categories). "
     "“Decides by position”: the share of flips exceeds the noise floor (where measured) by more "
-    "than 50 points, and three quarters of the flips go one way."
+    "than 50 points, and three quarters of the flips go one way. “The order decides”: the same, or "
+    "any direction where the noise floor is measured."
 )
 _NUMBER_WORDS: Final = (
     "no",
@@ -61,7 +64,7 @@ class LeaningCategory:
 
 @dataclass(frozen=True, slots=True)
 class FlipLean:
-    """Direction of the flips of one row, with the p-value of a sign test."""
+    """Direction of the flips of one row, with the p-value of the sign test by items."""
 
     name: str
     judge: str
@@ -90,8 +93,22 @@ class FlipLean:
 
     @property
     def order_decides(self) -> bool:
-        """Whether flips exceed the noise floor by more than half of the pairs."""
-        return self.flips / max(self.pairs, 1) - (self.noise or 0.0) > 0.5
+        """Whether flips exceed the noise floor by more than half of the pairs.
+
+        Without a noise floor, flips may be noise: then they must also go one way significantly.
+        """
+        above_noise = self.flips / max(self.pairs, 1) - (self.noise or 0.0) > 0.5
+        return above_noise and (self.noise is not None or self.flips_one_way)
+
+    @property
+    def flips_one_way(self) -> bool:
+        most = max(self.first, self.second)
+        return self.is_significant and most >= ONE_WAY_SHARE * self.flips
+
+    @property
+    def may_be_noise(self) -> bool:
+        """Whether most pairs flip, with no repeats to separate the order from noise."""
+        return self.flips_majority and self.noise is None and not self.order_decides
 
 
 def flip_leans(bias: Bias) -> list[FlipLean]:
@@ -101,7 +118,7 @@ def flip_leans(bias: Bias) -> list[FlipLean]:
 
 def _compute_leans(bias: Bias) -> list[FlipLean]:
     tables = {row: bias.table(row) for row in bias.names}
-    raw = [sign_test(t.toward_first, t.toward_second).p for t in tables.values()]
+    adjusted = _row_p_values(bias)
     entropy, noise = bias.each("entropy"), bias.each("noise_floor")
     return [
         FlipLean(
@@ -112,13 +129,48 @@ def _compute_leans(bias: Bias) -> list[FlipLean]:
             table.flips,
             table.toward_first,
             table.toward_second,
-            1.0 if p is None else p,
+            adjusted.get(row, 1.0),
             entropy[row].value if row in entropy else None,
             _leaning_categories(bias, row),
             noise[row].value if row in noise else None,
         )
-        for (row, table), p in zip(tables.items(), holm_adjust(raw), strict=True)
+        for row, table in tables.items()
     ]
+
+
+def _row_p_values(bias: Bias) -> dict[CellKey, float]:
+    """(judge, prompt) -> adjusted p under the filter.
+
+    The family is the whole study's, as a reader may look at every filter: all rows, or with a
+    category chosen all rows in all categories.
+    """
+    category = bias.filter.category
+    if category != ALL_CHOICE:
+        return {cell[:2]: p for cell, p in _category_p_values(bias).items() if cell[2] == category}
+    tables = bias.counts.tables
+    rows = list(dict.fromkeys(cell[:2] for cell in tables))
+    pooled = [pool_order_tables(tables, [c for c in tables if c[:2] == row]) for row in rows]
+    return _adjust_leans(rows, pooled)
+
+
+def _category_p_values(bias: Bias) -> dict[CellKey, float]:
+    """(judge, prompt, category) -> p adjusted over all such cells with enough items."""
+    return bias.counts.memoise("category p", lambda: _compute_category_p_values(bias))
+
+
+def _compute_category_p_values(bias: Bias) -> dict[CellKey, float]:
+    items = bias.counts.cells.by_cell("consistency", CELL_COLUMNS)
+    tables = {
+        cell: table
+        for cell, table in bias.counts.tables.items()
+        if cell in items and items[cell].items >= MIN_COLOURED_ITEMS
+    }
+    return _adjust_leans(list(tables), list(tables.values()))
+
+
+def _adjust_leans(cells: Sequence[CellKey], tables: Sequence[OrderTable]) -> dict[CellKey, float]:
+    adjusted = holm_adjust([item_sign_test(t.item_leans).p if t.pairs else None for t in tables])
+    return {cell: p for cell, p in zip(cells, adjusted, strict=True) if p is not None}
 
 
 def _leaning_categories(bias: Bias, row: CellKey) -> tuple[LeaningCategory, ...]:
@@ -128,13 +180,11 @@ def _leaning_categories(bias: Bias, row: CellKey) -> tuple[LeaningCategory, ...]
     """
     if len(bias.categories) < 2:
         return ()
-    fairness = bias.fairness
+    fairness, adjusted = bias.fairness, _category_p_values(bias)
     cells = [cell for cell in bias.tables if cell[:2] == row and cell[2] and cell in fairness]
-    cells = [cell for cell in cells if fairness[cell].items >= MIN_COLOURED_ITEMS]
-    tables = [bias.tables[cell] for cell in cells]
-    adjusted = holm_adjust([sign_test(t.toward_first, t.toward_second).p for t in tables])
     found = []
-    for cell, p in zip(cells, adjusted, strict=True):
+    for cell in cells:
+        p = adjusted.get(cell)
         low, high = fairness[cell].low, fairness[cell].high
         if (
             p is not None
@@ -205,12 +255,21 @@ def join_names(names: Sequence[str], most: int = 3) -> str:
 # ---------------------------------------------------------------------- the headline
 
 
+def random_consistency(bias: Bias) -> float:
+    """Consistency of random choices with the observed share of ties t: tᴺ + N·((1 − t)/N)ᴺ.
+
+    Without ties 1/2 for pairs; a judge that ties often agrees with itself less often by chance.
+    """
+    options, ties = bias.options, bias.whole("tie_rate").value or 0.0
+    return float(ties**options + options * ((1 - ties) / options) ** options)
+
+
 def low_consistency_warning(bias: Bias) -> str:
     """Warning for ratings and win rates: the verdicts are less consistent than chance.
 
     Empty unless the whole interval of the consistency lies below chance.
     """
-    same, chance = bias.whole("consistency"), (1 / bias.options) ** (bias.options - 1)
+    same, chance = bias.whole("consistency"), random_consistency(bias)
     if same.value is None or same.high is None or same.high >= chance:
         return ""
     when = "after a swap" if bias.options == 2 else "in every order"
@@ -240,8 +299,20 @@ def bias_finding(bias: Bias) -> tuple[str, str]:
         return title, _category_lead(rows[0]) or lead
     most = sum(row.order_decides for row in rows)
     effect = f"For {number_word(most)}, the order decides most pairs." if most else ""
+    effect = effect or _noise_sentence(sum(row.may_be_noise for row in rows))
     effect = effect or f"Swapping the answers changes {rate} of verdicts."
     return f"{_preference_sentence(rows)}. {effect}", lead
+
+
+def _noise_sentence(unclear: int) -> str:
+    """Sentence on rows that flip most pairs without repeats to compare with; empty for none."""
+    if not unclear:
+        return ""
+    verb = "changes its verdict" if unclear == 1 else "change their verdict"
+    return (
+        f"{number_word(unclear).capitalize()} {verb} on most pairs; without repeats in the same "
+        "order this may be noise."
+    )
 
 
 def _no_flips_finding(bias: Bias) -> tuple[str, str]:

@@ -24,7 +24,7 @@ from metrics.estimation.all_measures import estimate_all
 from metrics.estimation.intervals import proportion, proportions, sum_by_item, unknown_estimate
 from metrics.estimation.measures import GroupedFrame
 from metrics.position.label_effect import slot_and_label_effects
-from metrics.position.order_tests import sign_test
+from metrics.position.order_tables import build_order_tables, holm_adjust
 from metrics.position.position_measures import (
     CONSISTENCY,
     flip_counts,
@@ -277,13 +277,20 @@ class ReportCard:
             "label": "" if label is None or not names else names[0] if label > 0.5 else names[-1],
         }
 
+    @cached_property
+    def _lean_p_values(self) -> dict[str, float | None]:
+        """Rater -> p of the sign test by items, Holm-adjusted over all raters."""
+        tables = build_order_tables(row_selection.select_pairs(self.raters.machines), ["judge"])
+        p = holm_adjust([table.tests()["items"].p for table in tables.values()])
+        return dict(zip((cell[0] for cell in tables), p, strict=True))
+
     def _position_preference(self) -> tuple[float | None, float | None]:
         """(p of the test of no preferred position, share of the preferred position)."""
         if not self.pairs:
             return self.position_term[2], self.position_term[1].value
         first, second = self.flips["toward_first"], self.flips["toward_second"]
         total = first + second
-        return sign_test(first, second).p, max(first, second) / total if total else None
+        return self._lean_p_values.get(self.rater), max(first, second) / total if total else None
 
 
 def slot_ordinal(slot: int) -> str:

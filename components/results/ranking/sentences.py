@@ -8,7 +8,7 @@ from components.html.format import NARROW_SPACE, approximate_count, interval, nu
 from components.results.bias.sentences import ORDINALS
 from components.results.ranking.computed import Ranking
 from metrics.estimation.power import battles_to_separate
-from metrics.ratings.bradley_terry import Leaderboard
+from metrics.ratings.bradley_terry import NO_WIN_CHAIN_NOTE, Leaderboard
 from studies.domain import Estimate
 
 
@@ -30,12 +30,21 @@ def is_significantly_above(gap: Estimate) -> bool:
 def _leader_sentence(board: Leaderboard, ranking: Ranking) -> str:
     first, second = board.names[:2]
     if not is_significantly_above(board.gap(first, second)):
-        if board.strong_component[0] != board.strong_component[1]:
-            return f"{first} won every battle that separates it from {second}"
-        return f"No significant difference between {first} and {second} yet"
+        return unclear_leader_sentence(board)
     if ranking.judges == (first,):
         return f"{first} ranks itself first"
     return f"{first} is ahead of {second}"
+
+
+def unclear_leader_sentence(board: Leaderboard) -> str:
+    """Headline where the gap between the first two is not significantly above zero."""
+    first, second = board.names[:2]
+    gap = board.gap(first, second)
+    if gap.value is None and gap.note == NO_WIN_CHAIN_NOTE:
+        return f"{first} and {second} cannot be compared yet: no chain of wins connects them"
+    if board.strong_component[0] != board.strong_component[1] and gap.high is None:
+        return f"{first} won every battle that separates it from {second}"
+    return f"No significant difference between {first} and {second} yet"
 
 
 def _people_clause(board: Leaderboard, ranking: Ranking) -> str:

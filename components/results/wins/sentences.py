@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
@@ -9,6 +10,7 @@ from components.html.format import count, interval, number, share
 from components.html.panel import Kpi, kpi_strip
 from components.html.pieces import unusable_replies_kpi
 from components.html.value_table import PERCENT
+from components.results.bias.sentences import join_names
 from components.results.wins.judges_vs_people import overall_gaps
 from components.results.wins.panels import chance_win_rate, study_win_rates
 from metrics.position.position_measures import tie_rate
@@ -45,10 +47,19 @@ def wins_finding(filtered_study: FilteredStudy) -> tuple[str, str]:
     if even != 0.5:
         title += f" (even: {share(even, 0)})"
     if rates[best].low is not None and rates[best].low <= even:
-        return f"No model is significantly above even: {title}.", _lead_sentence(filtered_study)
+        return unclear_leader_sentence(title, rates, even), _lead_sentence(filtered_study)
     if len(ahead) + len(behind) > 1:
         title += _categories_clause(ahead, behind)
     return f"{title}.", _lead_sentence(filtered_study)
+
+
+def unclear_leader_sentence(title: str, rates: Mapping[str, Estimate], even: float) -> str:
+    """Headline where the highest rate is not significantly above even; others still may be."""
+    above = [name for name, rate in rates.items() if rate.low is not None and rate.low > even]
+    if not above:
+        return f"No model is significantly above even: {title}."
+    verb = "is" if len(above) == 1 else "are"
+    return f"{title}, not significantly above even; {join_names(above)} {verb}."
 
 
 def _categories_clause(ahead: list[str], behind: list[str]) -> str:

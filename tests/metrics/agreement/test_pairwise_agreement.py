@@ -173,3 +173,21 @@ def test_the_term_enters_contrasts_on_real_records():
     each = POSITION_TERM.by_cell(GroupedFrame(frame, ["judge"]))
     assert got.raw.value == pytest.approx(each["gpt-4",].value - each["claude-v1",].value)
     assert got.raw.low > 1  # 0.71 + 0.69, and surely above 1
+
+
+def test_alpha_gives_every_vote_the_same_weight():
+    # 6 hard cases with 12 votes and 54 easy ones with 2: by pairs the hard ones have 88 %.
+    draw = np.random.default_rng(1)
+    rows, ratings = [], np.full((12, 60), np.nan)
+    for case in range(60):
+        share = 0.5 if case < 6 else draw.choice([0.05, 0.95])
+        for voter in range(12 if case < 6 else 2):
+            ratings[voter, case] = pick = int(draw.random() > share)
+            rows.append(vote(f"q{case}", f"v{voter:02}", pick))
+    got = c.agreement_among_people(build(rows)).pair.alpha
+    assert got.value == pytest.approx(agreement_coefficients.krippendorff_alpha(ratings))
+    assert got.value == pytest.approx(0.525, abs=5e-4)
+
+
+def test_alpha_among_the_people_of_prd_is_krippendorffs():
+    assert c.agreement_among_people(prd()).pair.alpha.value == pytest.approx(0.17739, abs=1e-5)

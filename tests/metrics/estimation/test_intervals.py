@@ -174,7 +174,12 @@ def test_members_of_a_family_that_move_together_need_no_more_than_one():
     critical = max_t_quantile(np.repeat(one, 10, axis=1), np.random.default_rng(4), rounds=20_000)
     assert critical == pytest.approx(1.96, abs=0.13)
     assert max_t_quantile(one, np.random.default_rng(0)) == pytest.approx(1.959964)
-    assert max_t_quantile(np.zeros((5, 3)), np.random.default_rng(0)) == pytest.approx(1.959964)
+
+
+def test_members_without_variation_count_as_independent_ones():
+    # Three independent normals: Φ⁻¹((1 + .95^(1/3))/2) = 2.39.
+    critical = max_t_quantile(np.zeros((5, 3)), np.random.default_rng(0), rounds=20_000)
+    assert critical == pytest.approx(2.39, abs=0.05)
 
 
 def test_a_normal_quantile_has_its_like_in_students_t():

@@ -15,7 +15,7 @@ from metrics.position.order_tables import (
     pool_order_tables,
 )
 from metrics.position.position_measures import flip_counts
-from tests.metrics.frames import build, patterns, prd
+from tests.metrics.frames import build, pair, patterns, prd
 
 ORACLE = {"AA": 12, "AB": 40, "BA": 30, "BB": 5, "CC": 6, "AC": 4, "BC": 3}
 
@@ -99,3 +99,17 @@ def test_holm_steps_down_and_skips_what_was_not_tested():
         pytest.approx(0.04),
     ]
     assert holm_adjust([]) == []
+
+
+def test_leans_are_counted_by_item_and_kept_when_categories_are_pooled():
+    rows = [
+        row
+        for item, category, picks in (("q1", "a", (0, 0, 0)), ("q2", "b", (0, 1, 1, 1)))
+        for k, pick in enumerate(picks)
+        for row in pair(item, pick, pick, x=f"x{k}", y=f"y{k}", category=category)
+    ]
+    tables = build_order_tables(build(rows), ["category"])
+    assert [table.item_leans.tolist() for table in tables.values()] == [[3], [-2]]
+    pooled = pool_order_tables(tables, tables)
+    assert sorted(pooled.item_leans.tolist()) == [-2, 3]
+    assert pooled.tests()["items"].p == 1  # one item each way

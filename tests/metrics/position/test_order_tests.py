@@ -110,3 +110,54 @@ def test_the_null_band_holds_a_fair_judge_and_not_a_biased_one():
     low, high = t.entropy_null_band(biased, rng)
     assert low > 0.9 and high <= 1
     assert t.permutation_test(build(pair("q", "tie", "tie")), 2).p == 1
+
+
+def item_of_flips(item: str, first: int, second: int):
+    """Pairs of one item: so many flip toward first, so many toward second."""
+    picks = [0] * first + [1] * second
+    return [
+        row for k, pick in enumerate(picks) for row in pair(item, pick, pick, x=f"x{k}", y=f"y{k}")
+    ]
+
+
+def test_the_flips_of_one_item_are_not_independent():
+    # L = (3, 3, 3, −1): of 16 sign patterns the four with equal signs of the threes reach |8|.
+    assert t.item_sign_test([3, 3, 3, -1]).p == pytest.approx(0.25)
+    frame = build([*(row for k in range(3) for row in item_of_flips(f"q{k}", 3, 0)),
+                   *item_of_flips("q3", 0, 1)])  # fmt: skip
+    got = t.flip_tests(frame)
+    assert got["items"].p == pytest.approx(0.25)
+    assert got["sign"].p == pytest.approx(0.021484, abs=1e-6)
+
+
+def test_with_one_flip_per_item_it_is_the_sign_test():
+    for first, second in ((7, 2), (40, 31), (1, 0), (5, 5)):
+        by_items = t.item_sign_test([1] * first + [-1] * second).p
+        assert by_items == pytest.approx(t.sign_test(first, second).p)
+
+
+def test_items_that_lean_both_ways_equally_do_not_count():
+    assert t.item_sign_test([0, 0, 0]).p == 1
+    assert t.item_sign_test([]).p == 1
+    assert t.item_sign_test([2, 2, 2, 0]).n == 3
+
+
+def test_the_normal_limit_of_many_flips():
+    leans = np.array([3, -3] * 2000 + [2] * 100)
+    exact = t.item_sign_test(leans[leans != 0][:1500]).p
+    assert 0 < exact <= 1
+    want = 2 * stats.norm.sf(200 / np.sqrt((leans**2).sum()))
+    assert t.item_sign_test(leans).p == pytest.approx(want)
+
+
+def test_size_by_items_where_items_lean_by_themselves():
+    # No mean lean, ten pairs per item that all follow the item's own lean.
+    draw = np.random.default_rng(5)
+    by_items = by_pairs = 0
+    for _ in range(300):
+        share = 1 / (1 + np.exp(-2 * draw.normal(size=20)))
+        first = draw.binomial(10, share)
+        by_items += t.item_sign_test(2 * first - 10).p < 0.05
+        by_pairs += t.sign_test(int(first.sum()), int(200 - first.sum())).p < 0.05
+    assert by_items / 300 < 0.08
+    assert by_pairs / 300 > 0.2

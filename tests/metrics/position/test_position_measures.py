@@ -67,7 +67,8 @@ def test_chance_and_kappa_from_the_judges_own_shares():
 
 def test_no_flips_is_perfectly_fair_not_nan():
     got = p.fairness(patterns({"AB": 4, "BA": 3}))
-    assert (got.value, got.low, got.high) == (0, 0, 0)
+    unseen = 3.841459 / (7 + 3.841459)  # Wilson's upper limit of the flips for 0 of 7
+    assert (got.value, got.low, got.high) == pytest.approx((0, -unseen, unseen))
 
 
 def test_repetition_stability_is_the_mean_share_of_the_mode():
@@ -240,3 +241,21 @@ def test_position_bias_of_the_prd_judges_is_as_published():
         counts = p.flip_counts(mine)
         assert (counts["toward_first"], counts["toward_second"]) == (first, second)
         assert p.slot_counts(mine) == {"slots": slots, "ties": ties}
+
+
+@pytest.mark.parametrize("picks", [(0, 1, 0, 1), (0, 0, 0, 1)])
+def test_four_options_picked_in_two_slots_are_divided_by_the_log_of_four(picks):
+    # [20, 20, 0, 0] is log 2/log 4 = .5 of the entropy of four slots, not 1.
+    frame = build([row for k in range(10) for row in rotated(f"q{k}", picks)])
+    first = picks.count(0) / 4
+    bits = -(first * math.log2(first) + (1 - first) * math.log2(1 - first))
+    got = p.slot_entropy(frame)
+    assert got.value == pytest.approx(bits / 2)
+    assert got.low < got.value < got.high < 1
+
+
+def test_pairs_beside_four_options_keep_the_interval_of_pairs():
+    pairs = [row for k in range(6) for row in pair(f"p{k}", 0, k % 2, judge="a")]
+    four = [row for k in range(6) for row in rotated(f"q{k}", (0, 1, 2, 3), judge="b")]
+    both = p.position_profile(build(pairs + four), ["judge"])[("a",)]["entropy"]
+    assert both == p.slot_entropy(build(pairs))

@@ -1,0 +1,58 @@
+"""Intervals for samples in which (almost) nothing varies.
+
+A standard error estimated from such a sample is zero or far too small: ten equal items are no proof
+that every item is equal. The widths here come from the score test of a share instead, which stays
+open for the events that a sample of this size would often miss.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Final
+
+from scipy.optimize import brentq
+from scipy.stats import norm
+
+Z95: Final = float(norm.ppf(0.975))
+"""Usually rounded to 1.96; the published Wilson examples use the exact quantile."""
+
+TANGO_METHOD: Final = "Tango score, effective n by items"
+
+
+def unseen_share(n: float, z: float = Z95) -> float:
+    """Upper limit of the share of an event that n draws did not show: z²/(n + z²), Wilson's."""
+    return z * z / (n + z * z)
+
+
+def farthest_bound(value: float, bounds: tuple[float, float]) -> float:
+    """Distance from a value to the farther of its bounds; 0 where a bound is infinite."""
+    distance = max(value - bounds[0], bounds[1] - value)
+    return distance if math.isfinite(distance) else 0.0
+
+
+def tango_bounds(more: float, less: float, n: float, z: float = Z95) -> tuple[float, float]:
+    """Tango's score interval for a difference of paired shares, (more − less)/n.
+
+    `more` and `less` count the units that only the first, or only the second, has; counts and n may
+    be fractional (an effective n). Without any such unit it is ±z²/(n + z²).
+    """
+    score = _tango_score(more, less, n)
+    value = (more - less) / n
+    low = -1.0 if value <= -1 else brentq(lambda delta: score(delta) - z, -1 + 1e-12, value)
+    high = 1.0 if value >= 1 else brentq(lambda delta: score(delta) + z, value, 1 - 1e-12)
+    return float(low), float(high)
+
+
+def _tango_score(more: float, less: float, n: float) -> Callable[[float], float]:
+    """The score statistic as a function of the difference under test (Tango 1998)."""
+
+    def score(delta: float) -> float:
+        linear = -more - less + (2 * n - more + less) * delta
+        constant = -less * delta * (1 - delta)
+        root = math.sqrt(max(linear * linear - 8 * n * constant, 0.0))
+        share_less = (root - linear) / (4 * n)
+        variance = n * (2 * share_less + delta * (1 - delta))
+        return (more - less - n * delta) / math.sqrt(max(variance, 1e-300))
+
+    return score

@@ -1,0 +1,45 @@
+"""Critical value for all differences between the strengths of a leaderboard at once."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from scipy import stats
+
+from metrics.estimation.rare_events import Z95
+from metrics.ratings.battles import Floats
+from metrics.ratings.bradley_terry_fit import gap_errors
+
+ROUNDS: Final = 20_000
+SEED: Final = 20_24
+"""Fixed, so that the same verdicts always give the same ranks."""
+MAX_DRAWN: Final = 30
+"""Maximum number of contestants whose differences are drawn; beyond it Tukey's quantile is used,
+which is at least as large (Hayter 1984: Tukey–Kramer is conservative)."""
+
+
+def simultaneous_quantile(covariance: Floats) -> float:
+    """95 % quantile of the largest |z| over all differences of strengths with this covariance."""
+    size = len(covariance)
+    if size < 3:
+        return Z95
+    if size > MAX_DRAWN:
+        return float(stats.studentized_range.ppf(0.95, size, np.inf) / np.sqrt(2))
+    drawn = _draw_strengths(covariance)
+    errors = gap_errors(covariance)
+    largest = np.zeros(len(drawn))
+    for i in range(size - 1):
+        known = np.flatnonzero(errors[i, i + 1 :] > 1e-9) + i + 1
+        if len(known):
+            gaps = np.abs(drawn[:, [i]] - drawn[:, known]) / errors[i, known]
+            np.maximum(largest, gaps.max(axis=1), out=largest)
+    return max(float(np.quantile(largest, 0.95)), Z95)
+
+
+def _draw_strengths(covariance: Floats) -> Floats:
+    """Normal draws with the covariance, which may be singular: strengths sum to zero."""
+    values, vectors = np.linalg.eigh(covariance)
+    root = vectors * np.sqrt(np.maximum(values, 0))
+    normal = np.random.default_rng(SEED).normal(size=(ROUNDS, len(covariance)))
+    return np.asarray(normal @ root.T, np.float64)
