@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from components.html.format import DASH, attributes, escape
-from components.html.matrix import ColourScale
+from components.html.heatmap import ColourScale
 from components.html.panel import wrap
 from studies.domain import Estimate
 

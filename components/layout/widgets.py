@@ -74,7 +74,7 @@ def _figure_json(figure: Figure | str | None) -> str | None:
 def ClickableHTML(
     value: str = "", *, elem_classes: list[str] | str = "", **options: Any
 ) -> gr.HTML:
-    """HTML of components.html.panel or components.html.matrix with click events.
+    """HTML of components.html.panel or components.html.heatmap with click events.
 
     `.select(fn)` handles a click on an element with data-select; fn takes `event: gr.EventData`,
     and `event._data` is the object in data-select, e.g. {"judge": "gpt-4", "category": "coding"}.

@@ -39,7 +39,7 @@ from judges.models.weights import WeightsMissing
 from judges.operations.check_judge import check_judge
 from judges.planning.plan import load_stored_plan
 from judges.security.key_consents import Pair
-from judges.security.typed_keys import TypedKey, TypedKeys, keys_for
+from judges.security.key_origins import TypedKey, TypedKeys, keys_for
 from studies.domain import RETRYABLE_STATUSES
 from studies.errors import EvenhandError
 from studies.store.store import Store

@@ -37,8 +37,8 @@ from judges.operations.check_judge import JudgeCheck, check_judge
 from judges.operations.image_descriptions import write_descriptions
 from judges.planning.plan import Plan, assign_owner, save_plan
 from judges.security.key_consents import Consents
+from judges.security.key_origins import TypedKeys, key_at, keys_for
 from judges.security.key_store import redact_keys, register_keys
-from judges.security.typed_keys import TypedKeys, key_at, keys_for
 from studies.errors import EvenhandError, SourceError, StudyError
 from studies.exchange.recorded_studies import name_from_source, save_recorded_study
 from studies.files.items import dump_item

@@ -40,7 +40,7 @@ from components.study.welcome import welcome_screen
 from judges.engine.engine import Engine
 from judges.planning.plan import assign_owner, save_plan
 from judges.security.key_consents import Pair
-from judges.security.typed_keys import TypedKeys, read_typed
+from judges.security.key_origins import TypedKeys, read_typed
 from studies.store.store import Store
 
 QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "private"}

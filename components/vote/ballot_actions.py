@@ -27,7 +27,7 @@ from studies.domain import HUMAN_PREFIX, REFERENCE, AnswerCheck, Verdict
 from studies.errors import EvenhandError, StoreError, StudyError
 from studies.people.votable import votable_comparisons
 from studies.people.vote_session import STAMP_TOLERANCE, VoteSession, list_voters, open_vote_session
-from studies.store.ballots import Ballot, BallotMode, voter_id
+from studies.store.ballot_queries import Ballot, BallotMode, voter_id
 from studies.store.store import Store
 
 ACTIONS: Final = ("show", "vote", "check", "next", "back", "undo", "again", "leave")

@@ -14,7 +14,7 @@ from studies.domain import HUMAN_PREFIX, REFERENCE, Item
 from studies.errors import EvenhandError
 from studies.frames.frame import SEP
 from studies.spec.presets import PRESETS
-from studies.store.ballots import Ballot, BallotMode
+from studies.store.ballot_queries import Ballot, BallotMode
 from studies.store.store import Store
 
 FORM_NAMES: Final[Mapping[BallotMode, str]] = MappingProxyType(

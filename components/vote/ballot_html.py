@@ -18,7 +18,7 @@ from components.inspect.load_comparison import ItemImage
 from components.server.hf_login import ACCOUNT_PREFIX, LOGOUT_PATH
 from components.vote.ballot_form import FORM_QUESTIONS, UNIT_NOUNS, VoterView
 from studies.people.next_ballot import VoterProgress
-from studies.store.ballots import Ballot, BallotMode
+from studies.store.ballot_queries import Ballot, BallotMode
 
 ANSWER_LETTERS: Final = "AB"
 ButtonKey = tuple[str, str]

@@ -17,7 +17,7 @@ from studies.domain import HUMAN_PREFIX
 from studies.people.votable import count_by_selection
 from studies.people.vote_session import list_voters
 from studies.sharing.visitor_store import VisitorStore
-from studies.store.ballots import BALLOT_MODES, BallotMode, SelectionRule, VotingRules
+from studies.store.ballot_queries import BALLOT_MODES, BallotMode, SelectionRule, VotingRules
 from studies.store.store import Store
 
 AS_PROTOCOL: Final = "as the protocol asks"

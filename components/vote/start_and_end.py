@@ -12,7 +12,7 @@ from components.server.hf_login import LOGIN_PATH
 from components.vote.ballot_form import UNIT_NOUNS
 from components.vote.ballot_html import answer_labels, ballot_button, voter_html
 from studies.people.next_ballot import VoterProgress
-from studies.store.ballots import Ballot, BallotMode
+from studies.store.ballot_queries import Ballot, BallotMode
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ from studies.files.spreadsheet_guard import BATTLE_COLUMNS, FLAT_COLUMNS, guard_
 from studies.sources.formats.own_votes import VOTE_COLUMNS, vote_row
 from studies.spec.presets import PROBE_SOURCE
 from studies.spec.study import dump_study
-from studies.store.ballots import with_checks
+from studies.store.ballot_queries import with_checks
 from studies.store.store import Store
 
 _ROWS_PER_BATCH: Final = 5_000

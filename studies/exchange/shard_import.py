@@ -26,7 +26,7 @@ from studies.errors import SourceError
 from studies.files.shards import find_shards, read_batches
 from studies.frames.frame import SEP, TIE
 from studies.spec.study import Study
-from studies.store.ballots import restore_votes
+from studies.store.ballot_queries import restore_votes
 from studies.store.rows import JUDGEMENT_COLUMNS, PLAN_COLUMNS, REPLY_COLUMNS, put_items, put_study
 from studies.store.store import Store
 

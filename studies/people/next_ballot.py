@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from studies.frames.frame import SEP
 from studies.people.votable import ComparisonKey, VotableComparison
-from studies.store.ballots import Ballot, BallotMode, SelectionReason, VotingRules
+from studies.store.ballot_queries import Ballot, BallotMode, SelectionReason, VotingRules
 
 MIN_REPEAT_GAP: Final = 5
 """Minimum distance, in ballots, of a repeated comparison, so that voters do not remember it."""

@@ -12,7 +12,7 @@ from typing import Final
 
 from studies.domain import HUMAN_PREFIX, REFERENCE, UNRELATED, USABLE_STATUSES
 from studies.frames.frame import NO_PICK, SEP, TIE
-from studies.store.ballots import BallotMode, SelectionRule, VotingRules
+from studies.store.ballot_queries import BallotMode, SelectionRule, VotingRules
 from studies.store.store import Store
 
 ComparisonKey = tuple[str, tuple[str, ...]]

@@ -23,7 +23,7 @@ from studies.people.votable import (
     voted_comparisons,
 )
 from studies.sources.builder import VOTE_PROMPT
-from studies.store.ballots import (
+from studies.store.ballot_queries import (
     REASON_PREFIX,
     Ballot,
     BallotMode,

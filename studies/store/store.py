@@ -20,7 +20,7 @@ from studies.errors import StoreUnusable, StudyError
 from studies.frames.frame import frame_from_rows
 from studies.spec.study import Study, parse_study
 from studies.store import database, queries
-from studies.store.ballots import (
+from studies.store.ballot_queries import (
     Ballot,
     VotingRules,
     checks_by_item,

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from studies.domain import HUMAN_PREFIX
-from studies.store.ballots import selection_reasons
+from studies.store.ballot_queries import selection_reasons
 
 
 def add_vote_columns(

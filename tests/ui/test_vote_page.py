@@ -9,7 +9,7 @@ import pytest
 
 from studies.domain import Ask, Item, Judgement, Verdict
 from studies.spec.study import Study
-from studies.store.ballots import VotingRules
+from studies.store.ballot_queries import VotingRules
 from studies.store.store import Store
 from tests.ui.conftest import App, outside
 from tests.ui.wiretap import Wiretap

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from components.filtering.raters import NO_VOTES
-from components.html import matrix as heat
+from components.html import heatmap as heat
 from components.html.format import (
     count,
     decimal,

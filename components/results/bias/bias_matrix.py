@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 import pandas as pd
 
-from components.html import matrix as heat
+from components.html import heatmap as heat
 from components.html.format import NARROW_SPACE, count, number, share
 from components.html.pieces import empty_state
 from components.results.bias.computed import CELL_COLUMNS, Bias

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from components.charts.slot_histogram import slot_name
 from components.html.format import escape, interval, number, share
-from components.html.matrix import MatrixColumn, even_share_scale, matrix_html
+from components.html.heatmap import MatrixColumn, even_share_scale, matrix_html
 from components.html.pieces import empty_state, wrap
 from components.results.bias.computed import Bias
 from components.results.bias.pair_tests import OptionModelRow, option_test_rows, sort_option_rows

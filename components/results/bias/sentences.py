@@ -8,7 +8,7 @@ from typing import Final
 
 from components.filtering.filters import ALL_CHOICE
 from components.html.format import NARROW_SPACE, count, number, share
-from components.html.matrix import MIN_COLOURED_ITEMS
+from components.html.heatmap import MIN_COLOURED_ITEMS
 from components.results.bias.computed import CELL_COLUMNS, Bias
 from metrics.estimation.measures import CellKey
 from metrics.position.order_tables import OrderTable, holm_adjust, pool_order_tables

@@ -13,7 +13,7 @@ from components.html.pieces import unusable_replies_kpi
 from components.results.protocol import sections
 from components.results.protocol.creation import alignment_with_people as protocol_alignment
 from components.results.protocol.creation import levels_table as protocol_creation
-from components.results.protocol.grade import heatmap as protocol_grade
+from components.results.protocol.grade import grade_panel as protocol_grade
 from components.results.protocol.grade import reading_rules as protocol_reading
 from components.results.protocol.grade import unread_trials as protocol_unread
 from components.results.protocol.grade import unrelated_option as protocol_unrelated

@@ -14,7 +14,7 @@ from components.html.panel import how_computed, notice_html, panel_heading
 from components.layout.widgets import ClickableHTML, PlotlyView, Switch
 from components.results.protocol import blocks as protocol_view
 from components.results.protocol.creation import levels_table as protocol_creation
-from components.results.protocol.grade import heatmap as protocol_grade
+from components.results.protocol.grade import grade_panel as protocol_grade
 from components.results.protocol.how_computed import HOW_COMPUTED
 from components.results.protocol.published import paper_tables_html
 from components.results.protocol.published import redundancy_panel as protocol_redundancy

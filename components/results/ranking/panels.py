@@ -11,7 +11,7 @@ from typing import Final
 import pandas as pd
 
 from components.charts.figures import Figure, elo_curve_figure
-from components.html import matrix as heat
+from components.html import heatmap as heat
 from components.html.forest_cells import Axis, axis_html
 from components.html.format import attributes, count, escape, interval, number, share
 from components.html.panel import (

@@ -9,7 +9,7 @@ import numpy as np
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
 from components.filtering.raters import Raters
-from components.html import matrix as heat
+from components.html import heatmap as heat
 from metrics.agreement.majority_agreement import CASE_KEY
 from metrics.estimation.intervals import Floats, Ints, mean_estimate, safe_divide
 from metrics.estimation.row_selection import (

@@ -9,7 +9,7 @@ import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import Raters
-from components.html import matrix as heat
+from components.html import heatmap as heat
 from components.html.format import count, number, share
 from components.html.level_stacks import LevelRow, level_legend, level_table
 from components.html.panel import Action, Axis, empty_state, notice_html, panel_html

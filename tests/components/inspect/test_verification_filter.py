@@ -30,7 +30,7 @@ from studies.domain import REFERENCE, AnswerCheck, Ask, Item, Judgement, Verdict
 from studies.frames.frame import SEP, TIE, frame_from_rows
 from studies.people.vote_session import open_vote_session
 from studies.spec.study import Study
-from studies.store.ballots import VotingRules, voter_id
+from studies.store.ballot_queries import VotingRules, voter_id
 from studies.store.store import Store
 
 HOSTILE = "<img src=x onerror=alert(1)>"

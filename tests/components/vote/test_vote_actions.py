@@ -21,7 +21,7 @@ from components.vote.organiser import (
 )
 from studies.domain import Ask, Item, Judgement, Verdict
 from studies.spec.study import Study
-from studies.store.ballots import VotingRules
+from studies.store.ballot_queries import VotingRules
 from studies.store.rows import PromptText
 from studies.store.store import Store
 

@@ -15,7 +15,7 @@ from html import unescape
 import pytest
 
 from components.vote.ballot_actions import handle_action
-from studies.store.ballots import VotingRules
+from studies.store.ballot_queries import VotingRules
 from studies.store.store import Store
 from tests.components.vote.test_vote_actions import begin, press, state_of, study_of
 

@@ -11,7 +11,7 @@ from studies.domain import Verdict
 from studies.exchange.recorded_studies import import_verdicts
 from studies.people.vote_session import open_vote_session
 from studies.spec.study import parse_study
-from studies.store.ballots import voter_id
+from studies.store.ballot_queries import voter_id
 from studies.store.store import Store
 
 STUDY = """

@@ -21,7 +21,7 @@ from judges.security.key_consents import (
     listed_pairs,
     origin_of,
 )
-from judges.security.typed_keys import TypedKey, keys_for, read_typed
+from judges.security.key_origins import TypedKey, keys_for, read_typed
 from studies.domain import JudgeSpec
 from tests.canary_forms import CANARY
 from tests.judge_server import JudgeServer

@@ -9,7 +9,7 @@ from studies.exchange.export import write_export
 from studies.people.vote_session import open_vote_session
 from studies.sources.load import load_source
 from studies.spec.study import DataSpec, Study
-from studies.store.ballots import voter_id
+from studies.store.ballot_queries import voter_id
 from tests.studies.small_items import ask, judged
 
 CONTROLS = "\x00\x01\x08\x0b\x0c\x0e\x1b[31m\x1b]0;owned\x07\x7f\x85\x9b31m\u2028\u2029\ufeff\ufffe"

@@ -12,7 +12,7 @@ from studies.domain import AnswerCheck, Item
 from studies.people.verifications import current_checks
 from studies.people.vote_session import open_vote_session
 from studies.spec.study import Study
-from studies.store.ballots import VotingRules, voter_id
+from studies.store.ballot_queries import VotingRules, voter_id
 from studies.store.store import Store
 
 

@@ -17,7 +17,7 @@ from studies.people.next_ballot import MIN_REPEAT_GAP, rotate_order
 from studies.people.votable import disagreement_weights, votable_comparisons
 from studies.people.vote_session import StaleBallot, VoteSession, list_voters, open_vote_session
 from studies.spec.study import Study
-from studies.store.ballots import Ballot, VotingRules, voter_id
+from studies.store.ballot_queries import Ballot, VotingRules, voter_id
 from studies.store.rows import RequestRecord
 from studies.store.store import Store
 

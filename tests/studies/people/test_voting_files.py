@@ -18,7 +18,7 @@ from studies.files.tables import read_table
 from studies.people.vote_session import open_vote_session
 from studies.sources.formats.own_votes import guard_formula, unguarded_text, vote_row
 from studies.spec.study import Study
-from studies.store.ballots import VotingRules, voter_id
+from studies.store.ballot_queries import VotingRules, voter_id
 from studies.store.store import Store
 
 COMMENTS = ["", "=SUM(A1)", "'quoted", "two\nlines, and a comma", "+1", "'=both", "ünï"]

@@ -25,7 +25,7 @@ from studies.sharing.visitors import (
     visitor_from_secret,
 )
 from studies.spec.study import parse_study
-from studies.store.ballots import VotingRules
+from studies.store.ballot_queries import VotingRules
 from studies.store.store import Store
 
 STUDY = """

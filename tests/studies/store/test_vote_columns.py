@@ -11,7 +11,7 @@ from studies.domain import Item, Verdict
 from studies.people.vote_session import open_vote_session
 from studies.sharing.visitor_store import VisitorStore
 from studies.spec.study import Study
-from studies.store.ballots import VotingRules, voter_id
+from studies.store.ballot_queries import VotingRules, voter_id
 from studies.store.store import Store
 
 

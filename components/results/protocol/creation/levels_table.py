@@ -9,7 +9,7 @@ import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import machine_rows
-from components.html import matrix as heat
+from components.html import heatmap as heat
 from components.html.format import count, inline_markup, number, share
 from components.html.level_stacks import LevelRow, level_legend, level_table
 from components.html.panel import Kpi, empty_state, wrap

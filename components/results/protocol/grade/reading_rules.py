@@ -22,7 +22,7 @@ from components.html.value_table import (
     value_cell,
     value_table,
 )
-from components.results.protocol.grade.heatmap import load_choice_rows, short_prompt
+from components.results.protocol.grade.grade_panel import load_choice_rows, short_prompt
 from judges.engine.outcome import labels_to_slots
 from judges.verdicts.verdict import parse_verdict
 from metrics.estimation.intervals import mean_estimate

@@ -19,7 +19,7 @@ from components.html.value_table import (
     value_cell,
     value_table,
 )
-from components.results.protocol.grade.heatmap import load_choice_rows, short_prompt
+from components.results.protocol.grade.grade_panel import load_choice_rows, short_prompt
 from metrics.estimation.row_selection import select_rows
 from metrics.protocols.grade_heatmap import UNRELATED_PRESENT, GradeCell, mark_unrelated
 from metrics.protocols.grade_score import grade_estimates, grade_table

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
-from components.html import matrix as heat
+from components.html import heatmap as heat
 from components.html.format import inline_markup, number
 from components.html.panel import empty_state, no_difference_badge, wrap
 from components.html.static_matrix import StaticCell, scale_html, static_matrix
@@ -22,7 +22,7 @@ from components.html.value_table import (
     value_cell,
     value_table,
 )
-from components.results.protocol.grade.heatmap import (
+from components.results.protocol.grade.grade_panel import (
     chance_note,
     load_choice_rows,
     prompt_columns,

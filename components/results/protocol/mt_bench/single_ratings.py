@@ -10,7 +10,7 @@ import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import machine_rows
-from components.html import matrix as heat
+from components.html import heatmap as heat
 from components.html.format import count, number
 from components.html.panel import empty_state
 from components.html.value_table import (

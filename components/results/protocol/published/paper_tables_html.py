@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from components.html import matrix as heat
+from components.html import heatmap as heat
 from components.html.format import count, escape, inline_markup, number
 from components.html.level_stacks import LevelRow, level_legend, level_table
 from components.html.panel import Axis, notice_html, wrap
@@ -12,7 +12,7 @@ from components.html.range_table import fit_share_axis
 from components.html.static_matrix import StaticCell, scale_html, static_matrix
 from components.html.value_table import PERCENT, ColumnHead, name_cell, value_cell, value_table
 from components.results.protocol.creation.alignment_with_people import order_dumbbell
-from components.results.protocol.grade.heatmap import short_prompt
+from components.results.protocol.grade.grade_panel import short_prompt
 from components.results.protocol.paper_tables import (
     GRADE_PROMPTS,
     PUBLISHED_BASELINE,

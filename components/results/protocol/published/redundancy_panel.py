@@ -12,7 +12,7 @@ import pandas as pd
 from components.charts.figures import Figure
 from components.charts.scatter import ScatterPlot, scatter_figure
 from components.filtering.filtered_study import FilteredStudy
-from components.html import matrix as heat
+from components.html import heatmap as heat
 from components.html.format import count, inline_markup, number
 from components.html.panel import empty_state, notice_html, wrap
 from components.html.static_matrix import StaticCell, scale_html, static_matrix

@@ -11,7 +11,7 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import machine_rows
 from components.filtering.memo import memoise_by_study
-from components.html import matrix as heat
+from components.html import heatmap as heat
 from components.html.format import count, escape, number, share
 from components.html.panel import empty_state, wrap
 from components.html.value_table import (

@@ -26,7 +26,7 @@ from components.share.report import report_html
 from studies.domain import REFERENCE, AnswerCheck, Ask, Item, Judgement, Verdict
 from studies.people.vote_session import open_vote_session
 from studies.spec.study import Study
-from studies.store.ballots import VotingRules, voter_id
+from studies.store.ballot_queries import VotingRules, voter_id
 from studies.store.store import Store
 
 HOSTILE = "<img src=x onerror=alert(1)>"

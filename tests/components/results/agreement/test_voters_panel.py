@@ -38,7 +38,7 @@ from studies.exchange.recorded_studies import save_recorded_study
 from studies.people.vote_session import open_vote_session
 from studies.sources.load import load_source
 from studies.spec.study import DataSpec
-from studies.store.ballots import VotingRules, voter_id
+from studies.store.ballot_queries import VotingRules, voter_id
 from studies.store.store import Store
 from tests.voted_studies import Sheet, six_items
 

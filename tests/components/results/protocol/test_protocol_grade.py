@@ -11,7 +11,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.html.panel import no_difference_badge
 from components.results.protocol import blocks as protocol_view
-from components.results.protocol.grade import heatmap as protocol_grade
+from components.results.protocol.grade import grade_panel as protocol_grade
 from components.results.protocol.grade import reading_rules as protocol_reading
 from components.results.protocol.grade import unrelated_option as protocol_unrelated
 from studies.store.store import Store

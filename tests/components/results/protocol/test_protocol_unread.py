@@ -8,7 +8,7 @@ import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.results.protocol.blocks import draw_grade
-from components.results.protocol.grade.heatmap import study_grade_cells
+from components.results.protocol.grade.grade_panel import study_grade_cells
 from components.results.protocol.grade.unread_trials import show_unread_trials
 from metrics.summary.summary import summarise_frame
 from studies.store.store import Store

@@ -26,7 +26,7 @@ from components.study.plan import demo_studies
 from components.study.plan.study_preview import build_preview
 from judges.engine.engine import Engine
 from judges.security.key_consents import NO_CONSENTS, Pair, consents_in, origin_of
-from judges.security.typed_keys import TypedKey, read_typed
+from judges.security.key_origins import TypedKey, read_typed
 from studies.errors import EvenhandError
 from studies.spec.study import parse_study
 from studies.store.store import Store

@@ -11,7 +11,7 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from components.html.matrix import (
+from components.html.heatmap import (
     COLOUR_BINS,
     CONSISTENCY_SCALE,
     ENTROPY_SCALE,

@@ -14,7 +14,7 @@ import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import machine_rows
-from components.html import matrix as heat
+from components.html import heatmap as heat
 from components.html.format import NARROW_SPACE, count, inline_markup, number, share
 from components.html.panel import Kpi, empty_state, wrap
 from components.html.value_table import SCORE, ColumnHead, name_cell, value_cell, value_table
