@@ -28,11 +28,11 @@ CHECKED_BY_HAND = {
     ("charts/figure_parts.py", "hover_card", "value"): "a formatted number",
     ("html/forest_cells.py", "value_html", "bounds"): "formatted numbers",
     ("html/forest_cells.py", "value_html", "value"): "a formatted number",
-    ("html/matrix.py", "_scale_html", "ends[0]"): "escaped, then a narrow space put in",
-    ("html/matrix.py", "_scale_html", "ends[1]"): "escaped, then a narrow space put in",
-    ("html/matrix.py", "_tall_table", "''.join((made[row, column.name] for row in rows))"):
+    ("html/heatmap.py", "_scale_html", "ends[0]"): "escaped, then a narrow space put in",
+    ("html/heatmap.py", "_scale_html", "ends[1]"): "escaped, then a narrow space put in",
+    ("html/heatmap.py", "_tall_table", "''.join((made[row, column.name] for row in rows))"):
         "results of _cell_html",
-    ("html/matrix.py", "_wide_table", "''.join(inside)"): "results of _cell_html",
+    ("html/heatmap.py", "_wide_table", "''.join(inside)"): "results of _cell_html",
     ("html/pieces.py", "verdict_chip", "pick + 1"): "a number",
     ("html/static_matrix.py", "scale_html", "after"): "fixed words and numbers",
     ("html/static_matrix.py", "scale_html", "ends[0]"): "escaped, then a narrow space put in",
