@@ -118,7 +118,9 @@ def _two_sided_p(hard: int, soft: int, lean: int) -> float:
 
 def build_order_tables(frame: pd.DataFrame, by: Sequence[str]) -> dict[CellKey, OrderTable]:
     """The table of every cell; pairs read in exactly their two planned orders, modal verdicts."""
-    evidence = GroupedFrame(frame[[*dict.fromkeys((*by, *_READ_COLUMNS))]], by)
+    evidence = GroupedFrame(
+        frame[[*dict.fromkeys(row_selection.present_columns(frame, (*by, *_READ_COLUMNS)))]], by
+    )
     rows = row_selection.modal_verdicts(evidence.complete_picks)
     rows = row_selection.select_rows(rows, (rows["options"] == 2) & (rows["orders"] == 2))
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
