@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from metrics.agreement.pairwise_agreement import PEOPLE
+from metrics.estimation.row_selection import pool_people
 from studies.domain import HUMAN_PREFIX
 from studies.frames.frame import SEP, SUSPECT_COLUMN
 
@@ -88,8 +89,7 @@ def people_as_judge(frame: pd.DataFrame) -> pd.DataFrame:
     """Give all people the same judge name, in a study without model judges."""
     if frame.empty or not _human_mask(frame).all():
         return frame
-    codes = np.zeros(len(frame), np.int8)
-    return frame.assign(judge=pd.Categorical.from_codes(codes, pd.Index([PEOPLE], dtype="str")))
+    return pool_people(frame, PEOPLE)
 
 
 def _human_mask(frame: pd.DataFrame) -> np.ndarray:

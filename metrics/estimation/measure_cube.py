@@ -56,7 +56,12 @@ class MeasureCube:
     def __init__(self, frame: pd.DataFrame, by: Sequence[str], measures: Iterable[Measure]) -> None:
         evidence = GroupedFrame(frame, by)
         flags = (
-            GroupedFrame(frame[[*dict.fromkeys((*by, *_ORDER_COLUMNS))]], by)
+            GroupedFrame(
+                frame[
+                    [*dict.fromkeys(row_selection.present_columns(frame, (*by, *_ORDER_COLUMNS)))]
+                ],
+                by,
+            )
             if exceeds_block(frame)
             else evidence
         )

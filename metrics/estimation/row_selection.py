@@ -28,6 +28,9 @@ have no binomial variance: their variance is always estimated from the items."""
 COMPARISON_KEY: Final = ("item", "comparison", "judge", "prompt")
 """Columns that identify a comparison: some answers to one item, by one judge with one prompt."""
 
+PERSON_COLUMN: Final = "person"
+"""Person of each row in a frame whose people are pooled as one judge (`pool_people`)."""
+
 ORDER_KEY: Final = (*COMPARISON_KEY, "shown")
 """Columns that identify one order of one comparison; rows equal in them are repeats."""
 
@@ -123,6 +126,18 @@ def select_judges(frame: pd.DataFrame, judges: Sequence[str] | None = None) -> p
     return frame if human.all() else select_rows(frame, ~human)
 
 
+def pool_people(frame: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Give all rows one judge, and keep the judges so far in the column `person`."""
+    codes = np.zeros(len(frame), np.int8)
+    pooled = pd.Categorical.from_codes(codes, pd.Index([name], dtype="str"))
+    return frame.assign(judge=pooled, **{PERSON_COLUMN: frame["judge"]})
+
+
+def present_columns(frame: pd.DataFrame, columns: Sequence[str]) -> list[str]:
+    """Return the columns, and the column `person` if the frame has it."""
+    return [*columns, PERSON_COLUMN] if PERSON_COLUMN in frame else [*columns]
+
+
 def add_item_column(
     frame: pd.DataFrame, column: str, of_item: Mapping[str, str], rest: str = ""
 ) -> pd.DataFrame:
@@ -164,8 +179,13 @@ def column_codes(column: pd.Series) -> tuple[Ints, int]:
 
 
 def group_codes(frame: pd.DataFrame, columns: Sequence[str]) -> tuple[Ints, int]:
-    """Dense codes 0…n−1 of the rows' combinations of `columns`, in order of appearance, and n."""
-    key, size = combined_codes((frame[name] for name in columns), len(frame))
+    """Dense codes 0…n−1 of the rows' combinations of `columns`, in order of appearance, and n.
+
+    Comparisons of pooled people are by person: two people who differ are not one who changes.
+    """
+    by_person = {"judge", "comparison"} <= set(columns) and PERSON_COLUMN in frame
+    names = (*columns, PERSON_COLUMN) if by_person else columns
+    key, size = combined_codes((frame[name] for name in names), len(frame))
     codes, count = codes_by_appearance(key, size)
     return codes.astype(np.int64), count
 

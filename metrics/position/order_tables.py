@@ -139,7 +139,9 @@ def build_order_tables(frame: pd.DataFrame, by: Sequence[str]) -> dict[CellKey, 
 
     Repeats count by their modal verdict.
     """
-    evidence = GroupedFrame(frame[[*dict.fromkeys((*by, *_READ_COLUMNS))]], by)
+    evidence = GroupedFrame(
+        frame[[*dict.fromkeys(row_selection.present_columns(frame, (*by, *_READ_COLUMNS)))]], by
+    )
     rows = row_selection.modal_verdicts(evidence.complete_picks)
     rows = row_selection.select_rows(rows, (rows["options"] == 2) & (rows["orders"] == 2))
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)

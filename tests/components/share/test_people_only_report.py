@@ -1,0 +1,51 @@
+"""Report on people alone: different people who disagree are not one judge who changes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from components.filtering.filtered_study import FilteredStudy
+from components.results.bias import panels
+from components.share.paper_text import position_table
+from metrics.position.position_measures import consistency, noise_floor
+from studies.exchange.recorded_studies import import_verdicts
+from studies.store.store import Store
+
+
+def vote(question: int, person: str, first: str, second: str, winner: str) -> dict[str, str]:
+    return {"question_id": f"q{question}", "question": f"question {question}", "annotator": person,
+            "model_a": first, "model_b": second, "winner": winner}  # fmt: skip
+
+
+def view_of(tmp_path: Path, votes: list[dict[str, str]]) -> FilteredStudy:
+    path = tmp_path / "votes.json"
+    path.write_text(json.dumps(votes), encoding="utf-8")
+    store = Store(tmp_path / "s.db")
+    import_verdicts(store, path, "votes")
+    return FilteredStudy(store, "votes")
+
+
+def test_two_people_who_differ_are_neither_a_noise_floor_nor_a_flip(tmp_path: Path) -> None:
+    votes = []
+    for k in range(6):
+        votes += [vote(k, "ann", "x", "y", "model_a"), vote(k, "bob", "x", "y", "model_b"),
+                  vote(k, "cid", "y", "x", "model_a")]  # fmt: skip
+    view = view_of(tmp_path, votes)
+    assert noise_floor(view.machines).n == 0
+    assert consistency(view.machines).n == 0
+    table = position_table(view)
+    assert table is not None
+    noise = table.head.index("Noise")
+    assert [row[noise] for row in table.rows] == ["–"]
+    kpis = panels.show_kpis(view.frame, view.failed, len(view.machines))
+    assert "Changes on a repeat" in kpis and "noise floor; [" not in kpis
+
+
+def test_one_person_who_saw_both_orders_is_measured(tmp_path: Path) -> None:
+    votes = [
+        vote(k, "ann", *pair, "model_a") for k in range(4) for pair in (("x", "y"), ("y", "x"))
+    ]
+    votes += [vote(k, "bob", "x", "y", "model_a") for k in range(4)]
+    found = consistency(view_of(tmp_path, votes).machines)
+    assert (found.value, found.n) == (0.0, 4)
