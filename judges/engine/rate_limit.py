@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Final
 
 START_LIMIT: Final = 20
-"""Calls in flight at the start."""
+"""Maximum calls in flight at the start."""
 DECREASE_FACTOR: Final = 0.7
-"""Factor on the calls in flight after an episode of congestion."""
+"""Factor by which congestion lowers the maximum number of calls in flight."""
 RATE_DECREASE_FACTOR: Final = 0.85
 FIRST_COOLDOWN: Final = 0.5
 MAX_COOLDOWN: Final = 30.0
@@ -29,9 +29,10 @@ class RateEstimate:
     """Estimate of the calls per second that an endpoint accepts, from its refusals.
 
     Limiting the calls in flight cannot keep a limit of 10 per second when a call takes 20 ms. After
-    the first refusal the rate doubles per window until the next refusal. From then on it grows by
-    10 % per window, and by 1 % near the refused rate. After half a minute without a refusal it
-    doubles again, because the refusal may have been caused by other clients.
+    the first refusal the rate doubles per second until the next refusal. From then on it grows by
+    10 % per second, and by 1 % near the refused rate. After half a minute without a refusal it
+    doubles again, because the refusal may have been caused by other clients. At rates below
+    MIN_WINDOW_CALLS the growth is per MIN_WINDOW_CALLS successful calls instead of per second.
     """
 
     def __init__(self) -> None:
@@ -55,8 +56,8 @@ class RateEstimate:
             self.rate, self._confirmed = None, False
 
     def record_refusal(self, now: float, guess: float, resume_at: float) -> None:
-        """Set the rate to 85 % of the current one (or of `guess` if there is none), or of the rate
-        measured since the last refusal if that is lower."""
+        """Lower the rate to 85 % of the current one (`guess` if there is none), or to 85 % of the
+        rate measured since the last refusal if that is lower."""
         measured = self._window_successes / max(now - self._window_start, 1e-3)
         rates = [
             self.rate or guess,
@@ -78,9 +79,10 @@ class RateEstimate:
 class EndpointLimiter:
     """Limits the calls to one endpoint; shared by all workers and runs that use it.
 
-    The number in flight doubles per window without congestion until the first congestion; then it
-    grows by 1 per window and is multiplied by 0.7 per episode of congestion. After a 429 with
-    Retry-After no call starts until that time is over.
+    The limit is the maximum number of calls in flight. Until the first congestion it doubles after
+    as many successful calls as the limit; then it grows by 1 instead, and each episode of
+    congestion multiplies it by 0.7. After an HTTP 429 with Retry-After no call starts until that
+    time is over.
     """
 
     def __init__(self, ceiling: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -143,9 +145,9 @@ class EndpointLimiter:
         limited: bool = False,
         wait: float | None = None,
     ) -> None:
-        """End a call and adapt the limits to its outcome; `neutral` changes none.
+        """End a call and adapt the limits to its outcome; a `neutral` outcome changes none.
 
-        `limited`: the endpoint refused by its rate limit (429). `wait`: the seconds it demands
+        `limited`: the endpoint refused by its rate limit (HTTP 429). `wait`: the seconds it demands
         before the next call.
         """
         self.in_flight -= 1
@@ -192,14 +194,16 @@ class EndpointLimiter:
             self.limit = min(self.ceiling, self.limit * 2 if self._doubling else self.limit + 1)
 
     def _record_congestion(self, new_episode: bool) -> None:
-        """Lower the limit once per episode: calls started before the last decrease belong to it."""
+        """Lower the limit once per episode of congestion: calls that started before the last
+        decrease belong to the same episode."""
         self._doubling, self._clean_calls = False, 0
         if new_episode:
             self.limit = max(1.0, self.limit * DECREASE_FACTOR)
             self._episode_start = self._clock()
 
     def _default_cooldown(self) -> float:
-        """Cool-down after a 429 without a time: half a second, doubled until a call succeeds."""
+        """Return the cool-down after an HTTP 429 that states no time: half a second, doubled until
+        a call succeeds."""
         self._refusals += 1
         return float(min(MAX_COOLDOWN, FIRST_COOLDOWN * 2 ** (self._refusals - 1)))
 
