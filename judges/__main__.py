@@ -1,4 +1,5 @@
-"""Command line of judges: plan, run and check a study, reread or retry replies, batches."""
+"""Command line of this package: plan, run or check a study, parse replies again, retry failed
+calls, and run batches."""
 
 from __future__ import annotations
 
@@ -73,7 +74,7 @@ def _build_parser() -> argparse.ArgumentParser:
         (
             "retry",
             retry_failed,
-            "repeat failed calls: error, empty, truncated, too_long, unsupported",
+            "repeat the calls with status error, empty, truncated, too_long or unsupported",
         ),
     ):
         sub = commands.add_parser(name, help=summary, description=summary)
@@ -125,7 +126,8 @@ def _add_describe_command(commands: Any) -> None:
 
 
 def run_study(options: argparse.Namespace) -> int:
-    """Run a study; return 0 only if no call is pending or ended in `error`."""
+    """Run a study; return exit code 0 only if no call is pending and none has the status
+    `error`."""
     cluster = parse_cluster_options(options)
     made = _load_plan(options.study)
     store = Store(options.store)
@@ -137,7 +139,7 @@ def run_study(options: argparse.Namespace) -> int:
 
 
 def retry_failed(options: argparse.Namespace) -> int:
-    """Repeat failed calls; only a new reply replaces an earlier one."""
+    """Repeat failed calls. A stored reply is replaced only by a new reply, never by a failure."""
     if options.study is not None:
         made, store = _load_plan(options.study), Store(options.store)
         confirm(made.study, store, options)
@@ -163,7 +165,8 @@ def _run_to_end(made: Plan, store: Store, settings: RunSettings) -> int:
 
 
 def reread_study(options: argparse.Namespace) -> int:
-    """Parse the stored replies again; a given study file replaces the stored reading rule."""
+    """Parse the stored replies again, by the reading rule of the given study file, else of the
+    stored study."""
     given = load_study(options.study) if options.study is not None else None
     name = given.name if given else _study_name(options)
     store = open_existing_store(options.store)
@@ -174,7 +177,7 @@ def reread_study(options: argparse.Namespace) -> int:
     for what, count in done.changed.most_common():
         print(f"  {what} {count:,}")
     if done.unchanged_count:
-        print(f"  {done.unchanged_count:,} unchanged: their log-probabilities are not stored")
+        print(f"  {done.unchanged_count:,} not parsed: their log-probabilities are not stored")
     store.close()
     return 0
 
@@ -232,7 +235,7 @@ def _describe_verdict(verdict: Verdict) -> str:
 
 
 def import_prompts(options: argparse.Namespace) -> int:
-    """Import prompts; return 1 if no line of the file could be imported."""
+    """Import prompts; return exit code 1 if no line of the file could be imported."""
     found = import_judge_prompts(options.file)
     for prompt in found.prompts:
         saved = save_prompt(prompt.yaml, options.folder)
@@ -244,7 +247,7 @@ def import_prompts(options: argparse.Namespace) -> int:
 
 
 def describe_images(options: argparse.Namespace) -> int:
-    """Describe the images of a study; return 0 only if no description failed."""
+    """Describe the images of a study; return exit code 0 only if no description failed."""
     study = load_study(options.study)
     store = Store(options.store or options.out.with_name(f"{options.out.name}.db"))
     confirm(study, store, options)
@@ -275,9 +278,9 @@ def _load_plan(file: Path) -> Plan:
     made = make_plan(load_study(file))
     if made.ignored_verdicts:
         print(
-            f"note: the {made.ignored_verdicts:,} verdicts in {made.study.data.source} are not "
-            f"part of {made.study.name}, which calls its own judges on the same items; "
-            "python -m studies import opens the folder as a study",
+            f"note: {made.study.name} calls its own judges and does not use the "
+            f"{made.ignored_verdicts:,} verdicts in {made.study.data.source}; to use them, import "
+            "the folder as a study: python -m studies import",
             file=sys.stderr,
         )
     return made

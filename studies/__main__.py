@@ -64,7 +64,7 @@ def _parser() -> argparse.ArgumentParser:
 def _import_parser(commands: Any) -> None:
     summary = "import recorded verdicts (file, folder or Hub dataset) as a study; calls no judge"
     sub = commands.add_parser("import", help=summary, description=summary)
-    sub.add_argument("file", help="a file, a folder, or hub:owner/name[:config]@revision")
+    sub.add_argument("file", help="a file, a folder, or hub:owner/name[:config][@revision]")
     sub.add_argument("--name", default="", help="the study's name (default: the file's name)")
     sub.add_argument("--format", default="auto", help=f"auto, {', '.join(SOURCE_FORMATS)}")
     for option, shape, help in (

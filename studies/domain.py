@@ -26,7 +26,7 @@ unusable, and enter no estimate."""
 RETRYABLE_STATUSES: Final[frozenset[Status]] = frozenset(
     {"error", "empty", "truncated", "too_long", "unsupported"}
 )
-"""Statuses that a retry asks for again."""
+"""Statuses of calls that a retry makes again."""
 
 REFERENCE: Final = "@reference"
 UNRELATED: Final = "@unrelated"
@@ -51,7 +51,7 @@ class Preference:
 
 @dataclass(frozen=True, slots=True)
 class AnswerCheck:
-    """A person's verification of one answer. It compares nothing, so it is not a judgement."""
+    """A person's verification of one answer. It compares no answers, so it is not a judgement."""
 
     judge: str
     contestant: str
@@ -139,12 +139,14 @@ class Ask:
     unrelated_item: str | None = None
     reads: str | None = None
     orders: int = 1
-    """Number of planned orders of this comparison; a set is complete when all are readable."""
+    """Number of planned orders of this comparison. A comparison is complete when the verdicts of
+    all its orders are readable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict parsed from a reply, in slots as shown; `pick` is None if it only has scores."""
+    """The verdict parsed from a reply, in terms of the slots shown; `pick` is None if it only has
+    scores."""
 
     pick: int | Literal["tie"] | None = None
     margin: int = 1

@@ -3,8 +3,8 @@
 EvenhandError
 ├── SourceError     in a data file; names file, line and field
 ├── StudyError      in a study file; names the field
-├── AccessDenied    this visitor may not see, run or change it
-└── StoreError      in the judgement log
+├── AccessDenied    this visitor may not see, run or change a study
+└── StoreError      in the store
     ├── StoreTooNew     written by a later version
     └── StoreUnusable   not a store, read-only, disk full
 """

@@ -11,7 +11,8 @@ from studies.domain import Ask, Judgement
 
 
 def recorded_key(source: str, ask: Ask) -> str:
-    """Hash of a recorded verdict; never equal to the key of a live ask, which it cannot answer."""
+    """Hash a recorded verdict. The result never equals the key of a live ask, so a recorded verdict
+    is never reused as the answer to a call."""
     parts = ["recorded", source, ask.judge, ask.prompt, ask.item, ask.shown, ask.labels, ask.repeat]
     return "r" + hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:39]
 

@@ -202,8 +202,8 @@ def test_the_verdicts_of_a_folder_of_shards_are_said_to_stay_there(
     for command in ("plan", "run"):
         assert judges([command, "live.yaml", "--store", "s.db"]) == 0
         (line,) = [said for said in capsys.readouterr().err.splitlines() if "note" in said]
-        assert "the 2 verdicts in shards are not part of mine" in line
-        assert "python -m studies import opens the folder as a study" in line
+        assert "mine calls its own judges and does not use the 2 verdicts in shards" in line
+        assert "import the folder as a study: python -m studies import" in line
     assert judges(["plan", "good.yaml", "--store", "s.db"]) == 0
     assert capsys.readouterr().err == ""
 

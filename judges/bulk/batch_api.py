@@ -52,7 +52,8 @@ def read_submitted_batches(folder: Path) -> dict[str, SubmittedBatch]:
         }
     except (ValueError, TypeError, AttributeError):
         raise PlanError(
-            f"{path} was not written by submit-batch, or is damaged; move it away"
+            f"{path} was not written by submit-batch, or is damaged; move it to another folder, "
+            "then run submit-batch again"
         ) from None
 
 
@@ -78,8 +79,8 @@ def submit_batches(
 
 
 def _create_batch(client: openai.OpenAI, submitted: SubmittedBatch) -> str:
-    """Create a batch without retries: after a lost response the batch may exist, and the next
-    submission finds it."""
+    """Create a batch, without retries: if the response is lost, the batch may exist all the same,
+    and the next submit-batch finds it."""
     created = client.with_options(max_retries=0).batches.create(
         input_file_id=submitted.file_id,
         endpoint=COMPLETIONS_PATH,
@@ -90,7 +91,7 @@ def _create_batch(client: openai.OpenAI, submitted: SubmittedBatch) -> str:
 
 
 def _find_created_batches(client: openai.OpenAI) -> dict[str, str]:
-    """Return the ids of this program's batches at the provider, by the sha of their files."""
+    """Return the ids of this program's batches at the provider, by the hash of their files."""
     found = {}
     for batch in client.batches.list(limit=100):
         sha = (batch.metadata or {}).get("evenhand")
@@ -108,7 +109,8 @@ def collect_batches(
     every: float = 30.0,
     on_progress: Callable[[dict[str, SubmittedBatch]], None] = lambda batches: None,
 ) -> list[Path]:
-    """Download the results of finished batches; with `wait` seconds, poll until all are final.
+    """Download the results of finished batches; poll for at most `wait` seconds until all are
+    final.
 
     Returns every output and error file of these batches in the folder.
     """

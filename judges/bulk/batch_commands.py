@@ -50,7 +50,9 @@ def add_batch_commands(commands: Any) -> None:
         sub = commands.add_parser(name, help=summary, description=summary)
         sub.add_argument("study", type=Path, help="a study file (YAML)")
         if name == "import-batch":
-            sub.add_argument("files", type=Path, nargs="+", help="output and error files")
+            sub.add_argument(
+                "files", type=Path, nargs="+", help="output and error files of the batches"
+            )
         else:
             sub.add_argument("folder", type=Path, help="folder of the batch files")
         if name in ("collect-batch", "import-batch"):
@@ -154,10 +156,13 @@ def _open_plan_and_store(options: argparse.Namespace) -> tuple[Plan, Store]:
 
 @contextlib.contextmanager
 def _judge_client(plan: Plan, name: str, consents: Consents) -> Iterator[openai.OpenAI]:
-    """Open a client of one judge's endpoint; raise its API errors as PlanError."""
+    """Open a client of one judge's endpoint; its API errors are raised as PlanError."""
     judge = next((judge for judge in plan.study.judges if judge.name == name), None)
     if judge is None:
-        raise PlanError(f"the files are for the judge {name!r}, which this study no longer has")
+        raise PlanError(
+            f"the files are for the judge {name!r}, which this study no longer has; use the study "
+            "file they were exported from"
+        )
     check_url(judge.endpoint)
     secret = find_api_key(judge, {}, consents)  # masked in output as long as this object exists
     key = secret.use() or "none"
@@ -179,7 +184,8 @@ def _judge_client(plan: Plan, name: str, consents: Consents) -> Iterator[openai.
 
 
 def _header_filter(endpoint: str, key: str) -> Callable[[httpx2.Request], None]:
-    """Make a request hook that removes unneeded headers, unless the endpoint is OpenAI's.
+    """Make a request hook that removes the headers with the user's OpenAI settings, unless the
+    endpoint is OpenAI's.
 
     The client adds OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS of the environment to
     every request, whatever its host.
@@ -203,7 +209,7 @@ def _print_batches(batches: dict[str, SubmittedBatch]) -> None:
 
 
 def _print_import_and_close(done: BatchImport, plan: Plan, store: Store) -> int:
-    """Print a summary; return 0 only if no call is pending."""
+    """Print a summary of the import; return exit code 0 only if no call is pending."""
     left = store.counts(plan.study.name).get("pending", 0)
     dollars = "unknown" if done.dollars is None else f"${done.dollars:.4f}"
     statuses = ", ".join(f"{n:,} {status}" for status, n in done.by_status.items())
@@ -214,7 +220,7 @@ def _print_import_and_close(done: BatchImport, plan: Plan, store: Store) -> int:
     for why, n in done.pending.items():
         print(f"  {n:,} still pending: {why}")
     for where in done.unreadable_lines[:10]:
-        print(f"  not a line of a batch file: {where}", file=sys.stderr)
+        print(f"  cannot be read as a line of a batch file: {where}", file=sys.stderr)
     print(f"  {left:,} calls left")
     store.close()
     return 1 if left else 0

@@ -1,8 +1,8 @@
 """OpenAI Batch files: export the pending calls, import and store the replies.
 
-The provider, or `vllm run-batch` on own machines, schedules the calls. Each line carries the key of
-its call, so that lines may come back in any order, twice, or not at all: each key is stored once,
-and a missing key stays pending.
+The provider, or `vllm run-batch` on your own machines, schedules the calls. Each line contains the
+key of its call. Lines may therefore come back in any order, twice or not at all: one reply per call
+is stored, and a call without a line stays pending.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from studies.store.store import Store
 COMPLETIONS_PATH: Final = "/v1/chat/completions"
 MAX_FILE_LINES: Final = 50_000
 MAX_FILE_BYTES: Final = 200 * 1000 * 1000
-"""The provider's limits on one file: lines and bytes."""
+"""The provider's limits on one file: number of lines (MAX_FILE_LINES) and bytes."""
 BATCH_PRICE_FACTOR: Final = 0.5
 """Default price of batch calls as a share of the price of live calls."""
 MAX_LINE_BYTES: Final = 16 * 1024 * 1024
@@ -103,7 +103,10 @@ def batch_files_by_judge(folder: Path) -> dict[str, list[Path]]:
     except OSError:
         raise PlanError(f"no {MANIFEST_FILE} in {folder}: run export-batch first") from None
     except (ValueError, KeyError, AttributeError, TypeError):
-        raise PlanError(f"{folder / MANIFEST_FILE} was not written by export-batch") from None
+        raise PlanError(
+            f"{folder / MANIFEST_FILE} was not written by export-batch; name the folder that "
+            "export-batch wrote"
+        ) from None
     return found
 
 
@@ -145,7 +148,7 @@ def _split_into_files(
 
 @dataclass(slots=True)
 class BatchImport:
-    """Counts of an import: lines stored, already answered, unknown, pending, unreadable."""
+    """Counts of an import, by what happened to the lines."""
 
     stored: int = 0
     by_status: Counter[str] = field(default_factory=Counter)
@@ -154,7 +157,8 @@ class BatchImport:
     unknown: int = 0
     """Lines whose key belongs to no call of this study."""
     pending: Counter[str] = field(default_factory=Counter)
-    """Lines without a final result (expired, rate limit, server error) by reason; still pending."""
+    """Number of calls that stay pending, by reason: their lines have no final result (expired, rate
+    limit, server error)."""
     unreadable_lines: list[str] = field(default_factory=list)
     """`file:line` of each line that could not be read."""
     dollars: float | None = 0.0
@@ -164,7 +168,8 @@ class BatchImport:
 def import_batch(
     plan: Plan, store: Store, paths: Iterable[Path], *, price_factor: float = BATCH_PRICE_FACTOR
 ) -> BatchImport:
-    """Store the results in output and error files, in any order; each key is stored once."""
+    """Store the results that output and error files contain, in any order; each call is stored
+    once."""
     reader = _BatchImporter(plan, store, price_factor)
     for path in paths:
         for where, text in _read_lines(path):
@@ -179,7 +184,8 @@ def import_batch(
 
 @dataclass(frozen=True, slots=True)
 class _BatchRun:
-    """All batch results of a study as one run record, so that its budget includes their cost."""
+    """Run record that holds all batch results of a study, so that the study's budget includes their
+    cost."""
 
     plan: Plan
     owner: str
@@ -265,7 +271,8 @@ class _BatchImporter:
         self.buffer[ask.key] = (judgement, answer.usage, cost)
 
     def _buffer_failure(self, ask: Ask, call: JudgeCall, error: Exception) -> None:
-        """Store a permanent refusal as an outcome; count any other failure as pending."""
+        """Store a permanent refusal as the outcome of its call; after any other failure the call
+        stays pending."""
         fault: CallFailure = classify_error(error, call.judge.endpoint)
         if fault.action == "settle" and not isinstance(error, BadReply):
             judgement = Judgement(
@@ -293,7 +300,8 @@ def _insert_new(
     ready: list[tuple[Judgement, Usage, float | None]],
     owner: str,
 ) -> list[tuple[Judgement, Usage, float | None]]:
-    """Insert judgements with their attempts; skip keys with a stored judgement but `error`."""
+    """Insert judgements with their attempts; skip a call that has a stored judgement, unless its
+    status is `error`."""
     stored = []
     for judgement, usage, cost in ready:
         key = judgement.ask.key

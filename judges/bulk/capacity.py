@@ -34,9 +34,11 @@ ITEM_TOKENS: Final = 560
 """Tokens of a question (60) and two answers (250 each)."""
 MEAN_LATENCY: Final = 3.0
 LATENCY_SIGMA: Final = 0.5
-"""Sigma of the log-normal latency, whose mean is MEAN_LATENCY."""
+"""Standard deviation of the logarithm of the latency. Latencies are log-normal with mean
+MEAN_LATENCY."""
 CPU_PER_CALL: Final = 0.00184
-"""Seconds of one core, measured with 64 calls in flight against a loopback server."""
+"""Seconds of one core per call, measured with 64 calls in flight against a server on the same
+machine."""
 LIVE_IN_FLIGHT: Final = 256
 RAY_WORKERS, RAY_IN_FLIGHT = 16, 64
 BATCH_QUEUE_TOKENS: Final = 80_000_000
@@ -44,7 +46,7 @@ BATCH_QUEUE_TOKENS: Final = 80_000_000
 BATCH_WINDOW_HOURS: Final = 24.0
 GPU_COUNT: Final = 32
 GPU_TOKENS_PER_SECOND: Final = 5_000.0
-"""Prompt and reply tokens per second and GPU."""
+"""Prompt and reply tokens that one GPU processes per second."""
 GPU_DOLLARS_PER_HOUR: Final = 3.0
 
 
@@ -62,7 +64,7 @@ RAISED_ACCOUNT: Final = AccountLimits(10_000, 30_000_000)
 
 @dataclass(frozen=True, slots=True)
 class AskTokens:
-    """Tokens of one call."""
+    """Size of one call in tokens."""
 
     description: str
     sent: int
@@ -78,7 +80,7 @@ class AskTokens:
 
 @dataclass(frozen=True, slots=True)
 class AskingMethod:
-    """Rate and cost of one way to make the calls, for one kind of call."""
+    """Rate and cost of one way to make calls (live, batch files or Ray), for calls of one size."""
 
     name: str
     rate: float
@@ -88,7 +90,7 @@ class AskingMethod:
     dollars: float
     """Cost of one call."""
     min_hours: float = 0.0
-    """Hours that a single call may take."""
+    """Minimum duration in hours: even a single call may take this long."""
 
     def hours(self, asks: int) -> float:
         return max(self.min_hours, asks / self.rate / 3600)
@@ -110,12 +112,13 @@ def measure_ask_tokens(prompt: str, received: int, description: str) -> AskToken
 def max_rate(
     load: AskTokens, in_flight: int, limits: AccountLimits, processes: int = 1
 ) -> tuple[float, str]:
-    """Return the calls per second and the limit that determines them."""
+    """Return the calls per second that all limits allow, and a description of the tightest
+    limit."""
     return min(
         (in_flight / MEAN_LATENCY, f"{in_flight:,} calls in flight"),
-        (limits.requests / 60, f"{limits.requests:,.0f} requests a minute"),
-        (limits.tokens / 60 / load.tokens, f"{limits.tokens / 1e6:g} M tokens a minute"),
-        (processes / CPU_PER_CALL, "one core a process"),
+        (limits.requests / 60, f"{limits.requests:,.0f} requests per minute"),
+        (limits.tokens / 60 / load.tokens, f"{limits.tokens / 1e6:g} M tokens per minute"),
+        (processes / CPU_PER_CALL, "one core per process"),
     )
 
 
@@ -167,10 +170,11 @@ def capacity_page() -> str:
 def _page_lines() -> Iterator[str]:
     reasoned = measure_ask_tokens("visit-reference-free", REPLY_TOKENS, "a verdict with reasons")
     letter = measure_ask_tokens("brief-letters", 1, "one letter, read by its probabilities")
-    yield "# How many asks, how long, how dear"
+    yield "# Number of calls, time and cost"
     yield ""
-    yield "Written by `python -m judges.bulk.capacity`; a test holds this page against it. It is"
-    yield "arithmetic on stated assumptions, not a measurement: change them in the script to yours."
+    yield "Written by `python -m judges.bulk.capacity`; a test compares this page with its output."
+    yield "The numbers are computed from the assumptions below, not measured. To use your own, edit"
+    yield "the constants in that script."
     yield ""
     for load in (reasoned, letter):
         yield from _table_lines(load)
@@ -183,7 +187,7 @@ def _table_lines(load: AskTokens) -> Iterator[str]:
     yield f"## {title}: {load.sent:,} tokens in, {load.received:,} out"
     yield ""
     yield (
-        "| way | asks/s | tokens/s | held back by | "
+        "| way | calls/s | tokens/s | limited by | "
         + " | ".join(map(_format_asks, ASK_COUNTS))
         + " |"
     )
@@ -205,31 +209,33 @@ def _explanation_lines(load: AskTokens) -> Iterator[str]:
     yield "## How to read it"
     yield ""
     yield (
-        f"- **Simulated**, call by call with log-normal latencies: {n:,} asks take "
-        f"{_format_hours(drawn)} live and {_format_hours(wide)} by Ray against the raised limit; "
-        f"the arithmetic says {_format_hours(live.hours(n))} and {_format_hours(ray.hours(n))}. "
-        "The difference is the last replies, so it does not grow with the number of asks."
+        f"- **Simulated** call by call, with log-normal latencies: {n:,} calls take "
+        f"{_format_hours(drawn)} live and {_format_hours(wide)} by Ray with the raised account; "
+        f"the tables above give {_format_hours(live.hours(n))} and {_format_hours(ray.hours(n))}. "
+        "The difference is the wait for the last replies, so it does not grow with the number of "
+        "calls."
     )
     yield (
-        "- **An account's limit is nobody's to outrun.** Ray against an endpoint is faster here "
-        "only because its limit is higher; at the same limit one live process does as well, up "
-        f"to about {1 / CPU_PER_CALL:,.0f} calls/s of one core."
+        "- **The rate limit of the account applies to every way of calling an endpoint.** Ray is "
+        "faster in these tables only because its account has a higher limit. With the same "
+        f"account one live process is as fast, up to about {1 / CPU_PER_CALL:,.0f} calls/s, which "
+        "use one core fully."
     )
     yield (
-        f"- **Batch files** cost {BATCH_PRICE_FACTOR:g} of the live price. Their hours are the "
-        f"worst case: every queue takes its whole {BATCH_WINDOW_HOURS:.0f} h. "
-        f"{ASK_COUNTS[1]:,} asks are {math.ceil(ASK_COUNTS[1] / MAX_FILE_LINES)} files of "
+        f"- **Batch files** cost {BATCH_PRICE_FACTOR:g} times the live price. Their time is the "
+        f"worst case: every full queue takes the whole {BATCH_WINDOW_HOURS:.0f} h. "
+        f"{ASK_COUNTS[1]:,} calls are {math.ceil(ASK_COUNTS[1] / MAX_FILE_LINES)} files of "
         f"{MAX_FILE_LINES:,} lines."
     )
     ratio = live.dollars / weights.dollars
     yield (
-        f"- **Own weights** cost GPUs, not tokens: ${1000 * weights.dollars:.2f} for a thousand "
-        f"asks, {ratio:.0f} times less than live, for another judge. Built and tested with a "
-        "stand-in; not yet run on a GPU."
+        "- **Ray + vLLM** runs a judge whose weights you have: you pay for GPUs, not for tokens. A "
+        f"thousand calls cost ${1000 * weights.dollars:.2f}, {ratio:.0f} times less than live, but "
+        "the judge is another model. Tested with a stand-in for vLLM; not yet run on a GPU."
     )
     yield (
-        "- Both orders, repeats and a noise floor multiply asks: 1,000 items with 5 "
-        f"contestants, both orders and 3 judges are {1000 * 20 * 3:,}."
+        "- Both orders, repeats and a noise floor multiply the number of calls: 1,000 items with "
+        f"5 models (10 pairs), both orders and 3 judges need {1000 * 20 * 3:,} calls."
     )
     yield ""
 
@@ -244,59 +250,60 @@ def _assumption_lines(reasoned: AskTokens, letter: AskTokens) -> Iterator[str]:
     yield "|---|---|---|"
     rows = [
         (
-            "prompt's own words",
+            "text of the prompt itself",
             f"{own} tokens with reasons, {letter.sent - ITEM_TOKENS} for a letter",
             "counted: visit-reference-free, brief-letters, "
-            f"{CHARACTERS_PER_TOKEN} characters a token",
+            f"{CHARACTERS_PER_TOKEN} characters per token",
         ),
         ("question and two answers", f"{ITEM_TOKENS} tokens", "assumed: 60 + 2 × 250"),
         ("reply", f"{REPLY_TOKENS} tokens, or 1", "what `python -m judges plan` assumes"),
         (
             "price",
-            f"${price.input:g} in, ${price.output:g} out a million tokens ({PRICED_MODEL})",
+            f"${price.input:g} in, ${price.output:g} out per million tokens ({PRICED_MODEL})",
             f"judges/prices.yaml, {dated}; no discount for cached prefixes",
         ),
         (
             "account",
             f"{ORDINARY_ACCOUNT.requests:,.0f} requests, {ORDINARY_ACCOUNT.tokens:,.0f} tokens a "
             f"minute; {BATCH_QUEUE_TOKENS:,} tokens queued in batches",
-            "tier 4 as OpenAI's cookbook lists it; yours is on your account's page",
+            "tier 4 in OpenAI's cookbook; your limits are on your account's page",
         ),
         (
             "raised account",
             f"{RAISED_ACCOUNT.requests:,.0f} requests, {RAISED_ACCOUNT.tokens:,.0f} tokens a "
             "minute",
-            "assumed: what the largest accounts are given",
+            "assumed: limits of the largest accounts",
         ),
-        ("latency", f"{MEAN_LATENCY:g} s a call, log-normal with σ {LATENCY_SIGMA:g}", "assumed"),
+        ("latency", f"{MEAN_LATENCY:g} s per call, log-normal with σ {LATENCY_SIGMA:g}", "assumed"),
         (
-            "in flight",
+            "calls in flight",
             f"{LIVE_IN_FLIGHT} live; {RAY_WORKERS} workers × {RAY_IN_FLIGHT} by Ray",
             "`concurrency` of the study",
         ),
         (
-            "our own work",
-            f"{1000 * CPU_PER_CALL:.2f} ms of a core a call",
-            "measured against a loopback server",
+            "CPU time of Evenhand",
+            f"{1000 * CPU_PER_CALL:.2f} ms of one core per call",
+            "measured against a server on the same machine",
         ),
         (
             "GPUs",
             f"{GPU_COUNT} H100, {GPU_TOKENS_PER_SECOND:,.0f} tokens/s each (in and out), "
             f"${GPU_DOLLARS_PER_HOUR:.2f} an hour each",
-            "a 70B judge in FP8: NVIDIA's NIM benchmarks tell 920 tokens/s out with 5,000 in and "
-            "500 out on two H100, which is 5,060 a GPU. vLLM, other lengths and prefix caching "
+            "a 70B judge in FP8: NVIDIA's NIM benchmarks report 920 reply tokens/s with 5,000 "
+            "tokens in and 500 out per call on two H100, which is 5,060 tokens/s per GPU. vLLM, "
+            "other lengths and prefix caching "
             "differ; the price is assumed",
         ),
     ]
     for row in rows:
         yield "| " + " | ".join(row) + " |"
     yield ""
-    yield "Not counted: retries (a run keeps them below 1.2 attempts an answer at a limiter), the"
-    yield "doubled cap of replies that were cut off, extraction asks, and images."
+    yield "Not counted: retries (fewer than 1.2 attempts per reply at a rate limit), calls repeated"
+    yield "with twice the token limit after a cut-off reply, extraction calls, and images."
 
 
 def _format_asks(n: int) -> str:
-    return f"{n / 1000:g} k asks" if n < 1_000_000 else f"{n / 1_000_000:g} M asks"
+    return f"{n / 1000:g} k calls" if n < 1_000_000 else f"{n / 1_000_000:g} M calls"
 
 
 def _format_rate(value: float) -> str:

@@ -1,8 +1,9 @@
 """Parquet files of rendered requests for Ray workers.
 
-Requests are rendered on the driver, as for a batch file, and stored together with the ask that is
-needed to read the verdict. So workers need no store, items or images. The files contain no key, and
-each is small enough to be repeated when a worker fails.
+The driver (the process that starts the run) renders the requests, as for a batch file. It stores
+each with its ask, from which a worker reads the verdict's labels. So workers need no store, items
+or images. The files contain no API key. They are small, because the file of a failed worker is
+processed again.
 """
 
 from __future__ import annotations
@@ -45,10 +46,11 @@ class RayJob:
     shards: str
     """Folder of result files that all workers and the driver can access."""
     in_flight: int
-    """Maximum concurrent calls, for each judge in each worker."""
+    """Maximum calls in flight, for each judge in each worker."""
     settings: RunSettings
     allowed: frozenset[Pair] = frozenset()
-    """Variables a worker may send, with their origins; the driver has checked the consents."""
+    """Environment variables (API keys) that a worker may send, each with the origin that may
+    receive it; the driver has checked the user's consents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,8 @@ class AskRow:
 
 
 def write_asks(calls: Iterable[tuple[int, Ask, JudgeCall]], folder: Path, size: int) -> list[Path]:
-    """Write requests to files of `size` rows each; a file's stem is the name of its batch."""
+    """Write requests to files of `size` rows each; a file's name without its suffix is the name of
+    its batch."""
     paths = []
     for number, part in enumerate(_split_into_batches(calls, size)):
         path = folder / f"{number:05d}.parquet"
@@ -86,7 +89,7 @@ def parse_ask_row(row: Mapping[str, Any]) -> AskRow:
 
 
 def build_call(job: RayJob, row: AskRow) -> JudgeCall:
-    """Rebuild the call of a row, with the messages as rendered.
+    """Rebuild the call of a row, with the messages as the driver rendered them.
 
     Reading a verdict needs prompt and labels only, so item and answers stay empty.
     """

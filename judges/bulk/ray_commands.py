@@ -35,7 +35,7 @@ def add_cluster_options(sub: argparse.ArgumentParser) -> None:
         "--workers",
         type=int,
         default=0,
-        help="number of worker processes; default: by the study's concurrency",
+        help="number of worker processes; default: derived from the study's concurrency",
     )
     ray.add_argument(
         "--shards",
@@ -69,7 +69,8 @@ def parse_cluster_options(options: argparse.Namespace) -> RayCluster | None:
 
 
 def run_on_cluster(plan: Plan, store: Store, cluster: RayCluster) -> int:
-    """Run a study on Ray; return 0 only if no call is pending or ended in `error`."""
+    """Run a study on Ray; return exit code 0 only if no call is pending and none has the status
+    `error`."""
     began = time.monotonic()
     imported, stopped = run_on_ray(plan, store, cluster, on_progress=_progress_printer())
     name = plan.study.name

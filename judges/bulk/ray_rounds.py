@@ -1,8 +1,8 @@
-"""Rounds of pending asks for a Ray run: leased, within the budget, MAX_ROUND_ASKS at most.
+"""Rounds of a Ray run: the pending asks are made in portions of at most MAX_ROUND_ASKS.
 
-Rounds limit the size of the files on disk and the spending beyond a budget. With a budget, a round
-contains as many asks as fit into the rest of it at their maximum cost. The next round is made when
-the actual cost of this one is known.
+A round leases its asks, so that no other run makes them. Rounds limit the size of the files on disk
+and the spending beyond a budget. With a budget, a round contains as many asks as fit into the rest
+of it at their maximum cost. The next round is made when the actual cost of this one is known.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ from studies.store.run_owners import is_owner_alive
 from studies.store.store import Store
 
 MAX_ROUND_ASKS: Final = 200_000
-"""Asks in one round."""
+"""Maximum number of asks in one round."""
 _PAGE_SIZE: Final = 500
 
 
 class AskRounds:
-    """Pending asks of the endpoint judges; an ask that failed in this run is not repeated."""
+    """Pending asks of the endpoint judges, as rounds; an ask that failed in this run is not
+    repeated."""
 
     def __init__(self, plan: Plan, store: Store, owner: str) -> None:
         self.plan, self.store, self.owner = plan, store, owner
@@ -43,7 +44,8 @@ class AskRounds:
         return [judge for judge in endpoints if judge.name not in self.stopped_judges]
 
     def lease_next(self, most: int = MAX_ROUND_ASKS) -> list[tuple[int, Ask, JudgeCall]]:
-        """Lease the next asks for this run; empty if none is left that no other run has leased."""
+        """Lease the next asks for this run; return none if no ask fits the budget or other runs
+        have leased all that are left."""
         study = self.plan.study
         ledger = Ledger(study.budget_usd, study_spending(self.store, study.name))
         found: list[tuple[int, Ask, JudgeCall]] = []
@@ -70,7 +72,7 @@ class AskRounds:
             yield from page
 
     def _lease(self, keys: Collection[str]) -> set[str]:
-        """Lease those of some asks that are unanswered and not leased by another live run.
+        """Of the given asks, lease those that are unanswered and that no other live run has leased.
 
         Checks and leases in one transaction, since another run may work on the same study.
         """

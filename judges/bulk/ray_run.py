@@ -1,8 +1,10 @@
 """Runs on a Ray cluster: `python -m judges run STUDY.yaml --engine ray`.
 
-Ray schedules the work and restarts failed workers. Results are keyed by the ask, so an ask that is
-made twice is stored once, and a run whose driver died continues from the shards it left. The
-driver needs the store; workers need one folder that all of them can access.
+Ray schedules the work and restarts failed workers. Workers write results to Parquet files (shards),
+and the driver (the process that starts the run) imports these into the store. A result has the key
+of its ask, so an ask that is made twice is stored once. After the death of a driver, the next run
+imports the shards it left. The driver needs the store; workers need one folder that all of them can
+access.
 """
 
 from __future__ import annotations
@@ -38,10 +40,11 @@ from studies.store.store import Store
 
 PROJECT_FOLDER: Final = Path(__file__).resolve().parents[2]
 OBJECT_STORE_BYTES: Final = 200 * 2**20
-"""Bytes of a local Ray's object store; results pass through it as names of shards only."""
+"""Bytes of a local Ray's object store. A small one is enough, because only names of shards pass
+through it."""
 IMPORTED_MARK_FILE: Final = "imported"
 CALLS_PER_WORKER: Final = 64
-"""Concurrent calls per worker process, for choosing the number of workers."""
+"""Calls in flight per worker, from which the number of workers is derived."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +54,18 @@ class RayCluster:
     address: str = ""
     """Address of a running cluster; empty: a local Ray that ends with the run."""
     workers: int = 0
-    """Number of workers; 0: by the study's concurrency."""
+    """Number of workers; 0: derived from the study's concurrency."""
     shards: Path | None = None
     """Result folder that all workers can access; None: beside the store."""
     weights: dict[str, str] = field(default_factory=dict)
-    """Judges that workers run with vLLM, and the path of their weights."""
+    """Path of the weights by judge, for the judges that workers run with vLLM."""
     processor: ProcessorFactory | None = None
     """Replacement for Ray's vLLM processor, for tests without a GPU."""
 
 
 @dataclass(slots=True)
 class RayRun:
-    """The run's record in the store."""
+    """Record of a Ray run in the store."""
 
     plan: Plan
     owner: str
@@ -147,7 +150,7 @@ def _check_cluster_plan(plan: Plan, cluster: RayCluster, consents: Consents) -> 
 def _ray_session(ray: Any, cluster: RayCluster) -> Iterator[None]:
     """Start Ray for the duration of a `with` block, with this code available to the workers.
 
-    A local Ray imports the code from this folder; to another cluster it is uploaded.
+    A local Ray imports the code from this folder; for another cluster it is uploaded.
     """
     os.environ.setdefault("RAY_DATA_DISABLE_PROGRESS_BARS", "1")
     quiet = {"logging_level": "ERROR", "log_to_driver": False}
@@ -176,7 +179,7 @@ def _ray_session(ray: Any, cluster: RayCluster) -> Iterator[None]:
 
 @dataclass(slots=True)
 class _RoundRunner:
-    """Execution of rounds until no pending ask is left."""
+    """Executes rounds until no ask is pending."""
 
     ray: Any
     plan: Plan
@@ -210,7 +213,8 @@ class _RoundRunner:
                 break  # no call succeeded, so the next round would fail too
 
     def _group_by_weights(self, calls: list[Any]) -> dict[str, list[Any]]:
-        """Group calls: "" for endpoints, and one group for each judge run with vLLM."""
+        """Group calls by the judge whose weights run with vLLM; the group "" contains the calls to
+        endpoints."""
         found: dict[str, list[Any]] = {}
         for row in calls:
             judge = row[1].judge
@@ -231,7 +235,8 @@ class _RoundRunner:
         )
 
     def _split_concurrency(self, asks: int) -> tuple[int, int]:
-        """Return the workers and the calls in flight of each, within the study's concurrency."""
+        """Return the number of workers and the calls in flight per worker; together they keep the
+        study's concurrency."""
         allowed = self.settings.concurrency or self.plan.study.concurrency
         wanted = self.cluster.workers or max(2, math.ceil(allowed / CALLS_PER_WORKER))
         workers = max(1, min(wanted, allowed, asks))
@@ -267,7 +272,8 @@ class _RoundRunner:
 
 
 def _batch_size(in_flight: int, asks: int) -> int:
-    """Return the asks per batch: enough to keep a worker busy, few enough to be repeated."""
+    """Return the number of asks per batch: enough to keep a worker busy, few enough to repeat after
+    a failure."""
     return max(1, min(4096, max(32, 8 * in_flight), math.ceil(asks / 2)))
 
 
@@ -288,7 +294,8 @@ def _import_leftover_shards(store: Store, plan: Plan, root: Path, mine: str) -> 
 
 
 def _study_stamp(store: Store, plan: Plan) -> str:
-    """Return a mark of this study in this store: shards may also be imported into another store."""
+    """Return a text that identifies this study in this store, because the same shards may also be
+    imported into another store."""
     row = store.read("SELECT created FROM studies WHERE name=?", (plan.study.name,)).fetchone()
     return repr(row[0])
 

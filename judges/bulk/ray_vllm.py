@@ -2,8 +2,8 @@
 
 Written for the columns in Ray's documentation and tested with a stand-in that has them; not yet run
 on a GPU. The study specifies such a judge like any other, with the address at which `vllm serve`
-would offer it. So the keys of its asks are the same over HTTP, by batch file and here, and no
-path of weights is stored.
+would offer it. So its calls have the same keys over HTTP, by batch file and here, and no path of
+weights is stored.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ Row = dict[str, Any]
 ProcessorFactory = Callable[
     [str, Callable[[Row], Row], Callable[[Row], Row], int], Callable[[Any], Any]
 ]
-"""(weights, preprocess, postprocess, workers) -> function from a dataset of asks to one of
-replies."""
+"""Function that takes (weights, preprocess, postprocess, workers) and returns a function from a
+dataset of asks to a dataset of replies."""
 
 ERROR_COLUMN: Final = "__inference_error__"
 _SAMPLING_NAMES: Final = ("temperature", "top_p", "seed")
@@ -59,7 +59,8 @@ def check_weights(plan: Plan, name: str, path: str) -> None:
 def build_vllm_stage(
     processor: ProcessorFactory | None, path: str, data: Any, job: RayJob, workers: int
 ) -> Any:
-    """Build the stage from a dataset of asks to a dataset of shard reports, by vLLM."""
+    """Build the pipeline stage that turns a dataset of asks into a dataset of shard reports, by
+    vLLM."""
     made = (processor or vllm_processor)(path, make_preprocess(job), postprocess_row, workers)
     return made(data).map_batches(
         VllmReplyReader,
@@ -93,7 +94,7 @@ def vllm_processor(
 
 
 def make_preprocess(job: RayJob) -> Callable[[Row], Row]:
-    """Make the function from a row of asks to the processor's input."""
+    """Make the function that converts a row of the requests file to the processor's input."""
 
     def before(row: Row) -> Row:
         parsed = parse_ask_row(row)
@@ -131,7 +132,7 @@ def postprocess_row(row: Mapping[str, Any]) -> Row:
 
 
 def _last_token_logprobs(logprobs: Any) -> list[tuple[str, float]]:
-    """Return (token, log-probability) of the last token's alternatives, most probable first.
+    """Return the alternatives for the last token with their log-probabilities, most probable first.
 
     Ray gives them as {token id: {decoded_token, logprob, rank}}.
     """
@@ -148,7 +149,8 @@ def _last_token_logprobs(logprobs: Any) -> list[tuple[str, float]]:
 
 
 class VllmReplyReader:
-    """A Ray worker that reads verdicts with the live engine's parser and writes shards."""
+    """A Ray worker that reads verdicts from vLLM's replies with the live engine's parser and writes
+    shards."""
 
     def __init__(self, job: RayJob) -> None:
         self.job = job
@@ -185,7 +187,8 @@ class VllmReplyReader:
 def build_reply(row: Mapping[str, Any], call: JudgeCall) -> JudgeReply:
     """Build the reply as an endpoint would return it.
 
-    The processor gives no finish reason; a reply with as many tokens as its cap counts as cut off.
+    The processor gives no finish reason; a reply with as many tokens as its limit counts as cut
+    off.
     """
     generated = int(row["num_generated_tokens"])
     return JudgeReply(
@@ -198,7 +201,7 @@ def build_reply(row: Mapping[str, Any], call: JudgeCall) -> JudgeReply:
 
 
 def _failed_judgement(call: JudgeCall, parsed: AskRow, message: str) -> Judgement:
-    """Classify an error of the engine like an endpoint's status 400: too long, unsupported, …"""
+    """Classify an error of vLLM like a response with HTTP status 400: too long, unsupported, …"""
     content = json.dumps({"error": {"message": message}}).encode()
     sent = httpx2.Request("POST", call.judge.endpoint or "http://vllm")
     fault = classify_error(

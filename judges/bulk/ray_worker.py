@@ -1,9 +1,10 @@
-"""Ray worker for endpoint judges: makes the calls of a batch and writes the outcomes to shards.
+"""Ray worker for endpoint judges: makes the calls of a batch and writes the outcomes to Parquet
+files (shards).
 
-Rate limits, deadlines, retries, doubled token caps and the reading of verdicts are the live
+Rate limits, deadlines, retries, doubled token limits and the reading of verdicts are the live
 engine's, so that a reply has the same outcome in both engines. Ray's own HTTP processor is not
 used: it retries by itself, raises at the first refusal and has the API key in its configuration. A
-worker reads the key from its own environment.
+worker reads the API key from its own environment.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ from studies.files.shards import AskOutcome, CallAttempt, settled_keys, write_sh
 
 FLUSH_ROWS: Final = 500
 FLUSH_SECONDS: Final = 2.0
-"""Limits of unwritten results, which are lost when a worker dies, as are its calls in flight."""
+"""Results are written after FLUSH_ROWS rows or this many seconds. A worker that dies loses its
+unwritten results and its calls in flight."""
 REPORT_SCHEMA: Final = pa.schema(
     [
         ("shard", pa.string()), ("judge", pa.string()), ("asks", pa.int64()),
@@ -44,9 +46,10 @@ REPORT_SCHEMA: Final = pa.schema(
 
 
 class AttemptLog:
-    """Attempts of a batch in memory, in place of the live engine's journal, for the shards.
+    """Attempts of a batch, held in memory until they are written to the shards.
 
-    Leases are not checked here: the driver holds them for the whole round.
+    It replaces the live engine's journal. Leases are not checked here: the driver holds them for
+    the whole round.
     """
 
     def __init__(self, owner: str) -> None:
@@ -123,7 +126,8 @@ class ShardWriter:
 
 
 def find_answered_keys(folder: Path, rows: Collection[AskRow]) -> set[str]:
-    """Return the keys in shards of these batches, left by a worker that died."""
+    """Return the keys of asks that the shards of these batches already answer; a worker that died
+    has left them."""
     batches = sorted({row.batch for row in rows})
     return settled_keys([path for name in batches for path in folder.glob(f"{name}-*.parquet")])
 
@@ -189,7 +193,8 @@ class EndpointWorker:
         )
 
     def _judge_state(self, judge: JudgeSpec) -> JudgeState:
-        """Return the judge's state, creating it in the event loop; without a key it is stopped."""
+        """Return the judge's state, creating it in the event loop; a judge without an API key is
+        stopped."""
         if judge.name not in self._states:
             try:
                 key = find_api_key(judge, {}, Consents(self.job.allowed))
@@ -210,7 +215,7 @@ class EndpointWorker:
 
 
 class _KeylessModel:
-    """Model of a judge without a key: every call raises JudgeStopped."""
+    """Client of a judge without an API key: every call raises JudgeStopped."""
 
     gate, ceiling = "", 1
 

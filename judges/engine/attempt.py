@@ -26,8 +26,9 @@ from studies.store.run_journal import NotStarted
 
 MAX_BACKOFF_SECONDS: Final = 30.0
 STOP_AFTER_FAILURES: Final = 5
-"""Failures after which a judge is stopped: identical refusals without one success, or asks in a row
-that failed in every attempt. The judge's other asks stay pending instead of becoming errors."""
+"""Number of failures after which a judge is stopped: identical refusals while no call has
+succeeded, or consecutive asks that failed in every attempt. The judge's other asks stay pending
+instead of becoming errors."""
 _REFUSAL_REASONS: Final = ("bad request", "no images", "no logprobs")
 
 
@@ -39,12 +40,14 @@ class AskAttempts:
     state: JudgeState
     call: JudgeCall
     previous_write: asyncio.Task[None] | None = None
-    """The write of this worker's previous judgement. It is committed together with the start record
-    of the next call, which waits for both: a crash can lose at most one result per worker."""
+    """The pending write of this worker's previous judgement. It is committed together with the
+    start record of the next call, and the call is sent only after this commit: a crash can lose at
+    most one result per worker."""
     attempt: int | None = None
     """The id of the stored start record while a call is being made."""
     leased: bool = False
-    """Whether this run holds the ask's lease: until its outcome is stored, or until a pause."""
+    """Whether this run holds the ask's lease, so that no other run makes it. The lease ends when
+    the outcome is stored, or at a pause."""
     reservation: CallReservation = field(default_factory=CallReservation)
     lease_refusal: NotStarted | None = None
     usage: Usage = NO_USAGE
@@ -57,7 +60,8 @@ class AskAttempts:
     """Start another worker in place of this one, which waits for a slow call."""
     replaced: bool = False
     truncated_reply: JudgeReply | None = None
-    """A reply that reached its token cap, held while a doubled cap is tried."""
+    """A reply that was cut off at its token limit, kept while the call is repeated with twice the
+    limit."""
 
     def __post_init__(self) -> None:
         for parameter in self.state.dropped_parameters:
@@ -186,7 +190,7 @@ class AskAttempts:
         return await self.run_state.wait_until_allowed(self.state)
 
     async def _enter_limiter(self) -> tuple[float, float] | None:
-        """Acquire the rate limiter and reserve the call's maximum cost; None if one of them is
+        """Acquire the rate limiter and reserve the call's maximum cost; None if either is
         impossible now."""
         run_state, state, ledger = self.run_state, self.state, self.run_state.ledger
         started = await state.limiter.acquire(lambda: run_state.is_blocked(state))
@@ -228,8 +232,8 @@ class AskAttempts:
         return True
 
     def _leave_limiter(self, started: float, reserved: float) -> None:
-        """Release limiter and reservation of a call that was not made, without recording a result
-        or a cost."""
+        """Release the limiter and the reserved cost of a call that was not made, without recording
+        a result or a cost."""
         self.state.limiter.release(started, neutral=True)
         self.run_state.ledger.settle(
             self.state.name, reserved, NO_USAGE, self.state.price, maybe_billed=False
@@ -269,7 +273,8 @@ class AskAttempts:
         self.attempt, self.usage, self.cost = None, NO_USAGE, None
 
     def _retry_reason(self, outcome: JudgeReply | CallFailure) -> str:
-        """Return why to retry, empty if the ask is settled; adapt the call for the next attempt."""
+        """Return why to retry; empty if the ask is settled. Adapts the call for the next
+        attempt."""
         if isinstance(outcome, CallFailure):
             return self._retry_reason_after(outcome)
         self.state.successes += 1
@@ -282,14 +287,15 @@ class AskAttempts:
         return "truncated"
 
     def _final_outcome(self, outcome: JudgeReply | CallFailure) -> JudgeReply | CallFailure:
-        """Return the truncated reply if the endpoint refused the doubled token cap."""
+        """Return the outcome to store: the truncated reply if the endpoint refused twice the token
+        limit, else the last outcome."""
         refused = isinstance(outcome, CallFailure) and outcome.action in ("settle", "without")
         return self.truncated_reply if self.truncated_reply is not None and refused else outcome
 
     def _is_truncated(self, answer: JudgeReply) -> bool:
-        """Whether a reply ended at its token cap before its verdict, as long reasoning may.
+        """Whether a reply ended at its token limit before its verdict, as long reasoning may.
 
-        A call for label probabilities has a cap of one token by design and is never truncated.
+        A call for label probabilities has a limit of one token by design and is never truncated.
         """
         if answer.finish != "length" or reply_token_cap(self.call) <= 1:
             return False
@@ -362,7 +368,8 @@ class AskAttempts:
         return self._backoff_seconds()
 
     def _backoff_seconds(self) -> float:
-        """Doubling wait with jitter, so that workers do not retry at the same moment."""
+        """Return the wait before the next attempt: it doubles each time and has a random part, so
+        that workers do not retry at the same moment."""
         longest = min(
             MAX_BACKOFF_SECONDS,
             self.run_state.settings.first_backoff * 2 ** (self.attempts_made - 1),

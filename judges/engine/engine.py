@@ -1,7 +1,7 @@
-"""The engine: one thread with an event loop for all runs of a process, and what the runs share.
+"""The engine: one thread with an event loop for all runs of a process, and their shared clients.
 
-Runs at the same endpoint with the same key share a client and a rate limiter, so a cool-down holds
-for all of them.
+Runs at the same endpoint with the same API key share a client and a rate limiter, so a cool-down
+holds for all of them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MAX_UNUSED_LIMITERS: Final = 256
 """Rate limiters kept for endpoints that no run uses now, with the limits measured so far."""
 
 ClientKey = tuple[str, str]
-"""An endpoint and a hash of the API key: clients and rate limiters exist once per pair."""
+"""An endpoint and a hash of the API key; each such pair has one client and one rate limiter."""
 
 
 @dataclass(slots=True)
@@ -146,7 +146,7 @@ class Engine:
         self._drop_unused_limiters()
 
     def _drop_unused_limiters(self) -> None:
-        """Delete the oldest unused rate limiters: every typed key adds one."""
+        """Delete the oldest unused rate limiters: every typed API key adds one."""
         unused = [
             at
             for at, limiter in self._limiters.items()

@@ -1,7 +1,7 @@
 """The extraction judge: a model that reads the verdict from replies no parsing rule could read.
 
-Its asks have keys of their own (with `reads`). They are billed and stored, but belong neither to
-the plan nor to the judgement frame.
+The key of such an ask includes the key of the ask whose reply it reads (`reads`). The asks are
+billed and stored, but belong neither to the plan nor to the judgement frame.
 """
 
 from __future__ import annotations
@@ -47,13 +47,15 @@ class Extractor:
         return cls(plan, study.extraction, prompts)
 
     def pending(self, store: Store, after: int, limit: int) -> list[tuple[int, Judgement]]:
-        """Unreadable judgements without an extraction attempt, as (seq, judgement)."""
+        """Unreadable judgements without an extraction attempt, each with its sequence number in the
+        store (seq)."""
         return store.unextracted_judgements(
             self.plan.study.name, sorted(self.prompts), after, limit
         )
 
     def includes(self, read: Judgement, items: Mapping[str, Item]) -> bool:
-        """Whether a judgement belongs to this plan: the study may have been saved with another."""
+        """Whether a judgement belongs to this plan; the study may have been saved again with
+        another plan."""
         judges = {judge.name for judge in self.plan.study.judges}
         planned = read.ask.item in items and read.ask.judge in judges
         return planned and read.ask.prompt in self.prompts
@@ -75,7 +77,7 @@ class Extractor:
         return ask, replace(call, key=key)
 
     def request_rows(self, call: JudgeCall) -> tuple[RequestRecord, PromptText]:
-        """The request and the prompt text to store with an extraction's key."""
+        """The request and the prompt text to store under an extraction's key."""
         prompt, parameters = call.prompt, json.dumps(dict(call.parameters), sort_keys=True)
         identity = identity_of(self.judge)
         return (

@@ -16,7 +16,7 @@ from studies.domain import Ask, Judgement, Status, Verdict
 
 @dataclass(frozen=True, slots=True)
 class ReplyOutcome:
-    """A verdict by the positions shown, or the status and reason of an unusable reply."""
+    """A verdict in terms of the positions shown, or the status and reason of an unusable reply."""
 
     status: Status
     verdict: Verdict | None

@@ -14,15 +14,17 @@ from studies.store.run_journal import RunJournal
 from studies.store.store import Store
 
 MIN_COSTED_JUDGEMENTS: Final = 5
-"""Judgements needed to estimate by their mean cost; with fewer, prompt tokens are counted."""
+"""Number of judgements from which the cost of an ask is estimated by their mean; with fewer, prompt
+tokens are counted."""
 SAMPLE_ASKS: Final = 50
-"""Pending asks whose prompt tokens are counted for an estimate."""
+"""Number of pending asks whose prompt tokens are counted for an estimate."""
 
 
 class PendingPages:
-    """The pending asks of one judge in plan order.
+    """The pending asks of one judge, page by page in plan order.
 
-    If the study is saved with another plan meanwhile, only the asks that both plans contain.
+    If the study is saved with another plan meanwhile, only asks that both plans contain are
+    returned.
     """
 
     def __init__(self, store: Store, plan: Plan, judge: str, journal: RunJournal, sha: str) -> None:
@@ -74,7 +76,7 @@ def count_statuses(
 
 
 def pending_by_judge(store: Store, study: str, settings: RunSettings) -> dict[str, int]:
-    """Number of asks this run has to make, by judge."""
+    """Number of pending asks of this run, by judge."""
     marks = ",".join("?" * len(settings.retry_statuses))
     rows = store.read(
         "SELECT judge, count(*) FROM plan p WHERE study=(SELECT id FROM studies WHERE name=?) "
@@ -96,8 +98,11 @@ class CostQuote(NamedTuple):
 def quote_cost(
     store: Store, study: str, again: Collection[str], *, pending: bool = True
 ) -> CostQuote:
-    """Estimate the cost of the asks with one of these statuses, and with `pending` of those without
-    a judgement, at the mean cost of the same judge's judgements in this study."""
+    """Estimate the cost of repeating the asks with one of these statuses; `pending` adds the asks
+    without a judgement.
+
+    Each ask counts at the mean cost of the same judge's judgements in this study.
+    """
     marks = ",".join("?" * len(again))
     rows = store.read(
         "SELECT p.judge, count(*) FROM plan p LEFT JOIN judgements j USING(key) "

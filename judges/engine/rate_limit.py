@@ -114,7 +114,7 @@ class EndpointLimiter:
         quota: RequestQuota | None = None,
         uncounted: bool = False,
     ) -> None:
-        """End a call and adapt the limits to its outcome; `neutral` changes none.
+        """End a call and adapt the limits to its outcome; a `neutral` outcome changes none.
 
         `limited`: the endpoint refused by its rate limit (429). `wait`: the seconds it demands
         before the next call. `quota`: the requests left, from the headers of the reply.

@@ -92,7 +92,8 @@ class Run:
 
     @property
     def owner(self) -> str:
-        """Id of the lease owner of this run, which is alive as long as its process is."""
+        """Id under which this run holds leases and records attempts; it is alive as long as its
+        process."""
         return self._journal.owner.id
 
     async def write(self, work: WriteFunction) -> Any:

@@ -30,7 +30,7 @@ class RecordableRun(Protocol):
 
 
 class AttemptTotals(NamedTuple):
-    """The attempts of one judge that ended in one way."""
+    """Totals of the attempts of one judge that have the same outcome."""
 
     judge: str
     outcome: str
@@ -129,7 +129,7 @@ class FailedAsks(NamedTuple):
     status: str
     asks: int
     key: str
-    """Key of the last one, as an example."""
+    """Key of the last of these calls, as an example."""
 
 
 def failures_of_run(store: Store, owner: str) -> list[FailedAsks]:

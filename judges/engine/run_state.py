@@ -37,7 +37,7 @@ class RunSettings:
     retry_statuses: frozenset[str] = frozenset({"error"})
     """Statuses of stored judgements whose asks this run makes again."""
     wall_clock: Callable[[], float] = time.time
-    """For timestamps only: waits and leases do not depend on the wall clock."""
+    """Clock for timestamps only: waits and leases do not depend on it."""
     longest_pause: float | None = None
     """Seconds after which a paused run is stopped; None: never."""
 
@@ -71,15 +71,16 @@ class JudgeState:
     limiter: EndpointLimiter
     workers: int = 1
     allowance: RunAllowance | None = None
-    """The allowance if this Space's key pays: checked before each call besides the run's budget."""
+    """Spending allowance of this Space's key, if that key pays: checked before each call in
+    addition to the run's budget."""
     wait_reason: str = ""
     retrying: dict[str, PendingRetry] = field(default_factory=dict)
     """Asks that wait for a retry, by key."""
     stop_reason: str = ""
     left_out: bool = False
-    """The user continued the run without this judge."""
+    """Whether the user continued the run without this judge."""
     budget_reached: bool = False
-    """The budget is too small for one more call of this judge."""
+    """Whether the budget is too small for one more call of this judge."""
     successes: int = 0
     failed_in_a_row: int = 0
     refusals: Counter[str] = field(default_factory=Counter)
@@ -128,17 +129,18 @@ class RunState:
     judges: dict[str, JudgeState]
     reading: str = "default"
     paused: bool = False
-    """Checked right before every call, so that a pause takes effect at once."""
+    """Whether the run is paused. Checked right before every call, so that a pause takes effect at
+    once."""
     stop: bool = False
     store_error: str = ""
     """Why the store cannot be written; the run is paused until the user resumes it."""
     shares_asks: bool = False
-    """Another run makes some of this run's asks; its judgements count for both."""
+    """Whether another run makes some of this run's asks; its judgements count for both."""
     on_store_error: Callable[[str], None] = print
     resumed_at: float = 0.0
     resume_event: asyncio.Event = field(default_factory=asyncio.Event)
     rng: random.Random = field(default_factory=random.Random)
-    """For the jitter of retries only: no request and no verdict depends on it."""
+    """Random generator for the jitter of retries only: no request and no verdict depends on it."""
 
     def apply_controls(self) -> None:
         """Apply `paused` and `stop` to waiting workers; called in the loop after either was set."""

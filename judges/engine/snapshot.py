@@ -40,10 +40,10 @@ class JudgeWait(NamedTuple):
     asks: int = 0
     """Failed asks that wait for a retry."""
     max_attempts_made: int = 0
-    """Attempts made so far, at most, by one of these asks."""
+    """Largest number of attempts made so far for one of these asks."""
     seconds: float = 0.0
     allowed_in_flight: int = 0
-    """Most calls in flight after the cool-down, from the endpoint's refusals so far."""
+    """Maximum calls in flight after the cool-down, derived from the endpoint's refusals so far."""
     ceiling: int = 0
 
 
@@ -135,7 +135,8 @@ class RunTally:
         return max(left / rate for left, rate in needed)
 
     def expected_dollars(self) -> float | None:
-        """Expected dollars of the whole run if the pending asks cost the mean of the settled."""
+        """Expected dollars of the whole run, if a pending ask costs as much as the mean settled
+        one."""
         if any(
             planned and not self.settled[name] for name, planned in self.planned_by_judge.items()
         ):

@@ -25,7 +25,8 @@ from studies.errors import EvenhandError, StoreUnusable
 T = TypeVar("T")
 
 MAX_PAGE_ASKS: Final = 64
-"""Asks read from the plan at once. Reading claims none: the lease is taken right before a call."""
+"""Number of asks read from the plan at once. Reading does not reserve them: the lease is taken
+right before a call."""
 
 RECHECK_SECONDS: Final = 0.2
 """Seconds between checks of asks that another run is making."""
@@ -58,7 +59,8 @@ class WorkerPool:
         """The error that ends the run."""
 
     async def run(self) -> None:
-        """Return when no judge has an ask left, or all judges with asks left were stopped."""
+        """Make all asks; return when no judge has an ask left, or all judges with asks left were
+        stopped."""
         async with asyncio.TaskGroup() as tasks:
             for judge_queue in self.queues:
                 tasks.create_task(self._run_queue(judge_queue))

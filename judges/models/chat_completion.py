@@ -20,7 +20,7 @@ from judges.models.interface import JudgeReply
 from studies.domain import Usage
 
 MAX_TOKEN_COUNT: Final = 2**40
-"""Token counts from here on are treated as missing."""
+"""Token counts of this size or more are implausible and treated as missing."""
 
 STATUS_BY_ERROR_CODE: Final = {
     "insufficient_quota": 429,
@@ -45,10 +45,11 @@ _SHAPE_ERRORS: Final = (
 def build_status_error(
     response: httpx2.Response, content: bytes | None = None, *, echo: bool = True
 ) -> openai.APIStatusError:
-    """Build the error that the SDK would raise; `body` is the value of "error", if there is one.
+    """Build the error that the openai package would raise.
 
-    Without `echo` the message contains only an error in the format of the API: on a public page,
-    messages must not reveal the content of other servers.
+    `body` is the value of "error" in the response, if there is one. Without `echo` the message
+    contains only an error in the format of the API: on a public page, messages must not reveal the
+    content of other servers.
     """
     content = response.content if content is None else content
     try:
@@ -131,7 +132,7 @@ def _join_text(value: Any) -> str:
 
 
 def parse_usage(values: Any) -> Usage:
-    """Token counts of a response; a malformed count is treated as missing."""
+    """Return the token counts of a response; a malformed count is treated as missing."""
     if not isinstance(values, Mapping):
         return Usage()
     details = values.get("prompt_tokens_details")
@@ -155,7 +156,8 @@ def _parse_count(value: Any) -> int | None:
 
 
 def _parse_top_logprobs(logprobs: Any) -> tuple[tuple[str, float], ...]:
-    """Tokens and log-probabilities at the last token; empty if they are missing or malformed."""
+    """Return tokens and log-probabilities at the last token; empty if they are missing or
+    malformed."""
     try:
         content = logprobs["content"]
         top = content[-1].get("top_logprobs") or [content[-1]]

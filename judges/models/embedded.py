@@ -34,8 +34,11 @@ class EmbeddedUnavailable(RuntimeError):
 
 
 class EmbeddedServer:
-    """A running child process. `identity` is part of keys: it contains the weights' hash, and
-    neither port nor path."""
+    """A running child process.
+
+    `identity` is part of the keys of calls: it contains the weights' hash, and neither port nor
+    path.
+    """
 
     def __init__(self, process: subprocess.Popen[bytes], address: str, weights: Path) -> None:
         self._process = process
@@ -81,7 +84,8 @@ _shared_server: EmbeddedServer | None = None
 
 
 def shared_server() -> EmbeddedServer:
-    """The one server of this process, started on first use and again if the child has died."""
+    """Return the one server of this process, started on first use and again if the child has
+    died."""
     global _shared_server
     with _shared_lock:
         if _shared_server is None or not _shared_server.alive():
@@ -102,7 +106,8 @@ def close_shared_server() -> None:
 
 
 def thread_count() -> int:
-    """EVENHAND_THREADS; without it two, or one on a machine with one core."""
+    """Return the number of threads: EVENHAND_THREADS, else two, or one on a machine with one
+    core."""
     chosen = os.environ.get("EVENHAND_THREADS")
     if not chosen:
         return min(2, os.cpu_count() or 1)
@@ -163,9 +168,11 @@ def _wait_for_address(
 
 
 def _first_line(process: subprocess.Popen[bytes], timeout: float) -> bytes | None:
-    """The first line of the child's output, b"" if it ended without one, None after the timeout.
+    """Return the first line of the child's output, b"" if it ended without one, None after the
+    timeout.
 
-    A thread reads it, because Windows cannot read a pipe with a timeout. It ends with the child.
+    A thread reads it, because Windows cannot read a pipe with a timeout. The thread ends with the
+    child.
     """
     assert process.stdout is not None
     lines: list[bytes] = []

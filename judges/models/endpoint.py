@@ -36,11 +36,12 @@ from judges.security.key_store import KEY_MASK, SecretKey
 MAX_REPLY_BYTES: Final = 8 * 1024 * 1024
 CONNECTION_LIMITS: Final = httpx2.Limits(max_connections=4096, max_keepalive_connections=4096)
 ACCEPTED_ENCODINGS: Final = ("", "identity", "gzip", "deflate")
-"""Encodings whose chunks grow about a thousandfold at most, so that the size limit holds."""
+"""Compression formats whose chunks grow about a thousandfold at most when unpacked, so that the
+size limit holds."""
 
 MIN_ECHOED_KEY: Final = 16
-"""Characters of a key from which on it is masked in replies: a shorter one ('not-needed') may occur
-in a reply by chance."""
+"""Minimum length of an API key that is masked in replies: a shorter one ('not-needed') may occur in
+a reply by chance."""
 
 REQUEST_HEADERS: Final = (
     (b"Content-Type", b"application/json"),
@@ -49,11 +50,11 @@ REQUEST_HEADERS: Final = (
     (b"User-Agent", b"evenhand"),
 )
 REQUEST_EXTENSIONS: Final = {"timeout": httpx2.Timeout(None, connect=CONNECT_TIMEOUT).as_dict()}
-"""No read timeout: the engine's deadline covers the whole attempt."""
+"""Request options without a read timeout: the engine's deadline covers the whole attempt."""
 
 
 class EndpointModel:
-    """The client of one endpoint and key; it belongs to the event loop it was created in."""
+    """The client of one endpoint and API key; it belongs to the event loop it was created in."""
 
     def __init__(
         self,
@@ -143,13 +144,19 @@ async def _read_content(response: httpx2.Response) -> bytes:
     """Read the decoded body up to the size limit, regardless of its Content-Length."""
     encoding = response.headers.get("Content-Encoding", "").strip().lower()
     if encoding not in ACCEPTED_ENCODINGS:
-        raise BadReply(f"the reply is compressed as {encoding[:20]!r}, which was not requested")
+        raise BadReply(
+            f"the reply is compressed as {encoding[:20]!r}, which was not requested; check "
+            "base_url or the proxy before it"
+        )
     chunks: list[bytes] = []
     size = 0
     async for chunk in response.aiter_bytes():
         size += len(chunk)
         if size > MAX_REPLY_BYTES:
-            raise BadReply(f"the reply exceeds {MAX_REPLY_BYTES // 2**20} MB, the size limit")
+            raise BadReply(
+                f"the reply exceeds {MAX_REPLY_BYTES // 2**20} MB, the size limit; lower "
+                "max_tokens or check base_url"
+            )
         chunks.append(chunk)
     return b"".join(chunks)
 

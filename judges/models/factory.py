@@ -49,7 +49,7 @@ class EmbeddedModel:
             self._endpoint = None
 
     async def _start_endpoint(self) -> EndpointModel:
-        """The client of the running child process; a dead one is started again."""
+        """Return the client of the running child process; a dead process is started again."""
         async with self._start_lock:
             if self._endpoint is None or self._server is None or not self._server.alive():
                 await self.close()
@@ -61,14 +61,17 @@ class EmbeddedModel:
 
 
 MAX_KEY_LENGTH: Final = 8192
-"""Maximum characters of a key from a variable; tokens of some clouds have a few thousand."""
+"""Maximum characters of an API key from a variable; tokens of some clouds have a few thousand."""
 
 
 def find_api_key(
     judge: JudgeSpec, typed: Mapping[str, str | SecretKey], consents: Consents
 ) -> SecretKey:
-    """The key typed on the page, which expires; else the value of the judge's environment variable,
-    if the user allowed it for the endpoint; empty if the judge has no variable."""
+    """Return the API key of a judge.
+
+    This is the key typed on the page, which expires; else the value of the judge's environment
+    variable, if the user allowed it for the endpoint; empty if the judge has no variable.
+    """
     if judge.name in typed:
         value = typed[judge.name]
         return make_typed_key(value.use() if isinstance(value, SecretKey) else value)

@@ -26,7 +26,8 @@ CONNECT_TIMEOUT: Final = 10.0
 MAX_DETAIL_LENGTH: Final = 500
 
 FailureAction = Literal["retry", "settle", "stop", "without"]
-"""`without`: retry without the parameter that the endpoint refused."""
+"""What to do after a failed call. `settle`: store the failure as the outcome of the ask; `stop`:
+stop the judge; `without`: retry without the parameter that the endpoint refused."""
 
 
 class BadReply(Exception):
@@ -138,10 +139,10 @@ def _classify_status(error: openai.APIStatusError, endpoint: str) -> CallFailure
         )
     if code == 403:
         return CallFailure(
-            "stop", "error", "forbidden", f"{endpoint} forbids this (403): {message}"
+            "stop", "error", "forbidden", f"{endpoint} forbids this call (403): {message}"
         )
     if code == 404:
-        detail = f"{endpoint} has no such model or path (404): {message}"
+        detail = f"{endpoint} has no such model or path (404); check model and base_url: {message}"
         return CallFailure("stop", "error", "not found", detail)
     if code == 402 or (code == 429 and _NO_QUOTA.search(f"{_error_codes(error)} {message}")):
         return CallFailure(
@@ -156,7 +157,10 @@ def _classify_status(error: openai.APIStatusError, endpoint: str) -> CallFailure
         return _classify_bad_request(error, message)
     if 300 <= code < 400:
         return CallFailure(
-            "stop", "error", "redirect", f"{endpoint} redirects ({code}); use its real address"
+            "stop",
+            "error",
+            "redirect",
+            f"{endpoint} redirects ({code}); set base_url to its real address",
         )
     wait = parse_retry_after(error.response.headers)
     return CallFailure("retry", "error", f"HTTP {code}", message, congestion=code == 503, wait=wait)
@@ -183,9 +187,9 @@ _DROPPABLE: Final = re.compile(rf"\b(?:{'|'.join(DROPPABLE_PARAMETERS)})\b")
 
 
 def _classify_bad_request(error: openai.APIStatusError, message: str) -> CallFailure:
-    """Classify a 400, 413 or 422, which ends its own ask only.
+    """Classify a 400, 413 or 422. It ends this ask only.
 
-    Identical ones without any success stop the judge, see judges/engine/attempt.py.
+    The judge stops after five identical ones if no call has succeeded (judges/engine/attempt.py).
     """
     text = f"{_error_codes(error)} {message}"
     if _CONTEXT_OVERFLOW.search(text) or error.status_code == 413:
@@ -212,7 +216,7 @@ def _find_parameter(error: openai.APIStatusError, message: str) -> str:
 def parse_retry_after(
     headers: Mapping[str, str], wall: Callable[[], float] = time.time
 ) -> float | None:
-    """Seconds to wait, from milliseconds, seconds or an HTTP date.
+    """Return the seconds to wait, from a header in milliseconds or seconds or with an HTTP date.
 
     A date is compared with the server's own Date header, so that a wrong local clock does not
     matter.

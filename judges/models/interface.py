@@ -42,7 +42,7 @@ class JudgeReply:
 
     @property
     def token_probabilities(self) -> Mapping[str, float]:
-        """Probabilities by token text; those of tokens with the same text are added."""
+        """Probabilities by token text; the probabilities of tokens with the same text are added."""
         found: dict[str, float] = {}
         for token, logprob in self.top_logprobs:
             found[token] = found.get(token, 0.0) + math.exp(min(0.0, logprob))
@@ -63,7 +63,7 @@ class JudgeModel(Protocol):
 
     @property
     def ceiling(self) -> int:
-        """The most calls in flight that are useful."""
+        """Largest number of calls in flight that is useful."""
         ...
 
     async def complete(self, call: JudgeCall) -> JudgeReply: ...

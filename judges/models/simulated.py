@@ -1,12 +1,14 @@
 """Simulated judges with known biases, for teaching and for tests that metrics recover the biases.
 
-With probability `first_bias` the first slot (or a draw from `slot_weights`); else with
-`self_preference` the answer of its own family, with |`length_preference`| the longer (negative:
-the shorter) answer, with `tie_rate` a tie; else the truly better answer with probability
-`accuracy`; truly equal: uniform. With `unreadable_rate` the reply names no answer at all.
+A verdict is drawn by these rules, of which the first that applies decides. With probability
+`first_bias`: the first slot, or a slot drawn with `slot_weights`. With probability
+`self_preference`: the answer of the judge's own model family. With probability
+|`length_preference`|: the longest answer (negative: the shortest). With probability `tie_rate`: a
+tie. Otherwise the truly better answer with probability `accuracy`; if the answers are truly equal,
+one drawn uniformly. With probability `unreadable_rate` the reply names no answer at all.
 
 In formats with five levels a win is "much better" with probability `much_rate`; without that
-setting, where the true preference is "much better". In prompts that grade the options first, the
+setting, if the true preference is "much better". In prompts that grade the options first, the
 verdict contradicts the grades with probability `contradiction_rate`. Formats that score the answers
 are simulated in judges/models/simulated_scores.py.
 """
@@ -82,14 +84,15 @@ class SimulatedModel:
 
 
 def _pick_by_slot(slots: int, weights: Sequence[float] | None, rng: random.Random) -> int:
-    """The first slot, or one drawn by the weights; a slot without a weight is never drawn."""
+    """Return the first slot, or one drawn by the weights; a slot without a weight is never
+    drawn."""
     if not weights:
         return 0
     return rng.choices(range(slots), [*weights, *[0.0] * slots][:slots])[0]
 
 
 def _pick_by_length(inputs: PromptInputs, *, longer: bool) -> int | None:
-    """The longest (or shortest) answer; None if several have that length."""
+    """Return the longest (or shortest) answer; None if several have that length."""
     lengths = [len(text) for text in inputs.answers]
     wanted = max(lengths) if longer else min(lengths)
     return lengths.index(wanted) if lengths.count(wanted) == 1 else None
@@ -109,7 +112,8 @@ def _pick_by_quality(inputs: PromptInputs, settings: Mapping[str, Any], rng: ran
 
 
 def _strongest_model(shown: Sequence[str], seed: str) -> str:
-    """The strongest model shown by a seeded strength, for items without a known better answer."""
+    """Return the model with the highest strength, drawn by the seed, for items without a known
+    better answer."""
     return max(shown, key=lambda name: random.Random(f"strength\x1f{seed}\x1f{name}").random())
 
 
@@ -160,7 +164,7 @@ def _draw_logprobs(
 
 
 def verdict_sentence(format: str, label: str, labels: Sequence[str], margin: int = 1) -> str:
-    """The text of a verdict in its format."""
+    """Return the text of a verdict in its format."""
     if format in _FIVE_LEVEL_FORMATS:
         other = next(name for name in sorted(labels) if name != label)
         level = f"{label}{'>' * margin}{other}" if margin else "A=B"

@@ -26,7 +26,7 @@ def float_setting(settings: Mapping[str, Any], name: str, default: float = 0.0) 
 
 
 def write_scores(call: JudgeCall, settings: Mapping[str, Any], rng: random.Random) -> str:
-    """The text of the points of every answer shown, in the prompt's format."""
+    """Write the points of every answer shown, in the prompt's format."""
     by_label = {
         label: _draw_points(call, slot, settings, rng)
         for slot, label in enumerate(call.inputs.labels)
@@ -35,7 +35,7 @@ def write_scores(call: JudgeCall, settings: Mapping[str, Any], rng: random.Rando
 
 
 def write_grades(call: JudgeCall, pick: int, rng: random.Random) -> str:
-    """The text of grades 0-5 of all options.
+    """Write a grade of 0-5 for each option.
 
     The picked option has the highest grade; with probability `contradiction_rate` another one has.
     """
@@ -49,8 +49,9 @@ def write_grades(call: JudgeCall, pick: int, rng: random.Random) -> str:
 
 
 def answer_quality(item: Item, name: str, seed: str = "0") -> float:
-    """Mean result (-1 to 1) of an answer against the others of its item, by the known preferences;
-    without any, a seeded quality of its model."""
+    """Return the mean result of an answer against the other answers of its item, from -1 (loses
+    all) to 1 (wins all), by the known preferences; without any, a quality drawn for its model by
+    the seed."""
     others = [other for other in item.responses if other != name]
     winners = [better_answer(item.human, name, other) for other in others]
     known = [0.0 if w == "tie" else 1.0 if w == name else -1.0 for w in winners if w is not None]

@@ -40,7 +40,7 @@ class WeightsMissing(RuntimeError):
 
 
 def cache_folder() -> Path:
-    """The cache folder: EVENHAND_CACHE, else `evenhand` in the user's cache folder."""
+    """Return the cache folder: EVENHAND_CACHE, else `evenhand` in the user's cache folder."""
     if chosen := os.environ.get("EVENHAND_CACHE"):
         return Path(chosen).expanduser()
     return _user_cache() / "evenhand"
@@ -58,7 +58,8 @@ def _user_cache() -> Path:
 
 
 def find_weights() -> Path:
-    """The weights to load: EVENHAND_GGUF, else prepared, packaged, or preloaded ones."""
+    """Return the weights to load: EVENHAND_GGUF, else the prepared, the packaged or the preloaded
+    file."""
     if chosen := os.environ.get("EVENHAND_GGUF"):
         return _check_chosen(Path(chosen).expanduser())
     found = prepared_weights() or packaged_weights() or hub_cached_weights()
@@ -81,7 +82,7 @@ def _check_chosen(path: Path) -> Path:
 
 
 def prepared_weights() -> Path | None:
-    """The eight-bit copy, if `prepare` was run."""
+    """Return the eight-bit copy, if `prepare` was run."""
     path = cache_folder() / PREPARED_FILE
     return path if path.is_file() else None
 

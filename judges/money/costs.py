@@ -20,8 +20,8 @@ from studies.domain import JudgeSpec, Price, Usage
 PRICES_FILE: Final = Path(__file__).parents[1] / "prices.yaml"
 MILLION: Final = 1_000_000
 WORST_TOKENS_PER_BYTE: Final = 0.5
-"""Tokens per byte at first: about 0.25 in English, up to 0.5 in other scripts; raised as token
-counts come in."""
+"""First estimate of the maximum tokens per byte: English has about 0.25, other scripts up to 0.5.
+It is raised when a reply reports more."""
 WORST_TOKENS_PER_MESSAGE: Final = 16
 WORST_TOKENS_PER_IMAGE: Final = 2000
 CAP_PARAMETERS: Final = ("max_completion_tokens", "max_tokens")
@@ -29,8 +29,8 @@ CAP_PARAMETERS: Final = ("max_completion_tokens", "max_tokens")
 
 
 def price_of(judge: JudgeSpec) -> Price | None:
-    """The study's price of a judge, else the listed one; 0 for embedded and simulated judges; None
-    if unknown."""
+    """Return the study's price of a judge, else the listed one; 0 for embedded and simulated
+    judges; None if unknown."""
     if judge.kind != "endpoint":
         return Price(0.0, 0.0)
     return judge.price or listed_prices().get(judge.model)
@@ -54,8 +54,10 @@ def listed_prices(path: Path = PRICES_FILE) -> dict[str, Price]:
 
 
 def cost_of(usage: Usage, price: Price | None) -> float | None:
-    """Dollars of a call, with separate prices for cached and cache-writing tokens if the provider
-    has them; None if price or token counts are unknown."""
+    """Return the dollars of a call; None if price or token counts are unknown.
+
+    Tokens read from and written to the provider's cache have prices of their own, if it has them.
+    """
     if price is None or usage.prompt is None or (usage.completion is None and price.output):
         return None
     read = price.input if price.cache_read is None else price.cache_read
@@ -85,7 +87,7 @@ class Ledger:
     """Calls of other runs that may have been billed: without token counts, or lost with their
     process."""
     max_cost_by_others: float = 0.0
-    """The highest cost of one of their calls."""
+    """The highest cost of one call of another run."""
     in_flight_by_others: int = 0
     """Calls of other runs in flight now."""
     spent: dict[str, float] = field(default_factory=dict)
@@ -112,7 +114,8 @@ class Ledger:
 
     @property
     def remaining(self) -> float:
-        """Dollars of the budget that no run has spent, possibly spent, or reserved."""
+        """Return the dollars of the budget that are neither spent, nor possibly spent, nor reserved
+        by any run."""
         if self.budget is None:
             return math.inf
         worst = self._max_worst_case
@@ -167,7 +170,8 @@ class Ledger:
                 future.set_result(None)
 
     def calibrate(self, call: JudgeCall, usage: Usage) -> None:
-        """Raise the estimate of tokens per byte to a call's token count, plus 10 %."""
+        """Raise the estimate of tokens per byte to 110 % of this call's tokens per byte, if that is
+        higher."""
         size, images = _measure_content(call)
         if usage.prompt and size and not images:
             tokens = usage.prompt - WORST_TOKENS_PER_MESSAGE * len(call.messages)
@@ -178,7 +182,7 @@ class Ledger:
 
 
 def worst_case_cost(call: JudgeCall, price: Price | None, tokens_per_byte: float) -> float:
-    """Maximum cost of a call: no prompt token cached, and the longest reply allowed."""
+    """Return the maximum cost of a call: no prompt token cached, and the longest reply allowed."""
     if price is None or not (price.input or price.output):
         return 0.0
     size, images = _measure_content(call)
@@ -189,7 +193,7 @@ def worst_case_cost(call: JudgeCall, price: Price | None, tokens_per_byte: float
 
 
 def _measure_content(call: JudgeCall) -> tuple[int, int]:
-    """Bytes of text and number of images; the base64 of an image is not text."""
+    """Return the bytes of text and the number of images; the base64 of an image is not text."""
     size = images = 0
     for message in call.messages:
         content = message["content"]

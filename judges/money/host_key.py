@@ -23,7 +23,8 @@ from studies.domain import JudgeSpec, Price
 from studies.store.writer import WriteFunction
 
 MAX_TOKENS_PER_BYTE: Final = 1.0
-"""Upper bound for every byte-level tokenizer: visitors may send text that tokenizes badly."""
+"""Maximum tokens per byte of every byte-level tokenizer: visitors may send text that needs
+unusually many tokens."""
 _ENV_PREFIX: Final = "EVENHAND_HOUSE_"
 
 CommitWork = Callable[[WriteFunction], Awaitable[Any]]
@@ -49,7 +50,8 @@ class HostKey:
     """Cap for all visitors together per day (UTC)."""
 
     def refusal_reason(self, judge: JudgeSpec, *, sees: bool = False) -> str:
-        """Why a judge cannot use this key; empty if it can. `sees`: the judge is sent images."""
+        """Return why a judge cannot use this API key; empty if it can. `sees`: the judge is sent
+        images."""
         if judge.api_key_env != self.key_env:
             return VARIABLE_REFUSED
         if judge.endpoint.rstrip("/") != self.endpoint.rstrip("/"):
@@ -130,7 +132,8 @@ class RunAllowance:
         write: CommitWork,
         wall: Callable[[], float] = time.time,
     ) -> None:
-        """`write`: that of the run's journal, so that a full disk pauses the run here too."""
+        """`write`: the write function of the run's journal, so that a full disk pauses the run here
+        too."""
         self.price = host_key.prices[model]
         self._store, self._host_key, self._visitor, self._run = store, host_key, visitor, run
         self._write, self._wall_clock = write, wall

@@ -34,7 +34,7 @@ def check_judge(
     keys: Mapping[str, str] | None = None,
     consents: Consents = NO_CONSENTS,
 ) -> JudgeCheck:
-    """Make the judge's first call of the plan."""
+    """Make the first call that the plan has for the judge."""
     return asyncio.run(_check_judge(plan, judge, keys or {}, consents))
 
 

@@ -1,4 +1,4 @@
-"""Image descriptions by a judge with vision, written to `context` for judges without.
+"""Image descriptions: a judge with vision writes them to `context`, for judges without vision.
 
 The engine makes the calls as in any run, with leases, retries, budget and ledger, and stored
 replies are reused. The result is a new items file; the original is not changed.
@@ -31,7 +31,8 @@ ASPECTS_PROMPT: Final = "creation-aspects"
 """The prompt that derives, from the question alone, the aspects that a description should cover."""
 
 DESCRIBED_BY_KEY: Final = "context_by"
-"""Key in an item's meta for the describing judge and prompt. Only a file with it is overwritten."""
+"""Name of the entry in an item's `meta` that records the describing judge and prompt. An output
+file that exists is overwritten only if it has this entry."""
 
 _OPENED: Final = "<think>"
 _CLOSED: Final = "</think>"
@@ -46,7 +47,7 @@ class DescribeResult:
     described: int
     without_images: int
     failed: Mapping[str, str]
-    """Reasons by item without a new description; its old one is kept."""
+    """Reason by item, for items without a new description; an old description is kept."""
     dollars: float
     reason: str = ""
     """Why the run ended early, if it did."""
@@ -65,7 +66,7 @@ def write_descriptions(
     settings: RunSettings | None = None,
     watch: Callable[[Run], object] = Run.wait,
 ) -> DescribeResult:
-    """Describe the images of a study's sample and write its items with the new `context`.
+    """Describe the images of a study's slice and write its items with the new `context`.
 
     `watch` is called with each run as it starts (one, or two if the prompt needs aspects) and
     returns when the run has ended. `aspects_judge` needs no vision; without it `judge` lists the
@@ -176,7 +177,7 @@ class _DescribeRuns:
         return found
 
     def failed(self, texts: Mapping[str, str]) -> dict[str, str]:
-        """Reasons by item with images but without a description."""
+        """Reason by item, for items with images but without a description."""
         missing = [item.id for item in self._items if item.images and item.id not in texts]
         return {item: self._failures.get(item, "not called yet") for item in missing}
 
@@ -207,7 +208,7 @@ def _check_describable(study: Study, judge: str, prompt: Prompt, items: list[Ite
             f"judge {judge!r} is {spec.kind}; choose an endpoint judge to describe images"
         )
     if not any(item.images for item in items):
-        raise PlanError("no item of this sample has an image to describe")
+        raise PlanError("no item of this slice has an image to describe; choose other items")
 
 
 def _find_judge(study: Study, name: str) -> JudgeSpec:
@@ -245,7 +246,8 @@ def _described_row(
 
 
 def _relocate_image(image: str, folder: Path, beside: Path) -> str:
-    """The image's path relative to the new file's folder, or its data URL if it lies elsewhere."""
+    """Return the image's path relative to the new file's folder, or its data URL if it lies
+    elsewhere."""
     if image.startswith(("https://", "data:")):
         return image
     path = (folder / image).resolve()

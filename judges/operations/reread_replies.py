@@ -31,7 +31,8 @@ class RereadResult:
     changed: Counter[str] = field(default_factory=Counter)
     """Changed judgements by kind: "unreadable -> ok", or "ok, another verdict"."""
     unchanged_count: int = 0
-    """Judgements by label probabilities whose store lacks the log-probabilities: not parsed."""
+    """Judgements by label probabilities that are not parsed again, because the store lacks their
+    log-probabilities."""
 
 
 class StoredRequest(NamedTuple):

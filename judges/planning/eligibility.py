@@ -32,10 +32,10 @@ class SkippedItems:
 
 
 def why_skipped(prompt: Prompt, item: Item, prompts: Sequence[Prompt]) -> str:
-    """Why a prompt skips an item; empty if it does not.
+    """Return why a prompt skips an item; empty if it does not.
 
-    Of two prompts of one protocol, one with and one without the ground truth, each item uses one:
-    Creation-MMBench scores with the ground truth where there is one.
+    A protocol may have two prompts, one with and one without the ground truth. Then the one without
+    skips the items that have a ground truth, as in Creation-MMBench.
     """
     if prompt.protocol == "describe":
         return "" if item.images or "images" not in prompt.variables else "no images"

@@ -36,7 +36,7 @@ from studies.store.store import PlanChange, Store
 
 CHARACTERS_PER_TOKEN: Final = 4.2
 REPLY_TOKENS: Final = 250
-"""Tokens of a reply in the forecast."""
+"""Tokens of a reply that the forecast assumes."""
 
 IMAGE_TOKENS: Final = 765
 """Tokens that a provider counts for an image of about a megapixel."""
@@ -58,11 +58,12 @@ class Plan:
     recorded: tuple[Judgement, ...] = ()
     """Verdicts contained in the data, stored in addition to those of the asks."""
     ignored_verdicts: int = 0
-    """Number of verdicts in the data that the study does not use: a folder of shards can be opened
-    only as a study of its own."""
+    """Number of verdicts in the data that the study does not use. The verdicts in a folder of
+    result files (shards) can only be imported as a study of their own."""
     salt: str = ""
-    """The owner's salt (Store.salt) in keys of endpoint judges, where visitors share a store: the
-    replies that one visitor paid for are not reused for another. Empty: keys are alike for all."""
+    """Text of the owner (Store.salt) that is hashed into the keys of calls to endpoints. Where
+    visitors share a store, it prevents that replies one visitor paid for are reused for another.
+    Empty: equal calls have equal keys for all."""
     stored_sha: str = ""
     """Hash of the stored plan that this one was read from; empty for a new plan."""
 
@@ -157,8 +158,8 @@ def render_call(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> JudgeCall:
 def plan_includes(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> bool:
     """Whether this plan would send the same request for a stored ask, byte for byte.
 
-    A study may be saved with another plan during a run. An ask of the new plan, rendered from the
-    old one, would store the reply to another request under its key.
+    A study may be saved with another plan during a run. If an ask of the new plan were rendered
+    from the old plan, the reply to a different request would be stored under its key.
     """
     judges = {judge.name for judge in plan.study.judges}
     if ask.item not in items or ask.judge not in judges:
@@ -186,7 +187,8 @@ def save_plan(plan: Plan, store: Store) -> PlanChange:
 
 
 def assign_owner(plan: Plan, store: Store) -> Plan:
-    """The plan under the current owner's study name (Store.name_for_owner) and with their salt."""
+    """Return the plan under the current owner's study name (Store.name_for_owner) and with their
+    salt."""
     name = store.name_for_owner(plan.study.name)
     return replace(plan, study=replace(plan.study, name=name), salt=store.salt)
 
@@ -208,8 +210,8 @@ def plan_sha(plan: Plan) -> str:
 
 
 def identity_of(judge: JudgeSpec, families: Mapping[str, str] | None = None) -> str:
-    """Identity of a judge in keys: its endpoint, the hash of embedded weights, or the settings of a
-    simulation; it contains no local port or path."""
+    """Return the identity of a judge in the keys of its calls: its endpoint, the hash of embedded
+    weights, or the settings of a simulation; it contains no local port or path."""
     if judge.kind == "embedded":
         return f"embedded:{sha256_of(find_weights())}"
     if judge.kind == "simulated":
@@ -279,8 +281,8 @@ def make_forecast(
 
 
 def estimate_tokens(call: JudgeCall) -> tuple[int, int]:
-    """Tokens in and out, estimated without a tokenizer: characters / 4.2 in, and 250, or the cap if
-    that is lower, out."""
+    """Estimate prompt and reply tokens without a tokenizer: characters / 4.2 for the prompt; for
+    the reply 250, or its token limit if that is lower."""
     texts, images = 0, 0
     for message in call.messages:
         content = message["content"]
@@ -300,7 +302,7 @@ def _add_cost(dollars: float | None, price: Price | None, sent: int, received: i
 def _estimate_seconds(
     judge: JudgeSpec, tokens: int, concurrency: int, rate: tuple[float, float] | None
 ) -> float:
-    """Seconds of one call at the measured rate (tokens/s, calls/s).
+    """Return the seconds of one call at the measured rate (prompt tokens/s, calls/s).
 
     Without a measurement: 85 prompt tokens/s for the embedded judge (two cores of a small server; a
     desktop reaches four times that), 3 s a call for endpoints.

@@ -26,7 +26,8 @@ ShowingsBuilder = Callable[[Study, Sequence[Item]], Iterator[Presentation]]
 
 
 def showings_for(prompt: Prompt) -> ShowingsBuilder:
-    """The function that lists a prompt's presentations: two answers, all, one, or none."""
+    """Return the function that lists what a prompt shows together: two answers, all, one, or
+    none."""
     if prompt.protocol in _PAIR_PROTOCOLS:
         return pair_presentations
     if prompt.protocol == "describe":
@@ -45,8 +46,8 @@ def check_plan(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -
         raise PlanError("the study names no judge; add one under 'judges'")
     if not prompts and study.prompts:
         raise PlanError(
-            f"protocol: {study.protocol} leaves none of the study's prompts; add one of this "
-            "protocol, or remove 'protocol'"
+            f"none of the study's prompts has the protocol {study.protocol}; add one that has it, "
+            "or remove 'protocol'"
         )
     if not prompts:
         raise PlanError("the study names no prompt; add one under 'prompts'")
@@ -92,13 +93,16 @@ def _check_not_empty(study: Study, items: Sequence[Item], prompts: Sequence[Prom
         if eligible[prompt.name] and next(shows(study, items), None) is None:
             wanted = "one of" if shows is single_presentations else "two of"
             raise PlanError(
-                f"nothing to ask with prompt {prompt.name!r}: no item of this sample has answers "
-                f"by {wanted} the models; change the sample or 'contestants'"
+                f"prompt {prompt.name!r} has nothing to compare: no item of this slice has answers "
+                f"by {wanted} the models; change the slice or 'contestants'"
             )
     if not any(eligible.values()):
         prompt = prompts[0]
         reason = why_skipped(prompt, items[0], prompts)
-        raise PlanError(f"nothing to ask with prompt {prompt.name!r}: {reason} in any item")
+        raise PlanError(
+            f"prompt {prompt.name!r} cannot be used: {reason} in any item; choose another prompt "
+            "or other items"
+        )
 
 
 def _check_images(study: Study, prompts: Sequence[Prompt]) -> None:

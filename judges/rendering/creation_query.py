@@ -10,7 +10,8 @@ DESCRIPTION_NOTE: Final = "Only descriptions of the images are given, not the im
 """Sentence before the image description in the text-only variant."""
 
 QUERY_PARTS: Final = ("role", "background", "requirements")
-"""Keys of an item's `meta`. For an item without them, the instruction is the query."""
+"""Entries of an item's `meta` that the query is built from. For an item without them, the
+instruction is the query."""
 
 
 def query_text(item: Item) -> str:

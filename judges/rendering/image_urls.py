@@ -14,7 +14,8 @@ from studies.errors import SourceError
 from studies.files.image_files import read_image
 
 MAX_CACHED_IMAGES: Final = 8
-"""Images kept as data URLs: the calls of one item follow each other in a plan."""
+"""Number of images kept as data URLs. A few suffice, because the calls of one item follow each
+other in a plan."""
 
 
 def image_url(path: str, folder: Path) -> str:

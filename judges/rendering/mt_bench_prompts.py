@@ -36,7 +36,8 @@ class PromptImport:
 
 
 def import_judge_prompts(path: Path) -> PromptImport:
-    """Import every line with its wording unchanged; a prompt that does not fit is rejected."""
+    """Import every line, wording unchanged. Prompts that Evenhand cannot use are returned with the
+    reason."""
     prompts: list[Prompt] = []
     rejected: list[tuple[str, str]] = []
     for number, line in enumerate(_read_lines(path), 1):
@@ -104,7 +105,8 @@ def _text_field(values: dict[str, Any], field: str) -> str:
 
 
 def _translate_template(text: str, *, placeholders: bool = False) -> str:
-    """Translate a template of Python's str.format; text without placeholders stays unchanged."""
+    """Translate a template for Python's str.format to our variables; text without placeholders
+    stays unchanged."""
     if not placeholders:
         return text
     try:

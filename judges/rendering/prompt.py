@@ -175,7 +175,8 @@ def render_prompt(
 
 
 def make_fence(prompt: Prompt, inputs: PromptInputs) -> str:
-    """Return a delimiter that answers cannot guess; a hash, so that requests are reproducible."""
+    """Return a delimiter to put around answers. It is a hash: answers cannot guess it, and equal
+    requests have equal delimiters."""
     return _hash_json([prompt.sha, inputs.item.id, inputs.shown])[:8]
 
 

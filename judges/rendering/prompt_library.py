@@ -42,7 +42,7 @@ _REQUIRED_VARIABLES: Final = {
     "single": ({"first"}, {"response_a"}),
     "extraction": ({"reply"},),
 }
-"""Variables a prompt of each protocol must contain: all of one of these sets."""
+"""Sets of variables by protocol: a prompt must contain all variables of at least one set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,8 @@ _SAMPLE_ASPECTS: Final = "(the aspects listed by the prompt creation-aspects)"
 
 
 def list_prompts(folder: Path | None = None) -> tuple[list[LibraryPrompt], list[PromptProblem]]:
-    """List built-in prompts by name, then a folder's, newest version first; and its bad files."""
+    """List the built-in prompts by name, then those of a folder, newest version first; and the
+    folder's unusable files."""
     found = [
         LibraryPrompt(load_prompt(name), path, True) for name, path in built_in_prompts().items()
     ]

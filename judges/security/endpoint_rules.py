@@ -43,7 +43,8 @@ _URL: Final = re.compile(
 _HOST_NAME: Final = re.compile(
     r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])", re.ASCII
 )
-"""Two labels or more, the last starting with a letter: excludes numeric addresses in any base."""
+"""A host name of two or more labels, the last starting with a letter: excludes numeric addresses in
+any base."""
 
 _INTERNAL_SUFFIXES: Final = (
     "localhost",

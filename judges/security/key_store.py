@@ -30,7 +30,7 @@ KEY_MASK: Final = "[key]"
 MIN_KEY_LENGTH: Final = 4
 """Shorter keys are not masked: they would match ordinary words."""
 PIECE_LENGTH: Final = 8
-"""Substrings of a key with this many characters are masked too."""
+"""Parts of an API key with this many characters are masked too."""
 LONGEST: Final = 512
 """Maximum characters of a typed key: every printed line is searched for every active key."""
 
@@ -107,7 +107,8 @@ class SecretKey:
         return bool(_present(self._pieces, self._sizes, text))
 
     def redact(self, text: str) -> str:
-        """Mask the key, its encoded forms, and substrings of PIECE_LENGTH or more characters."""
+        """Mask the API key, its encoded forms, and parts of it with PIECE_LENGTH or more
+        characters."""
         for whole in self._wholes:
             text = text.replace(whole, KEY_MASK)
         present = _present(self._pieces, self._sizes, text)
@@ -192,7 +193,7 @@ def key_forms(value: str) -> tuple[str, ...]:
 
 
 def key_pieces(forms: Iterable[str]) -> frozenset[str]:
-    """Return every substring of PIECE_LENGTH characters; a shorter form as a whole."""
+    """Return every part of PIECE_LENGTH consecutive characters; a shorter form as a whole."""
     return frozenset(
         form[start : start + PIECE_LENGTH]
         for form in forms
@@ -203,7 +204,8 @@ def key_pieces(forms: Iterable[str]) -> frozenset[str]:
 def _present(pieces: frozenset[str], sizes: frozenset[int], text: str) -> list[str]:
     """Return the pieces that occur in a text.
 
-    Searches the text per piece, or the set of pieces per window of the text, whichever is fewer.
+    Searches the text for each piece, or looks up every window of the text in the set of pieces,
+    whichever takes fewer steps.
     """
     if len(pieces) <= len(text):
         return [piece for piece in pieces if piece in text]

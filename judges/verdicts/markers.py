@@ -147,7 +147,8 @@ def score_at(text: str, position: int, top: int) -> tuple[float, int] | None:
 
 
 def find_json_values(text: str, key: str) -> list[list[object]]:
-    """Return the values under a key (any case) for each JSON object that has it, in closing order.
+    """Return, for each JSON object with this key (any case), its values. Objects are in the order
+    in which they end.
 
     Nested objects count, also inside an outer object that is malformed further on. Text that only
     resembles JSON does not count.
@@ -173,8 +174,8 @@ def find_json_values(text: str, key: str) -> list[list[object]]:
 _OBJECT_START: Final = re.compile(r'\{[ \n]{0,99}"')
 _MAX_OBJECT_LENGTH: Final = 65_536
 _PROSE: Final = 500
-"""Characters of an object's start that are parsed first. A parse that fails within them is retried
-at the next brace; one that fails later is resumed where it failed."""
+"""Length of an object's first part, which is parsed first. If the parse fails within it, the next
+brace is tried; if it fails later, the search resumes where it failed."""
 
 
 def _try_decode(decoder: json.JSONDecoder, text: str, start: int) -> int:

@@ -1,7 +1,8 @@
 """Cleaning of a reply before its verdict is read, and mapping of spans back to the original.
 
-Each step replaces the matches of one pattern. The same steps serve reading, which does not record
-the edits, and highlighting the verdict on the page, which does. Every step takes linear time.
+Each step replaces the matches of one pattern and takes linear time. Reading a verdict uses the
+steps without recording the edits. Highlighting the verdict on the page uses the same steps and
+records the edits.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ TextEdit = tuple[int, int, str]
 
 @dataclass(frozen=True, slots=True)
 class CleanedReply:
-    """A cleaned reply. `lower` has only A-Z lowered, so that offsets agree with `text`."""
+    """A cleaned reply. `lower` is `text` with only A-Z lowered, so that offsets agree."""
 
     text: str
     lower: str
@@ -72,7 +73,7 @@ def _find_edits(
 
 
 def _span_before_edits(position: int, edits: list[TextEdit]) -> tuple[int, int]:
-    """Return start and end, before the edits, of the character at a position after them."""
+    """Map a character of the edited text back to its span in the text before the edits."""
     starts, shift = [], 0
     for start, end, replacement in edits:
         starts.append(start - shift)

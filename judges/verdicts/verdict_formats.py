@@ -26,7 +26,7 @@ class Format:
     name: str
     labels: Literal["letters", "numbers", "none"] = "none"
     ties: str | None = None
-    """Label for a tie, if the format offers one."""
+    """Label for a tie; None if the format offers none."""
     closing: str = ""
     closing_prefilled: str = ""
     prefill: str | None = None

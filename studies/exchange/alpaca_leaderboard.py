@@ -2,7 +2,7 @@
 
 It follows AlpacaEval's definitions: each readable verdict is an annotation, a tie is half a win,
 and the standard error is that of independent annotations (our own intervals are clustered by item).
-A verdict from label probabilities counts with them in `win_rate` and with its pick in
+A verdict with label probabilities counts by its probability in `win_rate` and by its pick in
 `discrete_win_rate`. The length-controlled rate is left out because it needs AlpacaEval's file of
 instruction difficulties.
 """
@@ -77,7 +77,8 @@ def leaderboard_rows(
 
 
 def _is_pair_verdict(judgement: Judgement) -> bool:
-    """Whether it is a usable verdict on two different answers and no noise-floor repeat."""
+    """Whether a judgement is a usable verdict on two different answers and no noise-floor
+    repeat."""
     verdict, ask = judgement.verdict, judgement.ask
     usable = judgement.status in USABLE_STATUSES
     picked = verdict is not None and verdict.pick is not None
@@ -96,7 +97,7 @@ def _add_verdict(line: _BaselineScore, verdict: Verdict, slot: int) -> None:
 
 
 def _find_baseline(study: Study, pairs: set[frozenset[str]]) -> str:
-    """The study's baseline, else the only contestant that is in every pair."""
+    """Return the study's baseline, else the only contestant that is in every pair."""
     if not pairs:
         raise StudyError(
             f"{study.name!r} has no usable verdict on a pair, which a leaderboard needs"

@@ -210,8 +210,9 @@ def _pair_verdicts(store: Store, study: str) -> Iterator[Judgement]:
 def _write_mt_bench(store: Store, study: str, path: Path) -> int:
     """Write MT-Bench pair files: one line per item, pair, judge, prompt and repeat.
 
-    The winner of game 2 is written un-swapped, as in MT-Bench. An unusable reply is `error`, never
-    a tie. Prompts that only score and verdicts of unknown order are left out.
+    The winner of game 2, in which the answers are swapped, is written as the model it stands for,
+    as in MT-Bench. An unusable reply is `error`, never a tie. Prompts that only score and verdicts
+    of unknown order are left out.
     """
     games: dict[tuple[Any, ...], dict[tuple[str, ...], Judgement]] = defaultdict(dict)
     scores, picks = set[str](), set[str]()
@@ -254,7 +255,8 @@ def _write_llm_comparator(store: Store, study: str, path: Path) -> int:
 
 
 def write_comparator(store: Store, study: str, pair: tuple[str, ...], path: Path) -> int:
-    """Write one pair; scores are -1.5 to 1.5, positive for A, un-flipped as in LLM Comparator."""
+    """Write one pair; scores run from -1.5 to 1.5 and are positive if A is better, whichever answer
+    was shown first, as in LLM Comparator."""
     ratings: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for judgement in _pair_verdicts(store, study):
         if tuple(sorted(judgement.ask.shown)) == pair and not judgement.ask.noise:

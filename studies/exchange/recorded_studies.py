@@ -98,8 +98,8 @@ def recorded_beside_asks(
     recorded: Sequence[Judgement],
     asks: Sequence[Ask],
 ) -> list[Judgement]:
-    """Recorded judgements of a study with live asks: the verdicts of its file, stored verdicts from
-    the same source, and the votes of its items."""
+    """Return the recorded judgements of a study that also calls judges: the verdicts of its file,
+    stored verdicts from the same source, and the votes of its items."""
     found = {j.ask.key: j for j in _stored_verdicts(store, study, {item.id for item in items})}
     found |= {j.ask.key: j for j in assign_recorded_keys(study.name, recorded)}
     compared = [*asks, *(j.ask for j in found.values())]
@@ -108,7 +108,7 @@ def recorded_beside_asks(
 
 
 def _stored_verdicts(store: Store, study: Study, items: set[str]) -> list[Judgement]:
-    """Stored verdicts from the study's source, whose uploaded file may have been deleted."""
+    """Return stored verdicts from the study's source, whose uploaded file may have been deleted."""
     if study.name not in {line.name for line in store.studies()}:
         return []
     if store.study(study.name).data.source != study.data.source:
@@ -122,7 +122,7 @@ def _stored_verdicts(store: Store, study: Study, items: set[str]) -> list[Judgem
 
 
 def name_from_source(source: str, folder: Path = Path()) -> str:
-    """Default name of a study: its file's name without the ending."""
+    """Return the default name of a study: its file's name without the ending."""
     if source.startswith(HUB_PREFIX):
         return source.partition("@")[0].removeprefix(HUB_PREFIX)
     name = (folder / source).expanduser().resolve().name

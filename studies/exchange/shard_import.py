@@ -1,4 +1,4 @@
-"""Bulk import of result shards: columns from Arrow to SQLite, without an object per row.
+"""Bulk import of result files (shards): columns from Arrow to SQLite, without an object per row.
 
 An existing answer is kept (INSERT OR IGNORE), so a shard may be imported twice, late, or from a
 worker that was taken for dead. Only an `error` is replaced by an answer.
@@ -77,8 +77,8 @@ def save_shards(
 ) -> None:
     """Save the shards of a folder as a recorded study, completely or not at all.
 
-    Rows are first collected in a temporary table. They are then written in one transaction, each
-    table in the order of its key; in the order of the shards every row would be on another page.
+    Rows are first collected in a temporary table and then written in one transaction, each table
+    sorted by its key. In the order of the shards every row would be on another page of the file.
     """
     positions = count(2**40)  # for rows without a position: after all others
     with _IMPORT_LOCK:
@@ -117,7 +117,8 @@ def _import_batch(connection: sqlite3.Connection, batch: pa.RecordBatch, path: P
 
 
 def _record_attempts(connection: sqlite3.Connection, batch: pa.RecordBatch) -> tuple[int, float]:
-    """Add each attempt once, also if its shard is imported again; return number and dollars."""
+    """Add each attempt once, also if its shard is imported again; return the number and the dollars
+    added."""
     attempts = batch.column("attempts")
     if attempts.null_count == len(attempts):
         return 0, 0.0
@@ -156,7 +157,8 @@ def _with_recorded_keys(
 
 
 class RecordedKeyMaker:
-    """Fast studies.recorded_keys.recorded_key: common JSON parts of many asks are cached."""
+    """Faster version of studies.recorded_keys.recorded_key: JSON parts that many asks share are
+    cached."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -201,7 +203,7 @@ def _write_recorded_study(
         )
     except sqlite3.IntegrityError:
         raise SourceError(
-            "two asks have the same position in the plan: the folder has shards of several "
+            "two calls have the same position in the plan: the folder has shards of several "
             "studies; import each study from its own folder"
         ) from None
     _put_judgements(connection, rows, "REPLACE", "key")

@@ -227,15 +227,13 @@ def _read_responses(values: Mapping[str, Any], where: str) -> dict[str, str]:
         )
     responses = values["responses"]
     if not isinstance(responses, dict) or not responses:
-        raise _field_error(
-            where, "responses", 'answers by contestant: {"model": "text"}', responses
-        )
+        raise _field_error(where, "responses", 'answers by model: {"model": "text"}', responses)
     for name, text in responses.items():
         if not isinstance(text, str):
             raise _field_error(where, f"responses.{name}", "text", text)
         if name.startswith("@") or name == "tie" or not name.strip() or _has_control(name):
             raise SourceError(
-                f"{where}: contestant {name!r}: a name must not be empty, be 'tie', begin with '@' "
+                f"{where}: model {name!r}: a name must not be empty, be 'tie', begin with '@' "
                 "(reserved) or contain control characters"
             )
     return responses
@@ -270,15 +268,15 @@ def _parse_shown(value: Any, where: str, contestants: Set[str]) -> tuple[str, ..
     names = value if isinstance(value, list) else []
     known = [name for name in names if isinstance(name, str) and name in contestants]
     if len(set(known)) < 2 or len(set(known)) < len(names):
-        raise _field_error(where, "shown", "two or more contestants of this item, or null", value)
+        raise _field_error(where, "shown", "two or more models of this item, or null", value)
     return tuple(known)
 
 
 def _parse_ranks(value: Any, where: str, contestants: Set[str]) -> dict[str, int]:
     if not isinstance(value, dict) or not value or not set(value) <= contestants:
-        raise _field_error(where, "ranks", "contestants of this item with their ranks", value)
+        raise _field_error(where, "ranks", "models of this item with their ranks", value)
     if not all(isinstance(rank, int) and not isinstance(rank, bool) for rank in value.values()):
-        raise _field_error(where, "ranks", "whole numbers by contestant", value)
+        raise _field_error(where, "ranks", "whole numbers by model", value)
     return value
 
 
@@ -300,9 +298,7 @@ def _parse_check(value: Any, where: str, contestants: Set[str]) -> AnswerCheck:
         raise _field_error(where, "harmful", "true or false", harmful)
     contestant, fault = value.get("contestant"), value.get("fault")
     if contestant not in contestants:
-        raise _field_error(
-            where, "contestant", "a contestant of this item, or '@reference'", contestant
-        )
+        raise _field_error(where, "contestant", "a model of this item, or '@reference'", contestant)
     if not isinstance(fault, str | None):
         raise _field_error(where, "fault", "text or null", fault)
     return AnswerCheck(_parse_judge_name(value, where), contestant, follows, fault, harmful)

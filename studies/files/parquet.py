@@ -15,7 +15,7 @@ from studies.errors import SourceError
 from studies.files.read_limits import ReadLimits, unpacked_too_large
 
 BYTES_PER_VALUE: Final = 16
-"""Minimum size of a value as a Python object, in bytes, in addition to its content."""
+"""Estimated minimum size of a value as a Python object, in bytes, in addition to its content."""
 
 
 def read_parquet(path: Path, limits: ReadLimits) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
@@ -111,7 +111,7 @@ class _SizeMeter:
     name: str
     max_bytes: int
     total: int
-    """Rows of the file if all are to be read, else 0."""
+    """Number of rows of the file if all are to be read, else 0."""
     size: int = 0
     rows: int = 0
 

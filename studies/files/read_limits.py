@@ -18,7 +18,8 @@ MEGABYTE: Final = 1 << 20
 FILE_SIZE_VARIABLE: Final = "EVENHAND_MAX_FILE_MB"
 MAX_BLANK_LINES: Final = 100_000
 _RATIO_FREE_BYTES: Final = 16 * MEGABYTE
-"""Unpacked size up to which any ratio is allowed: a short text of blanks packs a thousandfold."""
+"""Unpacked bytes up to which any compression ratio is allowed: a short text of blanks packs a
+thousandfold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +31,12 @@ class ReadLimits:
     unpacked_bytes: int
     """Size of a compressed file once it is unpacked."""
     ratio: int
-    """Unpacked size of a gzip over its size on disk; not checked below a few megabytes."""
+    """Maximum ratio of the unpacked size of a gzip to its size on disk; not checked below a few
+    megabytes."""
     rows: int
     columns: int
     values: int
-    """Values of a Parquet file; each element of a list counts."""
+    """Number of values of a Parquet file; each element of a list counts."""
     nested_texts: int
     """Texts inside lists in one row group of a Parquet file, if their size is unknown before
     reading."""
@@ -79,7 +81,10 @@ class ReadLimits:
 
     def check_columns(self, count: int, name: str) -> None:
         if count > self.columns:
-            raise SourceError(f"{name}: {count:,} columns; at most {self.columns:,} can be read")
+            raise SourceError(
+                f"{name}: {count:,} columns; at most {self.columns:,} can be read. Drop unneeded "
+                "ones"
+            )
 
     def check_values(self, count: int, name: str) -> None:
         if count > self.values:
@@ -91,7 +96,7 @@ class ReadLimits:
     def check_participants(self, contestants: int, judges: int, name: str) -> None:
         if contestants > self.contestants:
             raise SourceError(
-                f"{name}: {contestants:,} contestants; at most {self.contestants:,} can be "
+                f"{name}: {contestants:,} models; at most {self.contestants:,} can be "
                 "compared. Keep fewer of them, or check the column with their names"
             )
         if judges > self.judges:
@@ -119,7 +124,8 @@ class ReadLimits:
             depth += 1
             if depth > self.depth:
                 raise SourceError(
-                    f"{where}: lists and objects are nested more than {self.depth} deep"
+                    f"{where}: lists and objects are nested more than {self.depth} deep; save the "
+                    "data with less nesting"
                 )
             level = [inner for outer in level for inner in _nested_values(outer)]
 

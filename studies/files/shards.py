@@ -1,8 +1,8 @@
-"""Judgements as Parquet shards: workers write them in parallel, a store imports them once.
+"""Judgements as Parquet files (shards): workers write them in parallel, a store imports them once.
 
 A shard has the columns of `python -m studies export --format parquet` and three more: the position
-of the ask in its plan, whether the ask is settled, and the attempts at it with their costs. Rows
-are keyed by their ask, so writing or importing a shard twice has no effect.
+of the ask in its plan, whether the ask is settled, and the attempts at it with their costs. Each
+row has the key of its ask, so writing or importing a shard twice has no effect.
 """
 
 from __future__ import annotations

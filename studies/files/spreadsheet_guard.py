@@ -1,7 +1,7 @@
 """Guard against formula injection in exported CSV files: an apostrophe before formula-like text.
 
-The import removes the apostrophe. A text that begins with apostrophes and then like a formula is
-guarded too, so that guarded and unguarded texts differ and every text is restored exactly.
+The import removes the apostrophe. A text that consists of apostrophes followed by a formula gets
+one more apostrophe, so that every text is restored exactly.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ BATTLE_COLUMNS: Final = (
 OWN_BATTLE_HEADERS: Final = frozenset({BATTLE_COLUMNS, BATTLE_COLUMNS[:-1]})
 """Headers of exported battles, in which `prompt` is the judge's prompt, not a question."""
 OWN_CSV_HEADERS: Final = frozenset({FLAT_COLUMNS, *_EARLIER_FLAT_HEADERS, *OWN_BATTLE_HEADERS})
-"""Headers of the CSV files that Evenhand writes; only in these can an apostrophe be a guard."""
+"""Headers of the CSV files that Evenhand writes; only in these files does the import remove an
+apostrophe."""
 
 
 def guard_formula(value: object) -> object:

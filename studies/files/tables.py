@@ -44,7 +44,7 @@ class SourceTable:
     rows: list[Row]
     lines: list[int] = field(default_factory=list)
     json_object: Mapping[str, Any] | None = None
-    """Content of a JSON file that is a single object rather than a list of rows."""
+    """Content of a JSON file that is a single object instead of a list of rows."""
 
     notes: tuple[str, ...] = ()
     places: list[str] = field(default_factory=list)

@@ -24,7 +24,8 @@ class CodeMissing(RuntimeError):
 def fingerprint(
     *roots: ModuleType, versions: Iterable[str] = (), read: Read = Path.read_bytes
 ) -> str:
-    """Hash the root modules and every module of the project that they import, also indirectly.
+    """Hash the root modules and every module of the project that they import directly or
+    indirectly.
 
     `versions`: versions of the libraries that a result depends on.
     """
@@ -48,7 +49,7 @@ def sources(*roots: ModuleType, read: Read = Path.read_bytes) -> dict[str, bytes
 
 
 def imported(source: bytes) -> Iterator[str]:
-    """Names of the modules that a source imports, also inside functions."""
+    """Return the names of the modules that a source imports, also inside functions."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -61,7 +62,7 @@ def imported(source: bytes) -> Iterator[str]:
 
 
 def _submodules(module: str, names: Iterable[str]) -> Iterator[str]:
-    """Those of the names imported from a package that are modules."""
+    """Return the modules among the names that are imported from a package."""
     if (spec := _spec(module)) is None or spec.submodule_search_locations is None:
         return
     yield from (whole for name in names if _spec(whole := f"{module}.{name}") is not None)

@@ -117,7 +117,7 @@ class JudgementColumns:
 
 
 def _concatenate(parts: list[np.ndarray], kind: Any) -> np.ndarray:
-    """Join the parts into one array and store it in their place."""
+    """Join the parts of a column into one array and store it in their place."""
     if len(parts) != 1:
         parts[:] = [np.concatenate(parts) if parts else np.zeros(0, kind)]
     return parts[0]

@@ -184,7 +184,8 @@ def _status_column(columns: JudgementColumns) -> pd.Categorical[str]:
 
 
 class _SlotTable:
-    """Contestant code by arrangement and slot; -1 for a slot that the arrangement lacks."""
+    """Contestant, as an integer code, in each slot of each arrangement (order of answers); -1 for a
+    slot that an arrangement does not have."""
 
     def __init__(self, parts: Sequence[tuple[str, ...]]) -> None:
         self.known = sorted({name for part in parts for name in part})
@@ -198,7 +199,8 @@ class _SlotTable:
         return np.asarray(self.names[shown, slot])
 
     def slot_of(self, shown: np.ndarray, contestant: np.ndarray) -> np.ndarray:
-        """The slot of a contestant in each arrangement; meaningless for one that is not shown."""
+        """Return the slot of a contestant in each arrangement; undefined for arrangements that do
+        not show it."""
         return np.asarray(np.argmax(self.names[shown] == contestant[:, None], axis=1))
 
 
@@ -212,14 +214,16 @@ def _comparison_column(codes: np.ndarray, parts: Sequence[tuple[str, ...]]) -> p
 
 
 def _sorted_categorical(codes: np.ndarray, names: Sequence[str]) -> pd.Categorical[str]:
-    """A categorical with sorted categories, from codes into a list that may hold duplicates."""
+    """Make a categorical with sorted categories, from codes into a list that may hold
+    duplicates."""
     known = sorted(set(names))
     code_of = {name: code for code, name in enumerate(known)}
     return _categorical(_values_by_code(codes, [code_of[name] for name in names], np.int32), known)
 
 
 def _add_numbers(frame: pd.DataFrame, prefix: str, numbers: NumberListColumn, width: int) -> None:
-    """Add scores or probabilities in shown order, a column per slot; none if no row has any."""
+    """Add scores or probabilities in the order shown, one column per slot; no column if no row has
+    any."""
     table = numbers.table(width)
     if table is not None:
         for slot in range(width):
@@ -233,7 +237,8 @@ def _add_lengths(
     narrow: Sequence[Mapping[str, Any]],
     slots: _SlotTable,
 ) -> None:
-    """Add the length in characters of each answer shown, -1 if unknown; no column if all are."""
+    """Add the length in characters of each answer shown, -1 if unknown; no column if all are
+    unknown."""
     lengths = np.full(
         (len(narrow), len(slots.known) + 1), -1, np.int32
     )  # the last column is for empty slots
@@ -275,7 +280,7 @@ def _truth_column(
     slots: _SlotTable,
     judges: pd.Categorical[str],
 ) -> np.ndarray:
-    """The slot of the truly best answer, computed once for each comparison of an item.
+    """Return the slot of the truly best answer, computed once for each comparison of an item.
 
     If the truth is the majority of people, the row of a person is compared with the other people's
     majority, which leaves that person's own vote out.
@@ -343,7 +348,7 @@ def _parse_preferences(human: Sequence[Sequence[Any]]) -> list[Preference]:
 
 
 def _without_person(people: list[Preference], person: str) -> list[Preference]:
-    """The preferences without those of one person."""
+    """Return the preferences without those of one person."""
     name = person.removeprefix(HUMAN_PREFIX)
     return [p for p in people if p.judge.removeprefix(HUMAN_PREFIX) != name] if name else people
 

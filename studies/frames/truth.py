@@ -14,7 +14,7 @@ TrueWinner = str | Literal["tie"] | None
 
 
 def better_answer(preferences: Iterable[Preference], x: str, y: str) -> TrueWinner:
-    """The truly better of two answers; an even split of the votes is a tie.
+    """Return the truly better of two answers; an even split of the votes is a tie.
 
     An answer to another question (`@unrelated`) is worse than any other by construction.
     """
@@ -30,7 +30,7 @@ def better_answer(preferences: Iterable[Preference], x: str, y: str) -> TrueWinn
 
 
 def best_answer(preferences: Sequence[Preference], options: Sequence[str]) -> TrueWinner:
-    """The option that beats all others, even if pairs among the others are unknown.
+    """Return the option that beats all others, even if pairs among the others are unknown.
 
     Without such an option: None if a pair is unknown, else the only unbeaten option, or "tie" if
     there is not exactly one.
@@ -54,7 +54,7 @@ def best_answer(preferences: Sequence[Preference], options: Sequence[str]) -> Tr
 
 
 def _pairwise_vote(preference: Preference, x: str, y: str) -> str | None:
-    """One person's vote on two answers, None if it does not cover them.
+    """Return one person's vote on two answers, None if it does not cover them.
 
     An answer picked out of several beats each of the others. If the answers shown are unknown, the
     vote counts for all answers.

@@ -116,7 +116,8 @@ def _base_name(source: str) -> str:
 
 
 def save_version(items: Sequence[Item], source: str, uploads: Path) -> str:
-    """Write all items under the next free version; of two parallel saves the second takes the next.
+    """Write all items under the next free version number; of two parallel saves, the second takes
+    the number after.
 
     Returns the path for the `data.source` of a study.
     """

@@ -34,11 +34,11 @@ def votes_as_judgements(
 ) -> list[Judgement]:
     """Convert the votes of items to judgements of the study `source`.
 
-    With `asks`, only votes comparable with a judge are converted: votes on exactly the answers of
-    an ask, and what a ranking or a pick out of more answers implies for the answers of an ask (an
-    answer to another question is worse than any). Without `asks` each vote is converted as given,
-    and a ranking as a pick of its best answer. Votes of a person on an item that has a judgement of
-    this person in `besides` are left out.
+    With `asks`, only votes that can be compared with a judge are converted: votes on exactly the
+    answers of an ask, and choices among these answers that follow from a ranking or from a pick out
+    of more answers (an answer to another question is worse than any). Without `asks` each vote is
+    converted as given, and a ranking as a pick of its best answer. If `besides` contains a
+    judgement of a person on an item, this person's votes on the item are left out.
     """
     compared = _comparisons_by_item(asks)
     present = {(j.ask.item, j.ask.judge) for j in besides}
@@ -58,7 +58,8 @@ def has_votes(items: Iterable[Item]) -> bool:
 
 
 def is_item_vote(judgement: Judgement) -> bool:
-    """Whether a judgement was converted from an item's vote; votes cast on the page have a time."""
+    """Whether a judgement was converted from an item's vote. Votes cast on the page have a time,
+    these have none."""
     return judgement.rule == VOTE_PROMPT and not judgement.time
 
 
@@ -86,7 +87,7 @@ def _judgements_of_vote(
 def _judgement_on(
     item: Item, preference: Preference, judge: str, shown: tuple[str, ...], known: bool
 ) -> Iterator[Judgement]:
-    """The judgement that a vote implies for the answers shown; none if it implies no choice.
+    """Return the judgement that a vote implies for the answers shown; None if it implies no choice.
 
     For example, a pick out of three answers does not rank the other two.
     """
@@ -108,7 +109,8 @@ def _pick_among(preference: Preference, shown: Sequence[str]) -> str | None:
 
 
 def _number_repeats(votes: list[Judgement]) -> Iterator[Judgement]:
-    """Number the repeats of an order, and count the orders a person saw of each comparison."""
+    """Number the repeats of each order, and count the orders in which a person saw each
+    comparison."""
     repeats: dict[tuple[object, ...], int] = defaultdict(int)
     orders: dict[tuple[str, str, OptionSet], set[tuple[str, ...]]] = defaultdict(set)
     for vote in votes:

@@ -103,8 +103,10 @@ def write_caption(
     by: str = "",
     beside: Path | None = None,
 ) -> SavedVersion:
-    """Save a new version with a dense caption of one item: of its `image`-th image (from 1), or of
-    all its images (0)."""
+    """Save a new version with a dense caption of one item.
+
+    `image`: number of the captioned image, from 1; 0: the caption describes all images of the item.
+    """
     old = next((one for one in items if one.id == item), None)
     if old is None:
         raise SourceError(f"caption: no item {item!r} in {source or 'this file'}; choose another")

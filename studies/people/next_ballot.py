@@ -20,7 +20,7 @@ from studies.store.ballot_queries import Ballot, BallotMode, SelectionReason, Vo
 MIN_REPEAT_GAP: Final = 5
 """Minimum distance, in ballots, of a repeated comparison, so that voters do not remember it."""
 OPEN_BALLOT_SECONDS: Final = 30 * 60.0
-"""Time in seconds for which an open ballot counts as a vote when ballots are distributed."""
+"""Seconds for which an open ballot counts like a vote when comparisons are assigned to voters."""
 
 
 class VoterProgress(NamedTuple):
@@ -65,7 +65,8 @@ class BallotPicker:
         ]
 
     def next_ballot(self) -> Ballot | None:
-        """The open ballot; else a repeat, if one is due; else a new one; None if none is left."""
+        """Return the open ballot; else a repeat, if one is due; else a new one; None if none is
+        left."""
         opened = next((ballot for ballot in self.own_ballots if ballot.state == "open"), None)
         ballot = opened or self._repeat() or self._new()
         return replace(ballot, seen=self.now) if ballot else None
@@ -93,9 +94,9 @@ class BallotPicker:
         return self._make_ballot(unit.item, self._order(unit), self.rules.choose)
 
     def _available(self) -> list[VotableComparison]:
-        """Comparisons that this voter has not had and that need more votes.
+        """Return the comparisons that this voter has not had and that need more votes.
 
-        The next one is that with the fewest votes, then with the highest weight, then by hash.
+        `_new` takes the one with the fewest votes, then the highest weight, then by hash.
         """
         seen = {ballot_comparison(ballot) for ballot in self.own_ballots} | self.voted_elsewhere
         counts = self._vote_counts()
@@ -115,7 +116,8 @@ class BallotPicker:
         )
 
     def _tie_break(self, unit: VotableComparison) -> bytes:
-        """Seeded hash for a random order; thousands of random generators would take a second."""
+        """Return a seeded hash for a random order; thousands of random generators would take a
+        second."""
         return hashlib.sha256(self._seed(unit.item, *unit.names).encode()).digest()
 
     def _order(self, unit: VotableComparison) -> tuple[str, ...]:
@@ -141,7 +143,8 @@ class BallotPicker:
     # ---- repeats in another order --------------------------------------------------------------
 
     def _repeat(self) -> Ballot | None:
-        """An earlier comparison of this voter, if a repeat is due and it is far enough back."""
+        """Return an earlier comparison of this voter, if a repeat is due and the comparison is far
+        enough back."""
         if self.mode == "verify":
             return None
         repeated = {

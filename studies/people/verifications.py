@@ -20,7 +20,8 @@ VerificationStamp = tuple[int, float]
 
 
 def verification_stamp(store: Store, study: str) -> VerificationStamp:
-    """Changes with every verification on the page; the study's version covers judgements only."""
+    """Return a value that changes with every verification on the page; the study's version covers
+    judgements only."""
     number, last = store.read(
         "SELECT count(*), COALESCE(max(done), 0) FROM ballots "
         f"WHERE study={_STUDY_ID} AND answer IS NOT NULL AND state='voted'",
@@ -30,9 +31,9 @@ def verification_stamp(store: Store, study: str) -> VerificationStamp:
 
 
 def current_checks(store: Store, study: str) -> ChecksByItem:
-    """The valid checks of a study; a check on the page replaces the person's earlier one.
+    """Return the valid checks of a study; a check on the page replaces the person's earlier one.
 
-    Cached until a new verification or until the study is saved; callers must not change it.
+    Cached until a new verification or until the study is saved; callers must not change the result.
     """
     return _merge_checks(store, study, store.version(study)[0], verification_stamp(store, study))
 

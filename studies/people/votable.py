@@ -22,12 +22,14 @@ _TIE: Final = "tie"
 
 @dataclass(frozen=True, slots=True)
 class VotableComparison:
-    """A comparison that people can vote on; `names` in alphabetical order, whatever is shown."""
+    """A comparison that people can vote on; `names` are in alphabetical order, whatever order is
+    shown."""
 
     item: str
     names: tuple[str, ...]
     weight: int = 0
-    """Number of raters (judge and prompt) that flip on it, or that are outvoted by the others."""
+    """Number of raters (pairs of judge and prompt) that flip on the comparison, or that are
+    outvoted by the others."""
 
     @property
     def comparison(self) -> ComparisonKey:
@@ -49,7 +51,7 @@ def votable_comparisons(
 def count_by_selection(
     store: Store, study: str, mode: BallotMode, rules: VotingRules
 ) -> dict[SelectionRule, int]:
-    """Number of comparisons that each selection rule leaves."""
+    """Count the comparisons that each selection rule selects."""
     return {
         choose: len(votable_comparisons(store, study, mode, replace(rules, choose=choose)))
         for choose in ("random", "flipped", "split")
@@ -78,7 +80,7 @@ def _contestants_by_item(store: Store, study: str) -> dict[str, set[str]]:
 
 
 def _verifiable_answers(answered: Mapping[str, set[str]], whom: str) -> Iterable[VotableComparison]:
-    """The references; or the contestants' answers, if chosen or if there is no reference."""
+    """Return the references; or the contestants' answers, if chosen or if there is no reference."""
     references = any(REFERENCE in names for names in answered.values())
     for item, names in answered.items():
         for name in sorted(names):
@@ -89,7 +91,8 @@ def _verifiable_answers(answered: Mapping[str, set[str]], whom: str) -> Iterable
 def _planned_comparisons(
     store: Store, study: str, answered: Mapping[str, set[str]], mode: BallotMode
 ) -> list[ComparisonKey]:
-    """Comparisons in the plan of the judges, so that votes can be compared with verdicts.
+    """Return the comparisons that judges are asked for, so that votes can be compared with
+    verdicts.
 
     Answers to another question (`@unrelated`) are left out of the comparisons shown to voters.
     """
@@ -111,7 +114,8 @@ def _planned_comparisons(
 def _possible_comparisons(
     store: Store, study: str, answered: Mapping[str, set[str]], mode: BallotMode
 ) -> list[ComparisonKey]:
-    """All comparisons of the study's contestants, for a mode that no judge was planned in."""
+    """Return all comparisons of the study's contestants, for a voting mode in which no judge is
+    asked."""
     wanted = set(store.study(study).contestants)
     found: list[ComparisonKey] = []
     for item, names in answered.items():
@@ -148,7 +152,7 @@ def disagreement_weights(
 
 
 def _verdict_version(store: Store, study: str) -> tuple[str, int, int]:
-    """Changes with the verdicts of the judges, not with human votes."""
+    """Return a value that changes with the verdicts of the judges, not with human votes."""
     row = store.read(
         "SELECT count(*), COALESCE(max(j.seq), 0) FROM plan p JOIN judgements j USING(key) "
         "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND p.judge NOT LIKE ?",

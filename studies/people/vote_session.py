@@ -43,7 +43,8 @@ from studies.store.store import Store
 
 MAX_COMMENT_CHARS: Final = 4_000
 STAMP_TOLERANCE: Final = 1e-3
-"""Seconds by which a stamp may differ after the browser's conversion to JSON and back."""
+"""Seconds by which a ballot's time stamp may differ after the browser's conversion to JSON and
+back."""
 
 
 class StaleBallot(StudyError):
@@ -68,7 +69,7 @@ class VoteSession:
     # ---- next ballot ---------------------------------------------------------------------------
 
     def next(self) -> Ballot | None:
-        """The open ballot, or a repeat, or a new one; None if none is left."""
+        """Return the open ballot, or a repeat, or a new one; None if none is left."""
 
         def work(connection: sqlite3.Connection) -> Ballot | None:
             for outdated in self._ballot_picker(connection).outdated_ballots():
@@ -197,7 +198,7 @@ class VoteSession:
         return self._show_ballot(lambda place: place == mine[0].position)
 
     def _show_ballot(self, wanted: Callable[[int], bool]) -> Ballot | None:
-        """The voter's last ballot at a wanted position, stored as shown now."""
+        """Return the voter's last ballot at one of the wanted positions, stored as shown now."""
 
         def work(connection: sqlite3.Connection) -> Ballot | None:
             mine = read_ballots(connection, self.study, self.voter)

@@ -157,7 +157,8 @@ class BackupThread:
         return True
 
     def _version(self) -> object:
-        """Number that changes with every write of another connection, also of votes and links."""
+        """Return a number that changes with every write of another connection, also of votes and
+        links."""
         return self._query("PRAGMA data_version")
 
     def _finished_runs(self) -> object:

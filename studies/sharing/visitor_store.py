@@ -113,7 +113,8 @@ class VisitorStore(Store):
         return (self._owner_of(name) or "")[:24]
 
     def _owner_of(self, name: str) -> str | None:
-        """Owner of a study; empty: no owner. None: this visitor may not see such a study."""
+        """Return the owner of a study; empty: no owner; None: this visitor may see no study of this
+        name."""
         row = self.read("SELECT owner FROM studies WHERE name=?", (name,)).fetchone()
         return row[0] if row else None
 

@@ -21,7 +21,8 @@ MIN_SECRET_CHARS: Final = 24
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Hashes of the visitor's secret and link token; empty: only ownerless studies are visible."""
+    """Hashes of the visitor's secret and of the link token; both empty: only ownerless studies are
+    visible."""
 
     owner: str = ""
     share: str = ""
@@ -55,7 +56,7 @@ def new_secret() -> str:
 
 
 def _hash_secret(kind: str, value: object) -> str:
-    """Hash with its kind, so that a link token never equals an owner's secret."""
+    """Hash a secret together with its kind, so that a link token never equals an owner's secret."""
     if not isinstance(value, str) or not MIN_SECRET_CHARS <= len(value) <= 200:
         return ""
     return hashlib.sha256(f"{kind}:{value}".encode("utf-8", "replace")).hexdigest()

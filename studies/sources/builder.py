@@ -32,7 +32,7 @@ Pick = int | Literal["tie"] | None
 
 ORDER_NOT_RECORDED: Final = "the file does not record which answer was shown first"
 ORDER_UNKNOWN: Final = 0
-"""`Ask.orders` of a verdict without a recorded order; position measures exclude it."""
+"""Value of `Ask.orders` for a verdict without a recorded order; position measures exclude it."""
 
 VOTE_PROMPT: Final = "vote"
 """Prompt name of human judgements, which are made on a form without a prompt."""
@@ -335,6 +335,6 @@ def check_contestant_name(name: str, where: str) -> None:
     control = any(character < " " or character == "\x7f" for character in name)
     if not name.strip() or name == "tie" or name.startswith("@") or control:
         raise SourceError(
-            f"{where}: contestant {name!r}: a name must not be empty, be 'tie', begin with '@' "
+            f"{where}: model {name!r}: a name must not be empty, be 'tie', begin with '@' "
             "(reserved) or contain control characters"
         )

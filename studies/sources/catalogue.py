@@ -24,7 +24,7 @@ class CatalogueEntry:
     rows: int
     megabytes: int
     hub: str = ""
-    """Address on the Hub, without the prefix `hub:`; empty if it is not a Hub dataset."""
+    """Address on the Hub, without the prefix `hub:`; empty if the set is not on the Hub."""
     home: str = ""
     split: str = ""
     splits: tuple[str, ...] = ()

@@ -18,7 +18,7 @@ PERSON_NAME: Final = re.compile(
     r"([_: ]?\d|[_:]|s?$)",
     re.IGNORECASE,
 )
-"""Names that files give to judges who are people."""
+"""Pattern of the names that files give to judges who are people."""
 
 BATTLE_WINNERS: Final[dict[str, Pick]] = {
     "model_a": 0,

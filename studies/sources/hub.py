@@ -1,7 +1,8 @@
 """Datasets of the Hugging Face Hub: only the rows of the slice are streamed, at a pinned commit.
 
-Address: `hub:owner/name[:config]@revision`; a config with the suffix of a table file is a file of
-the repository. No code of a dataset is run, and only the user's own token is sent.
+Address: `hub:owner/name[:config][@revision]`; config and revision are optional. A config with the
+suffix of a table file is a file of the repository. No code of a dataset is run, and only the user's
+own token is sent.
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ def parse_hub_address(source: str) -> HubAddress:
 
 
 def read_hub(spec: DataSpec, token: str | None = None) -> tuple[DataSpec, SourceTable, str]:
-    """Read the rows of a slice; return the spec with catalogue values, the table, the commit."""
+    """Read the rows of a slice; return the data spec completed from the catalogue, the table, and
+    the commit."""
     address = parse_hub_address(spec.source)
     known = find_hub_set(address.repo, address.config)
     spec = _apply_catalogue(spec, known)

@@ -27,11 +27,11 @@ class FileJoin:
     unknown: int = 0
     """Rows of this file without a matching question."""
     duplicate: int = 0
-    """Rows after the first with the same key."""
+    """Rows with the same join key as an earlier row."""
     empty: int = 0
     conflicting: int = 0
-    """Keys with different answers: assigned in order if there are as many questions, else the
-    first answer is used."""
+    """Join keys for which a file has different answers: assigned in order if there are as many
+    questions, else the first answer is used."""
     examples: Mapping[str, tuple[str, ...]] | None = None
 
 
@@ -43,7 +43,7 @@ class JoinReport:
     questions: int
     files: tuple[FileJoin, ...]
     duplicate_questions: int = 0
-    """Questions with the key of an earlier one: the k-th takes the k-th answer of a file."""
+    """Questions with the join key of an earlier one: the k-th takes the k-th answer of a file."""
 
     def total(self, field: str) -> int:
         return sum(getattr(file, field) for file in self.files)
@@ -96,8 +96,9 @@ def join_answers(
 ) -> tuple[list[dict[str, str]], JoinReport]:
     """Return the answers to each question by contestant, and the report of the join.
 
-    If several questions have the same key and a file has as many rows for it, the k-th question
-    takes the k-th row; otherwise all take the first row. Empty answers are excluded and counted.
+    If several questions have the same join key and a file has as many rows for it, the k-th
+    question takes the k-th row; otherwise all take the first row. Empty answers are excluded and
+    counted.
     """
     positions: dict[JoinKey, list[int]] = defaultdict(list)
     for position, key in enumerate(questions):
@@ -177,7 +178,8 @@ ANSWER_WORDS: Final = ("prediction", "response", "output", "answer", "completion
 
 
 def answer_column(table: SourceTable, contestant: str, taken: Iterable[str] = ()) -> str:
-    """Return the column with the answers: the only one with a matching name, else the only non-key.
+    """Return the column with the answers: the only one with a matching name, else the only column
+    that is not part of the join key.
 
     Several candidates are an error, because a guess could take another model's answers.
     """

@@ -299,7 +299,8 @@ def _passes_filters(item: Item, spec: DataSpec) -> bool:
 def _seeded_sample(items: list[Item], count: int, seed: int) -> list[Item]:
     """Sample items by a seeded hash of their id.
 
-    A larger sample contains every smaller one, so a study that grows keeps its earlier calls.
+    A larger sample contains every smaller one, so a study whose sample grows keeps its earlier
+    calls.
     """
 
     def sort_hash(item: Item) -> bytes:

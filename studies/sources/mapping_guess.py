@@ -1,4 +1,4 @@
-"""Guess which fields the columns of an unknown table are, as a proposal for the form."""
+"""Guess which field each column of an unknown table contains, as a proposal for the form."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _SIDE_FIELDS: Final = (("first", "second"), ("a", "b"))
 
 
 def guess_mapping(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Guess column -> field from column names and texts.
+    """Guess a mapping from columns to fields, from column names and texts.
 
     The guess only fills the form; it is never applied without confirmation.
     """

@@ -35,10 +35,12 @@ def resolve_contestants(study: Study, items: Sequence[Item]) -> list[str]:
     wanted = list(study.contestants) or found
     for name in [*wanted, study.baseline, study.new]:
         if name and name != REFERENCE and name not in found:
-            raise StudyError(f"no contestant named {name!r} in the data. Found: {', '.join(found)}")
+            raise StudyError(f"no model named {name!r} in the data. Found: {', '.join(found)}")
     if is_reference_judged(study) and not any(_has_answer(item, REFERENCE) for item in items):
         raise StudyError(
-            "@reference is a contestant, but no item of this slice has a reference answer"
+            "@reference is to be compared, but no item of this slice has a reference answer. "
+            "Choose "
+            "another baseline or other items."
         )
     return wanted
 
@@ -154,7 +156,8 @@ def _reference_game_items(study: Study, items: Sequence[Item]) -> frozenset[str]
 def _new_contestant_pairs(
     study: Study, item: Item, present: list[str], reference_items: frozenset[str]
 ) -> list[tuple[str, str]]:
-    """Return the pairs of the new contestant: one drawn opponent, and perhaps the baseline."""
+    """Return the pairs of the new contestant: with one drawn opponent, and on some items also with
+    the baseline."""
     if not _has_answer(item, study.new):
         return []
     others = sorted(name for name in present if name not in (study.new, study.baseline))
@@ -201,7 +204,8 @@ class _UnrelatedItems:
 
 
 def _add_unrelated(study: Study, item: Item, options: tuple[str, ...]) -> tuple[str, ...]:
-    """Put the unrelated option first; `replace` drops the worst-ranked answer to keep N."""
+    """Put the unrelated option first; with `replace`, drop the worst-ranked answer, so that the
+    number of options stays the same."""
     worst = _worst_ranked(item, options) if study.unrelated == "replace" else None
     return (UNRELATED, *(name for name in options if name != worst))
 
@@ -237,7 +241,8 @@ def _worst_ranked(item: Item, options: tuple[str, ...]) -> str:
 
 
 def _is_crossed(study: Study, item: str, names: Sequence[str]) -> bool:
-    """Draw whether an item and pair has crossed labels (half of them), alike in all its orders."""
+    """Draw whether a pair of an item is shown with crossed labels. Half of the pairs are, each in
+    all its orders."""
     return _seeded_rng(study, item, *sorted(names), "labels").random() < 0.5
 
 

@@ -38,7 +38,7 @@ class Preset:
     values: Mapping[str, Any]
     panels: tuple[str, ...]
     notes: tuple[str, ...]
-    """Differences between paper and code, and settings that the user must choose."""
+    """Differences between paper and code, and the settings that the user has to choose."""
     probe_values: Mapping[str, Any] = field(default_factory=dict)
     """Values that replace others on the built-in items, which were not made for the protocol."""
 
@@ -106,11 +106,13 @@ GRADE_SCORE: Final = Preset(
     notes=(
         "The last 'Selection:' line is the verdict. The authors take the first 'Selection' "
         "anywhere, so an echoed heading counts as a choice: set reading: gradelab.",
-        "Items with an unreadable trial are excluded and counted. The authors' code divides by all "
-        "trials and scores an item without any as 0. With such items, both values are shown.",
+        "Items with an unusable reply are excluded and counted. The authors' code divides by all "
+        "calls of an item and scores an item without usable replies as 0. With such items, both "
+        "values are shown.",
         "The paper adds an answer to another item as the first option: set unrelated: add. "
         "Scores at different N cannot be compared; unrelated: replace keeps N.",
-        "N is 3, as for most OpenAssistant prompts (4 for the built-in items).",
+        "The number of options N is 3, as for most OpenAssistant prompts (4 for the built-in "
+        "items).",
     ),
 )
 
@@ -171,7 +173,8 @@ ARENA_HARD: Final = Preset(
     panels=("creation-table", "win-table"),
     notes=(
         "Every model is compared with the baseline, which is A in the first game. Set baseline.",
-        "The authors' code counts a verdict of >> three times when it fits ratings. Here each "
+        "The authors' code counts a verdict 'much better' (>>) three times when it fits ratings. "
+        "Here each "
         "verdict counts once, and the margins are shown.",
     ),
 )

@@ -15,8 +15,8 @@ from studies.errors import SourceError
 
 RECORDS_VARIABLE: Final = "EVENHAND_RECORDS"
 _VARIABLE_PATTERN: Final = re.compile(r"\$\{([^}]*)(\}?)")
-"""Matches an unclosed `${` up to the end too: otherwise a text of many unclosed ones would take
-quadratic time."""
+"""Pattern of a variable. It also matches an unclosed `${` up to the end, because otherwise a text
+of many unclosed ones would take quadratic time."""
 
 
 def expand_source(source: str) -> str:

@@ -176,7 +176,8 @@ def study_to_mapping(study: Study) -> dict[str, Any]:
 
 
 def preset_defaults(study: Study) -> Study:
-    """Build the study that the preset alone gives for the same source, or the default study."""
+    """Build the study that the preset alone gives for the same source; without a preset, the
+    default study."""
     defaults = Study(name="", data=DataSpec(source=study.data.source))
     if not study.preset:
         return defaults
@@ -325,11 +326,11 @@ def _check_study(study: Study, reader: FieldReader) -> None:
             raise reader.field_error(field_name, "a name in the list is empty")
     if study.pairing in ("baseline", "new") and not study.baseline:
         raise reader.field_error(
-            "baseline", f"pairing: {study.pairing} needs a baseline contestant"
+            "baseline", f"pairing: {study.pairing} needs a baseline: name one of the models"
         )
     if study.pairing == "new" and not study.new:
-        raise reader.field_error("new", "pairing: new needs the name of the new contestant")
+        raise reader.field_error("new", "pairing: new needs the name of the new model")
     if study.pairing == "new" and study.new == study.baseline:
         raise reader.field_error(
-            "new", f"{study.new!r} is also the baseline; name two different contestants"
+            "new", f"{study.new!r} is also the baseline; name two different models"
         )

@@ -32,7 +32,7 @@ BALLOT_COLUMNS: Final = (
     "voter, position, item, shown, mode, chosen, state, key, answer, comment, seen, done"
 )
 REASON_PREFIX: Final = "chosen: "
-"""Precedes the selection reason in the detail of a vote."""
+"""Prefix of the selection reason in the detail of a vote."""
 RULES_ROW_VOTER: Final = ""
 """Voter of the row that stores a study's voting rules; a person's name is never empty."""
 _STUDY_ID: Final = "(SELECT id FROM studies WHERE name=?)"
@@ -77,12 +77,12 @@ class VotingRules:
     votes: int = 3
     """Target number of voters per comparison."""
     repeats: float = 0.1
-    """Share of a voter's comparisons shown a second time in another order."""
+    """Share of a voter's comparisons that are shown a second time in another order."""
     each: int = 0
-    """Different comparisons per voter; 0: all that still need votes."""
+    """Number of different comparisons per voter; 0: all that still need votes."""
     timed: bool = True
     reveal: bool = False
-    """Show the contestants' names after each vote."""
+    """Whether to show the contestants' names after each vote."""
     whom: Literal["reference", "answers"] = "reference"
     """Answers to verify: the references or the contestants' answers."""
 
@@ -155,7 +155,7 @@ def selection_reasons(connection: sqlite3.Connection, study: str) -> dict[str, s
 
 
 def first_selection_reason(ballot: Ballot, mine: Iterable[Ballot]) -> str:
-    """Why a comparison was chosen; for a repeat, why it was chosen the first time."""
+    """Return why a comparison was chosen; for a repeat, why it was chosen the first time."""
     if ballot.chosen != "repeat":
         return ballot.chosen
     same = (b for b in mine if (b.item, b.names) == (ballot.item, ballot.names))
@@ -208,7 +208,7 @@ def put_voting_rules(connection: sqlite3.Connection, study: str, voting: VotingR
 
 
 def ask_for_ballot(study: str, ballot: Ballot, item: Item, orders: int = 1) -> Ask | None:
-    """The ask that a vote answers; None if the item no longer has the answers compared.
+    """Return the ask that a vote answers; None if the item no longer has the answers compared.
 
     Its key hashes the texts, so that a vote is not restored for a changed question or for changed
     answers under the same names.
@@ -282,7 +282,8 @@ def append_vote_ask(connection: sqlite3.Connection, study: str, ask: Ask) -> Non
 
 
 def update_order_counts(connection: sqlite3.Connection, study: str, ballot: Ballot) -> None:
-    """Set, in each vote of a person on a comparison, the number of orders this person voted in."""
+    """Set, in each vote of a person on a comparison, the number of orders in which this person has
+    voted on it."""
     mine = [b for b in read_ballots(connection, study, ballot.voter) if b.item == ballot.item]
     keys = [b.key for b in mine if b.key and b.state == "voted" and b.names == ballot.names]
     for key in keys:
@@ -303,7 +304,8 @@ def delete_vote(connection: sqlite3.Connection, study: str, key: str) -> None:
 def read_items_by_id(
     connection: sqlite3.Connection, study: str, wanted: set[str]
 ) -> dict[str, Item]:
-    """Read some items of a study; SQLite would cut ids in a JSON text at a null character."""
+    """Read some items of a study. The ids are separate SQL parameters, because SQLite would cut ids
+    in a JSON text at a null character."""
     found: dict[str, Item] = {}
     ids = sorted(wanted)
     for start in range(0, len(ids), _ITEMS_PER_QUERY):

@@ -27,7 +27,8 @@ def _add_extractions(connection: sqlite3.Connection) -> None:
 
 
 def _add_top_logprobs(connection: sqlite3.Connection) -> None:
-    """Add log-probabilities; older replies have none, so theirs cannot be recomputed."""
+    """Add a column for log-probabilities. Older replies have none, so their label probabilities
+    cannot be recomputed."""
     connection.execute("ALTER TABLE replies ADD COLUMN top TEXT")
 
 
@@ -188,7 +189,8 @@ class DatabaseWatch:
         self._stamp: FileStamp = None
 
     def check(self) -> FileStamp:
-        """Stamp of the file at the path, restored first if it is missing. Costs one `stat`."""
+        """Return a stamp of the file at the path; a missing file is restored first. Costs one
+        `stat` call."""
         now = file_stamp(self.path)
         if now is not None and now == self._stamp:
             return now

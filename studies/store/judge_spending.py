@@ -10,7 +10,8 @@ from studies.store.store import Store
 
 @dataclass(frozen=True, slots=True)
 class JudgeSpending:
-    """Totals of one judge with one prompt, or with all. None: no reply has the number."""
+    """Totals of one judge with one prompt, or with all prompts. None: no reply reports the
+    number."""
 
     replies: int
     prompt_tokens: int | None
@@ -23,7 +24,8 @@ class JudgeSpending:
 
 
 def judge_spending(store: Store, study: str, judge: str, prompt: str = "") -> JudgeSpending:
-    """Sum over every reply, readable or not, repeats included; recorded ones may lack numbers."""
+    """Sum over all replies, readable or not, repeats included; recorded replies may lack some
+    numbers."""
     rows = store.read(
         "SELECT j.prompt_tokens, j.completion_tokens, j.cost, j.seconds "
         "FROM plan p JOIN judgements j USING(key) "

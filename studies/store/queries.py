@@ -41,9 +41,10 @@ def has_live_asks(read: ReadQuery, name: str) -> bool:
 def pending_asks(
     read: ReadQuery, name: str, judge: str, after: int, limit: int, again: Sequence[str], began: int
 ) -> list[tuple[int, Ask]]:
-    """Next asks of a judge without a satisfying answer, each with its position in the plan.
+    """Return the next pending asks of a judge, each with its position in the plan.
 
-    `again`: statuses that do not satisfy an ask, unless written after the seq `began`.
+    An ask is pending if it has no judgement. It is also pending if its judgement has a status in
+    `again` and was stored before the run: its sequence number (seq) is at most `began`.
     """
     rows = read(
         f"SELECT position, {PLAN_COLUMNS} FROM plan p "
@@ -89,7 +90,7 @@ def recorded_judgements(read: ReadQuery, name: str) -> Iterator[Judgement]:
 
 
 def frame_row_cursor(read: ReadQuery, name: str, since: int = 0) -> sqlite3.Cursor:
-    """Cursor over the rows of a frame; five million rows at once would not fit in memory."""
+    """Open a cursor over the rows of a frame; five million rows at once would not fit in memory."""
     return read(
         "SELECT p.position, p.item, p.judge, p.prompt, p.shown, p.labels, p.repeat, p.noise, "
         "p.orders, j.status, j.pick, j.margin, j.scores, j.probabilities, j.seq "

@@ -17,7 +17,7 @@ from studies.texts.injection import suspect_places
 
 
 class RequestRecord(NamedTuple):
-    """The request that a key is the hash of, stored so that a key can be explained."""
+    """The request that a key is the hash of, stored so that the origin of a key can be shown."""
 
     key: str
     endpoint: str
@@ -41,13 +41,13 @@ JUDGEMENT_COLUMNS: Final = (
     "completion_tokens, cached_tokens, cache_write, cost, seconds, model, time"
 )
 REPLY_COLUMNS: Final = "reply, reasoning, detail, top"
-"""Texts, which queries for frames do not read."""
+"""Columns of texts, which queries for frames do not read."""
 STUDY_ID: Final = "(SELECT id FROM studies WHERE name=?)"
 SELECT_JUDGEMENTS: Final = (
     f"SELECT {PLAN_COLUMNS}, {JUDGEMENT_COLUMNS}, {REPLY_COLUMNS} FROM plan p "
     "JOIN judgements j USING(key) JOIN replies r USING(key)"
 )
-"""Judgements with their texts, as `judgement_from_row` expects them."""
+"""Query for judgements with their texts, in the column order that `judgement_from_row` expects."""
 
 
 def put_study(connection: sqlite3.Connection, study: Study, plan_sha: str, recorded: bool) -> int:
@@ -137,7 +137,8 @@ def _put_asks(
 
 
 def put_judgement(connection: sqlite3.Connection, judgement: Judgement) -> None:
-    """Insert or replace a judgement; a replaced row gets a new seq, so live views update."""
+    """Insert or replace a judgement; a replaced row gets a new sequence number (seq), so live views
+    update."""
     verdict, usage = judgement.verdict, judgement.usage
     pick = None if verdict is None or verdict.pick is None else verdict.pick
     connection.execute(

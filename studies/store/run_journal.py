@@ -1,8 +1,9 @@
-"""Journal of a run: lease and intent right before each call, the result after it.
+"""Journal of a run: a lease and a start record right before each call, the result after it.
 
-Two processes with common asks pay once: the holder of the lease makes the call, the other waits for
-the result. Leases are taken only right before a call, so an intent without an outcome is a call
-that was in flight when its process died. Such calls may be paid twice and are listed.
+A lease reserves an ask for one run. Two processes with common asks therefore pay once: the holder
+of the lease makes the call, the other waits for the result. Leases are taken only right before a
+call, so a start record without an outcome is a call that was in flight when its process died. Such
+calls may be paid twice and are listed.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ from studies.store.store import Store
 from studies.store.writer import WriteFunction
 
 NotStarted = Literal["elsewhere", "answered", "too dear"]
-"""Why a call does not start. elsewhere: a live owner has the lease and will store the result.
-answered: a result was stored meanwhile. too dear: the call does not fit into what other runs left
-of the budget."""
+"""Why a call does not start. `elsewhere`: another live run holds the lease and will store the
+result. `answered`: a result was stored meanwhile. `too dear`: the call does not fit into what other
+runs left of the budget."""
 
 
 class RunJournal:
     """Writes of one run to the store; every await returns after the commit.
 
-    `again`: statuses that do not satisfy this run, unless they were written after it began.
+    `again`: statuses of judgements that this run replaces, unless they were stored after it began.
     """
 
     def __init__(
@@ -50,7 +51,8 @@ class RunJournal:
         self.attempts_in_flight: set[int] = set()
         """Attempts whose call has started and whose outcome is not stored yet."""
         self.wait_for_repair: Callable[[StoreUnusable, float], Awaitable[bool]] | None = None
-        """Called with error and time of submission of a failed write; True: try again."""
+        """Called after a failed write, with the error and the time of submission; returns whether
+        to try again."""
         self.fits_budget: Callable[[sqlite3.Connection], bool] = lambda connection: True
         """Whether one more call fits into the study's budget, by the stored calls of all runs."""
         self.retry_statuses = tuple(sorted(again))
@@ -78,10 +80,11 @@ class RunJournal:
             self.owner.close()
 
     async def begin(self, key: str, *, leased: bool = False) -> int | NotStarted:
-        """Store lease and intent of a call in one commit; return the attempt's id, or why not.
+        """Store lease and start record of a call in one commit; return the attempt's id, or why the
+        call must not start.
 
         The attempt is in flight until its outcome is stored or it is withdrawn. `leased`: the
-        caller has the lease since an earlier attempt.
+        caller has held the lease since an earlier attempt.
         """
         begun: int | NotStarted = await self.write(lambda c: self._begin_attempt(c, key, leased))
         if isinstance(begun, int):
@@ -109,7 +112,8 @@ class RunJournal:
         await self.write(lambda c: self._release_lease(c, key))
 
     def find_in_progress(self, keys: Collection[str]) -> set[str]:
-        """Those of `keys` that a live run has leased at this moment."""
+        """Return the keys, among the given ones, of asks that a live run has leased at this
+        moment."""
         marks = ",".join("?" * len(keys))
         rows = self._store.read(
             f"SELECT key, owner FROM leases WHERE key IN ({marks})", list(keys)
@@ -167,7 +171,7 @@ class RunJournal:
     async def give_up(
         self, key: str, attempt: int, outcome: str, usage: Usage, cost: float | None
     ) -> None:
-        """Store the outcome of a call whose ask remains pending because the judge was stopped."""
+        """Store the outcome of a call whose ask stays pending because the judge was stopped."""
         now = self._wall()
 
         def work(connection: sqlite3.Connection) -> None:

@@ -1,7 +1,8 @@
-"""Owners of leases, each alive as long as its process holds a lock file; and the past runs.
+"""Owners of leases (runs that have reserved asks), and the list of past runs.
 
-The kernel releases the lock when the process ends, also after kill -9. Leases of a dead owner can
-be taken over at once, and a jump of the wall clock releases none.
+An owner is alive as long as its process holds a lock file. The kernel releases the lock when the
+process ends, also after kill -9. Leases of a dead owner can be taken over at once, and a jump of
+the wall clock releases none.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ class PastRun:
     started: float
     ended: float | None
     owner: str = ""
-    """The lease owner in the attempts of this run."""
+    """Id under which this run held leases and recorded its attempts."""
 
 
 def list_past_runs(read: ReadQuery, owners: Path, study: str | None = None) -> list[PastRun]:

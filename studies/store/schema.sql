@@ -1,27 +1,27 @@
--- The judgement log. Narrow tables for dashboards; texts apart, read by key only.
+-- Tables of a store. Texts are in tables of their own, so that the tables of numbers stay small.
 
 CREATE TABLE studies (
     id        INTEGER PRIMARY KEY,
     name      TEXT NOT NULL UNIQUE,
     yaml      TEXT NOT NULL,
-    plan_sha  TEXT NOT NULL DEFAULT '',      -- same study, same data, same prompts: same plan
-    recorded  INTEGER NOT NULL DEFAULT 0,    -- 1: shipped or imported verdicts, nothing to ask
+    plan_sha  TEXT NOT NULL DEFAULT '',      -- hash of study, data and prompts
+    recorded  INTEGER NOT NULL DEFAULT 0,    -- 1: imported verdicts only, no calls
     created   REAL NOT NULL,
     updated   REAL NOT NULL,
-    owner     TEXT NOT NULL DEFAULT ''       -- hash of the secret of the visitor who made it; '' is everybody's
+    owner     TEXT NOT NULL DEFAULT ''       -- hash of the secret of the visitor who made it; '' has no owner
 ) STRICT;
 
-CREATE TABLE shares (                         -- a link that reads a private study, never runs it
-    token   TEXT PRIMARY KEY,                 -- hash of what the link holds
+CREATE TABLE shares (                         -- links that allow reading a study, not running it
+    token   TEXT PRIMARY KEY,                 -- hash of the token in the link
     study   INTEGER NOT NULL REFERENCES studies(id) ON DELETE CASCADE,
     created REAL NOT NULL,
-    votes   INTEGER NOT NULL DEFAULT 0        -- 1: whoever has the link may vote, too
+    votes   INTEGER NOT NULL DEFAULT 0        -- 1: the link allows voting too
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE items (                          -- by content: two studies share what they share
+CREATE TABLE items (                          -- by content hash; studies share equal items
     sha    TEXT PRIMARY KEY,
     json   TEXT NOT NULL,
-    narrow TEXT NOT NULL                      -- category, answer lengths, preferences: what the frame needs
+    narrow TEXT NOT NULL                      -- category, answer lengths, preferences: the facts in frames
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE study_items (
@@ -39,7 +39,7 @@ CREATE TABLE prompts (
     yaml    TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE requests (                       -- what a key stands for; never a path, never an API key
+CREATE TABLE requests (                       -- the request that a call's key hashes; no path, no API key
     key        TEXT PRIMARY KEY,
     endpoint   TEXT NOT NULL,
     model      TEXT NOT NULL,
@@ -65,7 +65,7 @@ CREATE TABLE plan (                           -- the asks of a study, in plan or
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX plan_by_key ON plan(key);
 
-CREATE TABLE judgements (                     -- seq grows with every write: a cursor for live views
+CREATE TABLE judgements (                     -- seq: sequence number, raised by every write
     seq               INTEGER PRIMARY KEY AUTOINCREMENT,
     key               TEXT NOT NULL UNIQUE,
     status            TEXT NOT NULL,
@@ -91,10 +91,10 @@ CREATE TABLE replies (
     reply     TEXT NOT NULL,
     reasoning TEXT NOT NULL,
     detail    TEXT NOT NULL,
-    top       TEXT                            -- [[token, log-probability], …] at the last token, if told
+    top       TEXT                            -- [[token, log-probability], …] at the last token, if reported
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE extractions (                    -- asks that look for a verdict in another ask's reply
+CREATE TABLE extractions (                    -- asks that read the verdict from another ask's reply
     key    TEXT PRIMARY KEY,
     reads  TEXT NOT NULL,
     judge  TEXT NOT NULL,
@@ -102,7 +102,7 @@ CREATE TABLE extractions (                    -- asks that look for a verdict in
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX extractions_by_reads ON extractions(reads);
 
-CREATE TABLE attempts (                       -- an intent before each call, its outcome after
+CREATE TABLE attempts (                       -- a start record before each call, its outcome after
     id                INTEGER PRIMARY KEY,
     key               TEXT NOT NULL,
     owner             TEXT NOT NULL,
@@ -118,7 +118,7 @@ CREATE TABLE attempts (                       -- an intent before each call, its
 CREATE INDEX attempts_by_key ON attempts(key);
 CREATE INDEX attempts_open ON attempts(owner) WHERE ended IS NULL;
 
-CREATE TABLE leases (                         -- alive as long as its owner's lock file is held
+CREATE TABLE leases (                         -- asks reserved by a run; valid while its lock file is held
     key   TEXT PRIMARY KEY,
     owner TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
@@ -133,30 +133,30 @@ CREATE TABLE runs (
     ended   REAL
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE ballots (                        -- what a person is shown, in the person's own order
+CREATE TABLE ballots (                        -- comparisons and answers shown to voters
     study    INTEGER NOT NULL REFERENCES studies(id) ON DELETE CASCADE,
-    voter    TEXT NOT NULL,                   -- human:<name>; '' in the row of the study's rules of voting
+    voter    TEXT NOT NULL,                   -- human:<name>; '' in the row with the study's voting rules
     position INTEGER NOT NULL,
     item     TEXT NOT NULL,
     shown    TEXT NOT NULL,                   -- contestants joined by U+001F, in the order shown
     mode     TEXT NOT NULL,                   -- pair | levels | options | verify
-    chosen   TEXT NOT NULL,                   -- why this one: random | flipped | split | repeat
+    chosen   TEXT NOT NULL,                   -- why chosen: random | flipped | split | repeat
     state    TEXT NOT NULL,                   -- open | voted | skipped
-    key      TEXT,                            -- of the judgement that the vote became
-    answer   TEXT,                            -- of a verification, as JSON: it compares nothing
+    key      TEXT,                            -- key of the judgement that stores the vote
+    answer   TEXT,                            -- answer check of a verification, as JSON
     comment  TEXT NOT NULL DEFAULT '',
     seen     REAL,
     done     REAL,
     PRIMARY KEY (study, voter, position)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE allowance (                      -- calls with the house's key: reserved before, booked after
+CREATE TABLE allowance (                      -- cost of calls paid with this Space's key
     id       INTEGER PRIMARY KEY,
     day      TEXT NOT NULL,                   -- UTC
     visitor  TEXT NOT NULL,                   -- hash of the visitor's secret
     run      TEXT NOT NULL,
-    reserved REAL NOT NULL,                   -- dollars of the worst case
-    spent    REAL                             -- null: not told, so the worst case counts
+    reserved REAL NOT NULL,                   -- maximum cost in dollars
+    spent    REAL                             -- null: unknown, so the maximum counts
 ) STRICT;
 CREATE INDEX allowance_by_day ON allowance(day);
 CREATE INDEX allowance_by_run ON allowance(run);

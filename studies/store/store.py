@@ -84,7 +84,7 @@ class Store:
 
     @property
     def owners(self) -> Path:
-        """Folder of the lock files of live lease owners."""
+        """Folder of the lock files of live runs, the owners of leases."""
         return self.path.with_name(self.path.name + "-owners")
 
     @property
@@ -107,11 +107,12 @@ class Store:
 
     @property
     def salt(self) -> str:
-        """Salt of the keys of a visitor's asks; empty: all studies share their answers."""
+        """Text that is hashed into the keys of a visitor's asks, so that visitors do not share
+        replies; empty: all studies share them."""
         return ""
 
     def salt_of(self, name: str) -> str:
-        """The salt with which the keys of a study were made."""
+        """Return the salt with which the keys of a study were made."""
         return ""
 
     def folder_of(self, name: str) -> Path:
@@ -123,7 +124,7 @@ class Store:
         return True
 
     def name_for_owner(self, name: str) -> str:
-        """The name under which the current visitor saves a study of that name."""
+        """Return the name under which the current visitor saves a study of that name."""
         return name
 
     def _new_writer(self) -> StoreWriter:
@@ -266,16 +267,18 @@ class Store:
         again: Sequence[str] = ("error",),
         began: int = 2**62,
     ) -> list[tuple[int, Ask]]:
-        """Next asks of a judge without a satisfying answer, each with its position in the plan.
+        """Return the next pending asks of a judge, each with its position in the plan.
 
-        `again`: statuses that do not satisfy, unless written after the seq `began`.
+        An ask is pending if it has no judgement. It is also pending if its judgement has a status
+        in `again` and was stored before the run: its sequence number (seq) is at most `began`.
         """
         return queries.pending_asks(self.read, name, judge, after, limit, again, began)
 
     def unextracted_judgements(
         self, name: str, prompts: Sequence[str], after: int, limit: int
     ) -> list[tuple[int, Judgement]]:
-        """Unreadable judgements written after a seq whose reply no extraction has read yet."""
+        """Return unreadable judgements stored after a sequence number (seq) whose replies the
+        extraction judge has not read yet."""
         return queries.unextracted_judgements(self.read, name, prompts, after, limit)
 
     def extraction_of(self, key: str) -> tuple[str, str, str, str] | None:
@@ -302,8 +305,11 @@ class Store:
         return dict(self.cached(name, origin, lambda: self._count_by_status(name, origin)))
 
     def cached(self, name: str, what: str, work: Callable[[], Value]) -> Value:
-        """The result of `work`, computed once per version of a study; cached on disk if that took
-        long. The result must be unchanged by conversion to JSON and back."""
+        """Return the result of `work`, computed once per version of a study; cached on disk if that
+        took long.
+
+        The result must be unchanged by conversion to JSON and back.
+        """
         version = self.version(name)
 
         def compute() -> Value:
@@ -342,7 +348,8 @@ class Store:
         return queries.find_judgement(self.read, name, key)
 
     def keys_by_seq(self, seqs: Iterable[int]) -> dict[int, str]:
-        """Keys by the frame's `seq`; judgements replaced since are missing."""
+        """Return keys of asks by the sequence number (`seq`) in the frame; judgements replaced
+        since are missing."""
         return queries.keys_by_seq(self.read, seqs)
 
     def seq_of(self, key: str) -> int | None:
@@ -354,7 +361,8 @@ class Store:
         return queries.find_request(self.read, key)
 
     def search_judgements(self, name: str, text: str) -> list[int]:
-        """Seqs of judgements whose reply or question contains a text, ignoring (ASCII) case."""
+        """Return the sequence numbers (seq) of judgements whose reply or question contains a text,
+        ignoring the case of A-Z."""
         return queries.search_judgements(self.read, name, text)
 
     def latest_judgements(
@@ -394,20 +402,21 @@ class Store:
         return selection_reasons(self.read_connection, name)
 
     def non_random_votes(self, name: str) -> tuple[int, int]:
-        """Number of votes cast on the page on comparisons not chosen at random, and of all."""
+        """Count the votes cast on the page: those on comparisons not chosen at random, and all."""
         why = self.selection_reasons(name)
         return sum(chosen != "random" for chosen in why.values()), len(why)
 
     # ---- the frame --------------------------------------------------------------------
 
     def version(self, name: str) -> tuple[str, int]:
-        """Version of a study; changes with its plan and with any of its judgements."""
+        """Return the version of a study; it changes with its plan and with any of its
+        judgements."""
         return self._versions.current_version(name, self.read)
 
     def frame_rows(self, name: str, *, since: int = 0) -> list[tuple[Any, ...]]:
-        """Rows of a study's frame in plan order, without texts.
+        """Return the rows of a study's frame in plan order, without texts.
 
-        `since`: a judgement's seq; only rows written after it are returned.
+        `since`: a sequence number (seq); only rows of judgements stored after it are returned.
         """
         return self._frame_row_cursor(name, since).fetchall()
 

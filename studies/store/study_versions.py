@@ -1,8 +1,8 @@
 """Versions of studies and values cached by version; a run of one study does not affect others.
 
-Counting five million rows takes seconds, and a judgement of any study raises the store's last seq.
-Therefore only the judgements since the last check are read, and only those in the study's own plan
-change its version.
+Counting five million rows takes seconds, and a judgement of any study raises the store's last
+sequence number (seq). Therefore only the judgements since the last check are read, and only those
+in the study's own plan change its version.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ MAX_CACHED_VALUES: Final = 64
 
 class _VersionRecord(NamedTuple):
     stamp: str
-    """Changes when the study is saved."""
+    """Value that changes when the study is saved."""
     last: int
-    """The store's last seq at the last check."""
+    """The store's last sequence number (seq) at the last check."""
     own: int
-    """The last seq that may belong to the study."""
+    """The last seq of a judgement that may belong to the study."""
 
 
 class StudyVersions:
@@ -49,9 +49,10 @@ class StudyVersions:
         return self._locks.setdefault(name, threading.RLock())
 
     def current_version(self, name: str, read: ReadQuery) -> StudyVersion:
-        """Version of a study; changes with its plan and with any of its judgements.
+        """Return the version of a study; it changes with its plan and with any of its judgements.
 
-        Under a lock, because of two parallel reads the older could finish last and be stored.
+        The computation holds a lock: of two parallel reads, the older could otherwise finish last
+        and be stored.
         """
         with self._version_lock:
             return self._read_version(name, read)
@@ -75,7 +76,7 @@ class StudyVersions:
     def cached(
         self, name: str, what: str, version: StudyVersion, work: Callable[[], Value]
     ) -> Value:
-        """The result of `work`, computed once per version."""
+        """Return the result of `work`, computed once per version."""
         with self.study_lock(f"{name} {what}"):
             entry = self._cache.get((name, what))
             if entry is None or entry[0] != version:
@@ -84,7 +85,7 @@ class StudyVersions:
             return value
 
     def is_current(self, name: str, version: StudyVersion, read: ReadQuery) -> bool:
-        """Whether a study has not changed since a version, by the judgements stored since."""
+        """Whether a study is unchanged since a version: no judgement stored since belongs to it."""
         stamp, last = version
         now = self.current_version(name, read)
         if now[0] != stamp or now[1] < last:
@@ -97,7 +98,7 @@ class StudyVersions:
 
 
 def _last_own_seq(read: ReadQuery, study: int, before: _VersionRecord) -> int:
-    """The last seq of the study's own judgements, including those since the last check."""
+    """Return the last seq of the study's own judgements, including those since the last check."""
     row = read(
         "SELECT max(j.seq) FROM judgements j WHERE j.seq>? AND EXISTS "
         "(SELECT 1 FROM plan p WHERE p.key=j.key AND p.study=?)",

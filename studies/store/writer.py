@@ -1,7 +1,8 @@
-"""The writer thread of a store, with group commit.
+"""The writer thread of a store, with group commit: all writes queued during a commit form the next
+commit.
 
-All writes queued during a commit form the next one. There is no timer, because a 50 ms timer would
-halve the rate of 50 ms calls.
+There is no timer to collect more writes, because a timer of 50 ms would halve the rate of calls
+that take 50 ms.
 """
 
 from __future__ import annotations
@@ -56,14 +57,16 @@ class StoreWriter:
         self._jobs: queue.SimpleQueue[_WriteJob | None] = queue.SimpleQueue()
         self._closed = False
         self._submit_lock = threading.Lock()
-        """Prevents a job from being queued after the last one; its caller would wait forever."""
+        """Lock that prevents a write from being queued after the thread has ended; its caller would
+        wait forever."""
         self._thread = threading.Thread(target=self._loop, name="store-writer", daemon=True)
         self._thread.start()
 
     def submit_from(
         self, loop: asyncio.AbstractEventLoop, work: WriteFunction, waiting: asyncio.Future[Any]
     ) -> None:
-        """Queue a write; `waiting` gets the result in its own loop, after the commit."""
+        """Queue a write; after its commit, the future `waiting` gets the result in its own event
+        loop."""
         self._put(_WriteJob(work, waiting, loop))
 
     def run(self, work: WriteFunction) -> Any:

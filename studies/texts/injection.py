@@ -20,7 +20,7 @@ INSTRUCTION: Final = "@instruction"
 MAX_SPANS: Final = 20
 """Spans reported per text; the first one flags the text, the others are only marked."""
 _MIN_ECHO_CHARS: Final = 12
-"""Length of a line from which a repetition counts as an echo."""
+"""Minimum length of a line whose repetition counts as an echo."""
 _INVISIBLE: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     "\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e007f]"

@@ -28,7 +28,7 @@ class LengthSummary:
 
 @dataclass(frozen=True, slots=True)
 class ContestantCoverage:
-    """Number of items that a contestant answered, has no answer for, or left empty."""
+    """Number of items for which a contestant has an answer, has none, or has an empty one."""
 
     name: str
     found: int

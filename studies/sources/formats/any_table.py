@@ -45,7 +45,7 @@ MAPPING_FIELDS: Final = {
     "prompt": "the judge's prompt",
     "reply": "the judge's reply",
 }
-"""Fields that a column can be mapped to, besides `responses.<contestant>` and `meta.<name>`."""
+"""Fields that a column can be mapped to, besides `responses.<model>` and `meta.<name>`."""
 
 PICK_BY_WINNER: Final[dict[str, Pick]] = {
     **dict.fromkeys(
@@ -110,7 +110,7 @@ def check_mapping(mapping: Mapping[str, str], table: SourceTable) -> dict[str, s
             hint = f" (did you mean {near[0]!r}?)" if near else ""
             raise StudyError(
                 f"data.mapping: {column}: no field {field!r}{hint}. Known fields: "
-                f"{', '.join(MAPPING_FIELDS)}, responses.<contestant>, meta.<name>"
+                f"{', '.join(MAPPING_FIELDS)}, responses.<model>, meta.<name>"
             )
         if field in taken:
             raise StudyError(
@@ -169,7 +169,7 @@ def _read_wide(builder: SourceBuilder, source: OpenSource, fields: Mapping[str, 
     builder.join = report
     if not own and report is None:
         raise StudyError(
-            "data.mapping: no answers: map columns to 'responses.<contestant>', or to "
+            "data.mapping: no answers: map columns to 'responses.<model>', or to "
             "'contestant' and 'response', or name answer files in data.files"
         )
     seen: dict[str, int] = {}

@@ -1,7 +1,7 @@
 """LLM Comparator: one JSON file per pair of models; a positive score means that A is better.
 
-Scores run from -1.5 to 1.5 and are already un-flipped. A rating with `is_flipped` records the order
-in which it was made; an example with only an average score does not.
+Scores run from -1.5 to 1.5 and refer to A whichever answer was shown first. A rating with
+`is_flipped` records the order in which it was made; an example with only an average score does not.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from studies.sources.builder import OpenSource, Pick, SourceBuilder
 from studies.sources.cells import add_verdict, first_text, id_from_text, parse_number
 
 MAX_TIE_SCORE: Final = 0.25
-"""Scores up to this size are ties, as in the tool."""
+"""Scores up to this absolute value are ties, as in LLM Comparator."""
 
 MIN_MUCH_SCORE: Final = 1.25
-"""Scores from this size on mean "much better" (1.5) rather than "better" (1)."""
+"""Scores of this absolute value or more mean "much better" (1.5), smaller ones "better" (1)."""
 
 
 def matches_table(table: SourceTable) -> str:

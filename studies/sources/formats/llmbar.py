@@ -1,6 +1,7 @@
 """LLMBar: pairs with a gold label, and judges' results in both orders; files or a folder.
 
-The final verdict of a result is its last entry; `winner` is already un-swapped and can be null.
+The final verdict of a result is its last entry; `winner` refers to output_1 and output_2 whichever
+was shown first, and can be null.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """MT-Bench files of FastChat: questions, answers, pair and single judgements; or a folder.
 
-In pair files the second game is already un-swapped: `g2_winner: model_1` means that model 1 won
-while it was shown second. `error` and a score of -1 are failures, never ties.
+In pair files the winner of the second game, in which the answers are swapped, is already given as
+the model: `g2_winner: model_1` means that model 1 won while it was shown second. `error` and a
+score of -1 are failures, never ties.
 """
 
 from __future__ import annotations

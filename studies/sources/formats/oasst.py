@@ -45,7 +45,7 @@ def read(source: OpenSource) -> SourceBuilder:
         for index, row in enumerate(table.rows):
             _read_tree(row, builder, table.where(index))
     builder.notes.append(
-        "replies have no authors: contestants are rank-1 (the best), rank-2, …; "
+        "replies have no authors, so they are named by rank: rank-1 (the best), rank-2, …; "
         "meta.turns is the length of the conversation (1: the first reply level)"
     )
     return builder

@@ -70,7 +70,7 @@ def read_judgements(source: OpenSource) -> SourceBuilder:
 
 
 def first_per_ask(judgements: Sequence[Judgement]) -> list[Judgement]:
-    """Return the first judgement of each ask, as for shards.
+    """Return the first judgement of each ask, as the import of shards does.
 
     Concatenated exports can contain the same judgement twice; it must count once.
     """

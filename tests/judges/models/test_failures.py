@@ -65,7 +65,7 @@ PASSES = {  # met once per ask, the retry goes through
 STOPS = {  # kind: what the message must say
     "insufficient_quota": "quota",
     "unauthorized": "refused the API key (401)",
-    "forbidden": "forbids this (403)",
+    "forbidden": "forbids this call (403)",
     "model_not_found": "no such model or path (404)",
     "redirect": "redirects (307)",
 }

@@ -327,10 +327,10 @@ def made_from(folder: Path, **values: Any) -> Plan:
     [
         ({"judges": []}, "names no judge"),
         ({"prompts": []}, "names no prompt"),
-        ({"protocol": "single"}, "protocol: single leaves none of the study's prompts"),
+        ({"protocol": "single"}, "none of the study's prompts has the protocol single"),
         ({"prompts": ["visit-extraction"]}, "has the protocol extraction and gives no verdict"),
         ({"prompts": ["brief-letters", "own.yaml"]}, "two prompts are named 'brief-letters'"),
-        ({"contestants": ["x"]}, "nothing to ask with prompt 'brief-letters'"),
+        ({"contestants": ["x"]}, "prompt 'brief-letters' has nothing to compare"),
         ({"prompts": ["visit-reference-backed"], "contestants": ["x", "@reference"]},
          "shows the judge the reference, but @reference is"),
         ({"prompts": ["visit-reference-backed"], "pairing": "baseline", "baseline": "@reference"},

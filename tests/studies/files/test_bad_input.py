@@ -80,13 +80,13 @@ def test_a_contestant_missing_in_some_items_is_counted_and_the_rest_is_asked(fol
 def test_a_contestant_missing_in_every_item(folder, kept, capsys) -> None:
     (folder / "study.yaml").write_text(STUDY + "contestants: [x, z]\n", encoding="utf-8")
     message = asked(folder, kept, capsys)
-    assert "no contestant named 'z' in the data. Found: x, y" in message
+    assert "no model named 'z' in the data. Found: x, y" in message
 
 
 def test_nothing_to_compare(folder, kept, capsys) -> None:
     (folder / "study.yaml").write_text(STUDY + "contestants: [x]\n", encoding="utf-8")
     message = asked(folder, kept, capsys)
-    assert "nothing to ask with prompt 'brief-letters': no item" in message
+    assert "prompt 'brief-letters' has nothing to compare: no item" in message
     assert "answers by two of the models" in message
 
 

@@ -146,7 +146,7 @@ def test_a_file_begins_with_its_first_item(tmp_path):
         (NewItem("why?", addresses=["https://e.org/a.png"] * 11, licence="CC0"), "at most 10"),
         (NewItem("why?", id="q1"), "id 'q1' is taken; choose another"),
         (NewItem("why?", responses={"": "an answer"}), "has no model name; enter one"),
-        (NewItem("why?", responses={"@me": "an answer"}), "contestant '@me'"),
+        (NewItem("why?", responses={"@me": "an answer"}), "model '@me'"),
         (NewItem("why?", caption="x" * (MAX_CAPTION_CHARS + 1)), "2,001 characters; shorten"),
     ],
 )  # fmt: skip

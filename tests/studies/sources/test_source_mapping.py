@@ -72,7 +72,7 @@ def test_a_mapping_that_cannot_be_is_refused_with_what_can(tmp_path: Path) -> No
         ({"frage": "instructon"}, r"no field 'instructon' \(did you mean 'instruction'\?\)"),
         ({"frage": "id", "nr": "id"}, r"both 'frage' and 'nr' are mapped to 'id'"),
         ({"nr": "id"}, r"a table of questions needs a column mapped to 'instruction'"),
-        ({"frage": "instruction"}, r"no answers: map columns to 'responses.<contestant>'"),
+        ({"frage": "instruction"}, r"no answers: map columns to 'responses.<model>'"),
     ):
         with pytest.raises(StudyError, match=message):
             loaded(path, mapping=mapping)

@@ -399,7 +399,7 @@ def test_the_same_question_with_another_answer_is_another_item(tmp_path: Path) -
 def test_a_contestant_s_name_must_be_one_that_can_win(tmp_path: Path) -> None:
     for name in ("tie", "@reference"):
         rows = [{"left": name, "right": "y", "winner": "left", "question": "why?"}]
-        with pytest.raises(SourceError, match=rf"e.csv, line 2: contestant '{name}'"):
+        with pytest.raises(SourceError, match=rf"e.csv, line 2: model '{name}'"):
             loaded(table(tmp_path / "e.csv", rows))
 
 

@@ -218,9 +218,7 @@ def test_the_draws_hang_on_the_seed_and_not_on_the_order_of_the_items() -> None:
 
 def test_a_contestant_nobody_has_answers_of_is_named_with_those_found() -> None:
     for spec in (study(contestants=("x", "w")), study(pairing="baseline", baseline="w")):
-        with pytest.raises(
-            StudyError, match=r"no contestant named 'w' in the data\. Found: x, y, z"
-        ):
+        with pytest.raises(StudyError, match=r"no model named 'w' in the data\. Found: x, y, z"):
             resolve_contestants(spec, ITEMS)
 
 
