@@ -122,7 +122,7 @@ def _hub_controls(study: LenientStudy, name: str) -> str:
         "hub",
         name,
         mono=True,
-        placeholder="owner/name[:config]@revision",
+        placeholder="owner/name[:config][@revision]",
         slow=True,
         suggestions=[(one.hub, one.summary) for one in HUB_SETS],
     )
