@@ -227,7 +227,7 @@ def test_a_study_too_large_to_be_followed_says_what_its_charts_leave_out(judged)
     nothing = LiveFigures(0, Estimate(None, note="no verdict yet"), 2, None, None, None)
     text = words(show_kpis(replace(running(), counts=counts), nothing))
     assert "A study of 1,200,000 calls" in text
-    assert "only what has come since this tab was first opened on it" in text
+    assert "count only replies since this tab was opened" in text
     assert "no verdict since this tab was opened" in text and "no verdict yet" not in text
     recorded = {"planned": 600_000, "recorded": 600_000}
     text = words(show_kpis(replace(running(), counts=recorded), nothing))
@@ -280,8 +280,8 @@ def test_untold_and_unpriced_calls_and_doubtful_ones_are_counted():
     known = replace(running(unknown_usage=3, unpriced=2), maybe_paid_twice=4)
     text = words(show_notices(known))
     assert "3 calls returned no token counts" in text
-    assert "2 calls went to a judge whose price is not known" in text
-    assert "4 calls of this study had been sent when their process was killed" in text
+    assert "2 calls went to a judge without a price" in text
+    assert "4 calls had been sent when the process was killed" in text
 
 
 def test_a_store_in_trouble_offers_to_try_again():

@@ -193,7 +193,7 @@ def test_a_file_without_verdicts_says_what_to_do_with_it(tmp_path):
     text = put_value(
         put_value(START_YAML, ("data", "source"), "items.jsonl"), ("contestants",), None
     )
-    with pytest.raises(EvenhandError, match="no verdict"):
+    with pytest.raises(EvenhandError, match="without verdicts"):
         open_recorded_verdicts(text, store)
     assert store.studies() == []
     store.close()
@@ -258,4 +258,4 @@ def test_without_a_judge_that_sees_the_page_says_what_is_missing():
 def test_a_private_dataset_needs_a_token_of_ones_own(store):
     text = put_value(START_YAML, ("data", "source"), "hub:me/mine")
     assert "needs your token" in fetch_private(text, store, {}).notice_html
-    assert "name a dataset of the Hub first" in fetch_private(START_YAML, store, TOKEN).notice_html
+    assert "this is not a Hub dataset" in fetch_private(START_YAML, store, TOKEN).notice_html
