@@ -184,9 +184,9 @@ def _with_readable_errors(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _TOKEN_HELP = (
-    f"token: a secret you choose, at least {MIN_SECRET_CHARS} characters; studies run with it can "
-    "only be reached with it. Or the token of a shared link, which gives read access to its study. "
-    "Without a token only the studies open to every visitor are reached"
+    f"token: a secret you choose, at least {MIN_SECRET_CHARS} characters. A study run with a "
+    "token can only be opened with the same token. The token of a shared link gives read access "
+    "to its study. Without a token, only studies open to every visitor can be opened"
 )
 
 

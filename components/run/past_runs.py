@@ -55,7 +55,7 @@ def show_runs(store: Store, name: str, scope: str, opened: str = "") -> str:
         _run_row(run, spent.get(run.owner), with_study=scope != SCOPES[0], opened=run.id == opened)
         for run in shown
     ]
-    more = f"{count(len(runs) - MAX_LISTED_RUNS)} older ones" if len(runs) > MAX_LISTED_RUNS else ""
+    more = f"{count(len(runs) - MAX_LISTED_RUNS)} older runs" if len(runs) > MAX_LISTED_RUNS else ""
     tail = f'<p class="eh-small eh-mute">{more}</p>' if more else ""
     return wrap(f'<div class="eh-runs">{"".join(rows)}</div>{tail}')
 

@@ -213,6 +213,14 @@ def _sample_text(view: FilteredStudy) -> str:
     return f" (a seeded sample, seed {data.seed})" if data.count or data.per else ""
 
 
+_OPTION_ORDER_TEXTS: Final = {
+    "rotations": "all rotations, each option once in each position",
+    "williams": "the orders of a Williams square, each option also directly after every other",
+    "all": "all permutations",
+    "one": "one seeded order",
+}
+
+
 def _orders_text(view: FilteredStudy) -> str:
     options = int(view.machines["options"].max()) if len(view.machines) else 2
     study = view.study
@@ -220,7 +228,7 @@ def _orders_text(view: FilteredStudy) -> str:
     if study.noise_floor:
         floor = f" {share(study.noise_floor, 0)} of the calls were repeated in the same order."
     if options > 2:
-        return f"Options were shown in {study.option_orders}.{floor}"
+        return f"Options were shown in {_OPTION_ORDER_TEXTS[study.option_orders]}.{floor}"
     shown = "both orders" if study.pair_orders == "both" else "one seeded order"
     crossed = ", with both assignments of labels to positions" if study.labels == "crossed" else ""
     return f"Each pair of answers was shown in {shown}{crossed}.{floor}"

@@ -74,7 +74,7 @@ def _cached_form(store: Store, study: str, version: str) -> BallotForm:
     preset = PRESETS.get(store.study(study).preset)
     shows = any("reference" in prompt.variables for prompt in prompts) and preset is None
     protocols = {prompt.protocol for prompt in prompts}
-    because = f"as {preset.title} asks people" if preset else "as its prompts ask judges"
+    because = f"as {preset.title} asks people" if preset else "as in its prompts for judges"
     if "five-level" in protocols:
         return BallotForm("levels", because, shows)
     if "choice" in protocols and "pairwise" not in protocols:

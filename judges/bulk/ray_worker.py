@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from judges.bulk.ray_asks import AskRow, RayJob, build_call, parse_ask_row
 from judges.engine.attempt import AskAttempts
-from judges.engine.rate_limit import EndpointLimiter
+from judges.engine.limits.rate_limit import EndpointLimiter
 from judges.engine.run_state import JudgeState, RunState
 from judges.engine.worker_pool import JudgeQueue, WorkerPool
 from judges.judge_errors import JudgeStopped

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from judges.engine.rate_limit import EndpointLimiter
+from judges.engine.limits.rate_limit import EndpointLimiter
 from judges.engine.run import Run
 from judges.engine.run_costs import record_run
 from judges.engine.run_state import JudgeState, RunSettings

@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from judges.engine.rate_limit import EndpointLimiter
-from judges.engine.stragglers import CallDurations
+from judges.engine.limits.rate_limit import EndpointLimiter
+from judges.engine.limits.stragglers import CallDurations
 from judges.models.failures import CallFailure
 from judges.models.interface import JudgeModel
 from judges.money.costs import Ledger

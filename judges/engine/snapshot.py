@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
+from judges.engine.limits.stragglers import describe_slow_calls
 from judges.engine.run_state import JudgeState, RunState
-from judges.engine.stragglers import describe_slow_calls
 from judges.money.costs import Ledger
 from studies.domain import Judgement
 

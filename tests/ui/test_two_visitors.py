@@ -101,7 +101,7 @@ def link(app: PublicApp, people: list, tmp_path_factory: pytest.TempPathFactory)
     with page.expect_file_chooser() as chooser:
         page.get_by_role("button", name="Open a study file").click()
     chooser.value.set_files(file)
-    wait_for(lambda: page.locator("#eh-run").inner_text().startswith("Run 8 asks"))
+    wait_for(lambda: page.locator("#eh-run").inner_text().startswith("Run 8 calls"))
     page.locator("#eh-run").click()
     wait_for(lambda: "8 of 8 asked" in page.locator("#eh-run-finding").inner_text())
     wait_for(lambda: address(page).get("study") == [NAME])

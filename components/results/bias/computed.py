@@ -43,7 +43,7 @@ UNUSABLE_SHARE: Final = Measure("unusable", "share", _tally_unusable)
 
 
 def slot_share_measure(slot: int, options: int) -> Measure:
-    """Share of one slot among the decisive verdicts of complete sets of N options."""
+    """Share of one slot among the decisive verdicts of comparisons judged in all orders."""
 
     def tally(evidence: GroupedFrame) -> MeasureTally:
         rows = evidence.balanced_picks

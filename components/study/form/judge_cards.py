@@ -116,7 +116,7 @@ def _test_result(check: JudgeCheck) -> str:
     end = reply if len(reply) <= 220 else "… " + reply[-220:].partition(" ")[2]
     quoted = f"“{end}”" if end else check.read.detail or "no reply"
     verdict = check.read.verdict
-    read = f", read by {check.read.rule}" if check.read.rule and verdict else ""
+    read = f", parsed by the rule {check.read.rule}" if check.read.rule and verdict else ""
     odds = ""
     if verdict is not None and verdict.label_probabilities:
         odds = " (" + ", ".join(f"{p:.2f}" for p in verdict.label_probabilities) + ")"

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from judges.engine.engine import MAX_UNUSED_LIMITERS
+from judges.engine.limits.rate_limit import EndpointLimiter
 from judges.engine.public_engine import PublicEngine, RunLimits
-from judges.engine.rate_limit import EndpointLimiter
 from judges.engine.run import Run
 from judges.judge_errors import PlanError
 from judges.money.host_key import HostKey

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from judges.engine.attempt import RunSettings
-from judges.engine.congestion import CongestionWindow
-from judges.engine.rate_limit import EndpointLimiter
-from judges.engine.stragglers import CallDurations, describe_slow_calls
+from judges.engine.limits.congestion import CongestionWindow
+from judges.engine.limits.rate_limit import EndpointLimiter
+from judges.engine.limits.stragglers import CallDurations, describe_slow_calls
 from judges.models.rate_headers import RequestQuota, parse_duration, parse_request_quota
 from judges.planning.plan import save_plan
 from studies.store.store import Store

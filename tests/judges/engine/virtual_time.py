@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from judges.engine.rate_limit import EndpointLimiter
+from judges.engine.limits.rate_limit import EndpointLimiter
 from judges.models.rate_headers import parse_request_quota
 from tests.judge_server import Limiter
 

@@ -59,7 +59,7 @@ def test_strip_and_button_name_the_same_number():
     plan = plan_from_text(SIMULATED, HERE)
     numbers = forecast_by_judge(plan)
     assert numbers.asks - numbers.noise == 24
-    assert run_button_text(numbers) == f"Run {numbers.asks} asks, free"
+    assert run_button_text(numbers) == f"Run {numbers.asks} calls, free"
     assert f">{numbers.asks}</dd>" in plan_kpis(plan, numbers)
     assert f"24 + {numbers.noise} for the noise floor" in plan_kpis(plan, numbers)
 
@@ -73,7 +73,7 @@ def test_a_large_plan_is_worked_out_from_items_spread_over_the_slice(monkeypatch
     assert part.asks == whole.asks and part.noise == whole.noise  # counted, not guessed
     assert 0 < part.sampled_asks < whole.asks
     assert part.prompt_tokens == pytest.approx(whole.prompt_tokens, rel=0.1)
-    assert "asks</dd>" in plan_kpis(plan, part)
+    assert "calls</dd>" in plan_kpis(plan, part)
 
 
 def test_dollars_are_told_by_judge_and_against_the_budget():
@@ -87,7 +87,9 @@ def test_dollars_are_told_by_judge_and_against_the_budget():
 
 def test_a_budget_that_is_too_small_is_said_before_the_run():
     plan = plan_from_text(ENDPOINT + "budget_usd: 0.01\n", HERE)
-    assert "more than the budget: it stops before $0.01" in plan_kpis(plan, forecast_by_judge(plan))
+    assert "more than the budget: the run stops before $0.01" in plan_kpis(
+        plan, forecast_by_judge(plan)
+    )
 
 
 def test_a_price_nobody_told_is_unknown_not_free():
@@ -102,7 +104,7 @@ def test_a_study_that_was_begun_names_what_is_left(store):
     save_plan(plan, store)
     numbers = forecast_by_judge(plan)
     assert count_unanswered(plan, store) == numbers.asks
-    assert run_button_text(numbers, 7) == "Run the 7 asks left, free"
+    assert run_button_text(numbers, 7) == "Run the 7 calls left, free"
     assert run_button_text(numbers, 0) == "Run again: no calls left"
 
 

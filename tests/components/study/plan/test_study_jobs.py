@@ -258,4 +258,4 @@ def test_without_a_judge_that_sees_the_page_says_what_is_missing():
 def test_a_private_dataset_needs_a_token_of_ones_own(store):
     text = put_value(START_YAML, ("data", "source"), "hub:me/mine")
     assert "needs your token" in fetch_private(text, store, {}).notice_html
-    assert "name a dataset of the Hub first" in fetch_private(START_YAML, store, TOKEN).notice_html
+    assert "this is not a Hub dataset" in fetch_private(START_YAML, store, TOKEN).notice_html

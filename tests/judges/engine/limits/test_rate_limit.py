@@ -9,8 +9,8 @@ from typing import TypeVar
 import pytest
 
 from judges.engine.attempt import RunSettings
-from judges.engine.rate_estimate import RateEstimate
-from judges.engine.rate_limit import START_LIMIT, EndpointLimiter
+from judges.engine.limits.rate_estimate import RateEstimate
+from judges.engine.limits.rate_limit import START_LIMIT, EndpointLimiter
 from judges.planning.plan import save_plan
 from studies.store.store import Store
 from tests.judge_server import Fault, JudgeServer, Limiter, at

@@ -8,9 +8,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from judges.engine.congestion import CongestionWindow, RefusalWindow
-from judges.engine.provider_quota import QuotaBucket
-from judges.engine.rate_estimate import RateEstimate
+from judges.engine.limits.congestion import CongestionWindow, RefusalWindow
+from judges.engine.limits.provider_quota import QuotaBucket
+from judges.engine.limits.rate_estimate import RateEstimate
 from judges.models.rate_headers import RequestQuota
 
 START_LIMIT: Final = 20
