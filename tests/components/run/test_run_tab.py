@@ -227,11 +227,7 @@ def test_a_study_too_large_to_be_followed_says_what_its_charts_leave_out(judged)
     nothing = LiveFigures(0, Estimate(None, note="no verdict yet"), 2, None, None, None)
     text = words(show_kpis(replace(running(), counts=counts), nothing))
     assert "A study of 1,200,000 calls" in text
-<<<<<<< HEAD
-    assert "since this tab was opened" in text
-=======
     assert "count only replies since this tab was opened" in text
->>>>>>> words-P2
     assert "no verdict since this tab was opened" in text and "no verdict yet" not in text
     recorded = {"planned": 600_000, "recorded": 600_000}
     text = words(show_kpis(replace(running(), counts=recorded), nothing))

@@ -369,11 +369,7 @@ def test_a_huge_slice_is_refused_with_numbers_within_a_second(
     assert time.monotonic() - began < 1
     # 20,000 items x 2 orders x 50 repeats x 2 prompts x 1 judge
     assert "about 4,000,000 calls (20,000 items, 1 judges, 2 prompts" in str(refused.value)
-<<<<<<< HEAD
-    assert f"takes {PUBLIC.asks:,}" in str(refused.value)
-=======
     assert f"accepts {PUBLIC.asks:,}" in str(refused.value)
->>>>>>> words-P2
     fits = text.replace("seed: 1}", "seed: 1, count: 25}")
     assert len(plan_from_text(fits, tmp_path).items) == 25
     monkeypatch.setenv("EVENHAND_PUBLIC", "0")
@@ -419,11 +415,7 @@ def test_a_variable_of_the_machine_is_no_ones_key_but_the_houses(
     monkeypatch.setenv("EVENHAND_HOUSE_KEY_ENV", "HOUSE_KEY")
     monkeypatch.setenv("EVENHAND_HOUSE_MODELS", "gpt-4o-mini")
     check_prompts_and_judges(parse_study(text.replace("MODEL", "gpt-4o-mini")))
-<<<<<<< HEAD
-    with pytest.raises(StudyError, match="gpt-4o-mini only"):
-=======
     with pytest.raises(StudyError, match="for gpt-4o-mini only"):
->>>>>>> words-P2
         check_prompts_and_judges(parse_study(text.replace("MODEL", "gpt-4o")))
 
 
