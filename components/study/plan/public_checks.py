@@ -28,6 +28,10 @@ from studies.spec.study import DataSpec, Study
 ALLOWED_PREFIXES: Final = ("hub:", "uploads/", f"${{{RECORDS_VARIABLE}}}/")
 PROMPTS_PREFIX: Final = "prompts/"
 
+MAX_TIMEOUT_SECONDS: Final = 600.0
+MAX_ATTEMPTS: Final = 8
+"""Limits of one judge's calls in public mode."""
+
 
 def check_data_source(spec: DataSpec) -> None:
     """Refuse data sources that would read a file of the server, in public mode."""
@@ -58,6 +62,16 @@ def check_prompts_and_judges(study: Study) -> None:
             raise StudyError(f"judge {judge.name!r}: {why}")
         if judge.kind == "endpoint":
             check_url(judge.endpoint)
+            _check_patience(judge)
+
+
+def _check_patience(judge: JudgeSpec) -> None:
+    """Refuse call limits with which one visitor could hold connections for hours."""
+    if judge.timeout_s > MAX_TIMEOUT_SECONDS or judge.max_attempts > MAX_ATTEMPTS:
+        raise StudyError(
+            f"judge {judge.name!r}: a public page accepts timeout_s up to {MAX_TIMEOUT_SECONDS:g} "
+            f"and max_attempts up to {MAX_ATTEMPTS}"
+        )
 
 
 def _key_refusal(study: Study, judge: JudgeSpec) -> str:

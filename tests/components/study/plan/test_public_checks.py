@@ -1,4 +1,4 @@
-"""Strangers use the page: a study file is theirs, the machine is not."""
+"""Public mode: what a visitor's study file may not name or demand."""
 
 from __future__ import annotations
 
@@ -55,6 +55,18 @@ def test_uploads_and_the_built_in_set_are_read(tmp_path, monkeypatch):
                 }
             ],
             "names a variable of this machine",
+        ),
+        (
+            ("judges",),
+            [
+                {
+                    "name": "g",
+                    "model": "m",
+                    "base_url": "https://api.openai.com/v1",
+                    "timeout_s": 3600,
+                }
+            ],
+            "timeout_s up to 600",
         ),
     ],
 )
