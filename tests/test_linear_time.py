@@ -59,6 +59,8 @@ SLOW_WHEN_SHORT: Final = 0.002
 SLOW_WHEN_LONG: Final = 0.75
 """Seconds of CPU. Linear patterns take below 0.1, quadratic ones above 1.5."""
 MEGABYTE: Final = 1_000_000
+MEGABYTE_SECONDS: Final = 1.0
+"""Seconds of CPU for a megabyte of a pattern's worst input."""
 MADE_AT_IMPORT: Final = {"studies/texts/injection_rules.py"}
 """Files with a function that compiles patterns for the constants of its module."""
 
@@ -94,17 +96,30 @@ def apply(pattern: re.Pattern[str], method: str, text: str) -> None:
 
 
 def slow_attacks(use: Use) -> list[tuple[str, Attack]]:
-    """The first attack under which a pattern takes more than linear time."""
+    """The first attack under which a pattern takes more than linear time, or its worst attack if a
+    megabyte of it takes more than a second."""
+    worst: tuple[float, str, Attack] | None = None
     for attack in attacks_on(use.pattern):
         for method in sorted(use.methods):
             try:
                 with cpu_limit(SLOW_WHEN_LONG):
                     began = time.perf_counter()
                     apply(use.pattern, method, attack.text(SHORT))
-                    if time.perf_counter() - began > SLOW_WHEN_SHORT:
+                    taken = time.perf_counter() - began
+                    if taken > SLOW_WHEN_SHORT:
                         apply(use.pattern, method, attack.text(LONG))
             except TooSlow:
                 return [(method, attack)]
+            if worst is None or taken > worst[0]:
+                worst = taken, method, attack
+    if worst is None:
+        return []
+    _, method, attack = worst
+    try:
+        with cpu_limit(MEGABYTE_SECONDS):
+            apply(use.pattern, method, attack.text(MEGABYTE))
+    except TooSlow:
+        return [(method, attack)]
     return []
 
 

@@ -95,7 +95,7 @@ def show_kpis(facts: RunFacts, picture: LiveFigures) -> str:
 
 
 def _large_study_note(facts: RunFacts) -> str:
-    """Note on a study too large to follow from its first verdict: the charts are partial."""
+    """Note for a large study: this tab counts only replies since it was opened."""
     if facts.planned <= MAX_FOLLOWED_ASKS:
         return ""
     told = (

@@ -155,7 +155,7 @@ ACCESS_TABLE_ROWS: Final[tuple[tuple[str, Callable[[Access], str]], ...]] = (
         lambda a: (
             "yes"
             if a.machine_files
-            else "no: uploads, the built-in set, the Hub, records opened by the host"
+            else "no; data only from uploads, the built-in set, the Hub, records opened by the host"
         ),
     ),
     (

@@ -14,7 +14,9 @@ RATE_HEADERS: Final = (
     "x-ratelimit-reset-requests",
 )
 _SECONDS_BY_UNIT: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+MAX_HEADER_LENGTH: Final = 100
+_DURATION: Final = re.compile(r"(\d{1,12}(?:\.\d{1,12})?)(ms|s|m|h|d)")
+"""A number with its unit; bounded, because the header comes from a foreign server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ def parse_request_quota(headers: Mapping[str, str]) -> RequestQuota | None:
 
 def parse_duration(text: str) -> float | None:
     """Seconds of a duration such as `6m0s`, `20ms` or `1.5`; None if it is malformed."""
-    text = text.strip()
+    text = text[:MAX_HEADER_LENGTH].strip()
     if re.fullmatch(r"\d+(\.\d+)?", text):
         return float(text)
     if not re.fullmatch(rf"(?:{_DURATION.pattern})+", text):

@@ -305,8 +305,8 @@ def agreement_among_votes(votes: PeopleVotes) -> PeopleAgreement:
 def _coincidence_weights(a: Ints, b: Ints) -> Floats:
     """Krippendorff's weight 1/(m − 1) of each pair of votes, m the votes on its case.
 
-    Every vote then has weight 1, however many votes its case has. Half, as `_alpha_statistic` adds
-    the transposed table and the pairs come in both directions.
+    Every vote then has weight 1, however many votes its case has. The weights returned are half of
+    that: each pair occurs in both directions, and `_alpha_statistic` adds the transposed table.
     """
     votes = np.concatenate([a, b])
     return np.asarray(0.5 / np.bincount(votes)[votes], np.float64)

@@ -21,7 +21,10 @@ FIVE_LEVEL_PREFIXES: Final = ("creation-subjective", "arena-hard")
 
 
 def scoring_mask(frame: pd.DataFrame) -> row_selection.Mask:
-    """Mask of the rows of prompts that score several answers and pick none, readable or not."""
+    """Mask of all rows of prompts that score several answers and pick none.
+
+    Rows of unreadable replies are included.
+    """
     shown = (frame["options"] > 1).to_numpy() & row_selection.evidence_mask(frame)
     unpicked = (frame["pick"] == NO_PICK).to_numpy()
     kinds = _PromptCodes(frame)

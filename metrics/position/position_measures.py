@@ -177,12 +177,12 @@ def conflict_rate(frame: pd.DataFrame) -> Estimate:
 
 
 def hard_flip_rate(frame: pd.DataFrame) -> Estimate:
-    """Share of complete comparisons with two different winners."""
+    """Share of complete comparisons whose winner in one order loses in the other."""
     return _estimate(HARD_FLIPS, frame)
 
 
 def soft_flip_rate(frame: pd.DataFrame) -> Estimate:
-    """Share of complete comparisons with one winner and a tie."""
+    """Share of complete comparisons that have a winner in one order and a tie in another."""
     return _estimate(SOFT_FLIPS, frame)
 
 

@@ -33,7 +33,10 @@ VOTE_KEY: Final = ["item", "comparison", "judge", "shown", "repeat"]
 
 @dataclass(frozen=True, slots=True)
 class AlignmentRow:
-    """One judge on one model's cases (`overall` pools them), in one run mode."""
+    """How closely one judge matches people on the cases of one model, in one run mode.
+
+    The model `overall` stands for the cases of all models.
+    """
 
     judge: str
     sees: str

@@ -272,7 +272,7 @@ def _put_judgements(
 
 
 def _batch_rows(batch: pa.RecordBatch, path: Path) -> Iterator[tuple[Any, ...]]:
-    """Rows of the store from a batch; an error names the file if it has no judgements."""
+    """Convert a batch to rows of the store; a batch without judgements raises an error."""
     try:
         return zip(*_batch_columns(batch), strict=True)
     except (KeyError, ValueError, TypeError, pa.ArrowException) as error:

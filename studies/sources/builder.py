@@ -294,9 +294,9 @@ class SourceBuilder:
 
 
 def _with_compared(draft: _ItemDraft, index: int) -> Preference:
-    """Return a vote; one without an order, on some of the item's answers, as a ranking of these.
+    """Return a vote; as a ranking if its order is unknown and it compared only some answers.
 
-    Without an order and without ranks a vote would count for all answers of the item.
+    Without a ranking of those answers it would count for all answers of the item.
     """
     vote, names = draft.human[index], draft.compared.get(index, ())
     if vote.shown is not None or not names or set(draft.responses) <= set(names):

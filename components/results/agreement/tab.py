@@ -60,7 +60,7 @@ def build() -> ViewParts:
                 f"% of verdicts equal to people's majority, 95{NARROW_SPACE}% CI. "
                 "Both orders: a win needs both, otherwise a tie."
             )
-            ClickableHTML(panel_heading("One order or both, against people", subtitle))
+            ClickableHTML(panel_heading("Agreement with people: one order or both", subtitle))
             ClickableHTML(panels.order_legend(legend_key("chance", "chance: 1/3")))
             dual = ClickableHTML(elem_id="eh-agree-dual")
             ClickableHTML(how_computed(HOW_MERGED_ORDERS))

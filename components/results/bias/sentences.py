@@ -26,8 +26,9 @@ PREFERENCE_RULE: Final = (
     f"must also exclude 0, with at least {MIN_COLOURED_ITEMS} items (Holm over all rows and "
     "categories). "
     "“Decides by position”: the share of flips exceeds the noise floor (where measured) by more "
-    "than 50 points, and three quarters of the flips go one way. “The order decides”: the same, or "
-    "any direction where the noise floor is measured."
+    "than 50 points, and three quarters of the flips go one way. “The order decides”: the "
+    "flips exceed the noise floor by more than 50 points, in any direction. Where the noise floor "
+    "was not measured, the flips must also go mostly one way (three quarters, significant)."
 )
 _NUMBER_WORDS: Final = (
     "no",

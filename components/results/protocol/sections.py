@@ -159,7 +159,7 @@ def _reading_rule(study: Study) -> ProtocolRule:
     if study.reading == "gradelab":
         return ProtocolRule(
             "Words read as the choice",
-            "the first “Selection”, then the first “Option k” (code)",
+            "the first “Option k” after the first “Selection” (authors' code)",
             "This app: the last `Selection:` line, so a repeated heading is no choice.",
         )
     return ProtocolRule(
@@ -203,7 +203,8 @@ NO_IMAGES_RULE: Final = ProtocolRule(
 
 def _games_rule(filtered: FilteredStudy) -> ProtocolRule:
     if filtered.study.preset == "arena-hard" and filtered.rule[0] == "pooled":
-        on, other = "each game counts separately (code)", "Other protocols: unequal games tie."
+        on = "each game counts separately (authors' code)"
+        other = "In other protocols, two games with different results count as a tie."
         return ProtocolRule("Two games of a pair", on, other)
     on = {
         "strict": "unequal games are a tie, errors dropped (code)",

@@ -35,7 +35,7 @@ def live_plan(store: Store) -> Plan:
 
 
 def live_study(store: Store) -> Study:
-    """The demo on 20 items, precise against flawed, both orders, no noise floor: 40 calls."""
+    """The demo study on 20 items: models `precise` and `flawed`, both orders, 40 calls."""
     recorded = store.study(PAIRS_STUDY)
     return replace(
         recorded,
