@@ -119,7 +119,7 @@ def test_a_disk_that_is_full_is_told_and_the_run_goes_on_when_there_is_room(
         resource.prlimit(app.process.pid, resource.RLIMIT_FSIZE, (log + 4096, unlimited))
         try:
             told = wait_for(lambda: "cannot be written" in notices(page) and notices(page))
-            assert "make room" in told and "What came back is held" in told
+            assert "make room" in told and "Received replies are held" in told
         finally:
             resource.prlimit(app.process.pid, resource.RLIMIT_FSIZE, (unlimited, unlimited))
         pace.seconds = 0

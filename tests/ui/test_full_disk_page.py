@@ -78,7 +78,7 @@ def test_a_run_pauses_and_says_why_and_goes_on_when_there_is_room(visit, app, di
         page = started(visit, name)
         with filled(disk):
             told = wait_for(lambda: "disk is full" in notices(page) and notices(page))
-            assert "free some space" in told and "What came back is held" in told
+            assert "free some space" in told and "Received replies are held" in told
         pace.seconds = 0
         page.locator("#eh-run-notices").get_by_role("button", name="Try again").click()
         ends(page, app, name, ASKS)

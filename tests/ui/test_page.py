@@ -19,7 +19,7 @@ def tab(page, name: str) -> None:
 
 def asked(page) -> tuple[int, int]:
     text = page.locator("#eh-run-finding h1").inner_text()
-    found = re.search(r"([\d,]+) of ([\d,]+) asked", text)
+    found = re.search(r"([\d,]+) of ([\d,]+) calls done", text)
     assert found, text
     done, planned = (int(part.replace(",", "")) for part in found.groups())
     return done, planned
@@ -119,7 +119,7 @@ def test_a_filter_redraws_the_finding(visit):
 def test_a_simulated_study_runs_from_the_form_and_a_link_shows_it_to_others(visit):
     page = visit()
     use_simulated(page, "From the form")
-    assert "asks" in wait_for(lambda: page.locator("#eh-run").inner_text())
+    assert "calls" in wait_for(lambda: page.locator("#eh-run").inner_text())
     page.locator("#eh-run").click()
     wait_for(lambda: "From the form" in page.locator("#eh-run-finding").inner_text())
     done, planned = wait_for(lambda: (n := asked(page))[0] == n[1] and n)

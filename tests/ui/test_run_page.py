@@ -55,7 +55,7 @@ def test_a_run_is_watched_paused_stopped_completed_and_asked_again(visit, study,
     page = visit(f"tab=run&study={quote(NAME)}")
     start = page.locator("#eh-start")
     start.wait_for(state="visible")
-    assert re.fullmatch(rf"Run {ASKS} asks, (\$\d+\.\d\d|under \$0\.01)", start.inner_text())
+    assert re.fullmatch(rf"Run {ASKS} calls, (\$\d+\.\d\d|under \$0\.01)", start.inner_text())
     start.click()
     wait_for(lambda: judge.bill.totals.calls > 12)
     judge.schedule(always(Fault("rate_limit_seconds", retry_after=10.0)))
