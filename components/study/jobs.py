@@ -232,7 +232,7 @@ def use_upload(text: str, paths: Sequence[Path], folder: Path) -> str:
 
 
 def _store_as_folder(paths: Sequence[Path], folder: Path) -> str:
-    """Store files of one folder format together under their own names."""
+    """Store the files as a folder if a format reads such a folder; else return an empty text."""
     contents = sorted((path.name, path.read_bytes()) for path in paths)
     sha = hashlib.sha256(b"\0".join(name.encode() + text for name, text in contents)).hexdigest()
     kept = folder / UPLOADS_FOLDER / f"{sha[:8]}-{len(paths)}-files"

@@ -46,7 +46,10 @@ def redact_record(record: logging.LogRecord) -> logging.LogRecord:
 
 
 def _redact_value(value: Any) -> Any:
-    """Replace a value by its masked text if that contains a key; numbers stay numbers, for %d."""
+    """Return the text with keys masked, or the value unchanged if its text contains no key.
+
+    Numbers are returned unchanged, because `%d` needs them.
+    """
     if value is None or isinstance(value, (int, float)):
         return value
     text = str(value)

@@ -58,7 +58,7 @@ def select_readable(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def select_picks(frame: pd.DataFrame) -> pd.DataFrame:
-    """Readable rows that compare answers: they pick a slot or a tie, not only scores."""
+    """Readable rows with a pick (a slot or a tie); rows that contain only scores are left out."""
     rows = select_readable(frame)
     return select_rows(rows, rows["pick"] != NO_PICK)
 

@@ -267,10 +267,11 @@ class EloState:
 def advance_elo(
     state: EloState, rows: pd.DataFrame, *, settings: EloSettings | None = None
 ) -> tuple[EloState, EloCurve]:
-    """Continue a live rating with newly arrived rows; the curve holds one point per new battle.
+    """Continue a live rating with new rows; return the new state and the curve of ratings.
 
-    A frame in pieces ends at the same ratings as the whole frame. New contestants enter at the
-    start, unreadable rows change nothing. The curve begins with the given state.
+    Rating a frame in several pieces gives the same result as rating it whole. New contestants
+    start at `settings.start`; unreadable rows change nothing. The curve has the given state as its
+    first point, then one point per new battle.
     """
     chosen = settings or EloSettings()
     data = extract_battles(rows)

@@ -201,7 +201,7 @@ def _write_arena(store: Store, study: str, path: Path) -> int:
 
 
 def _pair_verdicts(store: Store, study: str) -> Iterator[Judgement]:
-    """Usable verdicts on two answers; replies with scores only have no pick."""
+    """Usable verdicts on two answers; replies that contain only scores are left out."""
     for judgement in store.judgements(study):
         if len(judgement.ask.shown) == 2 and _picked_contestant(judgement):
             yield judgement

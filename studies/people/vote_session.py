@@ -132,7 +132,7 @@ class VoteSession:
         return self.store.writer.run(work)  # type: ignore[no-any-return]
 
     def check(self, position: int, stamp: float, check: AnswerCheck, comment: str = "") -> Ballot:
-        """Store a verification, which is not a judgement."""
+        """Store a person's check of a single answer; it compares nothing, so is no judgement."""
 
         def work(connection: sqlite3.Connection) -> Ballot:
             ballot = self._require_unchanged(connection, position, stamp)

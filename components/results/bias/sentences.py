@@ -372,7 +372,7 @@ def row_noun(cells: Sequence[tuple[str, ...]]) -> str:
 
 
 def _options_finding(bias: Bias) -> tuple[str, str]:
-    """Headline and lead among N options, from the counts alone: the most chosen position."""
+    """Headline and subheading for N options: the position chosen most often, without a test."""
     options = bias.options
     shares = [bias.whole(f"slot {slot}") for slot in range(options)]
     known = [one.value for one in shares if one.value is not None]

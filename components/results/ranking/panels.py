@@ -59,7 +59,7 @@ def show_ranking_finding(frame: pd.DataFrame) -> tuple[str, str]:
 
 
 def leaderboard_html(ranking: Ranking) -> str:
-    """One table per connected group; with the ratings of people where they voted."""
+    """One table per group of connected models; with ratings from people's votes, if any."""
     if not ranking.boards:
         return NO_PAIRS_HTML
     parts = [_board_html(board, ranking) for board in ranking.boards]

@@ -55,7 +55,7 @@ def _read_battles(table: SourceTable) -> SourceBuilder:
 
 
 def _read_answers(source: OpenSource) -> SourceBuilder:
-    """Read the answers of one model, named after the file, and of those in `data.files`."""
+    """Read the answers in this file (its name is the model) and in the files of `data.files`."""
     builder, table = SourceBuilder(), source.rows
     own_name = source.path.name.split(".")[0]
     files = {own_name: table}

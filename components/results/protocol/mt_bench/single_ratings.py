@@ -131,7 +131,7 @@ def show_label_counts(filtered: FilteredStudy) -> str:
 
 
 def _weighted_ratings(filtered: FilteredStudy) -> str:
-    """Ratings with "much better" counted once, and three times as in Arena-Hard's code."""
+    """Two ratings per model: "much better" counted once, or three times as Arena-Hard does."""
     rows = machine_rows(protocol_rows(filtered, "five-level"))
     plain = {n: e for board in fit_leaderboards(rows) for n, e in board.ratings.items()}
     weighted = {
