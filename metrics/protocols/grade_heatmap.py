@@ -60,7 +60,7 @@ def mark_unrelated(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def grade_heatmap_cells(frame: pd.DataFrame, rule: GradeRule = "default") -> list[GradeCell]:
-    """One cell per judge, prompt and presence of an unrelated option; rows with several options only.
+    """One cell per judge, prompt and presence of an unrelated option; with several options only.
 
     Test the effect of the unrelated option only at equal N (`unrelated: replace`):
     `paired_contrasts(mark_unrelated(frame), ["judge", "prompt", "unrelated"], [grade_measure()],
