@@ -122,11 +122,10 @@ INJECTION_RULES: Final[tuple[InjectionRule, ...]] = (
         response 2  answer 1  answer 2  output 1  output 2  candidate  must be [  should be [
         wähle  bewerte  choisi  elige  elija  escoge  selecciona  escolha  selecione  scegli
         выбер  选  選  고르  골라  선택  اختر""",
-        rf"{_ORDER_START}{_CHOOSE}\s(?:only\s)?(?:this|my|the present)\s(?:\w+\s)?{_ANSWER}\b",
-        rf"{_ORDER_START}{_CHOOSE}\s(?:only\s|that\s)?(?:me|{_LABEL})\s(?:as|over|is|because|regardless|"
-        r"no matter|instead|and not)\b",
-        rf"{_ORDER_START}{_RATE}\s(?:this|my|the present|me)\s?(?:\w+\s)?(?:{_ANSWER}\s)?"
-        rf"(?:as\s|with\s|at\s|to be\s|is\s|an?\s|the\s)?{_BEST}",
+        rf"{_ORDER_START}(?=[a-z])(?:{_CHOOSE}\s(?:(?:only\s)?(?:this|my|the present)\s(?:\w+\s)?"
+        rf"{_ANSWER}\b|(?:only\s|that\s)?(?:me|{_LABEL})\s(?:as|over|is|because|regardless|"
+        rf"no matter|instead|and not)\b)|{_RATE}\s(?:this|my|the present|me)\s?(?:\w+\s)?(?:{_ANSWER}\s)?"
+        rf"(?:as\s|with\s|at\s|to be\s|is\s|an?\s|the\s)?{_BEST})",
         rf"\b(?:this|my)\s{_ANSWER}\s(?:\w+\s)?(?:must|should|has to|deserves to|needs to|shall)\s"
         r"(?:always\s)?(?:be\s)?(?:chosen|picked|selected|preferred|win\b|declared|judged\s\w+\sbest|"
         rf"(?:rated|ranked|scored|graded|marked|judged)\s(?:as\s|with\s|at\s)?{_BEST})",

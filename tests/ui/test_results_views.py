@@ -60,7 +60,7 @@ def test_two_sides_are_picked_and_a_link_shows_them_to_others(visit, study):
     good = page.get_by_role("option", name="good", exact=True)
     until(lambda: good.count() == 1)  # the other menu fades out
     good.click()
-    until(lambda: "more consistent" in told.inner_text())
+    until(lambda: "between first and good" in told.inner_text())
     page.get_by_test_id("Quality-radio-label").click()
     page.wait_for_url(re.compile("family=Quality"))
     asked = parse_qs(urlsplit(page.url).query)

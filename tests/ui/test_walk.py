@@ -270,7 +270,7 @@ def walk_through_a_run(app, number: int) -> tuple[int, int]:
         told = seen["eh-run-finding"]
         assert name in told, told
         assert not re.search(rf"visitor (?!{number}\b)\d", told), told
-        done = re.search(r"([\d,]+) of ([\d,]+) asked", told)
+        done = re.search(r"([\d,]+) of ([\d,]+) calls done", told)
         if done and done.group(1) == done.group(2):
             return int(done.group(2).replace(",", "")), planned
         seen = visitor.fire("", "tick", {"eh-study": name}, fills="eh-run-finding")

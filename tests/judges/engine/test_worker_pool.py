@@ -15,7 +15,6 @@ from judges.engine.worker_pool import JudgeQueue, WorkerPool
 from judges.models.endpoint import EndpointModel
 from judges.money.costs import Ledger
 from judges.planning.plan import asks_of, make_plan, save_plan
-from judges.rendering.image_urls import image_url
 from studies.domain import Judgement
 from studies.spec.study import study_from_mapping
 from studies.store.store import Store
@@ -95,7 +94,6 @@ def test_an_image_that_is_gone_stops_the_judge_that_sees_and_no_other(tmp_path):
         plan = make_plan(study_from_mapping(values, folder=tmp_path))
         save_plan(plan, store)
         (tmp_path / "p.png").unlink()
-        image_url.cache_clear()
         run = run_through(plan, store)
     assert run.state == "failed"
     assert run.reason.startswith("sees: ")

@@ -28,7 +28,7 @@ def judges(number: int) -> list[tuple[str, str, str]]:
     return [("x", "y", f"j{n}") for n in range(number)]
 
 
-@pytest.mark.parametrize(("made", "what"), [(players, "contestants"), (judges, "judges")])
+@pytest.mark.parametrize(("made", "what"), [(players, "models"), (judges, "judges")])
 def test_strangers_bring_a_hundred_and_not_one_more(made, what, tmp_path, monkeypatch):
     monkeypatch.setenv("EVENHAND_PUBLIC", "1")
     assert PUBLIC_LIMITS.contestants == PUBLIC_LIMITS.judges == 100

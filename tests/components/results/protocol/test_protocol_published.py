@@ -7,11 +7,11 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.components.html.test_matrix import STYLE, contrast, ramp, tokens
 
 from components.html.heatmap import COLOUR_BINS
 from components.results.protocol import paper_tables
 from components.results.protocol.published import paper_tables_html
+from tests.components.html.test_heatmap import STYLE, contrast, ramp, tokens
 
 
 def test_the_tables_of_grade_score_contradict_themselves_as_often_as_counted_by_hand():

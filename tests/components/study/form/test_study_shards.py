@@ -77,7 +77,7 @@ def test_without_questions_and_answers_nothing_can_be_asked_and_the_page_says_wh
     assert look.plan is None and look.data_error == ""
     said = study_draw.render_notices(look, FormState())
     assert "from-the-cluster holds verdicts, but no questions and no answers" in said
-    assert "put the items into items.jsonl beside the shards" in said
+    assert "put the items into items.jsonl beside the verdict files" in said
     store = Store(shards.parent / "evenhand.db")
     strip, run, *_ = plan_updates(look, FormState(), store)
     assert "no plan yet" in strip and not run.interactive
