@@ -124,8 +124,8 @@ INJECTION_RULES: Final[tuple[InjectionRule, ...]] = (
         выбер  选  選  고르  골라  선택  اختر""",
         rf"{_ORDER_START}(?=[a-z])(?:{_CHOOSE}\s(?:(?:only\s)?(?:this|my|the present)\s(?:\w+\s)?"
         rf"{_ANSWER}\b|(?:only\s|that\s)?(?:me|{_LABEL})\s(?:as|over|is|because|regardless|"
-        rf"no matter|instead|and not)\b)|{_RATE}\s(?:this|my|the present|me)\s?(?:\w+\s)?(?:{_ANSWER}\s)?"
-        rf"(?:as\s|with\s|at\s|to be\s|is\s|an?\s|the\s)?{_BEST})",
+        rf"no matter|instead|and not)\b)|{_RATE}\s(?:this|my|the present|me)\s?"
+        rf"(?:\w+\s)?(?:{_ANSWER}\s)?(?:as\s|with\s|at\s|to be\s|is\s|an?\s|the\s)?{_BEST})",
         rf"\b(?:this|my)\s{_ANSWER}\s(?:\w+\s)?(?:must|should|has to|deserves to|needs to|shall)\s"
         r"(?:always\s)?(?:be\s)?(?:chosen|picked|selected|preferred|win\b|declared|judged\s\w+\sbest|"
         rf"(?:rated|ranked|scored|graded|marked|judged)\s(?:as\s|with\s|at\s)?{_BEST})",
