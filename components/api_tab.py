@@ -22,6 +22,7 @@ from judges.judge_errors import PlanError
 from judges.models.embedded import EmbeddedUnavailable
 from judges.models.weights import WeightsMissing
 from judges.planning.plan import assign_owner, make_forecast, save_plan
+from metrics.summary.study_inputs import remedy_inputs
 from metrics.summary.summary import summarise_frame
 from studies.errors import EvenhandError
 from studies.exchange.injection_flags import InjectionFlags
@@ -83,6 +84,7 @@ def read_functions(store: Store) -> tuple[Callable[..., Any], ...]:
             unreadable=spec.unreadable,
             quick=len(wanted) > 0,  # type: ignore[arg-type]
             checks=current_checks(store, study),
+            remedies=remedy_inputs(store, study),
         )
 
     def judgements(study: str, first: int = 0, count: int = 20) -> list[dict]:

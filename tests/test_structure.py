@@ -51,7 +51,7 @@ ORDER = {
     "metrics": (
         "estimation",
         "agreement ratings",
-        "position win_rates",
+        "position remedies win_rates",
         "people protocols",
         "summary",
         "__main__",

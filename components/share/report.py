@@ -32,6 +32,7 @@ from components.results.cards.card_html import show_card
 from components.results.injection.report_section import injection_section
 from components.results.ranking import panels as ranking_view
 from components.share import paper_text, report_facts
+from metrics.summary.study_inputs import remedy_inputs
 from metrics.summary.summary import summarise_frame
 from studies.domain import HUMAN_PREFIX
 from studies.errors import write_error
@@ -102,6 +103,7 @@ def report_metrics(view: FilteredStudy) -> dict[str, Any]:
         combine=combine,
         unreadable=unreadable,
         checks=checks,
+        remedies=remedy_inputs(view.store, view.name),
     )
 
 

@@ -26,6 +26,10 @@ SIMULATION_RANGES: Final = {
     "score_spread": (0.0, 10.0),
     "score_noise": (0.0, 10.0),
     "first_points": (-10.0, 10.0),
+    "graded_signal": (-10.0, 10.0),
+    "graded_first": (-10.0, 10.0),
+    "graded_noise": (0.0, 10.0),
+    "graded_much": (0.0, 10.0),
 }
 """Parameters of a simulated judge with their ranges; judges/models/simulated.py uses them."""
 
