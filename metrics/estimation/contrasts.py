@@ -72,6 +72,8 @@ class PairedTotals:
     items: Ints
     sums: Floats
     side: Statistic
+    step: float = 1.0
+    """Size of the difference of one unit that differs; 1 for verdicts that are right or wrong."""
 
     def statistic(self, totals: Floats) -> Floats:
         """left − right, from the totals of both sides next to each other."""
@@ -201,10 +203,14 @@ def _widen_to_score(one: PairedTotals, raw: Estimate) -> Estimate:
         return raw
     discordance = max(_discordant_share(one), abs(raw.value))
     n = _effective_pairs(one, raw, discordance)
-    if discordance * n >= MIN_DISCORDANT and jackknife_error(one.sums, one.statistic) >= NO_SPREAD:
+    differing = discordance / one.step * n
+    if differing >= MIN_DISCORDANT and jackknife_error(one.sums, one.statistic) >= NO_SPREAD:
         return raw
-    more, less = (discordance + raw.value) / 2 * n, (discordance - raw.value) / 2 * n
-    low, high = tango_bounds(more, less, n)
+    gained = raw.value / one.step * n
+    low, high = (
+        one.step * bound
+        for bound in tango_bounds((differing + gained) / 2, (differing - gained) / 2, n)
+    )
     if low >= raw.low and high <= raw.high:
         return raw
     return replace(raw, low=min(low, raw.low), high=max(high, raw.high), method=TANGO_METHOD)
@@ -222,7 +228,7 @@ def _discordant_share(one: PairedTotals) -> float:
 def _effective_pairs(one: PairedTotals, raw: Estimate, discordance: float) -> float:
     """Number of independent pairs of units with the observed standard error; at most the units."""
     error = jackknife_error(one.sums, one.statistic)
-    variance = discordance - (raw.value or 0.0) ** 2
+    variance = discordance * one.step - (raw.value or 0.0) ** 2
     if error < NO_SPREAD or variance < NO_SPREAD or one.n == raw.items:
         return float(raw.items)
     shrink = (Z95 / float(student_t_quantile(raw.items))) ** 2

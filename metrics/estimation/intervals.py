@@ -327,7 +327,7 @@ def max_t_quantile(deviations: Floats, rng: np.random.Generator, rounds: int = 1
     return max(float(np.quantile(largest, 0.95)), Z95)
 
 
-MAX_DRAWN_ITEMS: Final = 20_000
+MAX_DRAWN_ITEMS: Final = 2_000
 """Items up to which max-t draws one weight for each; a million items would take eight gigabytes."""
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from metrics.estimation.intervals import Floats, Ints, jackknife_estimate, safe_divide, sum_by_item
+from metrics.estimation.intervals import Floats, Ints, jackknife_estimate, safe_divide
 from metrics.remedies.decision_rules import pooled_orders
 from metrics.remedies.order_grid import OrderGrid
 from studies.domain import Estimate
@@ -30,12 +30,11 @@ def _from_errors(
     unit: str,
     bounds: tuple[float, float],
 ) -> Estimate:
-    errors = np.stack(
-        [1 - pooled_orders(grid.verdicts[cell]).credit(grid.truth) for cell in cells], axis=1
-    )
+    errors = [1 - pooled_orders(grid.verdicts[cell]).credit(grid.truth) for cell in cells]
     left, right = np.triu_indices(len(cells), 1)
-    columns = [errors, errors**2, errors[:, left] * errors[:, right], np.ones((len(errors), 1))]
-    _, sums = sum_by_item(np.concatenate(columns, axis=1), grid.items)
+    products = [errors[i] * errors[j] for i, j in zip(left, right, strict=True)]
+    squares = [one**2 for one in errors]
+    sums = grid.sum_by_item([*errors, *squares, *products, np.ones(grid.size)])
 
     def statistic(totals: Floats) -> Floats:
         return np.asarray(of_correlation(_mean_correlation(totals, len(cells), left, right)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -15,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from metrics.estimation import row_selection
-from metrics.estimation.integer_codes import codes_by_appearance
+from metrics.estimation.integer_codes import codes_by_appearance, unique_codes
 from metrics.estimation.intervals import Floats, Ints
 from metrics.estimation.prompt_kinds import five_level_mask
 from metrics.remedies.known_winners import (
@@ -61,6 +62,18 @@ class OrderGrid:
     def size(self) -> int:
         """Number of comparisons."""
         return len(self.items)
+
+    @cached_property
+    def item_codes(self) -> tuple[Ints, int]:
+        """Dense code 0…n−1 of the item of each comparison, and n."""
+        present, code = unique_codes(self.items)
+        return code, len(present)
+
+    def sum_by_item(self, values: Sequence[Floats]) -> Floats:
+        """Sum each array over the comparisons of each item, [item, array]."""
+        code, count = self.item_codes
+        sums = [np.bincount(code, one, minlength=count) for one in values]
+        return np.stack(sums, axis=1).astype(np.float64, copy=False)
 
     def select(self, keep: row_selection.Mask) -> OrderGrid:
         """The grid of some of its comparisons."""

@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from metrics.estimation.intervals import Floats, jackknife_estimate
+from metrics.estimation.intervals import Floats, Ints, jackknife_estimate
 from metrics.estimation.measures import first_over_last
 from metrics.remedies.order_grid import OrderGrid
 from metrics.remedies.rule_names import imperative
@@ -109,29 +109,36 @@ def held_out_gains(
     """Gain over the first rule, at each price, of the rule that is best on the other items."""
     if len(rules) < 2 or not grid.size:
         return ()
-    _, totals = credit_totals(grid, rules)
-    credit, count = totals[:, :-1], totals[:, -1]
+    totals = credit_totals(grid, rules)
+    credit, count = np.asfortranarray(totals[:, :-1]), totals[:, -1]
+    halves = _random_halves(len(count), rng)
+    chosen_on = np.concatenate([halves @ credit, (1 - halves) @ credit])
+    held_out = np.concatenate([1 - halves, halves])
     found = []
     for price in sorted({rule.price for rule in rules}):
         allowed = np.flatnonzero([rule.price <= price + 1e-9 for rule in rules])
         if len(allowed) < 2:
             continue
-        gain = _held_out_gain(credit[:, allowed], count, rng)
-        best = rules[int(allowed[credit[:, allowed].sum(axis=0).argmax()])]
-        found.append(PriceGain(price, best, gain))
+        best = allowed[chosen_on[:, allowed].argmax(axis=1)]
+        gain = _held_out_gain(credit, count, best, held_out)
+        overall = rules[int(allowed[credit[:, allowed].sum(axis=0).argmax()])]
+        found.append(PriceGain(price, overall, gain))
     return tuple(found)
 
 
-def _held_out_gain(credit: Floats, count: Floats, rng: np.random.Generator) -> Estimate:
-    """Mean gain over column 0 of the column that is best on the other half of the items."""
-    items = len(credit)
-    gained = np.zeros(items)
-    for _ in range(REPETITIONS):
-        half = rng.permutation(items) < items // 2
-        for part in (half, ~half):
-            best = int(credit[part].sum(axis=0).argmax())
-            gained[~part] += (credit[:, best] - credit[:, 0])[~part]
-    sums = np.stack([gained / REPETITIONS, count], axis=1)
+def _random_halves(items: int, rng: np.random.Generator) -> Floats:
+    """Random halves of the items as rows of zeros and ones."""
+    rows = [rng.permutation(items) < items // 2 for _ in range(REPETITIONS)]
+    return np.stack(rows).astype(np.float64)
+
+
+def _held_out_gain(credit: Floats, count: Floats, best: Ints, held_out: Floats) -> Estimate:
+    """Mean gain over column 0 on the held-out items of the column that was best on the others."""
+    gained = np.zeros(len(count))
+    for column in np.unique(best):
+        weight = held_out[best == column].sum(axis=0) / REPETITIONS
+        gained += weight * (credit[:, column] - credit[:, 0])
+    sums = np.stack([gained, count], axis=1)
     return jackknife_estimate(
         sums, first_over_last, round(float(count.sum())), "share", (-1.0, 1.0), effect=1.0
     )

@@ -12,13 +12,14 @@ import numpy as np
 import pandas as pd
 
 from metrics.estimation import row_selection
-from metrics.estimation.intervals import Floats
+from metrics.estimation.intervals import Floats, jackknife_estimate
+from metrics.estimation.measures import first_over_last
 from metrics.remedies.decision_rules import pooled_orders
 from metrics.remedies.known_winners import TruthSource
 from metrics.remedies.order_grid import Cell, OrderGrid, build_order_grid
 from metrics.remedies.recommendation import Recommendation, recommend
-from metrics.remedies.rule_sets import SINGLE, Rule, jury_rules, own_rules, prompt_rules
-from metrics.remedies.rule_table import RuleEstimate, estimate_rules
+from metrics.remedies.rule_sets import Rule, jury_rules, own_rules, prompt_rules, single_rule
+from metrics.remedies.rule_table import RuleEstimate, credit_totals, estimate_rules
 
 SEED: Final = 7
 MIN_COMPLETE: Final = 0.5
@@ -80,24 +81,33 @@ class RemedyStudy:
             *self._juries_with(cell),
         ]
 
+    @cached_property
+    def _single_credits(self) -> Floats:
+        """Credit of one call of every cell and, last, the comparisons, summed by item."""
+        return credit_totals(
+            self.grid, [single_rule(self.grid, cell) for cell in range(len(self.cells))]
+        )
+
     def partners(self, cell: int) -> list[int]:
         """Other judges with the same prompt that are not significantly better, best first.
 
         With a better judge the remedy would be that judge: `other_judges` lists it.
         """
-        better = {
-            line.rule.members[0]
-            for line in self.other_judges(cell)[1:]
-            if line.difference is not None and (line.difference.low or 0.0) > 0
-        }
         panel = self.panel(self.cells[cell][1])
-        return self.best_cells(k for k in panel if k != cell and self.cells[k] not in better)
+        return self.best_cells(k for k in panel if k != cell and not self._is_better(k, cell))
+
+    def _is_better(self, other: int, cell: int) -> bool:
+        """Whether one call of another cell agrees significantly more often."""
+        credit = self._single_credits
+        sums = np.stack([credit[:, other] - credit[:, cell], credit[:, -1]], axis=1)
+        got = jackknife_estimate(sums, first_over_last, self.grid.size, effect=1.0)
+        return got.low is not None and got.low > 0
 
     def other_judges(self, cell: int) -> list[RuleEstimate]:
         """One call of this judge, then one call of each other judge with the same prompt."""
         panel = self.panel(self.cells[cell][1])
         order = [cell, *(k for k in panel if k != cell)]
-        return estimate_rules(self.grid, [own_rules(self.grid, k)[0] for k in order], _generator())
+        return estimate_rules(self.grid, [single_rule(self.grid, k) for k in order], _generator())
 
     def _juries_with(self, cell: int) -> list[Rule]:
         """Juries of this judge with the best partner, the two best, and all judges."""
@@ -135,7 +145,7 @@ class RemedyStudy:
     def jury_table(self, cells: Sequence[int]) -> list[RuleEstimate]:
         """One call of the best member, then the rules of a jury, as one family."""
         best = max(cells, key=lambda cell: self._single_agreement(cell))
-        baseline = own_rules(self.grid, best)[0]
+        baseline = single_rule(self.grid, best)
         return estimate_rules(self.grid, [baseline, *jury_rules(self.grid, cells)], _generator())
 
     def best_judge(self) -> int | None:
@@ -143,11 +153,7 @@ class RemedyStudy:
         return max(range(len(self.cells)), key=self._single_agreement, default=None)
 
     def _single_agreement(self, cell: int) -> float:
-        if not self.grid.size:
-            return 0.0
-        rule = own_rules(self.grid, cell)[0]
-        assert rule.id == SINGLE
-        return float(rule.decisions.credit(self.grid.truth).mean())
+        return float(self._single_credits[:, cell].sum())
 
 
 def _generator() -> np.random.Generator:

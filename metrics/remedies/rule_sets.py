@@ -47,10 +47,15 @@ def own_rules(grid: OrderGrid, cell: int) -> list[Rule]:
     return [*_hard_rules(grid, cell), *_graded_rules(grid, cell), *_repeat_rules(grid, cell)]
 
 
+def single_rule(grid: OrderGrid, cell: int) -> Rule:
+    """One call of a judge and prompt, the baseline."""
+    return _own(grid, cell, SINGLE, decision_rules.single_call(grid.verdicts[cell]), 1)
+
+
 def _hard_rules(grid: OrderGrid, cell: int) -> list[Rule]:
     verdicts = grid.verdicts[cell]
     rules = [
-        _own(grid, cell, SINGLE, decision_rules.single_call(verdicts), 1),
+        single_rule(grid, cell),
         _own(grid, cell, "pool", decision_rules.pooled_orders(verdicts), 2),
         _own(grid, cell, "agree", decision_rules.both_orders_agree(verdicts), 2),
     ]

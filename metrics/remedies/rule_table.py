@@ -11,11 +11,9 @@ import numpy as np
 from metrics.estimation.contrasts import Contrast, PairedTotals, adjust_family
 from metrics.estimation.intervals import (
     Floats,
-    Ints,
     Statistic,
     join_notes,
     proportions,
-    sum_by_item,
 )
 from metrics.estimation.measures import first_over_last
 from metrics.remedies.order_grid import OrderGrid
@@ -117,9 +115,9 @@ def _estimate(
     ones = np.ones(grid.size)
     line = RuleEstimate(
         rule,
-        _share(credit, ones, grid.items, rule.note),
-        _share(decided, ones, grid.items),
-        _share(rule.decisions.right(grid.truth), decided, grid.items),
+        _share(grid, credit, ones, rule.note),
+        _share(grid, decided, ones),
+        _share(grid, rule.decisions.right(grid.truth), decided),
     )
     if rule.decisions is baseline.decisions:
         return line
@@ -134,9 +132,9 @@ def _estimate(
     )
 
 
-def _share(successes: Floats, counts: Floats, items: Ints, note: str = "") -> Estimate:
+def _share(grid: OrderGrid, successes: Floats, counts: Floats, note: str = "") -> Estimate:
     """Ratio of sums by item with the Wilson interval at the effective n."""
-    _, sums = sum_by_item(np.stack([successes, counts], axis=1), items)
+    sums = grid.sum_by_item([successes, counts])
     sums = sums[sums[:, 1] > 0]
     group = np.zeros(len(sums), np.int64)
     return proportions(sums[:, 0], sums[:, 1], group, 1, "share", note)[0]
@@ -147,9 +145,9 @@ def _contrasts(
 ) -> Mapping[int, Contrast]:
     if not family or not grid.size:
         return {}
-    totals = credit_totals(grid, [baseline, *family])
-    items, sums = totals
-    count = sums[:, -1:]
+    sums = credit_totals(grid, [baseline, *family])
+    items, count = np.arange(len(sums)), sums[:, -1:]
+    base = baseline.decisions.credit(grid.truth)
     pairs = [
         PairedTotals(
             AgreementCredit(),
@@ -158,13 +156,20 @@ def _contrasts(
             items,
             np.concatenate([sums[:, place : place + 1], count, sums[:, :1], count], axis=1),
             first_over_last,
+            _typical_step(rule.decisions.credit(grid.truth) - base),
         )
         for place, rule in enumerate(family, start=1)
     ]
     return dict(zip(map(id, family), adjust_family(pairs, rng), strict=True))
 
 
-def credit_totals(grid: OrderGrid, rules: Sequence[Rule]) -> tuple[Ints, Floats]:
-    """Items, and for each the credit of every rule and, last, its number of comparisons."""
+def _typical_step(gaps: Floats) -> float:
+    """Size of the differences of credit that occur: Σd²/Σ|d|, 1/4 for `pool` against one call."""
+    size = float(np.abs(gaps).sum())
+    return float((gaps**2).sum()) / size if size else 1.0
+
+
+def credit_totals(grid: OrderGrid, rules: Sequence[Rule]) -> Floats:
+    """For each item the credit of every rule and, last, its number of comparisons."""
     credits = [rule.decisions.credit(grid.truth) for rule in rules]
-    return sum_by_item(np.stack([*credits, np.ones(grid.size)], axis=1), grid.items)
+    return grid.sum_by_item([*credits, np.ones(grid.size)])

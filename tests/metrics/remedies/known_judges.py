@@ -18,11 +18,21 @@ from studies.frames.frame import SEP, TIE
 
 @dataclass(frozen=True)
 class HardJudge:
-    """Picks the first slot with probability `bias`, else ties, else is right with `accuracy`."""
+    """Picks the first slot with probability `bias`, else ties, else is right with `accuracy`.
+
+    On half of the items the accuracy is higher by `spread`, on the other half lower.
+    """
 
     bias: float
     accuracy: float
     ties: float = 0.0
+    spread: float = 0.0
+
+    @property
+    def kinds(self) -> tuple[HardJudge, HardJudge]:
+        """The judge on its easy and on its hard items."""
+        easy, hard = self.accuracy + self.spread, self.accuracy - self.spread
+        return HardJudge(self.bias, easy, self.ties), HardJudge(self.bias, hard, self.ties)
 
     def chances(self, truth_first: bool) -> dict[int, float]:
         """Probability of being right (+1), tied (0) and wrong (−1) in one order."""
@@ -67,10 +77,10 @@ def simulate(
     names = [chr(ord("a") + k) for k in range(pairs + 1)]
     better = rng.random((items, pairs)) < 0.5
     for number, judge in enumerate(judges):
+        easy = rng.random(items) < 0.5
         for pair, order, repeat in product(range(pairs), (0, 1), range(repeats)):
             truth = np.where(better[:, pair] == (order == 0), 0, 1)
-            pick, chance = _draw(judge, truth, rng)
-            shown = [names[0], names[pair + 1]][:: 1 if order == 0 else -1]
+            pick, chance = _draw(judge, truth, easy, rng)
             part = {
                 "item": np.arange(items),
                 "judge": np.full(items, number),
@@ -80,20 +90,20 @@ def simulate(
                 "truth": truth,
                 "p_0": chance,
             }
-            assert SEP.join(shown)
             for name, values in part.items():
                 columns.setdefault(name, []).append(values)
     table = {name: np.concatenate(parts) for name, parts in columns.items()}
     return _frame(table, items, len(judges), names)
 
 
-def _draw(judge, truth, rng):
+def _draw(judge, truth, easy, rng):
     n = len(truth)
     if isinstance(judge, GradedJudge):
         logit = np.where(truth == 0, judge.signal, -judge.signal) + judge.first
         logit = logit + judge.noise * rng.normal(size=n)
         return np.where(logit > 0, 0, 1), 1 / (1 + np.exp(-logit))
-    by_content = np.where(rng.random(n) < judge.accuracy, truth, 1 - truth)
+    accuracy = np.where(easy, judge.kinds[0].accuracy, judge.kinds[1].accuracy)
+    by_content = np.where(rng.random(n) < accuracy, truth, 1 - truth)
     pick = np.where(rng.random(n) < judge.ties, TIE, by_content)
     return np.where(rng.random(n) < judge.bias, 0, pick), np.full(n, np.nan)
 
