@@ -22,6 +22,9 @@ from studies.store.rows import (
 from studies.store.study_versions import ReadQuery
 from studies.texts.injection import suspect_places
 
+KEYS_PER_QUERY: Final = 500
+"""Keys in one statement; SQLite limits the number of parameters."""
+
 
 def read_asks(read: ReadQuery, name: str) -> Iterator[Ask]:
     """Live asks of a study, in plan order."""
@@ -36,6 +39,27 @@ def read_asks(read: ReadQuery, name: str) -> Iterator[Ask]:
 def has_live_asks(read: ReadQuery, name: str) -> bool:
     found = read(f"SELECT 1 FROM plan WHERE study={STUDY_ID} AND origin='live' LIMIT 1", (name,))
     return found.fetchone() is not None
+
+
+def answered_keys(read: ReadQuery, name: str) -> set[str]:
+    """Keys of the live asks of a study that have a judgement other than an error."""
+    rows = read(
+        f"SELECT p.key FROM plan p JOIN judgements j ON j.key=p.key WHERE p.study={STUDY_ID} "
+        "AND p.origin='live' AND j.status!='error'",
+        (name,),
+    )
+    return {key for (key,) in rows}
+
+
+def answered_among(read: ReadQuery, keys: Sequence[str]) -> set[str]:
+    """Those of the keys that have a judgement other than an error, in any study."""
+    found: set[str] = set()
+    for start in range(0, len(keys), KEYS_PER_QUERY):
+        part = keys[start : start + KEYS_PER_QUERY]
+        marks = ",".join("?" * len(part))
+        rows = read(f"SELECT key FROM judgements WHERE key IN ({marks}) AND status!='error'", part)
+        found.update(key for (key,) in rows)
+    return found
 
 
 def pending_asks(
