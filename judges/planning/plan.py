@@ -406,13 +406,6 @@ def load_stored_plan(store: Store, name: str) -> Plan:
 def _read_plan(store: Store, name: str) -> Plan:
     study = store.study(name)
     items = tuple(store.items(name).values())
-    texts = store.read(
-        "SELECT t.yaml FROM prompts t JOIN (SELECT r.prompt_sha, min(p.position) AS place "
-        "FROM plan p JOIN requests r USING(key) WHERE p.origin='live' AND "
-        "p.study=(SELECT id FROM studies WHERE name=?) GROUP BY 1) ON sha=prompt_sha "
-        "ORDER BY place",
-        (name,),
-    )
-    prompts = tuple(parse_prompt(text, name) for (text,) in texts)
+    prompts = tuple(parse_prompt(text, name) for text in store.planned_prompts(name))
     folder = image_folder(study.data, store.folder_of(name))
     return Plan(study, items, prompts, folder, salt=store.salt_of(name))
