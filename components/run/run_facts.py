@@ -10,13 +10,12 @@ from typing import Final
 from judges.engine.engine import Engine
 from judges.engine.pending_asks import CostQuote, quote_cost
 from judges.engine.run import Run, RunSnapshot
-from judges.engine.run_costs import spending_by_owner, study_spending
 from judges.security.key_consents import Pair, origin_of
 from judges.security.key_store import EXPIRED_MESSAGE
 from studies.domain import RETRYABLE_STATUSES, JudgeSpec
 from studies.errors import EvenhandError
 from studies.spec.study import Study
-from studies.store.lru_cache import LruCache
+from studies.store.queries.run_costs import spending_by_owner, study_spending
 from studies.store.run_journal import list_maybe_paid_twice
 from studies.store.store import PastRun, Store
 
@@ -91,19 +90,17 @@ class QuoteCache:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._known: LruCache[str, tuple[tuple[str, int], CostQuote, CostQuote]] = LruCache(256)
 
     def for_study(self, study: str) -> tuple[CostQuote, CostQuote]:
         """Quotes for the missing calls and for the failed calls worth repeating."""
-        version = self._store.version(study)
-        known = self._known.get(study)
-        if known is None or known[0] != version:
-            missing, failed = (
+        return self._store.memoised(
+            study,
+            ("cost quotes",),
+            lambda: (
                 self._quote(study, ERROR_STATUSES),
                 self._quote(study, RETRYABLE_STATUSES, False),
-            )
-            known = self._known.put(study, (version, missing, failed))
-        return known[1], known[2]
+            ),
+        )
 
     def _quote(self, study: str, again: Collection[str], new: bool = True) -> CostQuote:
         try:

@@ -33,7 +33,6 @@ from studies.people.item_votes import has_votes
 from studies.sources.load import LoadedSource, image_folder, load_source
 from studies.spec.presentations import Presentation, unrelated_answer
 from studies.spec.study import DataSpec, Study, dump_study
-from studies.store.queries import answered_keys
 from studies.store.rows import PromptText, RequestRecord
 from studies.store.store import PlanChange, Store
 
@@ -194,7 +193,7 @@ def count_lost_answers(plan: Plan, store: Store) -> int:
     name = plan.study.name
     if store.plan_sha(name) == plan_sha(plan):
         return 0
-    answered = answered_keys(store.read, name)
+    answered = store.answered_keys(name)
     return len(answered - {planned.ask.key for planned in asks_of(plan)}) if answered else 0
 
 
@@ -431,13 +430,6 @@ def load_stored_plan(store: Store, name: str) -> Plan:
 def _read_plan(store: Store, name: str) -> Plan:
     study = store.study(name)
     items = tuple(store.items(name).values())
-    texts = store.read(
-        "SELECT t.yaml FROM prompts t JOIN (SELECT r.prompt_sha, min(p.position) AS place "
-        "FROM plan p JOIN requests r USING(key) WHERE p.origin='live' AND "
-        "p.study=(SELECT id FROM studies WHERE name=?) GROUP BY 1) ON sha=prompt_sha "
-        "ORDER BY place",
-        (name,),
-    )
-    prompts = name_versions([parse_prompt(text, name) for (text,) in texts])
+    prompts = name_versions([parse_prompt(text, name) for text in store.planned_prompts(name)])
     folder = image_folder(study.data, store.folder_of(name))
     return Plan(study, items, prompts, folder, salt=store.salt_of(name))

@@ -25,7 +25,6 @@ from judges.planning.plan_checks import showings_for
 from studies.domain import REFERENCE, Item
 from studies.spec.presentations import resolve_contestants
 from studies.spec.study import Study
-from studies.store.queries import answered_among
 from studies.store.store import Store
 
 MAX_EXACT_ASKS: Final = 3000
@@ -99,7 +98,7 @@ def forecast_by_judge(plan: Plan, store: Store | None = None) -> ForecastByJudge
     asks, noise = count_asks(plan)
     part = plan if asks <= MAX_EXACT_ASKS else _sample_plan(plan, asks)
     planned = list(asks_of(part))
-    answered = answered_among(store.read, [one.ask.key for one in planned]) if store else set()
+    answered = store.answered_among([one.ask.key for one in planned]) if store else set()
     new: dict[str, list[PlannedAsk]] = {judge.name: [] for judge in plan.study.judges}
     for one in planned:
         if one.ask.key not in answered:
