@@ -22,6 +22,7 @@ from components.page_tab import create_page
 from components.server.access import Access, current_access
 from components.server.allowed_hosts import Hosts, configured_hosts, serve_only
 from components.server.fair_queue_tab import configure_queue
+from components.server.gradio_private import GradioChanged, check_private_names
 from components.server.memory import limit_heap_retention
 from components.server.request_limits import RequestLimits
 from components.server.temp_files import TempFileQuota
@@ -147,7 +148,6 @@ def main(arguments: list[str] | None = None) -> int:
     expiry_thread = ExpiryThread(store, access.expiry_days) if expires else None
     quota = TempFileQuota(access.temp_bytes) if access.temp_bytes else None
     blocks = create_page(page_store, engine)
-    configure_queue(blocks, access)
     settings = {"server_name": chosen.host, "server_port": chosen.port, **launch_settings(access)}
     if chosen.mcp:
         if find_spec("mcp") is None:
@@ -159,7 +159,12 @@ def main(arguments: list[str] | None = None) -> int:
         settings["mcp_server"] = True
     signal.signal(signal.SIGTERM, _exit_on_signal)
     try:
+        check_private_names(blocks, public=access.public)
+        configure_queue(blocks, access)
         blocks.launch(**settings, **page_settings(access, quota, hosts))
+    except GradioChanged as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
     finally:
         if expiry_thread:
             expiry_thread.close()
