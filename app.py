@@ -108,12 +108,16 @@ def launch_settings(access: Access) -> dict[str, Any]:
     }
 
 
-def page_settings(access: Access, quota: TempFileQuota | None, hosts: Hosts) -> dict[str, Any]:
+def page_settings(
+    access: Access, quota: TempFileQuota | None, hosts: Hosts, *, mcp: bool = False
+) -> dict[str, Any]:
     """Arguments of launch() for the appearance of the page and for the checks of each request's
     host, route and size."""
     settings = appearance_settings()
     settings["app_kwargs"]["lifespan"] = serve_only(hosts)
-    limits = Middleware(RequestLimits, max_upload_bytes=access.upload_bytes or 0, quota=quota)
+    limits = Middleware(
+        RequestLimits, max_upload_bytes=access.upload_bytes or 0, quota=quota, mcp=mcp
+    )
     settings["app_kwargs"]["middleware"].insert(0, limits)
     return settings
 
@@ -161,7 +165,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         check_private_names(blocks, public=access.public)
         configure_queue(blocks, access)
-        blocks.launch(**settings, **page_settings(access, quota, hosts))
+        blocks.launch(**settings, **page_settings(access, quota, hosts, mcp=chosen.mcp))
     except GradioChanged as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

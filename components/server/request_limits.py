@@ -1,55 +1,54 @@
-"""ASGI middleware that blocks unused Gradio routes and limits request and upload size.
+"""ASGI middleware that answers only allowed routes and limits request and upload size.
 
-Gradio reads a whole body before it checks it, accepts a thousand files of the largest size in one
-upload, and has routes that Evenhand does not use: links to a state of the page write typed values
-to the disk, recordings start ffmpeg. This module imports no gradio.
+Gradio reads a whole body before it checks it, and accepts a thousand files of the largest size in
+one upload. This module imports no gradio.
 """
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from components.server.allowed_routes import UPLOAD_PATH, is_allowed_route
 from components.server.temp_files import TempFileQuota
 from studies.files.read_limits import MEGABYTE
 
-BLOCKED_ROUTES: Final = re.compile(
-    r"/(?:gradio_api/)?(?:deep_link|component_server|process_recording|undo-vibe-edit|vibe-[a-z-]+|"
-    r"run-history|runs|stream|monitoring|profiling|custom_component|dev)(?:/.*)?|"
-    r"(?:/gradio_api)?/proxy=.*",
-    re.DOTALL,
-)
-"""Routes of Gradio that the page does not use."""
-UPLOAD_ROUTE: Final = re.compile(r"(?:/gradio_api)?/upload/?")
 MAX_EVENT_BYTES: Final = 8 * MEGABYTE
 """Largest body of an event, which holds texts and filters; files use the upload route."""
+NO_SUCH_PAGE: Final = "This page does not exist."
 _UPLOAD_OVERHEAD_BYTES: Final = MEGABYTE
 """Allowance for file names and multipart boundaries of an upload."""
 
 
 class RequestLimits:
-    """Middleware that blocks routes and, with a `quota` (public mode), limits sizes."""
+    """Middleware that refuses routes and, with a `quota` (public mode), limits sizes."""
 
     def __init__(
-        self, app: ASGIApp, max_upload_bytes: int = 0, quota: TempFileQuota | None = None
+        self,
+        app: ASGIApp,
+        max_upload_bytes: int = 0,
+        quota: TempFileQuota | None = None,
+        mcp: bool = False,
     ) -> None:
         """`max_upload_bytes`: bytes of one upload request, all its files together."""
-        self._app, self._max_upload, self._quota = app, max_upload_bytes, quota
+        self._app, self._max_upload, self._quota, self._mcp = app, max_upload_bytes, quota, mcp
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008, "reason": NO_SUCH_PAGE})
+            return
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         path = scope["path"]
-        if BLOCKED_ROUTES.fullmatch(path):
-            await _error_response(404, "This page does not exist.")(scope, receive, send)
-        elif self._quota is None or scope["method"] in ("GET", "HEAD", "OPTIONS"):
+        if not is_allowed_route(scope["method"], path, mcp=self._mcp):
+            await _error_response(404, NO_SUCH_PAGE)(scope, receive, send)
+        elif self._quota is None or scope["method"] in ("GET", "HEAD"):
             await self._app(scope, receive, send)
-        elif UPLOAD_ROUTE.fullmatch(path):
+        elif path == UPLOAD_PATH:
             most = self._max_upload + _UPLOAD_OVERHEAD_BYTES
             await self._limit_body(most, self._quota, scope, receive, send)
         else:
