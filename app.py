@@ -22,9 +22,14 @@ from components.page_tab import create_page
 from components.server.access import Access, current_access
 from components.server.allowed_hosts import Hosts, configured_hosts, serve_only
 from components.server.fair_queue_tab import configure_queue
-from components.server.gradio_private import GradioChanged, check_private_names
+from components.server.gradio_private import (
+    GradioChanged,
+    check_private_names,
+    use_server_settings,
+)
 from components.server.memory import limit_heap_retention
 from components.server.request_limits import RequestLimits
+from components.server.slow_clients import limit_connections
 from components.server.temp_files import TempFileQuota
 from components.share.publish import FROZEN_STORE, SEED_STORE
 from components.study.plan import demo_studies
@@ -165,6 +170,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         check_private_names(blocks, public=access.public)
         configure_queue(blocks, access)
+        use_server_settings(blocks, limit_connections)
         blocks.launch(**settings, **page_settings(access, quota, hosts, mcp=chosen.mcp))
     except GradioChanged as error:
         print(f"error: {error}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""ASGI middleware that answers only allowed routes and limits request and upload size.
+"""ASGI middleware that answers only allowed routes and limits the size and time of a body.
 
 Gradio reads a whole body before it checks it, and accepts a thousand files of the largest size in
 one upload. This module imports no gradio.
@@ -6,7 +6,9 @@ one upload. This module imports no gradio.
 
 from __future__ import annotations
 
-from typing import Final
+import asyncio
+import time
+from typing import Final, NamedTuple
 
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
@@ -23,6 +25,19 @@ _UPLOAD_OVERHEAD_BYTES: Final = MEGABYTE
 """Allowance for file names and multipart boundaries of an upload."""
 
 
+class BodyPace(NamedTuple):
+    """The slowest accepted body."""
+
+    first_seconds: float = 30.0
+    """Seconds at any speed."""
+    bytes_per_second: float = 32_768
+    """Average speed from then on."""
+
+    def seconds_for(self, received: int) -> float:
+        """Seconds after which more than `received` bytes must have arrived."""
+        return self.first_seconds + received / self.bytes_per_second
+
+
 class RequestLimits:
     """Middleware that refuses routes and, with a `quota` (public mode), limits sizes."""
 
@@ -32,8 +47,10 @@ class RequestLimits:
         max_upload_bytes: int = 0,
         quota: TempFileQuota | None = None,
         mcp: bool = False,
+        pace: BodyPace | None = None,
     ) -> None:
         """`max_upload_bytes`: bytes of one upload request, all its files together."""
+        self._pace = pace or BodyPace()
         self._app, self._max_upload, self._quota, self._mcp = app, max_upload_bytes, quota, mcp
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -46,8 +63,10 @@ class RequestLimits:
         path = scope["path"]
         if not is_allowed_route(scope["method"], path, mcp=self._mcp):
             await _error_response(404, NO_SUCH_PAGE)(scope, receive, send)
-        elif self._quota is None or scope["method"] in ("GET", "HEAD"):
+        elif scope["method"] in ("GET", "HEAD"):
             await self._app(scope, receive, send)
+        elif self._quota is None:
+            await self._limit_body(None, None, scope, receive, send)
         elif path == UPLOAD_PATH:
             most = self._max_upload + _UPLOAD_OVERHEAD_BYTES
             await self._limit_body(most, self._quota, scope, receive, send)
@@ -55,14 +74,19 @@ class RequestLimits:
             await self._limit_body(MAX_EVENT_BYTES, None, scope, receive, send)
 
     async def _limit_body(
-        self, most: int, quota: TempFileQuota | None, scope: Scope, receive: Receive, send: Send
+        self,
+        most: int | None,
+        quota: TempFileQuota | None,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
     ) -> None:
-        """Pass a body on until it exceeds `most` bytes or the quota."""
+        """Pass a body on until it is late, or exceeds `most` bytes or the quota."""
         declared = Headers(scope=scope).get("content-length", "0")
-        if not declared.isdecimal() or int(declared) > most:
+        if most is not None and (not declared.isdecimal() or int(declared) > most):
             await _error_response(413, _too_large_message(most))(scope, receive, send)
             return
-        body = _LimitedBody(most, quota, receive, send)
+        body = _LimitedBody(most, quota, self._pace, receive, send)
         try:
             await self._app(scope, body.receive, body.send)
         except _BodyRejected:
@@ -71,30 +95,51 @@ class RequestLimits:
 
 
 class _BodyRejected(Exception):
-    """Raised to stop reading a body that is too large."""
+    """Raised to stop reading a body that is too large or too slow."""
 
 
 class _LimitedBody:
-    """The body of one request: bytes received so far, and the refusal if it is too large."""
+    """The body of one request: bytes received so far, and the refusal of the rest."""
 
     def __init__(
-        self, most: int, quota: TempFileQuota | None, receive: Receive, send: Send
+        self,
+        most: int | None,
+        quota: TempFileQuota | None,
+        pace: BodyPace,
+        receive: Receive,
+        send: Send,
     ) -> None:
-        self._most, self._quota, self._receive, self._send = most, quota, receive, send
+        self._most, self._quota, self._pace = most, quota, pace
+        self._receive, self._send = receive, send
         self._received_bytes = 0
+        self._started, self._complete = time.monotonic(), False
         self._refusal: tuple[int, str] | None = None
         self.response_started = False
 
     async def receive(self) -> Message:
-        message = await self._receive()
+        message = await self._receive_in_time()
         size = len(message.get("body", b""))
         self._received_bytes += size
-        if self._received_bytes > self._most:
+        if self._most is not None and self._received_bytes > self._most:
             self._refusal = 413, _too_large_message(self._most)
         elif self._quota is not None and not self._quota.reserve(size):
             self._refusal = 507, _QUOTA_FULL
         if self._refusal:
             raise _BodyRejected
+        return message
+
+    async def _receive_in_time(self) -> Message:
+        """The next part of the body; after its end, the client's disconnection at any time."""
+        if self._complete:
+            return await self._receive()
+        deadline = self._started + self._pace.seconds_for(self._received_bytes)
+        try:
+            async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
+                message = await self._receive()
+        except TimeoutError:
+            self._refusal = 408, _TOO_SLOW
+            raise _BodyRejected from None
+        self._complete = not message.get("more_body", False)
         return message
 
     async def send(self, message: Message) -> None:
@@ -119,4 +164,5 @@ def _too_large_message(most: int) -> str:
     return f"The request is larger than {most // MEGABYTE:,} MB, the limit of this page."
 
 
+_TOO_SLOW: Final = "The request arrived too slowly. Check the connection, then send it again."
 _QUOTA_FULL: Final = "The space for uploads is full just now. Try again in a few minutes."
