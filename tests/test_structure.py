@@ -27,7 +27,8 @@ GRADIO_MODULES = re.compile(
 """The modules that lay out the page: only they import Gradio."""
 ORDER = {
     "studies": (
-        "domain errors public_mode",
+        "domain errors",
+        "settings",
         "recorded_keys terminal texts",
         "frames",
         "files spec",

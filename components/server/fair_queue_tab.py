@@ -7,7 +7,6 @@ a megabyte for each visitor and would contain typed keys, so that it is left out
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from copy import copy
@@ -23,6 +22,7 @@ from gradio.state_holder import SessionState, StateHolder
 
 from components.server.access import Access
 from components.server.fair_turns import FairTurns, QueueClient, QueueLimits
+from studies import settings
 
 HANDLER_CONCURRENCY: Final = 16
 """Simultaneous calls of one handler."""
@@ -58,7 +58,7 @@ def identify_client(session: str | None, request: Request) -> QueueClient:
     a visitor can only forge the entries before it.
     """
     address = request.client.host if request.client else ""
-    if "SPACE_ID" in os.environ:
+    if settings.is_space():
         forwarded = ",".join(request.headers.getlist("x-forwarded-for"))
         address = forwarded.rpartition(",")[2].strip() or address
     return QueueClient(session or address, address)

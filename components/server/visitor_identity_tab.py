@@ -23,6 +23,7 @@ from gradio.context import LocalContext
 from gradio.utils import get_type_hints
 
 from components.html.format import escape
+from studies import settings
 from studies.errors import AccessDenied
 from studies.sharing.visitor_store import VisitorStore
 from studies.sharing.visitors import as_visitor, current_visitor, new_secret, visitor_from_secret
@@ -55,10 +56,10 @@ def storage_secret(store: Path) -> str:
     elsewhere a new random key in that file. Every browser receives the key, and it protects
     nothing on the server; but with a new key browsers could not read their visitors' secrets.
     """
-    if named := os.environ.get("EVENHAND_SECRET", ""):
+    if named := settings.SECRET.read():
         return named
     path = store.with_name(store.name + "-secret")
-    if (space := os.environ.get("SPACE_ID", "")) and not path.exists():
+    if (space := settings.SPACE_ID.read()) and not path.exists():
         return hashlib.sha256(f"evenhand {space}".encode()).hexdigest()[:32]
     with contextlib.suppress(FileExistsError):
         made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
