@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
@@ -12,6 +11,7 @@ from judges.engine.pending_asks import CostQuote, quote_cost
 from judges.engine.run import Run, RunSnapshot
 from judges.security.key_consents import Pair, origin_of
 from judges.security.key_store import EXPIRED_MESSAGE
+from studies import settings
 from studies.domain import RETRYABLE_STATUSES, JudgeSpec
 from studies.errors import EvenhandError
 from studies.spec.study import Study
@@ -179,7 +179,7 @@ def _judges_without_key(judges: list[JudgeSpec], last: PastRun | None) -> list[J
         for judge in judges
         if judge.kind == "endpoint"
         and (
-            (judge.api_key_env and not os.environ.get(judge.api_key_env))
+            (judge.api_key_env and not settings.secret_value(judge.api_key_env))
             or (refused and last is not None and f"{judge.name}:" in last.reason)
         )
     ]
