@@ -24,6 +24,7 @@ from judges.models.weights import WeightsMissing
 from judges.planning.plan import assign_owner, make_forecast, save_plan
 from metrics.summary.study_inputs import remedy_inputs
 from metrics.summary.summary import summarise_frame
+from metrics.win_rates.win_rates import counting_rule
 from studies.errors import EvenhandError
 from studies.exchange.injection_flags import InjectionFlags
 from studies.people.verifications import current_checks
@@ -80,7 +81,7 @@ def read_functions(store: Store) -> tuple[Callable[..., Any], ...]:
             store.frame(study),
             wanted,
             planned=counts.get("planned"),
-            combine=spec.combine,
+            combine=counting_rule(spec.combine),
             unreadable=spec.unreadable,
             quick=len(wanted) > 0,  # type: ignore[arg-type]
             checks=current_checks(store, study),

@@ -14,7 +14,7 @@ import pandas as pd
 from metrics.summary.remedy_section import RemedyInputs
 from metrics.summary.remedy_tables import render_remedies
 from metrics.summary.summary import WITHOUT_SUSPECTS, summarise_frame
-from metrics.win_rates.win_rates import CombineRule, UnreadableRule
+from metrics.win_rates.win_rates import UnreadableRule, counting_rule
 from studies.files.spreadsheet_guard import OWN_CSV_HEADERS, unguard_formula
 from studies.frames.frame import frame_from_battles
 from studies.terminal import escape_control, run_command
@@ -128,7 +128,7 @@ def _measure_store(
             return summarise_frame(frame, by, quick=quick)
         spec = store.study(name)
         planned = store.counts(name)["planned"] or len(frame)
-        combine, unreadable = cast(CombineRule, spec.combine), cast(UnreadableRule, spec.unreadable)
+        combine, unreadable = counting_rule(spec.combine), cast(UnreadableRule, spec.unreadable)
         return summarise_frame(
             frame,
             by,

@@ -69,7 +69,7 @@ ORDER = {
     ),
     "components/results": (
         "view_contract injection",
-        "bias agreement cards contrasts",
+        "bias agreement cards contrasts remedies",
         "protocol ranking",
         "wins",
         "results_tab",

@@ -9,7 +9,7 @@ from typing import cast
 import pandas as pd
 
 from components.filtering.filters import COUNTING_RULES, Filter, machine_rows, people_as_judge
-from metrics.win_rates.win_rates import CombineRule, UnreadableRule, outcome_rows
+from metrics.win_rates.win_rates import CombineRule, UnreadableRule, counting_rule, outcome_rows
 from studies.domain import USABLE_STATUSES
 from studies.spec.study import Study
 from studies.store.store import Store
@@ -56,7 +56,7 @@ class FilteredStudy:
     def rule(self) -> tuple[CombineRule, UnreadableRule]:
         """The rules for combining both orders and for counting unreadable replies."""
         chosen = COUNTING_RULES.get(self.filter.rule, (self.study.combine, self.study.unreadable))
-        return cast(CombineRule, chosen[0]), cast(UnreadableRule, chosen[1])
+        return counting_rule(chosen[0]), cast(UnreadableRule, chosen[1])
 
     @cached_property
     def outcomes(self) -> pd.DataFrame:

@@ -20,6 +20,7 @@ COUNTING_RULES: Final[dict[str, tuple[str, str]]] = {
     "each order counts": ("pooled", "exclude"),
     "2–0 wins, else a tie": ("strict", "exclude"),
     "majority of the orders": ("majority", "exclude"),
+    "graded replies averaged": ("graded", "exclude"),
     "2–0 wins, unreadable is a tie": ("strict", "tie"),
 }
 """Choice in the menu -> (combine, unreadable), as in a study file."""
@@ -27,6 +28,7 @@ _COMBINE_TEXTS: Final = {
     "pooled": "each order counts separately",
     "strict": "a win needs both orders",
     "majority": "one win and one tie is a win",
+    "graded": "the mean of both orders' graded replies decides",
 }
 _UNREADABLE_TEXTS: Final = {"exclude": "are left out", "tie": "count as ties"}
 

@@ -247,6 +247,8 @@ def _combination_text(view: FilteredStudy) -> str:
         "pooled": "Every readable verdict of each order counts.",
         "strict": "A comparison is won if both orders name the same answer, else it is a tie.",
         "majority": "A comparison is won with two wins, or a win and a tie, over its orders.",
+        "graded": "The mean graded score of both orders (label probabilities, margins or points) "
+        "decides a comparison.",
     }
     return rules[view.rule[0]]
 

@@ -20,8 +20,17 @@ DESIGN: Final[TruthSource] = "known answers"
 
 
 def default_truth_source(frame: pd.DataFrame) -> TruthSource:
-    """Source of the better answers where the caller does not name it: votes, if there are any."""
-    return PEOPLE if row_selection.people_mask(frame).any() else DESIGN
+    """Source of the better answers where the caller does not name it.
+
+    Votes, unless an answer is recorded as better where no person voted: then it is known by design.
+    """
+    people = row_selection.people_mask(frame)
+    if not people.any():
+        return DESIGN
+    case, cases = row_selection.group_codes(frame, ("item", "comparison"))
+    voted = np.bincount(case[people], minlength=cases) > 0
+    recorded = ~people & (frame["truth"] >= 0).to_numpy()
+    return DESIGN if (recorded & ~voted[case]).any() else PEOPLE
 
 
 def known_winners(

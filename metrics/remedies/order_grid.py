@@ -16,9 +16,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from metrics.estimation import row_selection
+from metrics.estimation.graded_scores import first_slot_scores
 from metrics.estimation.integer_codes import codes_by_appearance, unique_codes
 from metrics.estimation.intervals import Floats, Ints
-from metrics.estimation.prompt_kinds import five_level_mask
 from metrics.remedies.known_winners import (
     DESIGN,
     PEOPLE,
@@ -201,32 +201,8 @@ def _recorded_truth(rows: _PairRows, *, use: bool) -> Floats:
 
 
 def _graded_signs(rows: _PairRows) -> Floats:
-    """Graded score of each row in contestant terms: by label probabilities, else by five-level
-    margins, else by scores."""
-    frame, slot = rows.frame, np.full(len(rows.frame), np.nan)
-    if {"score_0", "score_1"} <= set(frame.columns):
-        slot = _score_differences(frame)
-    five = five_level_mask(frame)
-    if five.any():
-        pick, margin = frame["pick"].to_numpy(), frame["margin"].to_numpy()
-        side = np.where(pick == 0, 0.5, np.where(pick == 1, -0.5, 0.0)) * margin
-        slot = np.where(five & (pick != NO_PICK), side, slot)
-    if {"p_0", "p_1"} <= set(frame.columns):
-        chance = frame["p_0"].to_numpy(np.float64) - frame["p_1"].to_numpy(np.float64)
-        slot = np.where(np.isfinite(chance), chance, slot)
-    return np.where(row_selection.evidence_mask(frame), slot * rows.side, np.nan)
-
-
-def _score_differences(frame: pd.DataFrame) -> Floats:
-    """First score minus second, over the range of the scores that the judge gave."""
-    scores = frame[["score_0", "score_1"]].to_numpy(np.float64)
-    group, groups = row_selection.group_codes(frame, ("judge", "prompt"))
-    high, low = np.full(groups, -np.inf), np.full(groups, np.inf)
-    known = np.isfinite(scores).all(axis=1)
-    np.maximum.at(high, group[known], scores[known].max(axis=1))
-    np.minimum.at(low, group[known], scores[known].min(axis=1))
-    spread = np.where(high > low, high - low, 1.0)[group]
-    return np.where(known, (scores[:, 0] - scores[:, 1]) / spread, np.nan)
+    """Graded score of each row in contestant terms."""
+    return first_slot_scores(rows.frame) * rows.side
 
 
 def _cells(

@@ -30,6 +30,9 @@ MIN_AVAILABLE: Final = 0.9
 MAX_PANEL: Final = 6
 """Judges up to which every pair and triple competes in the selection of the best rule."""
 
+MAX_SELECTED: Final = 100_000
+"""Comparisons up to which they do: with more, the best partner is no matter of chance."""
+
 
 @dataclass(frozen=True, eq=False)
 class RemedyStudy:
@@ -126,7 +129,7 @@ class RemedyStudy:
     def further_rules(self, cell: int, shown: Sequence[Rule]) -> list[Rule]:
         """Juries with this judge that compete in the selection without a line of their own."""
         others = self.partners(cell)
-        if len(others) >= MAX_PANEL:
+        if len(others) >= MAX_PANEL or self.grid.size > MAX_SELECTED:
             return []
         listed = {(rule.id, frozenset(rule.members)) for rule in shown}
         juries = [[cell, *part] for size in (1, 2) for part in combinations(others, size)]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from metrics.remedies.known_winners import DESIGN, PEOPLE, TruthSource
 from metrics.summary.remedy_section import RemedyInputs
 from studies.domain import BY_DESIGN
-from studies.store.judge_spending import mean_call_dollars
+from studies.store.queries.judge_spending import mean_call_dollars
 from studies.store.store import Store
 
 

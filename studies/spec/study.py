@@ -28,6 +28,10 @@ PROTOCOLS: Final = (
     "extraction",
 )
 
+COMBINE_RULES: Final = ("pooled", "strict", "majority", "graded", "single", "agree", "pool")
+"""Counting rules for two orders; the last three are the names of remedies with the same meaning as
+the first three."""
+
 
 @dataclass(frozen=True, slots=True)
 class DataSpec:
@@ -141,7 +145,7 @@ def _read_study(reader: FieldReader, folder: Path) -> Study:
         repeats=reader.whole("repeats", 1, 1, 100),
         noise_floor=reader.number("noise_floor", 0.0, 0.0, 1.0),
         judge_sees=reader.choice("judge_sees", "context", ("context", "images")),
-        combine=reader.choice("combine", "pooled", ("pooled", "strict", "majority")),
+        combine=reader.choice("combine", "pooled", COMBINE_RULES),
         unreadable=reader.choice("unreadable", "exclude", ("exclude", "tie")),
         reading=reader.choice("reading", "default", ("default", "last", "gradelab")),
         extraction=_read_extraction(reader, judges, where),

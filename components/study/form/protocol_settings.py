@@ -42,6 +42,12 @@ _READING_OPTIONS: Final = (
     ("last", "last verdict, also if there are several"),
     ("gradelab", "as in the code of Grade Score's authors"),
 )
+_COMBINE_CHOICES: Final = (
+    ("pooled", "Pooled"),
+    ("strict", "2–0 or tie"),
+    ("majority", "Majority"),
+    ("graded", "Graded"),
+)
 
 
 def protocol_form(
@@ -235,13 +241,15 @@ def _counting_rows(study: LenientStudy, protocols: frozenset[str], sees: bool) -
             "pooled": "each order counts as a separate verdict",
             "strict": "a win needs both orders, else a tie: fewer wins, more ties",
             "majority": "one win and one tie count as a win",
+            "graded": "the mean of both orders' graded replies decides",
         }
+        combine = {"single": "pooled", "agree": "strict", "pool": "majority"}.get(combine, combine)
         made.append(
             _switch_row(
                 study,
                 "Two orders",
                 "combine",
-                (("pooled", "Pooled"), ("strict", "2–0 or tie"), ("majority", "Majority")),
+                _COMBINE_CHOICES,
                 combine,
                 hints.get(combine, ""),
             )

@@ -51,7 +51,7 @@ def _sum_known(values: list[int | None]) -> int | None:
     return sum(known) if known else None
 
 
-def mean_call_dollars(store: Store, study: str) -> dict[tuple[str, str], float]:
+def mean_call_dollars(store: StoreFile, study: str) -> dict[tuple[str, str], float]:
     """Mean dollars of a call by (judge, prompt), where every reply has a price."""
     rows = store.read(
         "SELECT p.judge, p.prompt, avg(j.cost) FROM plan p JOIN judgements j USING(key) "
