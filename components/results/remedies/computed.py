@@ -51,7 +51,7 @@ class RemedyView:
     def table(self) -> list[RuleEstimate]:
         """Estimates of the rules, the baseline first; those that ask people last."""
         lines = self.study.judge_table(self.cell) if self.cell is not None else []
-        return sorted(lines, key=lambda line: (not line.complete, bool(line.rule.votes)))
+        return sorted(lines, key=lambda one: (not one.complete, bool(one.rule.votes)))
 
     @cached_property
     def pilot_lines(self) -> list[tuple[str, RuleEstimate]]:

@@ -161,29 +161,35 @@ def _interval(got: Estimate | None, decimals: int = 1) -> str:
 
 
 def rules_table(view: RemedyView) -> Markup:
-    """All rules on the same comparisons; rules with fewer replies and pilots below."""
-    whole = [line for line in view.table if line.complete]
-    part = [line for line in view.table if not line.complete]
-    axis = _difference_axis([*whole, *part])
+    """All rules on the same comparisons; below, rules outside the adjustment, and pilots."""
+    groups: dict[str, list[RuleEstimate]] = {"": [], PEOPLE_PART: [], FEWER_PART: []}
+    for line in view.table:
+        part = FEWER_PART if not line.complete else PEOPLE_PART if line.rule.votes else ""
+        groups[part].append(line)
+    axis = _difference_axis(view.table)
     best = view.frontier(by_dollars=False)
-    rows = [_row(view, line, place, axis, line in best) for place, line in enumerate(whole, 1)]
-    body = join(rows)
-    if part:
-        body = join([body, _divider(view, "On fewer comparisons, outside the adjustment")])
-        start = len(whole) + 1
-        body = join([body, *(_row(view, one, k, axis, False) for k, one in enumerate(part, start))])
+    rows: list[Markup] = []
+    place = 0
+    for part, lines in groups.items():
+        if part and lines:
+            rows.append(_divider(view, part))
+        for line in lines:
+            place += 1
+            rows.append(_row(view, line, place, axis, line in best))
     if view.pilot_lines:
-        body = join([body, _divider(view, "From pilots, on their own comparisons")])
-        lines = [_pilot_row(view, name, line, axis) for name, line in view.pilot_lines]
-        body = join([body, *lines])
+        rows.append(_divider(view, PILOT_PART))
+        rows += [_pilot_row(view, name, line, axis) for name, line in view.pilot_lines]
     return fill(
         '<div class="eh-tbl-box"><table class="eh-rules"><thead><tr>{}</tr></thead>'
         "<tbody>{}</tbody></table></div>",
         _heads(view, axis),
-        body,
+        join(rows),
     )
 
 
+PEOPLE_PART: Final = "With votes of people, outside the adjustment"
+FEWER_PART: Final = "On fewer comparisons, outside the adjustment"
+PILOT_PART: Final = "From pilots, on their own comparisons"
 Axis = tuple[float, float]
 
 
@@ -222,7 +228,7 @@ def _row(view: RemedyView, line: RuleEstimate, place: int, axis: Axis, best: boo
     words = rule_words(line.rule)
     chosen = view.advice.chosen if view.advice else None
     picked = chosen is not None and rule_key(chosen.rule) == rule_key(line.rule)
-    detail = words.explanation + (" (partners picked on these data)" if line.rule.picked else "")
+    detail = words.explanation + (" (best partners here)" if line.rule.picked else "")
     note = line.agreement.note
     return fill(
         '<tr class="{}" data-rule="{}"><td class="l c1"><span class="no{}">{}</span></td>'

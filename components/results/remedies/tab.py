@@ -9,7 +9,7 @@ import gradio as gr
 
 from components.filtering.filtered_study import FilteredStudy
 from components.html.format import NARROW_SPACE, count
-from components.html.markup import fill, join
+from components.html.markup import EMPTY, fill, join
 from components.html.panel import empty_state, how_computed, panel_heading
 from components.layout.widgets import ClickableHTML, Switch
 from components.results.remedies.computed import RemedyView, load_remedies
@@ -139,10 +139,9 @@ def _left_out(view: RemedyView) -> str:
 def _lower(view: RemedyView) -> Any:
     """Reason and pilots; where nothing helps, the other judges first."""
     helped = view.advice is not None and view.advice.chosen is not None
-    first = patterns_panel(view) if helped else other_judges_panel(view) or patterns_panel(view)
-    third = other_judges_panel(view) if helped else patterns_panel(view)
-    parts = [part for part in (first, pilots_panel(view), third) if part]
-    return wrapped(fill('<div class="eh-grid2">{}</div>', join(dict.fromkeys(parts))))
+    judges = EMPTY if helped else other_judges_panel(view)
+    parts = [judges, patterns_panel(view), pilots_panel(view)]
+    return wrapped(fill('<div class="eh-grid2">{}</div>', join(parts)))
 
 
 def _empty_outputs(view: RemedyView) -> list[Any]:
