@@ -58,10 +58,11 @@ class Decisions:
 
 def decide_by_sign(score: Values) -> Decisions:
     """Decide for the contestant that the score favours; zero is undecided."""
+    first, second = (score > ZERO).astype(np.float64), (score < -ZERO).astype(np.float64)
     missing = np.isnan(score)
-    return Decisions(
-        np.where(missing, np.nan, score > ZERO), np.where(missing, np.nan, score < -ZERO)
-    )
+    if missing.any():
+        first[missing] = second[missing] = np.nan
+    return Decisions(first, second)
 
 
 def mean_decisions(parts: Sequence[Decisions]) -> Decisions:

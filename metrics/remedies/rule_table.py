@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -16,6 +16,7 @@ from metrics.estimation.intervals import (
     proportions,
 )
 from metrics.estimation.measures import first_over_last
+from metrics.estimation.row_selection import Mask
 from metrics.remedies.order_grid import OrderGrid
 from metrics.remedies.rule_sets import Rule
 from studies.domain import Estimate
@@ -72,101 +73,113 @@ def estimate_rules(
     that ask people are outside the family too: a vote is no judge call.
     """
     baseline = rules[0]
-    available = {id(rule): np.isfinite(rule.decisions.first) for rule in rules}
-    whole = [rule for rule in rules if available[id(rule)].all()]
-    family = [rule for rule in whole if rule is not baseline and not rule.votes]
-    contrasts = _contrasts(grid, baseline, family, rng)
+    base = baseline.decisions.credit(grid.truth)
+    whole = {id(rule) for rule in rules if np.isfinite(rule.decisions.first).all()}
+    totals = {id(rule): _rule_totals(grid, rule, base) for rule in rules if id(rule) in whole}
+    family = [r for r in rules if id(r) in whole and r is not baseline and not r.votes]
+    contrasts = _contrasts(totals[id(baseline)], [totals[id(r)] for r in family], rng)
+    adjusted = dict(zip(map(id, family), contrasts, strict=True))
     found = []
     for rule in rules:
-        if available[id(rule)].all():
-            found.append(_estimate(grid, rule, baseline, contrasts.get(id(rule)), rng))
-        elif (part := _on_part(grid, rule, baseline, available[id(rule)], rng)) is not None:
+        if rule is baseline:
+            found.append(_line(totals[id(rule)], None))
+        elif id(rule) in whole:
+            alone = adjusted.get(id(rule))
+            if alone is None:
+                (alone,) = _contrasts(totals[id(baseline)], [totals[id(rule)]], rng)
+            found.append(_line(totals[id(rule)], alone))
+        elif (part := _on_part(grid, rule, baseline, rng)) is not None:
             found.append(part)
     return found
 
 
+@dataclass(frozen=True, eq=False)
+class _RuleTotals:
+    """Sums by item of a rule: credit, decided, right, comparisons.
+
+    `step` is the typical size of its differences of credit to one call: 1/4 for `pool`.
+    """
+
+    rule: Rule
+    sums: Floats
+    step: float
+    changed: int
+
+
+def _rule_totals(grid: OrderGrid, rule: Rule, base: Floats) -> _RuleTotals:
+    right, decided = rule.decisions.right(grid.truth), rule.decisions.decided
+    credit = right + (1 - decided) * rule.decisions.chance
+    gap = np.abs(credit - base)
+    size = float(gap.sum())
+    sums = grid.sum_by_item([credit, decided, right, np.ones(grid.size)])
+    step = float(gap @ gap) / size if size else 1.0
+    return _RuleTotals(rule, sums, step, int((gap > SAME_CREDIT).sum()))
+
+
+def _line(totals: _RuleTotals, contrast: Contrast | None) -> RuleEstimate:
+    credit, decided, right, count = totals.sums.T
+    line = RuleEstimate(
+        totals.rule,
+        _share(credit, count, totals.rule.note),
+        _share(decided, count),
+        _share(right, decided),
+    )
+    if contrast is None:
+        return line
+    return replace(
+        line, difference=contrast.raw, adjusted=contrast.adjusted, changed=totals.changed
+    )
+
+
 def _on_part(
-    grid: OrderGrid, rule: Rule, baseline: Rule, keep: Floats, rng: np.random.Generator
+    grid: OrderGrid, rule: Rule, baseline: Rule, rng: np.random.Generator
 ) -> RuleEstimate | None:
-    mask = np.asarray(keep, np.bool_)
-    if len(np.unique(grid.items[mask])) < MIN_ITEMS:
+    keep = np.isfinite(rule.decisions.first)
+    if len(np.unique(grid.items[keep])) < MIN_ITEMS:
         return None
-    part = grid.select(mask)
-    line = _estimate(part, restrict(rule, mask), restrict(baseline, mask), None, rng)
-    note = f"on {int(mask.sum()):,} of {grid.size:,} comparisons"
+    part, one = grid.select(keep), _restrict(baseline, keep)
+    base = one.decisions.credit(part.truth)
+    totals = _rule_totals(part, _restrict(rule, keep), base)
+    (contrast,) = _contrasts(_rule_totals(part, one, base), [totals], rng)
+    line = _line(totals, contrast)
+    note = f"on {part.size:,} of {grid.size:,} comparisons"
     agreement = replace(line.agreement, note=join_notes(note, line.agreement.note))
     return replace(line, rule=rule, agreement=agreement)
 
 
-def restrict(rule: Rule, keep: Floats | np.ndarray) -> Rule:
+def _restrict(rule: Rule, keep: Mask) -> Rule:
     """A rule on some of its comparisons."""
     first, second = rule.decisions.first[keep], rule.decisions.second[keep]
     return replace(rule, decisions=replace(rule.decisions, first=first, second=second))
 
 
-def _estimate(
-    grid: OrderGrid,
-    rule: Rule,
-    baseline: Rule,
-    contrast: Contrast | None,
-    rng: np.random.Generator,
-) -> RuleEstimate:
-    credit, decided = rule.decisions.credit(grid.truth), rule.decisions.decided
-    ones = np.ones(grid.size)
-    line = RuleEstimate(
-        rule,
-        _share(grid, credit, ones, rule.note),
-        _share(grid, decided, ones),
-        _share(grid, rule.decisions.right(grid.truth), decided),
-    )
-    if rule.decisions is baseline.decisions:
-        return line
-    if contrast is None:
-        contrast = _contrasts(grid, baseline, [rule], rng)[id(rule)]
-    gap = np.abs(credit - baseline.decisions.credit(grid.truth))
-    return replace(
-        line,
-        difference=contrast.raw,
-        adjusted=contrast.adjusted,
-        changed=int((gap > SAME_CREDIT).sum()),
-    )
-
-
-def _share(grid: OrderGrid, successes: Floats, counts: Floats, note: str = "") -> Estimate:
+def _share(successes: Floats, counts: Floats, note: str = "") -> Estimate:
     """Ratio of sums by item with the Wilson interval at the effective n."""
-    sums = grid.sum_by_item([successes, counts])
-    sums = sums[sums[:, 1] > 0]
-    group = np.zeros(len(sums), np.int64)
-    return proportions(sums[:, 0], sums[:, 1], group, 1, "share", note)[0]
+    some = counts > 0
+    group = np.zeros(int(some.sum()), np.int64)
+    return proportions(successes[some], counts[some], group, 1, "share", note)[0]
 
 
 def _contrasts(
-    grid: OrderGrid, baseline: Rule, family: Sequence[Rule], rng: np.random.Generator
-) -> Mapping[int, Contrast]:
-    if not family or not grid.size:
-        return {}
-    sums = credit_totals(grid, [baseline, *family])
-    items, count = np.arange(len(sums)), sums[:, -1:]
-    base = baseline.decisions.credit(grid.truth)
+    baseline: _RuleTotals, family: Sequence[_RuleTotals], rng: np.random.Generator
+) -> list[Contrast]:
+    if not family or not len(baseline.sums):
+        return []
+    items = np.arange(len(baseline.sums))
+    credit_and_count = [0, -1]
     pairs = [
         PairedTotals(
             AgreementCredit(),
-            (rule.id,),
-            (baseline.id,),
+            (one.rule.id,),
+            (baseline.rule.id,),
             items,
-            np.concatenate([sums[:, place : place + 1], count, sums[:, :1], count], axis=1),
+            np.hstack([one.sums[:, credit_and_count], baseline.sums[:, credit_and_count]]),
             first_over_last,
-            _typical_step(rule.decisions.credit(grid.truth) - base),
+            one.step,
         )
-        for place, rule in enumerate(family, start=1)
+        for one in family
     ]
-    return dict(zip(map(id, family), adjust_family(pairs, rng), strict=True))
-
-
-def _typical_step(gaps: Floats) -> float:
-    """Size of the differences of credit that occur: Σd²/Σ|d|, 1/4 for `pool` against one call."""
-    size = float(np.abs(gaps).sum())
-    return float((gaps**2).sum()) / size if size else 1.0
+    return adjust_family(pairs, rng)
 
 
 def credit_totals(grid: OrderGrid, rules: Sequence[Rule]) -> Floats:
