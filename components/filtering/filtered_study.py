@@ -8,7 +8,13 @@ from typing import cast
 
 import pandas as pd
 
-from components.filtering.filters import COUNTING_RULES, Filter, machine_rows, people_as_judge
+from components.filtering.filters import (
+    COMBINE_TEXTS,
+    COUNTING_RULES,
+    Filter,
+    machine_rows,
+    people_as_judge,
+)
 from metrics.win_rates.win_rates import CombineRule, UnreadableRule, counting_rule, outcome_rows
 from studies.domain import USABLE_STATUSES
 from studies.spec.study import Study
@@ -62,3 +68,8 @@ class FilteredStudy:
     def outcomes(self) -> pd.DataFrame:
         """The model judges' verdicts that enter ratings and win rates under `rule`."""
         return outcome_rows(self.machines, *self.rule)
+
+
+def rule_clause(view: FilteredStudy) -> str:
+    """End of a subtitle that names the counting rule; empty where each order counts."""
+    return "" if view.rule[0] == "pooled" else f"; {COMBINE_TEXTS[view.rule[0]]}"

@@ -24,7 +24,7 @@ COUNTING_RULES: Final[dict[str, tuple[str, str]]] = {
     "2–0 wins, unreadable is a tie": ("strict", "tie"),
 }
 """Choice in the menu -> (combine, unreadable), as in a study file."""
-_COMBINE_TEXTS: Final = {
+COMBINE_TEXTS: Final = {
     "pooled": "each order counts separately",
     "strict": "a win needs both orders",
     "majority": "one win and one tie is a win",
@@ -35,7 +35,7 @@ _UNREADABLE_TEXTS: Final = {"exclude": "are left out", "tie": "count as ties"}
 
 def rule_text(combine: str, unreadable: str) -> str:
     """Sentences on a counting rule, for readers who do not know the values of a study file."""
-    orders = f"In ratings and win rates, {_COMBINE_TEXTS[combine]}."
+    orders = f"In ratings and win rates, {COMBINE_TEXTS[combine]}."
     return f"{orders} Unusable replies {_UNREADABLE_TEXTS[unreadable]}."
 
 

@@ -31,6 +31,7 @@ from components.results.bias import panels as bias_view
 from components.results.cards.card_html import show_card
 from components.results.injection.report_section import injection_section
 from components.results.ranking import panels as ranking_view
+from components.results.remedies.report_section import remedies_report
 from components.share import paper_text, report_facts
 from metrics.summary.study_inputs import remedy_inputs
 from metrics.summary.summary import summarise_frame
@@ -218,6 +219,11 @@ def _agreement_section(view: FilteredStudy, page: _ReportFigures) -> str:
     return made
 
 
+def _remedies_section(view: FilteredStudy, page: _ReportFigures) -> str:
+    """Remedies of the judge that agrees most often, where better answers are known."""
+    return remedies_report(view)
+
+
 def _verification_section(view: FilteredStudy, page: _ReportFigures) -> str:
     """People's checks of the answers, if there are any."""
     found = verification_panel.load_verification(load_agreement(view))
@@ -327,6 +333,7 @@ SECTIONS: Final[tuple[Callable[[FilteredStudy, _ReportFigures], str], ...]] = (
     _ranking_section,
     _agreement_section,
     _verification_section,
+    _remedies_section,
     _cards_section,
     _tables_section,
     _method_section,

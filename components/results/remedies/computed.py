@@ -16,6 +16,7 @@ from metrics.remedies.risk_coverage import CoveragePoint, graded_curve, votes_cu
 from metrics.remedies.rule_table import RuleEstimate
 from metrics.summary.remedy_section import RemedyInputs, rule_dollars
 from metrics.summary.study_inputs import remedy_inputs
+from studies.store.store import Store
 
 PILOT_MARK: Final = ", pilot: "
 """Between the name of a study and the kind of its pilot, in the name of the pilot."""
@@ -53,23 +54,16 @@ class RemedyView:
         lines = self.study.judge_table(self.cell) if self.cell is not None else []
         return sorted(lines, key=lambda one: (not one.complete, bool(one.rule.votes)))
 
-    @cached_property
+    @property
     def pilot_lines(self) -> list[tuple[str, RuleEstimate]]:
         """(pilot, rule) of the finished pilots of this study, estimated on their comparisons."""
-        start = f"{self.filtered.name}{PILOT_MARK}"
         known = {line.rule.id for line in self.table if line.complete}
-        store = self.filtered.store
-        names = [one.name for one in store.studies() if one.name.startswith(start)]
+        start = f"{self.filtered.name}{PILOT_MARK}"
         found = []
-        for name in names:
-            inputs = remedy_inputs(store, name)
-            study = study_remedies(store.frame(name), inputs.judges, inputs.source)
-            cell = study.index(self.judge)
-            if cell is not None and study.grid.size:
-                lines = study.judge_table(cell)
-                found += [
-                    (name.removeprefix(start), one) for one in lines if one.rule.id not in known
-                ]
+        for name in pilot_names(self.filtered.store, self.filtered.name):
+            lines = _pilot_tables(FilteredStudy(self.filtered.store, name)).get(self.judge, [])
+            kind = name.removeprefix(start)
+            found += [(kind, one) for one in lines if one.rule.id not in known]
         return found
 
     @cached_property
@@ -169,3 +163,19 @@ def _shown_cell(study: RemedyStudy, judge: str, prompt: str) -> int | None:
     ]
     best = study.best_judge()
     return best if best in fitting else fitting[0] if fitting else None
+
+
+def pilot_names(store: Store, name: str) -> list[str]:
+    """Names of the stored pilots of a study."""
+    start = f"{name}{PILOT_MARK}"
+    return [one.name for one in store.studies() if one.name.startswith(start)]
+
+
+@memoise_by_study
+def _pilot_tables(pilot: FilteredStudy) -> dict[str, list[RuleEstimate]]:
+    """Judge -> the rules of a pilot, with the judge's first prompt."""
+    inputs = remedy_inputs(pilot.store, pilot.name)
+    study = study_remedies(pilot.stored_frame, inputs.judges, inputs.source)
+    judges = dict.fromkeys(judge for judge, _ in study.cells) if study.grid.size else {}
+    cells = {judge: study.index(judge) for judge in judges}
+    return {judge: study.judge_table(cell) for judge, cell in cells.items() if cell is not None}
