@@ -30,7 +30,7 @@ from tests.metrics.remedies.known_judges import (
     graded_single,
     simulate,
 )
-from tests.soak.coverage_studies import SEEDS, Tally, shown, within
+from tests.soak.coverage_studies import HIGH, SEEDS, Tally, shown, within
 
 ITEMS = (20, 64)
 HARD = {
@@ -51,6 +51,9 @@ NO_SIGNAL = {
     "graded, position only": (GradedJudge(0.0, 0.8),),
     "three judges": (HardJudge(0.5, 0.5, 0.1), HardJudge(0.2, 0.5, 0.2), HardJudge(0.0, 0.5, 0.1)),
 }
+WIDE = {("many ties", 20, "agree")}
+"""Lines that cover more than 97 %: mostly undecided, so that credits vary less than the smallest
+design effect allows."""
 MAX_NULL_BETTER = 0.06
 MIN_TOLD_NO = 0.94
 
@@ -161,7 +164,9 @@ def test_intervals_of_remedies_cover(name, items, capsys):
     found = coverage(name, items, SEEDS)
     with capsys.disabled():
         print(f"\n{_row(name, items, found)}", flush=True)
-    assert {key: share for key, share in found.items() if not within(share, SEEDS)} == {}
+    wrong = {key: share for key, share in found.items() if not within(share, SEEDS)}
+    assert {key: share for key, share in wrong.items() if (name, items, key) not in WIDE} == {}
+    assert all(share > HIGH for share in wrong.values())
 
 
 @pytest.mark.parametrize("items", ITEMS)
