@@ -38,6 +38,7 @@ from judges.engine.public_engine import PublicEngine
 from judges.money.host_key import load_host_key
 from judges.security import redaction
 from studies.errors import EvenhandError
+from studies.settings import PORT, check_settings, is_space
 from studies.sharing import hub_backup
 from studies.sharing.expiry import ExpiryThread
 from studies.sharing.visitor_store import VisitorStore
@@ -59,9 +60,8 @@ def port_is_free(host: str, port: int) -> bool:
 
 def parse_options(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    on_space = "SPACE_ID" in os.environ
-    parser.add_argument("--host", default="0.0.0.0" if on_space else "127.0.0.1")
-    parser.add_argument("--port", type=int, default=int(os.environ.get("PORT", "7860")))
+    parser.add_argument("--host", default="0.0.0.0" if is_space() else "127.0.0.1")
+    parser.add_argument("--port", type=int, default=PORT.read())
     parser.add_argument("--store", type=Path, default=None, help="the SQLite file to use")
     parser.add_argument(
         "--mcp", action="store_true", help="also serve the API as MCP tools (requirements-mcp.txt)"
@@ -134,6 +134,11 @@ def _exit_on_signal(*_: object) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
+    try:
+        check_settings()
+    except EvenhandError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
     chosen, access = parse_options(arguments), current_access()
     limit_heap_retention()
     redaction.install_redaction()

@@ -28,7 +28,8 @@ GRADIO_MODULES = re.compile(
 """The modules that lay out the page, and the boundary to Gradio: only they import it."""
 ORDER = {
     "studies": (
-        "domain errors public_mode",
+        "domain errors",
+        "settings",
         "recorded_keys terminal texts",
         "frames",
         "files spec",

@@ -6,13 +6,14 @@ rotate first by address, then by session, then by arrival.
 
 from __future__ import annotations
 
-import os
 from collections import Counter, OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from starlette.requests import Request
+
+from studies import settings
 
 MAX_REMEMBERED_CLIENTS: Final = 4_000
 """Addresses and sessions whose last turn is stored; all others count as new."""
@@ -50,7 +51,7 @@ def identify_client(session: str | None, request: Request) -> QueueClient:
     a visitor can only forge the entries before it.
     """
     address = request.client.host if request.client else ""
-    if "SPACE_ID" in os.environ:
+    if settings.is_space():
         forwarded = ",".join(request.headers.getlist("x-forwarded-for"))
         address = forwarded.rpartition(",")[2].strip() or address
     return QueueClient(session or address, address)

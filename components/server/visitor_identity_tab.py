@@ -22,6 +22,7 @@ import gradio as gr
 
 from components.html.format import escape
 from components.server.gradio_private import current_request, guard_handlers
+from studies import settings
 from studies.errors import AccessDenied
 from studies.sharing.visitor_store import VisitorStore
 from studies.sharing.visitors import as_visitor, current_visitor, new_secret, visitor_from_secret
@@ -54,10 +55,10 @@ def storage_secret(store: Path) -> str:
     elsewhere a new random key in that file. Every browser receives the key, and it protects
     nothing on the server; but with a new key browsers could not read their visitors' secrets.
     """
-    if named := os.environ.get("EVENHAND_SECRET", ""):
+    if named := settings.SECRET.read():
         return named
     path = store.with_name(store.name + "-secret")
-    if (space := os.environ.get("SPACE_ID", "")) and not path.exists():
+    if (space := settings.SPACE_ID.read()) and not path.exists():
         return hashlib.sha256(f"evenhand {space}".encode()).hexdigest()[:32]
     with contextlib.suppress(FileExistsError):
         made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -25,6 +25,7 @@ from components.vote.organiser import (
     controls_from,
 )
 from studies.errors import EvenhandError
+from studies.store.ballot_queries import read_voting_rules
 from studies.store.store import Store
 
 QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "private"}
@@ -174,7 +175,7 @@ def render(store: Store, study: str, here: Mapping[str, Any], account: str = "")
             gr.Column(visible=False),
             *[gr.skip()] * (len(VotingControls.__slots__) + 3),
         ]
-    rules = controls_from(store.voting_rules(study))
+    rules = controls_from(read_voting_rules(store.read_connection, study))
     values = [getattr(rules, name) for name in VotingControls.__slots__]
     return [
         ballot,

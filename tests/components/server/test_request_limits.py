@@ -16,8 +16,9 @@ from starlette.routing import Route
 
 from components.server.allowed_routes import UPLOAD_PATH
 from components.server.request_limits import MAX_EVENT_BYTES, RequestLimits
-from components.server.temp_files import TEMP_DIR_VARIABLE, TempFileQuota
+from components.server.temp_files import TempFileQuota
 from studies.files.read_limits import MEGABYTE
+from studies.settings import TEMP_FOLDER
 
 LARGEST = 3 * MEGABYTE
 
@@ -29,7 +30,7 @@ async def size(request: Request) -> PlainTextResponse:
 
 @pytest.fixture
 def room(tmp_path, monkeypatch) -> Iterator[TempFileQuota]:
-    monkeypatch.setenv(TEMP_DIR_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(TEMP_FOLDER.name, str(tmp_path))
     held = TempFileQuota(10 * MEGABYTE, every=60)
     yield held
     held.close()
