@@ -319,9 +319,9 @@ def _uses_in(node: ast.AST, uses_gradio: bool) -> Iterator[str]:
 
 def test_private_names_of_gradio_are_used_in_one_module_only():
     modules = [ROOT / "app.py", *(ROOT / "components").rglob("*.py")]
-    found = {path.name: private_uses(path.read_text("utf-8")) for path in modules}
-    assert found.pop(BOUNDARY.name), "the rule finds what it looks for"
-    assert {name: names for name, names in found.items() if names} == {}
+    found = {path: private_uses(path.read_text("utf-8")) for path in modules}
+    assert found.pop(BOUNDARY), "the rule finds what it looks for"
+    assert {str(path): names for path, names in found.items() if names} == {}
 
 
 @pytest.mark.parametrize(
