@@ -15,7 +15,7 @@ import gradio as gr
 
 from components import api_tab
 from components.filtering.filtered_study import FilteredStudy
-from components.html.format import escape
+from components.html.markup import escape
 from components.inspect import tab as inspect_tab
 from components.inspect.url_selection import parse_selection
 from components.layout import header

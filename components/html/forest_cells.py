@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from components.html.format import attributes, escape, is_known
+from components.html.format import is_known
+from components.html.markup import attributes, fill, join
 from studies.domain import Estimate
 
 
@@ -33,15 +34,15 @@ def forest_html(
     tip: str = "",
 ) -> str:
     """One row of the plot: dot and interval; below five items a hollow dot without interval."""
-    marks = "".join(f'<i class="g" style="left:{axis.place(v)}"></i>' for v in axis.ticks)
+    marks = join(fill('<i class="g" style="left:{}"></i>', axis.place(v)) for v in axis.ticks)
     if axis.chance is not None:
-        marks += f'<i class="c" style="left:{axis.place(axis.chance)}"></i>'
-    marks += "".join(f'<i class="o" style="left:{axis.place(v)}"></i>' for v in others)
+        marks += fill('<i class="c" style="left:{}"></i>', axis.place(axis.chance))
+    marks += join(fill('<i class="o" style="left:{}"></i>', axis.place(v)) for v in others)
     if people is not None and is_known(people):
-        marks += f'<i class="q" style="left:{axis.place(people)}"></i>'
+        marks += fill('<i class="q" style="left:{}"></i>', axis.place(people))
     marks += _dot_html(estimate, axis)
     made = attributes({"class": "eh-forest", "data-tip": tip or None})
-    return f"<div{made}>{marks}</div>"
+    return fill("<div{}>{}</div>", made, marks)
 
 
 def _dot_html(estimate: Estimate, axis: Axis) -> str:
@@ -49,22 +50,24 @@ def _dot_html(estimate: Estimate, axis: Axis) -> str:
         return ""
     at = axis.place(estimate.value)
     if 0 < estimate.items < 5:
-        return f'<i class="p hollow" style="left:{at}"></i>'
+        return fill('<i class="p hollow" style="left:{}"></i>', at)
     whisker = ""
     if estimate.low is not None and estimate.high is not None:
         left, right = axis.place(estimate.low), axis.place(estimate.high)
         width = float(right[:-1]) - float(left[:-1])
-        whisker = f'<i class="w" style="left:{left};width:{width:.2f}%"></i>'
-    return f'{whisker}<i class="p" style="left:{at}"></i>'
+        whisker = fill('<i class="w" style="left:{};width:{:.2f}%"></i>', left, width)
+    return fill('{}<i class="p" style="left:{}"></i>', whisker, at)
 
 
 def axis_html(axis: Axis) -> str:
-    spans = "".join(
-        f'<span style="left:{axis.place(value)}">{escape(text)}</span>'
+    spans = join(
+        fill('<span style="left:{}">{}</span>', axis.place(value), text)
         for value, text in axis.labels.items()
     )
-    return f'<div class="eh-axis">{spans}</div>'
+    return fill('<div class="eh-axis">{}</div>', spans)
 
 
 def value_html(value: str, bounds: str) -> str:
-    return f"<b>{value}</b>" + (f' <span class="eh-ci">{bounds}</span>' if bounds else "")
+    return fill("<b>{}</b>", value) + (
+        fill(' <span class="eh-ci">{}</span>', bounds) if bounds else ""
+    )

@@ -13,15 +13,13 @@ from components.html.format import (
     DASH,
     NARROW_SPACE,
     approximate_count,
-    attributes,
     count,
-    escape,
-    inline_markup,
     interval,
     is_known,
     number,
     share,
 )
+from components.html.markup import Markup, attributes, escape, fill, inline_markup, join
 from components.html.palette import PALETTE_SIZE, contestant_dash
 from components.html.pieces import (
     Action,
@@ -86,12 +84,13 @@ def first_visit_table(
 ) -> str:
     """Consistency of the embedded judge on the built-in pairs, by prompt."""
     axis = Axis(chance=0.5)
-    head = (
-        f'<div class="eh-fv h"><span>Prompt, labels</span>{axis_html(axis)}'
-        f'<span class="eh-num">Consistency</span><span>What that means</span>'
-        f'<span class="op"></span></div>'
+    head = fill(
+        '<div class="eh-fv h"><span>Prompt, labels</span>{}'
+        '<span class="eh-num">Consistency</span><span>What that means</span>'
+        '<span class="op"></span></div>',
+        axis_html(axis),
     )
-    body = head + "".join(_first_visit_row(row, axis) for row in rows)
+    body = head + join(_first_visit_row(row, axis) for row in rows)
     keys: list[tuple[LegendMark, str]] = [
         ("dot", "consistency"),
         ("chance", f"chance 50{NARROW_SPACE}%"),
@@ -102,13 +101,19 @@ def first_visit_table(
 def _first_visit_row(row: FirstVisitRow, axis: Axis) -> str:
     value = value_html(share(row.consistency.value, 0), interval(row.consistency, 0, scale=100))
     opens = button_html(Action("Open", row.select), small=True) if row.select is not None else ""
-    return (
-        f'<div class="eh-fv"><span class="nm"><span class="eh-mono">{escape(row.prompt)}</span>'
-        f'<span class="eh-small eh-mute">{escape(row.labels)}</span></span>'
-        f'<div class="plot">{forest_html(row.consistency, axis)}</div>'
-        f'<span class="eh-num eh-nw val">{value}</span>'
-        f'<span class="eh-small tx">{inline_markup(row.meaning)}</span>'
-        f'<span class="op">{opens}</span></div>'
+    return fill(
+        '<div class="eh-fv"><span class="nm"><span class="eh-mono">{}</span>'
+        '<span class="eh-small eh-mute">{}</span></span>'
+        '<div class="plot">{}</div>'
+        '<span class="eh-num eh-nw val">{}</span>'
+        '<span class="eh-small tx">{}</span>'
+        '<span class="op">{}</span></div>',
+        row.prompt,
+        row.labels,
+        forest_html(row.consistency, axis),
+        value,
+        inline_markup(row.meaning),
+        opens,
     )
 
 
@@ -116,7 +121,7 @@ def flips_table(rows: Sequence[FlipRow]) -> str:
     """Flips toward the first and toward the second answer as bars from a common zero line, with
     the finding in words."""
     most = max((max(row.first, row.second) for row in rows), default=1) or 1
-    head = (
+    head = Markup(
         '<div class="eh-flip h"><span>Judge</span><span>Flips</span>'
         "<span>Finding</span><span></span></div>"
     )
@@ -125,19 +130,29 @@ def flips_table(rows: Sequence[FlipRow]) -> str:
 
 def _flip_row(row: FlipRow, most: int) -> str:
     left, right = (f"{38 * value / most:.2f}%" for value in (row.first, row.second))
-    bars = (
-        f'<i class="l" style="width:{left}"></i><i class="r" style="width:{right}"></i>'
-        f'<i class="z"></i><span style="right:calc(50% + {left})">{count(row.first)}</span>'
-        f'<span style="left:calc(50% + {right})">{count(row.second)}</span>'
+    bars = fill(
+        '<i class="l" style="width:{}"></i><i class="r" style="width:{}"></i>'
+        '<i class="z"></i><span style="right:calc(50% + {})">{}</span>'
+        '<span style="left:calc(50% + {})">{}</span>',
+        left,
+        right,
+        left,
+        count(row.first),
+        right,
+        count(row.second),
     )
     total = row.first + row.second
     select = row.select if row.select is not None else {"judge": row.judge, "flipped": True}
     opens = button_html(Action(f"Open {count(total)}", select)) if total else ""
-    return (
-        f'<div class="eh-flip"><div class="nm">{escape(row.judge)}</div>'
-        f'<div class="bx"><div class="eh-div">{bars}</div></div>'
-        f'<div class="tx"><p>{inline_markup(row.finding)}</p></div>'
-        f'<div class="op">{opens}</div></div>'
+    return fill(
+        '<div class="eh-flip"><div class="nm">{}</div>'
+        '<div class="bx"><div class="eh-div">{}</div></div>'
+        '<div class="tx"><p>{}</p></div>'
+        '<div class="op">{}</div></div>',
+        row.judge,
+        bars,
+        inline_markup(row.finding),
+        opens,
     )
 
 
@@ -145,16 +160,22 @@ def leaderboard_table(rows: Sequence[LeaderRow], axis: Axis | None = None) -> st
     """The leaderboard: rank ranges, ratings with intervals, a forest plot in each row, and a badge
     on every gap whose interval covers 0."""
     axis = axis or fit_rating_axis(rows)
-    heads = (
+    heads = fill(
         '<th class="num">Rank</th><th>Model</th><th class="num">Rating</th>'
-        f'<th class="wide">{axis_html(axis)}</th><th class="num">Win rate</th>'
-        '<th class="num">Above the next by</th><th class="num">Battles</th>'
+        '<th class="wide">{}</th><th class="num">Win rate</th>'
+        '<th class="num">Above the next by</th><th class="num">Battles</th>',
+        axis_html(axis),
     )
-    body = "".join(_leader_row(row, axis) for row in rows)
+    body = join(_leader_row(row, axis) for row in rows)
     data = attributes({"data-table": json.dumps(_leaderboard_csv(rows))})
     return wrap(
-        f'<div class="eh-tbl-box"><table class="eh-tbl folds"{data}>'
-        f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>"
+        fill(
+            '<div class="eh-tbl-box"><table class="eh-tbl folds"{}>'
+            "<thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>",
+            data,
+            heads,
+            body,
+        )
     )
 
 
@@ -196,11 +217,19 @@ def _leader_row(row: LeaderRow, axis: Axis) -> str:
     rank = count(low) if low == high else f"{count(low)}\u2013{count(high)}"
     name = rich_link(row.name, row.select) if row.select is not None else escape(row.name)
     rating = value_html(number(row.rating.value), interval(row.rating, 0))
-    return (
-        f'<tr><td class="num"><b>{rank}</b></td><td>{contestant_swatch(row.colour)}{name}</td>'
-        f'<td class="num">{rating}</td><td>{forest_html(row.rating, axis, people=row.people)}</td>'
-        f'<td class="num">{_rate_html(row.win_rate)}</td><td class="num">{_gap_html(row)}</td>'
-        f'<td class="num">{count(row.battles)}</td></tr>'
+    return fill(
+        '<tr><td class="num"><b>{}</b></td><td>{}{}</td>'
+        '<td class="num">{}</td><td>{}</td>'
+        '<td class="num">{}</td><td class="num">{}</td>'
+        '<td class="num">{}</td></tr>',
+        rank,
+        contestant_swatch(row.colour),
+        name,
+        rating,
+        forest_html(row.rating, axis, people=row.people),
+        _rate_html(row.win_rate),
+        _gap_html(row),
+        count(row.battles),
     )
 
 
@@ -208,24 +237,24 @@ def contestant_swatch(index: int) -> str:
     """A sample of a model's line in the Elo chart."""
     colour = f"c{index + 1}" if index < PALETTE_SIZE else "c0"
     dash = " dash" if contestant_dash(index) == "dash" else ""
-    return f'<i class="eh-sw {colour}{dash}"></i>'
+    return fill('<i class="eh-sw {}{}"></i>', colour, dash)
 
 
 def _rate_html(estimate: Estimate | None) -> str:
     if estimate is None or estimate.value is None:
-        return f'<span class="eh-mute">{DASH}</span>'
+        return fill('<span class="eh-mute">{}</span>', DASH)
     return value_html(share(estimate.value), interval(estimate, 1, scale=100))
 
 
 def _gap_html(row: LeaderRow) -> str:
     estimate = row.above_next
     if estimate is None or estimate.value is None:
-        return f'<span class="eh-mute">{DASH}</span>'
+        return fill('<span class="eh-mute">{}</span>', DASH)
     if estimate.low is not None and estimate.high is None:
         tip = attributes(
             {"data-tip": f"≥ {number(estimate.low)}\n{estimate.note}", "tabindex": "0"}
         )
-        return f"<b{tip}>≥ {number(estimate.low)}</b>"
+        return fill("<b{}>≥ {}</b>", tip, number(estimate.low))
     made = value_html(number(estimate.value), interval(estimate, 0))
     tied = estimate.low is not None and estimate.high is not None
     tied = tied and (estimate.low or 0.0) <= 0 <= (estimate.high or 0.0)
@@ -236,4 +265,6 @@ def _gap_html(row: LeaderRow) -> str:
         if row.battles_needed
         else "too small to resolve with more battles"
     )
-    return f'{made} {no_difference_badge()}<span class="eh-small eh-more-battles">{needed}</span>'
+    return fill(
+        '{} {}<span class="eh-small eh-more-battles">{}</span>', made, no_difference_badge(), needed
+    )

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from components.html.format import attributes, escape, is_known, number
+from components.html.format import is_known, number
+from components.html.markup import attributes, escape, fill, join
 from components.html.panel import Axis, axis_html, wrap
 from studies.domain import Estimate
 
@@ -47,27 +48,33 @@ def range_table(
 
     `axis` is drawn again below the rows, for phones, where the table has no head.
     """
-    top = "".join(f'<th scope="col" class="{cell.kind}">{cell.html}</th>' for cell in heads)
-    body = "".join(_row_html(row) for row in rows)
+    top = join(fill('<th scope="col" class="{}">{}</th>', cell.kind, cell.html) for cell in heads)
+    body = join(_row_html(row) for row in rows)
     if axis is not None:
-        repeated = f'<td class="trk">{axis_html(axis)}</td>'
-        body += f'<tr class="axis folded" aria-hidden="true">{repeated}</tr>'
+        repeated = fill('<td class="trk">{}</td>', axis_html(axis))
+        body += fill('<tr class="axis folded" aria-hidden="true">{}</tr>', repeated)
     return wrap(
-        f'<div class="eh-tbl-box"><table class="eh-tbl eh-lines {kind}" '
-        f'aria-label="{escape(label)}"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
+        fill(
+            '<div class="eh-tbl-box"><table class="eh-tbl eh-lines {}" '
+            'aria-label="{}"><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>',
+            kind,
+            label,
+            top,
+            body,
+        )
     )
 
 
 def _row_html(row: TableRow) -> str:
     made = attributes({"class": row.kind or None, "data-tip": row.tip or None})
-    cells = "".join(_cell_html(cell) for cell in row.cells)
-    return f"<tr{made}>{cells}</tr>"
+    cells = join(_cell_html(cell) for cell in row.cells)
+    return fill("<tr{}>{}</tr>", made, cells)
 
 
 def _cell_html(cell: TableCell) -> str:
     if cell.kind == "nm":
-        return f'<th scope="row" class="nm">{cell.html}</th>'
-    return f'<td class="{cell.kind}">{cell.html}</td>'
+        return fill('<th scope="row" class="nm">{}</th>', cell.html)
+    return fill('<td class="{}">{}</td>', cell.kind, cell.html)
 
 
 def axis_cell(axis: Axis) -> TableCell:
@@ -81,7 +88,7 @@ def select_link(text: str, select: Mapping[str, object] | None) -> str:
         return escape(text)
     sent = json.dumps(dict(select))
     made = attributes({"type": "button", "class": "eh-link", "data-select": sent})
-    return f"<button{made}>{escape(text)}</button>"
+    return fill("<button{}>{}</button>", made, text)
 
 
 # ------------------------------------------------------------------------------ marks
@@ -89,10 +96,10 @@ def select_link(text: str, select: Mapping[str, object] | None) -> str:
 
 def track_html(axis: Axis, *marks: str, zero: float | None = None) -> str:
     """The plot of one row: gridlines, the line at chance (or at `zero`), then the marks."""
-    lines = "".join(f'<i class="g" style="left:{axis.place(tick)}"></i>' for tick in axis.ticks)
+    lines = join(fill('<i class="g" style="left:{}"></i>', axis.place(tick)) for tick in axis.ticks)
     at = axis.chance if zero is None else zero
-    chance = "" if at is None else f'<i class="c" style="left:{axis.place(at)}"></i>'
-    return f'<div class="eh-forest eh-track">{lines}{chance}{"".join(marks)}</div>'
+    chance = "" if at is None else fill('<i class="c" style="left:{}"></i>', axis.place(at))
+    return fill('<div class="eh-forest eh-track">{}{}{}</div>', lines, chance, join(marks))
 
 
 def bar_mark(kind: str, axis: Axis, low: float | None, high: float | None) -> str:
@@ -100,14 +107,14 @@ def bar_mark(kind: str, axis: Axis, low: float | None, high: float | None) -> st
     if low is None or high is None or not (is_known(low) and is_known(high)):
         return ""
     left, right = sorted(float(axis.place(end)[:-1]) for end in (low, high))
-    return f'<i class="{kind}" style="left:{left:.2f}%;width:{right - left:.2f}%"></i>'
+    return fill('<i class="{}" style="left:{:.2f}%;width:{:.2f}%"></i>', kind, left, right - left)
 
 
 def point_mark(kind: str, axis: Axis, value: float | None) -> str:
     """A point of the given CSS class: s hollow, p solid, q diamond (people), o tick (others)."""
     if value is None or not is_known(value):
         return ""
-    return f'<i class="{kind}" style="left:{axis.place(value)}"></i>'
+    return fill('<i class="{}" style="left:{}"></i>', kind, axis.place(value))
 
 
 def dumbbell_track(

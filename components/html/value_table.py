@@ -10,16 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from components.html.format import (
-    CLICK_HINT,
-    DASH,
-    attributes,
-    count,
-    escape,
-    interval,
-    is_known,
-    number,
-)
+from components.html.format import CLICK_HINT, DASH, count, interval, is_known, number
+from components.html.markup import Markup, attributes, escape, fill, join
 from components.html.panel import Axis, axis_html, forest_html, wrap
 from studies.domain import Estimate
 
@@ -69,12 +61,17 @@ def value_table(
     heads: Sequence[ColumnHead], rows: Sequence[Sequence[str]], *, label: str = ""
 ) -> str:
     """A table of finished HTML cells; the first cell of a row is its name."""
-    tops = "".join(_head_html(head) for head in heads)
-    body = "".join(_row_html(heads, row) for row in rows)
+    tops = join(_head_html(head) for head in heads)
+    body = join(_row_html(heads, row) for row in rows)
     made = attributes({"class": "eh-tbl dense eh-grid", "aria-label": label or None})
     return wrap(
-        f'<div class="eh-grid-box"><table{made}><thead><tr>{tops}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
+        fill(
+            '<div class="eh-grid-box"><table{}><thead><tr>{}</tr></thead>'
+            "<tbody>{}</tbody></table></div>",
+            made,
+            tops,
+            body,
+        )
     )
 
 
@@ -82,7 +79,7 @@ def _head_html(head: ColumnHead) -> str:
     inside = axis_html(head.axis) if head.axis else head.html or escape(head.text)
     kind = "wide" if head.is_wide else "num" if head.numeric else None
     made = attributes({"class": kind, "scope": "col", "data-tip": head.tip or None})
-    return f"<th{made}>{inside}</th>"
+    return fill("<th{}>{}</th>", made, inside)
 
 
 def _row_html(heads: Sequence[ColumnHead], row: Sequence[str]) -> str:
@@ -90,20 +87,20 @@ def _row_html(heads: Sequence[ColumnHead], row: Sequence[str]) -> str:
     for place, (head, cell) in enumerate(zip(heads, row, strict=True)):
         kind = "plot" if head.is_wide else "num" if head.numeric else None
         if place == 0:
-            cells.append(f'<th scope="row">{cell}</th>')
+            cells.append(fill('<th scope="row">{}</th>', cell))
         else:
             made = attributes({"class": kind, "data-head": head.text or None})
-            cells.append(f"<td{made}>{cell}</td>")
-    return f"<tr>{''.join(cells)}</tr>"
+            cells.append(fill("<td{}>{}</td>", made, cell))
+    return fill("<tr>{}</tr>", join(cells))
 
 
 def name_cell(text: str, select: Mapping[str, Any] | None = None, note: str = "") -> str:
     """The first cell of a row: its name and a note."""
-    below = f'<small class="eh-mute">{escape(note)}</small>' if note else ""
+    below = fill('<small class="eh-mute">{}</small>', note) if note else ""
     if select is None:
-        return f"<span>{escape(text)}</span>{below}"
+        return fill("<span>{}</span>{}", text, below)
     made = attributes({"type": "button", "class": "eh-link", "data-select": json.dumps(select)})
-    return f"<button{made}>{escape(text)}</button>{below}"
+    return fill("<button{}>{}</button>{}", made, text, below)
 
 
 def value_cell(
@@ -119,11 +116,13 @@ def value_cell(
     if estimate is None or not is_known(estimate.value):
         why = estimate.note if estimate and estimate.note else "not measured"
         lines = [f"{DASH} {why}", who] if who else [f"{DASH} {why}"]
-        return f'<span class="eh-mute"{attributes({"data-tip": chr(10).join(lines)})}>{DASH}</span>'
+        return fill(
+            '<span class="eh-mute"{}>{}</span>', attributes({"data-tip": chr(10).join(lines)}), DASH
+        )
     bounds = style.bounds(estimate)
-    ci = f' <span class="eh-ci">{bounds}</span>' if bounds else ""
-    sized = f' <span class="eh-ci">n {count(estimate.n)}</span>' if n else ""
-    inside = f"<b>{style.text(estimate.value)}</b>{ci}{sized}"
+    ci = fill(' <span class="eh-ci">{}</span>', bounds) if bounds else ""
+    sized = fill(' <span class="eh-ci">n {}</span>', count(estimate.n)) if n else ""
+    inside = fill("<b>{}</b>{}{}", style.text(estimate.value), ci, sized)
     return hover_html(
         inside, estimate_card(estimate, style, who, note=note, opens=select is not None), select
     )
@@ -132,7 +131,7 @@ def value_cell(
 def hover_html(inside: str, tip: str, select: Mapping[str, Any] | None) -> str:
     """Finished HTML with a hover card; with `select` a button that opens judgements."""
     if select is None:
-        return f"<span{attributes({'data-tip': tip or None})}>{inside}</span>"
+        return fill("<span{}>{}</span>", attributes({"data-tip": tip or None}), inside)
     made = attributes(
         {
             "type": "button",
@@ -142,7 +141,7 @@ def hover_html(inside: str, tip: str, select: Mapping[str, Any] | None) -> str:
             "aria-label": tip.replace("\n", ". ") or None,
         }
     )
-    return f"<button{made}>{inside}</button>"
+    return fill("<button{}>{}</button>", made, inside)
 
 
 def estimate_card(
@@ -160,7 +159,7 @@ def estimate_card(
 def count_cell(n: int, tip: str = "", select: Mapping[str, Any] | None = None) -> str:
     """A count; zero is grey."""
     if not n:
-        return '<span class="eh-mute">0</span>'
+        return Markup('<span class="eh-mute">0</span>')
     return hover_html(count(n), tip, select) if tip or select is not None else count(n)
 
 
@@ -178,7 +177,7 @@ def forest_cell(
     if bounds is not None:
         left, right = axis.place(bounds[0]), axis.place(bounds[1])
         width = float(right[:-1]) - float(left[:-1])
-        span = f'<i class="m" style="left:{left};width:{width:.2f}%"></i>'
+        span = fill('<i class="m" style="left:{};width:{:.2f}%"></i>', left, width)
         drawn = drawn.replace(">", f">{span}", 1)
     return hover_html(drawn, estimate_card(estimate, style, who, opens=select is not None), select)
 

@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from components.html.format import attributes, count, escape
+from components.html.format import count
+from components.html.markup import Markup, attributes, fill, join
 from components.html.panel import wrap
 from components.inspect.load_comparison import InspectView
 from components.inspect.url_selection import FAILURES, NO_SUSPECTS, ONLY_SUSPECTS, Selection
@@ -20,8 +21,8 @@ _MENUS: Final = {
     "contestant": "Model",
     "against": "Against",
 }
-_CHECKBOX: Final = '<input type="checkbox" aria-label="All filters">'
-_MORE_FILTERS: Final = f'<label class="eh-fpill eh-more">{_CHECKBOX}All filters</label>'
+_CHECKBOX: Final = Markup('<input type="checkbox" aria-label="All filters">')
+_MORE_FILTERS: Final = fill('<label class="eh-fpill eh-more">{}All filters</label>', _CHECKBOX)
 """Checkbox that opens the menus and the search on a phone."""
 
 
@@ -29,10 +30,16 @@ def filter_bar(view: InspectView) -> str:
     """Filter bar; an active filter button has a dark edge and a × to remove it."""
     if view.choices is None or not (view.selection.has_filters or view.total):
         return ""
-    pills = "".join(_pills(view.selection, view.counts or {}))
-    menus = "".join(_menus(view.selection, view.choices)) + _verified_menu(view)
+    pills = join(_pills(view.selection, view.counts or {}))
+    menus = join(_menus(view.selection, view.choices)) + _verified_menu(view)
     return wrap(
-        f'<div class="eh-filters">{pills}{_MORE_FILTERS}{menus}{_search(view.selection.text)}</div>'
+        fill(
+            '<div class="eh-filters">{}{}{}{}</div>',
+            pills,
+            _MORE_FILTERS,
+            menus,
+            _search(view.selection.text),
+        )
     )
 
 
@@ -78,8 +85,8 @@ def _status_pills(status: str, counts: Mapping[str, int]) -> Iterable[str]:
 
 
 def _pill(label: str, n: int | None, wanted: Mapping[str, Any], on: bool) -> str:
-    number_of = "" if n is None else f" <b>{count(n)}</b>"
-    close = '<span class="x" aria-hidden="true">\u00d7</span>' if on else ""
+    number_of = "" if n is None else fill(" <b>{}</b>", count(n))
+    close = Markup('<span class="x" aria-hidden="true">\u00d7</span>') if on else ""
     made = attributes(
         {
             "type": "button",
@@ -88,7 +95,7 @@ def _pill(label: str, n: int | None, wanted: Mapping[str, Any], on: bool) -> str
             "data-select": json.dumps({"set": wanted}),
         }
     )
-    return f"<button{made}>{escape(label)}{number_of}{close}</button>"
+    return fill("<button{}>{}{}{}</button>", made, label, number_of, close)
 
 
 def _menus(selection: Selection, choices: Mapping[str, Sequence[str]]) -> Iterable[str]:
@@ -110,11 +117,14 @@ def _menu(name: str, label: str, value: str, offered: Sequence[str]) -> str:
 
 
 def _select(name: str, label: str, value: str, offered: Mapping[str, str]) -> str:
-    options = "".join(_option(each, text, each == value) for each, text in offered.items())
+    options = join(_option(each, text, each == value) for each, text in offered.items())
     on = " on" if value else ""
-    return (
-        f'<label class="eh-menu{on}"><span>{escape(label)}</span>'
-        f'<select data-field="{escape(name)}">{options}</select></label>'
+    return fill(
+        '<label class="eh-menu{}"><span>{}</span><select data-field="{}">{}</select></label>',
+        on,
+        label,
+        name,
+        options,
     )
 
 
@@ -135,7 +145,7 @@ def _verified_menu(view: InspectView) -> str:
 
 def _option(value: str, text: str, chosen: bool) -> str:
     made = attributes({"value": value, "selected": "selected" if chosen else None})
-    return f"<option{made}>{escape(text)}</option>"
+    return fill("<option{}>{}</option>", made, text)
 
 
 def _search(text: str) -> str:
@@ -151,4 +161,4 @@ def _search(text: str) -> str:
         }
     )
     on = " on" if text else ""
-    return f'<label class="eh-search{on}"><input{made}><kbd>/</kbd></label>'
+    return fill('<label class="eh-search{}"><input{}><kbd>/</kbd></label>', on, made)

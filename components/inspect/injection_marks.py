@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from components.html.format import count, escape
+from components.html.format import count
+from components.html.markup import escape, fill, join
 from components.html.panel import notice_html
 from components.inspect.html_parts import hidden_length_note, text_html, truncate_text
 from components.inspect.load_comparison import ComparisonDetail, OrderReplies
@@ -92,11 +93,15 @@ def mark_spans(text: str, pieces: Sequence[tuple[int, int, str]]) -> str:
             continue
         tip = escape(f"Injection suspect: {why}")
         out.append(
-            f'{escape(shown[at:start])}<mark class="eh-suspect" title="{tip}">'
-            f"{escape(shown[start:end])}</mark>"
+            fill(
+                '{}<mark class="eh-suspect" title="{}">{}</mark>',
+                shown[at:start],
+                tip,
+                shown[start:end],
+            )
         )
         at = end
-    return "".join(out) + escape(shown[at:]) + hidden_length_note(text)
+    return join(out) + escape(shown[at:]) + hidden_length_note(text)
 
 
 def untrusted_text_html(text: str) -> str:

@@ -8,7 +8,8 @@ from typing import Final
 
 import numpy as np
 
-from components.html.format import count, escape
+from components.html.format import count
+from components.html.markup import fill, join
 from components.inspect.comparison_index import ComparisonIndex
 from metrics.estimation.row_selection import Ints, Mask, contestants, slot_contestants
 from metrics.people.verification import FAULTS, VerificationArrays
@@ -107,10 +108,8 @@ def checks_html(checks: Sequence[AnswerCheck], contestant: str) -> str:
     summary = f"{count(yes)} of {count(len(mine))} say it follows the instruction"
     if len(mine) == 1:
         summary = "follows the instruction" if yes else "does not follow the instruction"
-    words = "".join(
-        f"<li><b>{escape(one.judge)}</b> {escape(_check_text(one))}</li>" for one in mine
-    )
-    return f'<div class="eh-checks"><p>Verified: {summary}</p><ul>{words}</ul></div>'
+    words = join(fill("<li><b>{}</b> {}</li>", one.judge, _check_text(one)) for one in mine)
+    return fill('<div class="eh-checks"><p>Verified: {}</p><ul>{}</ul></div>', summary, words)
 
 
 def _check_text(check: AnswerCheck) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from components.html.format import escape
+from components.html.markup import Markup, escape, join
 
 MIN_SHARED_WORDS: Final = 0.25
 """Smallest share of common words for which differences are marked; below it nearly every word would
@@ -87,6 +87,6 @@ def _mark_unshared(text: str, shared: Sequence[bool]) -> str:
         bridge = part.isspace() and "\n" not in part and inside and any(only[place + 1 : place + 2])
         if (only[place] or bridge) != inside:
             inside = not inside
-            out.append("<mark>" if inside else "</mark>")
+            out.append(Markup("<mark>") if inside else Markup("</mark>"))
         out.append(escape(part))
-    return "".join(out) + ("</mark>" if inside else "")
+    return join(out) + (Markup("</mark>") if inside else "")

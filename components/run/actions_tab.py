@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import gradio as gr
 
-from components.html.format import escape
+from components.html.markup import escape
 from components.layout.header import show_run_pill
 from components.run.live_figures import LiveStudies
 from components.run.notices import (

@@ -13,7 +13,8 @@ from typing import Any, Final
 import pandas as pd
 
 from components.filtering.filters import machine_rows
-from components.html.format import count, dollars, duration, escape, share
+from components.html.format import count, dollars, duration, share
+from components.html.markup import Markup, fill, join
 from components.html.panel import (
     Action,
     button_html,
@@ -54,7 +55,7 @@ def show_notices(facts: RunFacts) -> str:
                 "calm", "Read-only: this study belongs to another user.", READ_ONLY_TEXT
             )
         )
-    return "".join(
+    return join(
         [
             *_key_notices(facts),
             *_run_notices(facts),
@@ -269,9 +270,9 @@ def show_failures(store: Store, facts: RunFacts) -> str:
     for status in kinds:
         example = next((j for j in latest if j.status == status), None)
         rows.append(failure_row(status, facts.counts[status], example))
-    parts.append(wrap(f'<div class="eh-kinds">{"".join(rows)}</div>') if rows else "")
+    parts.append(wrap(fill('<div class="eh-kinds">{}</div>', join(rows))) if rows else "")
     parts.append(_retried_attempts(retried))
-    return wrap(f'<section class="eh-panel">{"".join(parts)}</section>')
+    return wrap(fill('<section class="eh-panel">{}</section>', join(parts)))
 
 
 def failure_row(
@@ -291,11 +292,16 @@ def failure_row(
         links.append(button_html(Action("Example", {"key": example.ask.key}), small=True))
     if opens and all_too:
         links.append(button_html(Action(f"Open {count(asks)}", {"status": status}), small=True))
-    return (
-        f'<div class="k"><span>{status_badge(status, asks)}</span>'
-        f'<span class="who">{escape(who)}</span>'
-        f'<p title="{escape(told[:400])}">{escape(" ".join(told.split())[:260])}</p>'
-        f'<span class="op">{"".join(links)}</span></div>'
+    return fill(
+        '<div class="k"><span>{}</span>'
+        '<span class="who">{}</span>'
+        '<p title="{}">{}</p>'
+        '<span class="op">{}</span></div>',
+        status_badge(status, asks),
+        who,
+        told[:400],
+        " ".join(told.split())[:260],
+        join(links),
     )
 
 
@@ -303,16 +309,23 @@ def _retried_attempts(failures: tuple[FailureSummary, ...]) -> str:
     """Failed attempts of this run; most succeed at a later attempt."""
     if not failures:
         return ""
-    rows = "".join(
-        f'<div class="k"><span><b>{count(f.times)}</b> × {escape(f.reason)}</span>'
-        f'<span class="who">{escape(f.judge)}</span>'
-        f'<p title="{escape(f.example)}">{escape(f.example[:260])}</p>'
-        '<span class="op"></span></div>'
+    rows = join(
+        fill(
+            '<div class="k"><span><b>{}</b> × {}</span>'
+            '<span class="who">{}</span>'
+            '<p title="{}">{}</p>'
+            '<span class="op"></span></div>',
+            count(f.times),
+            f.reason,
+            f.judge,
+            f.example,
+            f.example[:260],
+        )
         for f in failures
     )
-    head = '<h3 class="eh-kinds-head">Failed attempts in this run</h3>'
-    told = '<p class="eh-small eh-mute">Most succeed when retried.</p>'
-    return wrap(f'{head}{told}<div class="eh-kinds">{rows}</div>')
+    head = Markup('<h3 class="eh-kinds-head">Failed attempts in this run</h3>')
+    told = Markup('<p class="eh-small eh-mute">Most succeed when retried.</p>')
+    return wrap(fill('{}{}<div class="eh-kinds">{}</div>', head, told, rows))
 
 
 def unreadable_notice(store: Store, facts: RunFacts) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from typing import Final
 
-from components.html.format import DASH, count, dollars, duration, escape
+from components.html.format import DASH, count, dollars, duration
+from components.html.markup import Markup, escape, fill, join
 from components.html.panel import (
     Action,
     button_html,
@@ -41,7 +42,7 @@ _STATE_BADGES: Final = {
 
 def state_badge(state: str) -> str:
     kind, glyph = _STATE_BADGES.get(state, ("s-unreadable", "?"))
-    return f'<span class="eh-badge {kind}"><i>{glyph}</i>{escape(state)}</span>'
+    return fill('<span class="eh-badge {}"><i>{}</i>{}</span>', kind, glyph, state)
 
 
 def show_runs(store: Store, name: str, scope: str, opened: str = "") -> str:
@@ -56,8 +57,8 @@ def show_runs(store: Store, name: str, scope: str, opened: str = "") -> str:
         for run in shown
     ]
     more = f"{count(len(runs) - MAX_LISTED_RUNS)} older runs" if len(runs) > MAX_LISTED_RUNS else ""
-    tail = f'<p class="eh-small eh-mute">{more}</p>' if more else ""
-    return wrap(f'<div class="eh-runs">{"".join(rows)}</div>{tail}')
+    tail = fill('<p class="eh-small eh-mute">{}</p>', more) if more else ""
+    return wrap(fill('<div class="eh-runs">{}</div>{}', join(rows), tail))
 
 
 def _run_row(run: PastRun, spent: RunSpending | None, *, with_study: bool, opened: bool) -> str:
@@ -66,14 +67,22 @@ def _run_row(run: PastRun, spent: RunSpending | None, *, with_study: bool, opene
     )
     if run.state == "running":  # the list is not drawn anew while it counts
         calls = "in progress"
-    who = f'<b class="who">{escape(run.study)}</b>' if with_study else ""
+    who = fill('<b class="who">{}</b>', run.study) if with_study else ""
     click = Action("Close" if opened else "Open", {"close": 1} if opened else {"run": run.id})
     mark = ' aria-current="true"' if opened else ""
-    return (
-        f'<div class="r"{mark}><span>{state_badge(run.state)}</span>'
-        f'<span class="when">{_run_time(run)}</span><span class="calls">{calls}</span>'
-        f'<p title="{escape(run.reason)}">{who}{escape(run.reason)}</p>'
-        f'<span class="op">{button_html(click, small=True)}</span></div>'
+    return fill(
+        '<div class="r"{}><span>{}</span>'
+        '<span class="when">{}</span><span class="calls">{}</span>'
+        '<p title="{}">{}{}</p>'
+        '<span class="op">{}</span></div>',
+        mark,
+        state_badge(run.state),
+        _run_time(run),
+        calls,
+        run.reason,
+        who,
+        run.reason,
+        button_html(click, small=True),
     )
 
 
@@ -81,7 +90,7 @@ def _run_time(run: PastRun) -> str:
     started = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.started))
     if run.ended is None:
         return started
-    return f'{started} <span class="eh-mute">{duration(run.ended - run.started)}</span>'
+    return fill('{} <span class="eh-mute">{}</span>', started, duration(run.ended - run.started))
 
 
 def _cost_text(spent: RunSpending, run: PastRun) -> str:
@@ -118,7 +127,7 @@ def show_run(store: Store, run_id: str, study: str) -> str:
     ]
     parts.append(_calls_by_judge(mine, run))
     parts.append(_open_failures(store, run, study))
-    return wrap(f'<div class="eh-run-open">{"".join(parts)}</div>')
+    return wrap(fill('<div class="eh-run-open">{}</div>', join(parts)))
 
 
 def _run_totals(run: PastRun, mine: list[AttemptTotals]) -> str:
@@ -148,7 +157,7 @@ def _reason_notice(run: PastRun, study: str) -> str:
 
 def _calls_by_judge(mine: list[AttemptTotals], run: PastRun) -> str:
     if not mine:
-        return wrap('<p class="eh-small eh-mute">This run made no calls.</p>')
+        return wrap(Markup('<p class="eh-small eh-mute">This run made no calls.</p>'))
     rows = []
     for judge in dict.fromkeys(account.judge for account in mine):
         own = [account for account in mine if account.judge == judge]
@@ -157,18 +166,29 @@ def _calls_by_judge(mine: list[AttemptTotals], run: PastRun) -> str:
         )
         tokens = sum(a.prompt_tokens for a in own), sum(a.completion_tokens for a in own)
         rows.append(
-            f"<tr><td>{escape(judge) or DASH}</td>"
-            f"<td>{''.join(_outcome_badge(a) for a in own)}</td>"
-            f'<td class="num">{count(tokens[0])} in, {count(tokens[1])} out</td>'
-            f'<td class="num">{_cost_text(whole, run)}</td></tr>'
+            fill(
+                "<tr><td>{}</td>"
+                "<td>{}</td>"
+                '<td class="num">{} in, {} out</td>'
+                '<td class="num">{}</td></tr>',
+                escape(judge) or DASH,
+                join(_outcome_badge(a) for a in own),
+                count(tokens[0]),
+                count(tokens[1]),
+                _cost_text(whole, run),
+            )
         )
-    head = (
+    head = Markup(
         '<tr><th>Judge</th><th>Calls by outcome</th><th class="num">Tokens</th>'
         '<th class="num">Dollars</th></tr>'
     )
     return wrap(
-        f'<div class="eh-tbl-box eh-scroll"><table class="eh-tbl dense"><thead>{head}</thead>'
-        f"<tbody>{''.join(rows)}</tbody></table></div>"
+        fill(
+            '<div class="eh-tbl-box eh-scroll"><table class="eh-tbl dense"><thead>{}</thead>'
+            "<tbody>{}</tbody></table></div>",
+            head,
+            join(rows),
+        )
     )
 
 
@@ -176,8 +196,8 @@ def _outcome_badge(account: AttemptTotals) -> str:
     if account.outcome in STATUSES:
         return status_badge(account.outcome, account.calls)  # type: ignore[arg-type]
     words = "without an outcome" if account.outcome == "unknown" else account.outcome
-    return (
-        f'<span class="eh-badge s-truncated">{escape(words)} <b>{count(account.calls)}</b></span>'
+    return fill(
+        '<span class="eh-badge s-truncated">{} <b>{}</b></span>', words, count(account.calls)
     )
 
 
@@ -185,7 +205,7 @@ def _open_failures(store: Store, run: PastRun, study: str) -> str:
     failed = failures_of_run(store, run.owner)
     if not failed:
         return ""
-    rows = "".join(
+    rows = join(
         failure_row(
             kind.status,  # type: ignore[arg-type]
             kind.asks,
@@ -195,5 +215,5 @@ def _open_failures(store: Store, run: PastRun, study: str) -> str:
         )
         for kind in failed
     )
-    head = '<h3 class="eh-kinds-head">Failures of this run that no later call replaced</h3>'
-    return wrap(f'{head}<div class="eh-kinds">{rows}</div>')
+    head = Markup('<h3 class="eh-kinds-head">Failures of this run that no later call replaced</h3>')
+    return wrap(fill('{}<div class="eh-kinds">{}</div>', head, rows))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from typing import Final
 
-from components.html.format import NARROW_SPACE, count, dollars, duration, escape, interval, share
+from components.html.format import NARROW_SPACE, count, dollars, duration, interval, share
+from components.html.markup import fill
 from components.html.panel import (
     Kpi,
     ReplyRow,
@@ -86,7 +87,7 @@ def _wait_reasons(snapshot: RunSnapshot | None) -> str:
     )
     if snapshot.state == "paused":
         told = snapshot.reason or "paused by you"
-    return wrap(f'<p class="eh-small eh-mute eh-reasons">{escape(told)}</p>')
+    return wrap(fill('<p class="eh-small eh-mute eh-reasons">{}</p>', told))
 
 
 def show_kpis(facts: RunFacts, picture: LiveFigures) -> str:
@@ -104,7 +105,7 @@ def _large_study_note(facts: RunFacts) -> str:
         else f"A study of {count(facts.planned)} calls: the numbers and charts here count only "
         "replies since this tab was opened. Results counts everything."
     )
-    return wrap(f'<p class="eh-small eh-mute">{escape(told)}</p>')
+    return wrap(fill('<p class="eh-small eh-mute">{}</p>', told))
 
 
 def _rate_kpi(facts: RunFacts) -> Kpi:
@@ -218,7 +219,7 @@ def show_replies(store: Store, name: str, which: str) -> str:
     latest = store.latest_judgements(name, 8, failures_only=which == REPLY_SCOPES[1])
     if not latest:
         none = "No failures." if which == REPLY_SCOPES[1] else "No replies yet."
-        return wrap(f'<p class="eh-small eh-mute">{none}</p>')
+        return wrap(fill('<p class="eh-small eh-mute">{}</p>', none))
     judges = {spec.name for spec in store.study(name).judges} | {j.ask.judge for j in latest}
     return last_replies_html(
         [

@@ -22,7 +22,7 @@ import gradio as gr
 from gradio.context import LocalContext
 from gradio.utils import get_type_hints
 
-from components.html.format import escape
+from components.html.markup import escape
 from studies.errors import AccessDenied
 from studies.sharing.visitor_store import VisitorStore
 from studies.sharing.visitors import as_visitor, current_visitor, new_secret, visitor_from_secret

@@ -20,7 +20,8 @@ import plotly
 from components.charts.figures import Figure
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import Raters, accuracy_label
-from components.html.format import NARROW_SPACE, count, dollars, duration, escape, tokens
+from components.html.format import NARROW_SPACE, count, dollars, duration, tokens
+from components.html.markup import Markup, fill, join
 from components.html.panel import brand_html, data_note, finding_html, notice_html, panel_html, wrap
 from components.html.plain_table import plain_table
 from components.results.agreement import panels as agreement_view
@@ -76,18 +77,29 @@ def report_html(store: Store, study: str) -> str:
     """The text of the report file."""
     view = FilteredStudy(store, study)
     page = _ReportFigures()
-    body = "".join(section(view, page) for section in SECTIONS)
+    body = join(section(view, page) for section in SECTIONS)
     plotly_js = (Path(plotly.__path__[0]) / "package_data" / "plotly.min.js").read_text("utf-8")
-    return (
+    return fill(
         "<!DOCTYPE html>\n"
-        f'<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{_CONTENT_POLICY}">'
+        '<html lang="en"><head><meta charset="utf-8">'
+        '<meta http-equiv="Content-Security-Policy" content="{}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(study)} · Evenhand</title><style>{_read_asset('style.css')}</style>"
-        f"<style>{_font_faces()}{_REPORT_CSS}</style><script>{plotly_js}</script></head>"
-        f'<body class="gradio-container eh-report"><main>{body}</main>'
-        f"{page.figures_html()}{_json_tag('metrics', report_metrics(view))}"
-        f"<script>{_read_asset('page.js')}{_DRAW_SCRIPT}</script></body></html>\n"
+        "<title>{} · Evenhand</title><style>{}</style>"
+        "<style>{}{}</style><script>{}</script></head>"
+        '<body class="gradio-container eh-report"><main>{}</main>'
+        "{}{}"
+        "<script>{}{}</script></body></html>\n",
+        _CONTENT_POLICY,
+        study,
+        _read_asset("style.css"),
+        _font_faces(),
+        _REPORT_CSS,
+        plotly_js,
+        body,
+        page.figures_html(),
+        _json_tag("metrics", report_metrics(view)),
+        _read_asset("page.js"),
+        _DRAW_SCRIPT,
     )
 
 
@@ -113,22 +125,22 @@ class _ReportFigures:
 
     def add_figure(self, figure: Figure | None) -> str:
         if figure is None:
-            return wrap('<p class="eh-small eh-mute">No verdicts to show.</p>')
+            return wrap(Markup('<p class="eh-small eh-mute">No verdicts to show.</p>'))
         self.figures.append(figure)
-        return (
-            f'<div data-figure="figure-{len(self.figures)}">'
-            '<div class="eh-plot" role="img"></div></div>'
+        return fill(
+            '<div data-figure="figure-{}"><div class="eh-plot" role="img"></div></div>',
+            len(self.figures),
         )
 
     def figures_html(self) -> str:
-        return "".join(_json_tag(f"figure-{i}", f) for i, f in enumerate(self.figures, 1))
+        return join(_json_tag(f"figure-{i}", f) for i, f in enumerate(self.figures, 1))
 
 
 def _json_tag(name: str, value: Any) -> str:
     """JSON in a script tag, with every "<" escaped, so that no text can close the tag."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     text = text.replace("<", "\\u003c")
-    return f'<script type="application/json" id="{name}">{text}</script>'
+    return fill('<script type="application/json" id="{}">{}</script>', name, text)
 
 
 # ----------------------------------------------------------------------------------- sections
@@ -142,8 +154,13 @@ def _title_section(view: FilteredStudy, page: _ReportFigures) -> str:
     line += f"Report made {made}."
     title, lead = bias_view.show_finding(view.frame)
     return (
-        f'<header class="eh-report-top">{brand_html()}'
-        f'<p class="eh-small eh-mute">{escape(line)}</p></header><h1>{escape(view.name)}</h1>'
+        fill(
+            '<header class="eh-report-top">{}'
+            '<p class="eh-small eh-mute">{}</p></header><h1>{}</h1>',
+            brand_html(),
+            line,
+            view.name,
+        )
         + finding_html(title, lead)
         + bias_view.show_kpis(view.frame, view.failed, len(view.machines), accuracy_label(view))
     )
@@ -231,12 +248,12 @@ def _cards_section(view: FilteredStudy, page: _ReportFigures) -> str:
     """One card for each judge and prompt, as on the page."""
     raters = Raters(view)
     names = list(raters.in_view)
-    cards = "".join(
-        f'<section class="eh-panel eh-sheet">{show_card(raters, name)}</section>'
+    cards = join(
+        fill('<section class="eh-panel eh-sheet">{}</section>', show_card(raters, name))
         for name in names[:MAX_CARDS]
     )
     left = len(names) - MAX_CARDS
-    more = wrap(f"<p>The page has {count(left, 'more card')}.</p>") if left > 0 else ""
+    more = wrap(fill("<p>The page has {}.</p>", count(left, "more card"))) if left > 0 else ""
     return cards + more
 
 
@@ -249,11 +266,11 @@ def _tables_section(view: FilteredStudy, page: _ReportFigures) -> str:
         made.append(
             panel_html(table.name, table.caption, plain_table(table.head, table.rows) + copies)
         )
-    return "".join(made)
+    return join(made)
 
 
 def _method_section(view: FilteredStudy, page: _ReportFigures) -> str:
-    text = wrap(f"<p>{escape(paper_text.methods_paragraph(view))}</p>")
+    text = wrap(fill("<p>{}</p>", paper_text.methods_paragraph(view)))
     command = _text_drawer("Command for the same numbers", paper_text.metrics_command(view))
     return panel_html("Method", "generated from the study and its replies", text + command)
 
@@ -306,7 +323,7 @@ def _study_section(view: FilteredStudy, page: _ReportFigures) -> str:
     versions = ", ".join(f"{name} {text}" for name, text in report_facts.package_versions().items())
     drawers.append(_text_drawer("Versions", versions))
     return panel_html(
-        "Study file, prompts, versions", "needed to reproduce the numbers", "".join(drawers)
+        "Study file, prompts, versions", "needed to reproduce the numbers", join(drawers)
     )
 
 
@@ -336,8 +353,7 @@ SECTIONS: Final[tuple[Callable[[FilteredStudy, _ReportFigures], str], ...]] = (
 
 def _text_drawer(title: str, text: str) -> str:
     return wrap(
-        f'<details class="eh-how"><summary>{escape(title)}</summary>'
-        f"<pre>{escape(text)}</pre></details>"
+        fill('<details class="eh-how"><summary>{}</summary><pre>{}</pre></details>', title, text)
     )
 
 
@@ -355,7 +371,7 @@ def _font_faces() -> str:
                     f'@font-face{{font-family:"{family}";font-weight:{weight};'
                     f'src:url("data:font/woff2;base64,{data}") format("woff2")}}'
                 )
-    return "".join(faces)
+    return join(faces)
 
 
 _FONT_FILES: Final = (

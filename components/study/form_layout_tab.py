@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import gradio as gr
 
+from components.html.markup import Markup
 from components.html.pieces import finding_html, panel_heading
 from components.layout.widgets import ClickableHTML
 from components.study.collect import collect_layout_tab
@@ -126,7 +127,7 @@ def _form_html(elem_id: str) -> gr.HTML:
 def _browser_value(name: str) -> gr.HTML:
     """An invisible component that carries a value of the page to the server."""
     return gr.HTML(
-        "", html_template="<i hidden></i>", js_on_load=_BROWSER_VALUE_SCRIPT.format(name=name),
+        "", html_template=Markup("<i hidden></i>"), js_on_load=_BROWSER_VALUE_SCRIPT.format(name=name),
         apply_default_css=False, elem_classes=["eh-html", "eh-wire"],
     )  # fmt: skip
 

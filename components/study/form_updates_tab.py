@@ -9,7 +9,8 @@ from typing import Any
 
 import gradio as gr
 
-from components.html.format import count, dollars, escape
+from components.html.format import count, dollars
+from components.html.markup import fill
 from components.server import temp_files
 from components.study import form_html as study_draw
 from components.study.file.controls import form_part
@@ -86,9 +87,8 @@ def plan_updates(look: StudyPreview, view: FormState, store: Store) -> list[Any]
     )
     words = run_button_text(numbers, count_unanswered(assign_owner(look.plan, store), store))
     trial = f"or try one item: {count(once.asks, 'call')}, {dollars(once.dollars)}"
-    press = (
-        '<button type="button" class="eh-btn primary" data-press="#eh-run">'
-        f"{escape(words)}</button>"
+    press = fill(
+        '<button type="button" class="eh-btn primary" data-press="#eh-run">{}</button>', words
     )
     return [
         plan_kpis(look.plan, numbers),

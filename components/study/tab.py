@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import gradio as gr
 
-from components.html.format import escape
+from components.html.markup import escape
 from components.html.pieces import notice_html
 from components.layout.header import Header
 from components.run import tab as run_tab

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from components.html.format import attributes, count, escape
+from components.html.format import count
+from components.html.markup import attributes, escape, fill, join
 from components.html.panel import notice_html, wrap
 from components.inspect.html_parts import text_html
 from components.inspect.load_comparison import ItemImage
@@ -103,7 +104,7 @@ def ballot_html(view: BallotView) -> str:
         _answer_boxes(view),
         _vote_controls(view),
     )
-    return wrap(f"<article{made}>{''.join(parts)}</article>")
+    return wrap(fill("<article{}>{}</article>", made, join(parts)))
 
 
 # ------------------------------------------------------------------------------------ top
@@ -118,11 +119,18 @@ def _progress_html(view: BallotView) -> str:
         + ballot_button("Next" if view.earlier_vote else "Skip", {"act": "next"}, ("N", "n N s S"))
         + ballot_button("Undo", {"act": "undo"}, ("U", "u U"))
     )
-    return (
-        f'<div class="top"><p class="eh-small" role="status"><b>{count(voted)} of {count(total)}'
-        f'</b> {noun}{left}<span class="wide">, voting as '
-        f"{voter_html(view.name, view.name_fixed)}; names hidden, order random</span></p>"
-        f'<div class="acts">{actions}</div></div>{_progress_bar(voted, total)}'
+    return fill(
+        '<div class="top"><p class="eh-small" role="status"><b>{} of {}'
+        '</b> {}{}<span class="wide">, voting as '
+        "{}; names hidden, order random</span></p>"
+        '<div class="acts">{}</div></div>{}',
+        count(voted),
+        count(total),
+        noun,
+        left,
+        voter_html(view.name, view.name_fixed),
+        actions,
+        _progress_bar(voted, total),
     )
 
 
@@ -141,7 +149,7 @@ def voter_html(name: str, fixed: bool) -> str:
 
 def _link_button(label: str, does: Mapping[str, str]) -> str:
     made = attributes({"type": "button", "class": "eh-link", **does})
-    return f"<button{made}>{escape(label)}</button>"
+    return fill("<button{}>{}</button>", made, label)
 
 
 def _progress_bar(voted: int, total: int) -> str:
@@ -155,21 +163,21 @@ def _progress_bar(voted: int, total: int) -> str:
             "aria-valuenow": voted,
         }
     )
-    return f'<div{made}><i style="width:{100 * voted / max(total, 1):.1f}%"></i></div>'
+    return fill('<div{}><i style="width:{:.1f}%"></i></div>', made, 100 * voted / max(total, 1))
 
 
 def ballot_button(label: str, sends: Mapping[str, Any], key: ButtonKey) -> str:
     made = attributes(
         {"type": "button", "class": "eh-vact", "data-act": json.dumps(sends), "data-vkeys": key[1]}
     )
-    return f"<button{made}><kbd>{escape(key[0])}</kbd>{escape(label)}</button>"
+    return fill("<button{}><kbd>{}</kbd>{}</button>", made, key[0], label)
 
 
 def _notice_html(view: BallotView) -> str:
     if not view.notice_text:
         return ""
     kind: Literal["warn", "calm"] = "warn" if view.is_warning else "calm"
-    return f'<div class="said">{notice_html(kind, "", view.notice_text)}</div>'
+    return fill('<div class="said">{}</div>', notice_html(kind, "", view.notice_text))
 
 
 # ------------------------------------------------------------------------------- question
@@ -177,25 +185,32 @@ def _notice_html(view: BallotView) -> str:
 
 def _question(view: BallotView) -> str:
     shown_item, mode = view.voter_view, view.ballot.mode
-    task = f'<span class="task">{escape(shown_item.task)}</span>' if shown_item.task else ""
-    images = "".join(_image_html(one, k) for k, one in enumerate(shown_item.images, 1))
-    images = f'<div class="eh-pictures">{images}</div>' if images else ""
-    drawers = "".join(_context_drawers(shown_item))
-    return (
-        f'<p class="ask">{escape(FORM_QUESTIONS[mode])}{task}</p>'
-        f'<h1 class="q" dir="auto" tabindex="-1">{text_html(shown_item.instruction)}</h1>'
-        f'<div class="scene">{images}<div class="backs">{drawers}</div></div>'
+    task = fill('<span class="task">{}</span>', shown_item.task) if shown_item.task else ""
+    images = join(_image_html(one, k) for k, one in enumerate(shown_item.images, 1))
+    images = fill('<div class="eh-pictures">{}</div>', images) if images else ""
+    drawers = join(_context_drawers(shown_item))
+    return fill(
+        '<p class="ask">{}{}</p>'
+        '<h1 class="q" dir="auto" tabindex="-1">{}</h1>'
+        '<div class="scene">{}<div class="backs">{}</div></div>',
+        FORM_QUESTIONS[mode],
+        task,
+        text_html(shown_item.instruction),
+        images,
+        drawers,
     )
 
 
 def _image_html(one: ItemImage, place: int) -> str:
     """An image labelled by number, as a file name may reveal the contestant."""
     if one.source:
-        return f'<img alt="Image {place}" src="{escape(one.source)}">'
+        return fill('<img alt="Image {}" src="{}">', place, one.source)
     if one.link:
         rel = 'target="_blank" rel="noopener noreferrer nofollow"'
-        return f'<p class="eh-small"><a href="{escape(one.link)}" {rel}>Open image {place}</a></p>'
-    return f'<p class="eh-small">Image {place} is missing from the data.</p>'
+        return fill(
+            '<p class="eh-small"><a href="{}" {}>Open image {}</a></p>', one.link, rel, place
+        )
+    return fill('<p class="eh-small">Image {} is missing from the data.</p>', place)
 
 
 def _context_drawers(shown_item: VoterView) -> Iterable[str]:
@@ -209,8 +224,8 @@ def _context_drawers(shown_item: VoterView) -> Iterable[str]:
     ):
         if text.strip():
             made = attributes({"class": "back", "open": "open" if unfolded else None})
-            body = f'<div class="eh-txt" dir="auto" tabindex="0">{text_html(text)}</div>'
-            yield f"<details{made}><summary>{title}</summary>{body}</details>"
+            body = fill('<div class="eh-txt" dir="auto" tabindex="0">{}</div>', text_html(text))
+            yield fill("<details{}><summary>{}</summary>{}</details>", made, title, body)
 
 
 # -------------------------------------------------------------------------------- answers
@@ -219,8 +234,10 @@ def _context_drawers(shown_item: VoterView) -> Iterable[str]:
 def _answer_boxes(view: BallotView) -> str:
     texts = view.voter_view.texts
     names = answer_labels(view.ballot.mode, len(texts))
-    boxes = "".join(_answer_box(name, text) for name, text in zip(names, texts, strict=True))
-    return f'{_answer_switch(names)}<div class="boxes n{min(len(texts), 4)}">{boxes}</div>'
+    boxes = join(_answer_box(name, text) for name, text in zip(names, texts, strict=True))
+    return fill(
+        '{}<div class="boxes n{}">{}</div>', _answer_switch(names), min(len(texts), 4), boxes
+    )
 
 
 def answer_labels(mode: BallotMode, options: int) -> Sequence[str]:
@@ -230,24 +247,30 @@ def answer_labels(mode: BallotMode, options: int) -> Sequence[str]:
 
 
 def _answer_box(name: str, text: str) -> str:
-    head = f"<h2>{name}</h2>"
+    head = fill("<h2>{}</h2>", name)
     label = name if name == "Answer" else f"Answer {name}"
     made = attributes(
         {"class": "eh-txt", "dir": "auto", "tabindex": 0, "role": "region", "aria-label": label}
     )
-    return f'<section class="box">{head}<div{made}>{text_html(text)}</div></section>'
+    return fill('<section class="box">{}<div{}>{}</div></section>', head, made, text_html(text))
 
 
 def _answer_switch(names: Sequence[str]) -> str:
     """Switch between answers on a phone, as stacked answers would favour the upper one."""
     if len(names) < 2:
         return ""
-    buttons = "".join(
-        f'<button type="button" data-side="{k}" aria-pressed="{str(k == 0).lower()}" '
-        f'aria-label="Read answer {name}">{name}</button>'
+    buttons = join(
+        fill(
+            '<button type="button" data-side="{}" aria-pressed="{}" '
+            'aria-label="Read answer {}">{}</button>',
+            k,
+            str(k == 0).lower(),
+            name,
+            name,
+        )
         for k, name in enumerate(names)
     )
-    return f'<div class="ab" role="group" aria-label="Which answer">{buttons}</div>'
+    return fill('<div class="ab" role="group" aria-label="Which answer">{}</div>', buttons)
 
 
 # ---------------------------------------------------------------------------------- votes
@@ -257,11 +280,17 @@ def _vote_controls(view: BallotView) -> str:
     ballot = view.ballot
     made = vote_buttons(ballot.mode, len(ballot.shown))
     act = "check" if ballot.mode == "verify" else "vote"
-    buttons = "".join(_vote_button(one, act, view.earlier_vote) for one in made)
-    return (
-        f'<div class="choices c{min(len(made), 5)} k-{ballot.mode}">{buttons}'
-        f'<p class="unread eh-small">Read every answer to vote.</p></div>'
-        f'<div class="below">{_harmful_checkbox(view)}{_comment_box(ballot)}{_footnote(view)}</div>'
+    buttons = join(_vote_button(one, act, view.earlier_vote) for one in made)
+    return fill(
+        '<div class="choices c{} k-{}">{}'
+        '<p class="unread eh-small">Read every answer to vote.</p></div>'
+        '<div class="below">{}{}{}</div>',
+        min(len(made), 5),
+        ballot.mode,
+        buttons,
+        _harmful_checkbox(view),
+        _comment_box(ballot),
+        _footnote(view),
     )
 
 
@@ -276,8 +305,8 @@ def _vote_button(one: VoteButton, act: str, given: Mapping[str, Any] | None) -> 
             "aria-pressed": "true" if chosen else None,
         }
     )
-    key = f"<kbd>{escape(one.key[0])}</kbd>" if one.key[0] else ""
-    return f"<button{made}>{key}<span>{escape(one.label)}</span></button>"
+    key = fill("<kbd>{}</kbd>", one.key[0]) if one.key[0] else ""
+    return fill("<button{}>{}<span>{}</span></button>", made, key, one.label)
 
 
 def _harmful_checkbox(view: BallotView) -> str:
@@ -292,7 +321,7 @@ def _harmful_checkbox(view: BallotView) -> str:
             "checked": "checked" if given.get("harmful") else None,
         }
     )
-    return f'<label class="flag"><input{made}><kbd>H</kbd> offensive or harmful</label>'
+    return fill('<label class="flag"><input{}><kbd>H</kbd> offensive or harmful</label>', made)
 
 
 def _comment_box(ballot: Ballot) -> str:
@@ -305,13 +334,18 @@ def _comment_box(ballot: Ballot) -> str:
         }
     )
     words = escape(ballot.comment)
-    return f'<label class="comment">Comment (optional)<textarea{made}>{words}</textarea></label>'
+    return fill(
+        '<label class="comment">Comment (optional)<textarea{}>{}</textarea></label>', made, words
+    )
 
 
 def _footnote(view: BallotView) -> str:
     timing = "The time each vote takes is recorded." if view.timed else "No time is recorded."
     repeats = "Some pairs come twice, swapped." if view.ballot.mode != "verify" else ""
-    who = f'<span class="narrow">Voting as {voter_html(view.name, view.name_fixed)}.</span>'
-    return (
-        f'<p class="eh-small eh-mute">{timing} {repeats} You can stop and continue later. {who}</p>'
+    who = fill('<span class="narrow">Voting as {}.</span>', voter_html(view.name, view.name_fixed))
+    return fill(
+        '<p class="eh-small eh-mute">{} {} You can stop and continue later. {}</p>',
+        timing,
+        repeats,
+        who,
     )

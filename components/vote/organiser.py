@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-from components.html.format import count, escape
+from components.html.format import count
+from components.html.markup import Markup, fill, join
 from components.html.panel import notice_html, wrap
 from components.server.hf_login import is_account
 from components.vote.ballot_form import FORM_NAMES, UNIT_NOUNS, load_ballot_form
@@ -105,24 +106,38 @@ def show_voters(store: Store, study: str) -> str:
     """Table of voters with their votes, and a summary of verifications."""
     lines = list_voters(store, study)
     if not lines:
-        body = '<p class="eh-small eh-mute">No votes on this page yet.</p>'
+        body = Markup('<p class="eh-small eh-mute">No votes on this page yet.</p>')
     else:
-        rows = "".join(
-            f'<tr><td class="nm">{escape(line.voter.removeprefix(HUMAN_PREFIX))}</td>'
-            f'<td class="num">{count(line.voted)}</td><td class="num">{count(line.skipped)}</td>'
-            f'<td class="num">{_vote_time(line.last)}</td></tr>'
+        rows = join(
+            fill(
+                '<tr><td class="nm">{}</td>'
+                '<td class="num">{}</td><td class="num">{}</td>'
+                '<td class="num">{}</td></tr>',
+                line.voter.removeprefix(HUMAN_PREFIX),
+                count(line.voted),
+                count(line.skipped),
+                _vote_time(line.last),
+            )
             for line in lines[:MAX_LISTED_VOTERS]
         )
         more = len(lines) - MAX_LISTED_VOTERS
-        notes = f'<p class="eh-small">and {count(more)} more</p>' if more > 0 else ""
+        notes = fill('<p class="eh-small">and {} more</p>', count(more)) if more > 0 else ""
         has_accounts = any(is_account(line.voter) for line in lines)
-        notes += '<p class="eh-small">hf: logged in with Hugging Face</p>' if has_accounts else ""
-        body = (
+        notes += (
+            Markup('<p class="eh-small">hf: logged in with Hugging Face</p>')
+            if has_accounts
+            else ""
+        )
+        body = fill(
             '<table class="eh-tbl dense"><thead><tr><th>Voter</th><th class="num">Votes</th>'
             '<th class="num">Skipped</th><th class="num">Last vote</th></tr></thead>'
-            f"<tbody>{rows}</tbody></table>{notes}"
+            "<tbody>{}</tbody></table>{}",
+            rows,
+            notes,
         )
-    return wrap(f'<div class="eh-voters">{body}{_verification_summary(store, study)}</div>')
+    return wrap(
+        fill('<div class="eh-voters">{}{}</div>', body, _verification_summary(store, study))
+    )
 
 
 def _vote_time(at: float) -> str:
@@ -141,7 +156,7 @@ def _verification_summary(store: Store, study: str) -> str:
         f"caption's {count(faults['caption'])})",
         f"{count(sum(check.harmful for check in checks))} flagged as harmful",
     ]
-    return f'<p class="eh-small">{escape("; ".join(parts))}.</p>'
+    return fill('<p class="eh-small">{}.</p>', "; ".join(parts))
 
 
 def show_link(store: Store) -> str:
@@ -154,9 +169,12 @@ def show_link(store: Store) -> str:
         "tabs of this page."
     )
     if isinstance(store, VisitorStore):
-        return wrap(f'<p class="eh-small">{text} Create the link under Share.</p>')
+        return wrap(fill('<p class="eh-small">{} Create the link under Share.</p>', text))
     return wrap(
-        f'<div class="eh-voters-link"><p class="eh-small">{text}</p>'
-        '<div class="eh-link-row"><code data-voters-link>…</code>'
-        '<button type="button" class="eh-btn" data-copy-link>Copy</button></div></div>'
+        fill(
+            '<div class="eh-voters-link"><p class="eh-small">{}</p>'
+            '<div class="eh-link-row"><code data-voters-link>…</code>'
+            '<button type="button" class="eh-btn" data-copy-link>Copy</button></div></div>',
+            text,
+        )
     )

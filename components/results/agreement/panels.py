@@ -7,16 +7,8 @@ from typing import Final
 
 from components.filtering.raters import NO_VOTES
 from components.html import heatmap as heat
-from components.html.format import (
-    count,
-    decimal,
-    escape,
-    inline_markup,
-    interval,
-    number,
-    percent,
-    share,
-)
+from components.html.format import count, decimal, interval, number, percent, share
+from components.html.markup import escape, fill, inline_markup, join
 from components.html.panel import Kpi, empty_state, kpi_strip, legend_key, wrap
 from components.html.range_table import (
     TableCell,
@@ -231,15 +223,16 @@ def show_categories(data: Agreement) -> str:
 # ---------------------------------------------------------------------- one order or both
 
 
-ORDER_LEGEND: Final = (
-    f'<span class="eh-key"><i class="hollow"></i>one order</span>{legend_key("dot", "both orders")}'
-    f"{legend_key('diamond', 'people')}"
+ORDER_LEGEND: Final = fill(
+    '<span class="eh-key"><i class="hollow"></i>one order</span>{}{}',
+    legend_key("dot", "both orders"),
+    legend_key("diamond", "people"),
 )
 
 
 def order_legend(*more: str) -> str:
     """Legend of the marks for one order, both orders and people, and further keys."""
-    return wrap(f'<div class="eh-row eh-keys">{ORDER_LEGEND}{"".join(more)}</div>')
+    return wrap(fill('<div class="eh-row eh-keys">{}{}</div>', ORDER_LEGEND, join(more)))
 
 
 def show_merged_orders(data: Agreement) -> str:
@@ -271,7 +264,7 @@ def show_merged_orders(data: Agreement) -> str:
         for name, one, both in lines
     ]
     if pair.value is not None:
-        value = f"<b>{number(100 * pair.value)}</b>"
+        value = fill("<b>{}</b>", number(100 * pair.value))
         cells = [
             TableCell("two people", "nm"),
             TableCell(people_track(axis, pair), "trk"),
@@ -279,14 +272,14 @@ def show_merged_orders(data: Agreement) -> str:
         ]
         rows.append(TableRow(cells, tip=f"two people\n{percent(pair)}"))
     heads = [TableCell("Judge", "nm"), axis_cell(axis), TableCell("%", "num d")]
-    sentence = f'<p class="eh-small eh-under">{inline_markup(_merging_sentence(data))}</p>'
+    sentence = fill('<p class="eh-small eh-under">{}</p>', inline_markup(_merging_sentence(data)))
     table = range_table(heads, rows, "short", "One order and both, against people", axis)
     return table + wrap(sentence)
 
 
 def _change_text(one: Estimate, both: Estimate) -> str:
     ends = [number(None if e.value is None else 100 * e.value) for e in (one, both)]
-    return f'<span class="eh-mute">{ends[0]} \u2192</span> <b>{ends[1]}</b>'
+    return fill('<span class="eh-mute">{} \u2192</span> <b>{}</b>', ends[0], ends[1])
 
 
 def _merging_sentence(data: Agreement) -> str:

@@ -9,6 +9,7 @@ import gradio as gr
 
 from components.filtering.filtered_study import FilteredStudy
 from components.html.format import NARROW_SPACE
+from components.html.markup import Markup
 from components.html.panel import empty_state, how_computed, legend_key, panel_heading, wrap
 from components.layout.widgets import ClickableHTML, Switch
 from components.results.agreement import panels
@@ -148,7 +149,7 @@ REPLACEMENT_SUBTITLE: Final = (
 CORRECTED_SUBTITLE: Final = (
     f"%, 95{NARROW_SPACE}% CI by items; judges' many verdicts corrected by people's few votes"
 )
-CORRECTED_KEYS: Final = (
+CORRECTED_KEYS: Final = Markup(
     '<div class="eh-row eh-keys"><span class="eh-key"><i class="hollow"></i>judges alone</span>'
     '<span class="eh-key"><i class="diamond"></i>people alone</span>'
     '<span class="eh-key"><i class="dot"></i>corrected</span></div>'

@@ -10,16 +10,8 @@ from typing import Final
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE, shown_contestants
 from components.filtering.raters import rater_selection
-from components.html.format import (
-    DASH,
-    count,
-    decimal,
-    escape,
-    inline_markup,
-    interval,
-    number,
-    percent,
-)
+from components.html.format import DASH, count, decimal, interval, number, percent
+from components.html.markup import Markup, escape, fill, inline_markup, join
 from components.html.panel import Action, button_html, wrap
 from components.html.range_table import (
     TableCell,
@@ -182,7 +174,7 @@ def _finding_cells(
         for kind in (ANY_CHECK, FOLLOWS, *FAULTS, NEITHER, HARMFUL)
     ]
     shares = (got.follows, got.fault_answer, got.fault_caption, got.fault_neither, got.harmful)
-    label = f'<span class="lb">{escape(CONTESTANT_HEADS[0])}</span>'
+    label = fill('<span class="lb">{}</span>', CONTESTANT_HEADS[0])
     return [
         TableCell(label + select_link(count(got.follows.n), opens[0]), "num"),
         *(_share_cell(*one) for one in zip(CONTESTANT_HEADS[1:], shares, opens[1:], strict=True)),
@@ -190,14 +182,16 @@ def _finding_cells(
 
 
 def _share_cell(head: str, estimate: Estimate, opens: Mapping[str, object] | None) -> TableCell:
-    label = f'<span class="lb">{escape(head)}</span>'
+    label = fill('<span class="lb">{}</span>', head)
     if estimate.value is None:
-        none = f'<span class="eh-mute" data-tip="{escape(estimate.note)}">{DASH}</span>'
+        none = fill('<span class="eh-mute" data-tip="{}">{}</span>', estimate.note, DASH)
         return TableCell(label + none, "num")
     tip = f"n {count(estimate.n)}, {count(estimate.items, 'item')}"
-    value = f'<b data-tip="{tip}">{select_link(number(100 * estimate.value, 0), opens)}</b>'
+    value = fill(
+        '<b data-tip="{}">{}</b>', tip, select_link(number(100 * estimate.value, 0), opens)
+    )
     return TableCell(
-        f'{label}{value} <span class="eh-ci">{interval(estimate, 0, scale=100)}</span>'
+        fill('{}{} <span class="eh-ci">{}</span>', label, value, interval(estimate, 0, scale=100))
     )
 
 
@@ -214,7 +208,7 @@ def _verifier_agreement(one: VerificationData) -> str:
             f"**{percent(got.same)}**, κ {_estimate_text(got.kappa)}, "
             f"Krippendorff's α {_estimate_text(got.alpha)}."
         )
-    return wrap(f'<p class="eh-small eh-under">{inline_markup(words)}</p>')
+    return wrap(fill('<p class="eh-small eh-under">{}</p>', inline_markup(words)))
 
 
 def _estimate_text(estimate: Estimate) -> str:
@@ -233,7 +227,7 @@ def _judge_table(one: VerificationData) -> str:
             "No judge has compared an answer verified as following the instruction with one "
             "verified as not following it."
         )
-        return wrap(f'<p class="eh-small eh-mute eh-under">{words}</p>')
+        return wrap(fill('<p class="eh-small eh-mute eh-under">{}</p>', words))
     axis = axis_for([e for _, e, _ in lines], holds=(0.5, 1.0), bounds=(0, 1))
     axis = replace(axis, chance=0.5)
     heads = [
@@ -266,9 +260,9 @@ def _judge_table(one: VerificationData) -> str:
         ]
         tip = f"{name}\n{percent(prefers)}\nties {percent(ties)}; chance 50"
         rows.append(TableRow(cells, tip=tip, kind="who" if people else ""))
-    head = "<h3>Do judges prefer the answer that follows the instruction?</h3>"
+    head = Markup("<h3>Do judges prefer the answer that follows the instruction?</h3>")
     made = range_table(heads, rows, "short", "Judges on pairs in which one answer fails", axis)
-    return wrap(f'<div class="eh-beside">{head}{made}</div>')
+    return wrap(fill('<div class="eh-beside">{}{}</div>', head, made))
 
 
 def _judge_preferences(one: VerificationData) -> list[tuple[str, Estimate, Estimate]]:
@@ -290,9 +284,9 @@ def _judge_preferences(one: VerificationData) -> list[tuple[str, Estimate, Estim
 
 def _value_html(estimate: Estimate, opens: Mapping[str, object] | None = None) -> str:
     if estimate.value is None:
-        return f'<span class="eh-mute" data-tip="{escape(estimate.note)}">{DASH}</span>'
+        return fill('<span class="eh-mute" data-tip="{}">{}</span>', estimate.note, DASH)
     value = select_link(number(100 * estimate.value, 0), opens)
-    return f'<b>{value}</b> <span class="eh-ci">{interval(estimate, 0, scale=100)}</span>'
+    return fill('<b>{}</b> <span class="eh-ci">{}</span>', value, interval(estimate, 0, scale=100))
 
 
 # ------------------------------------------------------------------------- misjudged pairs
@@ -341,17 +335,17 @@ def _misjudged_list(one: VerificationData) -> str:
         return ""
     filtered_study, top = one.data.raters.filtered_study, found[:MAX_MISJUDGED]
     questions = filtered_study.store.questions(filtered_study.name, {m.item for m in top})
-    head = (
+    head = Markup(
         '<div class="eh-dl h"><span>Question</span><span>Answer that fails verification</span>'
         "<span>Verdicts that prefer it</span><span></span></div>"
     )
-    rows = "".join(_misjudged_row(m, one.checks, questions.get(m.item) or m.item) for m in top)
+    rows = join(_misjudged_row(m, one.checks, questions.get(m.item) or m.item) for m in top)
     more = len(found) - len(top)
     all_of_them = select_link(f"and {count(more)} more", {"verified": PREFERRED_FAILS})
-    rest = f'<p class="eh-small eh-mute">{all_of_them}</p>' if more > 0 else ""
-    title = "<h3>Where an answer that fails is preferred</h3>"
-    body = f'<div class="eh-dl-box">{head}{rows}</div>{rest}'
-    return wrap(f'<div class="eh-beside">{title}{body}</div>')
+    rest = fill('<p class="eh-small eh-mute">{}</p>', all_of_them) if more > 0 else ""
+    title = Markup("<h3>Where an answer that fails is preferred</h3>")
+    body = fill('<div class="eh-dl-box">{}{}</div>{}', head, rows, rest)
+    return wrap(fill('<div class="eh-beside">{}{}</div>', title, body))
 
 
 def _misjudged_row(
@@ -363,12 +357,21 @@ def _misjudged_row(
     why = f", {faults.most_common(1)[0][0]}" if faults else ""
     words = " ".join(question.split())[:160]
     select = {"item": one.item, "contestant": one.follows, "against": one.fails}
-    return (
-        f'<div class="eh-dl"><span class="q" dir="auto">{escape(words)}</span>'
-        f'<span class="eh-small"><b>{escape(_contestant_name(one.fails))}</b> '
-        f'<span class="eh-mute">{len(no)} of {len(about)} say no{escape(why)}</span></span>'
-        f'<span class="eh-small">{count(one.wrong_verdicts)} of '
-        f"{count(one.decided_verdicts, 'verdict')} "
-        f'<span class="eh-mute">against {escape(_contestant_name(one.follows))}</span></span>'
-        f"{button_html(Action('Open', select), small=True)}</div>"
+    return fill(
+        '<div class="eh-dl"><span class="q" dir="auto">{}</span>'
+        '<span class="eh-small"><b>{}</b> '
+        '<span class="eh-mute">{} of {} say no{}</span></span>'
+        '<span class="eh-small">{} of '
+        "{} "
+        '<span class="eh-mute">against {}</span></span>'
+        "{}</div>",
+        words,
+        _contestant_name(one.fails),
+        len(no),
+        len(about),
+        why,
+        count(one.wrong_verdicts),
+        count(one.decided_verdicts, "verdict"),
+        _contestant_name(one.follows),
+        button_html(Action("Open", select), small=True),
     )

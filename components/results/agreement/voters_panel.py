@@ -6,16 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from components.filtering.raters import NO_VOTES
-from components.html.format import (
-    DASH,
-    count,
-    duration,
-    escape,
-    inline_markup,
-    interval,
-    number,
-    share,
-)
+from components.html.format import DASH, count, duration, interval, number, share
+from components.html.markup import Markup, escape, fill, inline_markup, join
 from components.html.panel import empty_state, notice_html, wrap
 from components.html.range_table import TableCell, TableRow, range_table, select_link
 from components.results.agreement.computed import Agreement
@@ -69,11 +61,11 @@ def show_voters(data: Agreement) -> str:
     made = _voter_table(people[:UNFOLDED_VOTERS], "The people who voted")
     if rest := people[UNFOLDED_VOTERS:MAX_VOTERS]:
         more = _voter_table(rest, "More people who voted")
-        head = f"<summary>Show {count(len(rest))} more</summary>"
-        made += wrap(f'<details class="eh-rest">{head}{more}</details>')
+        head = fill("<summary>Show {} more</summary>", count(len(rest)))
+        made += wrap(fill('<details class="eh-rest">{}{}</details>', head, more))
     if len(people) > MAX_VOTERS:
         more = f"{count(len(people) - MAX_VOTERS)} more people voted; export the votes to see all."
-        made += wrap(f'<p class="eh-small eh-mute eh-under">{escape(more)}</p>')
+        made += wrap(fill('<p class="eh-small eh-mute eh-under">{}</p>', more))
     return made + _flag_reasons([one for one in people if one.flags]) + _vote_subsets_table(data)
 
 
@@ -84,7 +76,11 @@ def _voter_table(people: Sequence[Voter], label: str) -> str:
 
 def _voter_row(one: Voter) -> TableRow:
     name = select_link(one.name, {"judge": HUMAN_PREFIX + one.name})
-    mark = f' <span class="eh-badge s-unreadable">{_flag_labels(one)}</span>' if one.flags else ""
+    mark = (
+        fill(' <span class="eh-badge s-unreadable">{}</span>', _flag_labels(one))
+        if one.flags
+        else ""
+    )
     cells = [
         _labelled_cell(VOTER_HEADS[0], count(one.votes)),
         _share_cell(VOTER_HEADS[1], one.first),
@@ -103,37 +99,39 @@ def _flag_labels(one: Voter) -> str:
 
 
 def _labelled_cell(head: str, value: str) -> TableCell:
-    return TableCell(f'<span class="lb">{escape(head)}</span>{value}', "num")
+    return TableCell(fill('<span class="lb">{}</span>{}', head, value), "num")
 
 
 def _share_cell(head: str, estimate: Estimate) -> TableCell:
-    label = f'<span class="lb">{escape(head)}</span>'
+    label = fill('<span class="lb">{}</span>', head)
     if estimate.value is None:
-        why = f'<span class="eh-mute" data-tip="{escape(estimate.note)}">{DASH}</span>'
+        why = fill('<span class="eh-mute" data-tip="{}">{}</span>', estimate.note, DASH)
         return TableCell(label + why, "num")
     bounds = interval(estimate, 0, scale=100)
     tip = f'data-tip="n {count(estimate.n)}"'
     value = number(100 * estimate.value, 0)
-    return TableCell(f'{label}<b {tip}>{value}</b> <span class="eh-ci">{bounds}</span>', "num")
+    return TableCell(
+        fill('{}<b {}>{}</b> <span class="eh-ci">{}</span>', label, tip, value, bounds), "num"
+    )
 
 
 def _pace_cell(one: Voter) -> TableCell:
     if one.seconds is None:
-        none = f'<span class="eh-mute" data-tip="not timed">{DASH}</span>'
+        none = fill('<span class="eh-mute" data-tip="not timed">{}</span>', DASH)
         return _labelled_cell(VOTER_HEADS[7], none)
     tip = f'data-tip="median of {count(one.timed, "timed vote")}"'
-    return _labelled_cell(VOTER_HEADS[7], f"<span {tip}>{duration(one.seconds)}</span>")
+    return _labelled_cell(VOTER_HEADS[7], fill("<span {}>{}</span>", tip, duration(one.seconds)))
 
 
 def _flag_reasons(people: Sequence[Voter]) -> str:
     if not people:
         return ""
-    lines = "".join(
-        f"<li><b>{escape(one.name)}</b> {escape(flag.reason)}.</li>"
+    lines = join(
+        fill("<li><b>{}</b> {}.</li>", one.name, flag.reason)
         for one in people[:UNFOLDED_VOTERS]
         for flag in one.flags
     )
-    return wrap(f'<ul class="eh-plain eh-small eh-under eh-reasons">{lines}</ul>')
+    return wrap(fill('<ul class="eh-plain eh-small eh-under eh-reasons">{}</ul>', lines))
 
 
 # ------------------------------------------------------------------ agreement by subset of votes
@@ -164,8 +162,8 @@ def _vote_subsets_table(data: Agreement) -> str:
         for rater in columns[ALL_VOTES]
     ]
     made = range_table(heads, rows, "numbers", "Agreement by all votes and by subsets")
-    head = "<h3>Agreement by subset of votes</h3>"
-    return wrap(f'<div class="eh-beside">{head}{made}</div>')
+    head = Markup("<h3>Agreement by subset of votes</h3>")
+    return wrap(fill('<div class="eh-beside">{}{}</div>', head, made))
 
 
 def _flagged_label(names: Sequence[str]) -> str:
@@ -175,10 +173,10 @@ def _flagged_label(names: Sequence[str]) -> str:
 def _optional_share_cell(head: str, estimate: Estimate | None) -> TableCell:
     if estimate is None or estimate.value is None:
         return _labelled_cell(head, DASH)
-    value = f"<b>{number(100 * estimate.value, 1)}</b>"
+    value = fill("<b>{}</b>", number(100 * estimate.value, 1))
     bounds = interval(estimate, 1, scale=100)
-    n = f'<span class="eh-mute">n {count(estimate.n)}</span>'
-    return _labelled_cell(head, f'{value} <span class="eh-ci">{bounds}</span> {n}')
+    n = fill('<span class="eh-mute">n {}</span>', count(estimate.n))
+    return _labelled_cell(head, fill('{} <span class="eh-ci">{}</span> {}', value, bounds, n))
 
 
 # ------------------------------------------------------------------- votes on selected pairs
@@ -206,4 +204,4 @@ def targeted_votes_note(data: Agreement) -> str:
         f"{part} of the votes are on pairs **not chosen at random**. These numbers therefore do "
         "not describe all pairs."
     )
-    return wrap(f'<p class="eh-small eh-mute eh-under">{words}</p>')
+    return wrap(fill('<p class="eh-small eh-mute eh-under">{}</p>', words))

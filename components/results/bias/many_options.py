@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from components.charts.slot_histogram import slot_name
-from components.html.format import escape, interval, number, share
+from components.html.format import interval, number, share
 from components.html.heatmap import MatrixColumn, even_share_scale, matrix_html
+from components.html.markup import fill
 from components.html.pieces import empty_state, wrap
 from components.results.bias.computed import Bias
 from components.results.bias.pair_tests import OptionModelRow, option_test_rows, sort_option_rows
@@ -119,7 +120,7 @@ def _label_effects_html(rows: Sequence[OptionModelRow], names: dict[tuple[str, s
             "Label and position effects cannot be separated here: each label was used in few "
             "positions."
         )
-        return wrap(f'<p class="eh-small eh-under">{escape(note)}</p>')
+        return wrap(fill('<p class="eh-small eh-under">{}</p>', note))
     lines = []
     for row in labelled:
         best = max(row.model.labels, key=lambda label: row.model.labels[label].value or 0.0)
@@ -128,4 +129,4 @@ def _label_effects_html(rows: Sequence[OptionModelRow], names: dict[tuple[str, s
         word = "prefers" if significant else "has no significant preference for"
         bounds = f"{number(effect.value, 2, signed=True)} {interval(effect, 2)}"
         lines.append(f"{names[row.judge, row.prompt]} {word} the label “{best}” ({bounds} logits)")
-    return wrap(f'<p class="eh-small eh-under">{escape("; ".join(lines))}.</p>')
+    return wrap(fill('<p class="eh-small eh-under">{}.</p>', "; ".join(lines)))

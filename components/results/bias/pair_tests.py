@@ -12,7 +12,8 @@ import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter, machine_rows, people_as_judge
-from components.html.format import DASH, attributes, count, escape, number
+from components.html.format import DASH, count, number
+from components.html.markup import attributes, fill, join
 from components.html.pieces import empty_state, wrap
 from components.results.bias.computed import Bias
 from components.results.bias.sentences import SIGNIFICANCE_LEVEL
@@ -162,9 +163,9 @@ def order_tests_html(
         )
     adjusted = {key: holm_adjust([row.tests[key].p for row in rows]) for key in names}
     shown = [key for key in names if any(p is not None for p in adjusted[key])]
-    middle = f'<th class="num">{escape(between)}</th>' if between else ""
-    heads = "".join(f'<th class="num">{escape(names[key])}</th>' for key in shown)
-    body = "".join(
+    middle = fill('<th class="num">{}</th>', between) if between else ""
+    heads = join(fill('<th class="num">{}</th>', names[key]) for key in shown)
+    body = join(
         _test_row_html(
             row, [(row.tests[key], adjusted[key][place]) for key in shown], bool(between)
         )
@@ -172,35 +173,49 @@ def order_tests_html(
     )
     banded = " banded" if between == ENTROPY_BAND_HEAD else ""
     return wrap(
-        f'<div class="eh-tbl-box"><table class="eh-tbl dense eh-tests{banded}">'
-        f'<thead><tr><th>Row</th><th class="num">{escape(unit)}</th>{middle}{heads}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
+        fill(
+            '<div class="eh-tbl-box"><table class="eh-tbl dense eh-tests{}">'
+            '<thead><tr><th>Row</th><th class="num">{}</th>{}{}</tr></thead>'
+            "<tbody>{}</tbody></table></div>",
+            banded,
+            unit,
+            middle,
+            heads,
+            body,
+        )
     )
 
 
 def _test_row_html(
     row: OrderTestRow, tests: Sequence[tuple[OrderTest, float | None]], between: bool
 ) -> str:
-    middle = f'<td class="num">{escape(row.counts_text)}</td>' if between else ""
-    cells = "".join(_p_cell(test, p) for test, p in tests)
-    return (
-        f'<tr><th scope="row">{escape(row.name)}</th><td class="num">{count(row.n)}</td>{middle}'
-        f"{cells}</tr>"
+    middle = fill('<td class="num">{}</td>', row.counts_text) if between else ""
+    cells = join(_p_cell(test, p) for test, p in tests)
+    return fill(
+        '<tr><th scope="row">{}</th><td class="num">{}</td>{}{}</tr>',
+        row.name,
+        count(row.n),
+        middle,
+        cells,
     )
 
 
 def _p_cell(test: OrderTest, adjusted: float | None) -> str:
     if adjusted is None:
         tip = attributes({"data-tip": f"{DASH} {test.note or 'nothing to test'}"})
-        return f'<td class="num"><span class="eh-mute"{tip}>{DASH}</span></td>'
+        return fill('<td class="num"><span class="eh-mute"{}>{}</span></td>', tip, DASH)
     statistic = "" if test.statistic is None else f"{test.name}: {number(test.statistic, 2)}"
     df = f", {test.df} df" if test.df else ""
     lines = [f"p {format_p(adjusted)} after Holm", f"p {format_p(test.p)} unadjusted"]
     lines += [statistic + df] if statistic else []
     lines += [test.note] if test.note else []
     tip = attributes({"data-tip": "\n".join(lines), "tabindex": "0"})
-    text = f"<b>{format_p(adjusted)}</b>" if adjusted < SIGNIFICANCE_LEVEL else format_p(adjusted)
-    return f'<td class="num"><span{tip}>{text}</span></td>'
+    text = (
+        fill("<b>{}</b>", format_p(adjusted))
+        if adjusted < SIGNIFICANCE_LEVEL
+        else format_p(adjusted)
+    )
+    return fill('<td class="num"><span{}>{}</span></td>', tip, text)
 
 
 def format_p(p: float | None) -> str:

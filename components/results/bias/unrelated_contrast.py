@@ -11,7 +11,8 @@ import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter, machine_rows, short_names
-from components.html.format import NARROW_SPACE, escape, interval, number, share
+from components.html.format import NARROW_SPACE, interval, number, share
+from components.html.markup import fill, join
 from components.html.pieces import empty_state, no_difference_badge, wrap
 from metrics.estimation.contrasts import Contrast, paired_contrasts
 from metrics.estimation.frame_stacking import stack_frames
@@ -136,15 +137,20 @@ def unrelated_effects(one: pd.DataFrame, two: pd.DataFrame) -> tuple[UnrelatedEf
 
 def _effects_table(found: tuple[UnrelatedEffect, ...], other: str) -> str:
     names = short_names([(one.judge, one.prompt) for one in found])
-    body = "".join(_effect_row(names[one.judge, one.prompt], one) for one in found)
+    body = join(_effect_row(names[one.judge, one.prompt], one) for one in found)
     return wrap(
-        '<div class="eh-tbl-box"><table class="eh-tbl dense eh-tests eh-unrel">'
-        "<thead><tr><th>Row</th>"
-        '<th class="num">Without</th><th class="num">With</th>'
-        f'<th class="num">Difference, adjusted 95{NARROW_SPACE}% CI</th>'
-        '<th class="num">Chosen</th></tr></thead>'
-        f'<tbody>{body}</tbody></table></div><p class="eh-small eh-under">The other study: '
-        f"{escape(other)}. Grades on common items, paired.</p>"
+        fill(
+            '<div class="eh-tbl-box"><table class="eh-tbl dense eh-tests eh-unrel">'
+            "<thead><tr><th>Row</th>"
+            '<th class="num">Without</th><th class="num">With</th>'
+            '<th class="num">Difference, adjusted 95{}% CI</th>'
+            '<th class="num">Chosen</th></tr></thead>'
+            '<tbody>{}</tbody></table></div><p class="eh-small eh-under">The other study: '
+            "{}. Grades on common items, paired.</p>",
+            NARROW_SPACE,
+            body,
+            other,
+        )
     )
 
 
@@ -153,11 +159,18 @@ def _effect_row(name: str, one: UnrelatedEffect) -> str:
     gap = contrast.adjusted
     includes_zero = gap.low is not None and gap.high is not None and gap.low <= 0 <= gap.high
     badge = f" {no_difference_badge()}" if includes_zero else ""
-    value = f"<b>{number(gap.value, 2, signed=True)}</b>"
-    bounds = f'<span class="eh-ci">{interval(gap, 2)}</span>'
-    return (
-        f'<tr><th scope="row">{escape(name)}</th><td class="num">{number(contrast.right_value, 2)}'
-        f'</td><td class="num">{number(contrast.left_value, 2)}</td>'
-        f'<td class="num">{value} {bounds}{badge}</td>'
-        f'<td class="num">{share(one.chosen.value, 0)}</td></tr>'
+    value = fill("<b>{}</b>", number(gap.value, 2, signed=True))
+    bounds = fill('<span class="eh-ci">{}</span>', interval(gap, 2))
+    return fill(
+        '<tr><th scope="row">{}</th><td class="num">{}'
+        '</td><td class="num">{}</td>'
+        '<td class="num">{} {}{}</td>'
+        '<td class="num">{}</td></tr>',
+        name,
+        number(contrast.right_value, 2),
+        number(contrast.left_value, 2),
+        value,
+        bounds,
+        badge,
+        share(one.chosen.value, 0),
     )

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from components.html.format import escape
+from components.html.markup import escape, fill, join
 from components.html.panel import verdict_chip
 from components.html.range_table import select_link
 from components.inspect.comparison_index import (
@@ -27,15 +27,15 @@ def flip_examples_html(card: ReportCard) -> str:
     own = card.rows.assign(judge=card.rows["judge"].cat.rename_categories(_judge_rename(card)))
     chosen = _pick_examples(index_comparisons(own))
     if not chosen:
-        return f'<p class="eh-small eh-mute">{_no_flips_text(card)}</p>'
+        return fill('<p class="eh-small eh-mute">{}</p>', _no_flips_text(card))
     questions = filtered.store.questions(filtered.name, {line.item for line in chosen})
     keys = filtered.store.keys_by_seq([line.seqs[0] for line in chosen])
-    made = "".join(
+    made = join(
         _flip_html(card, line, questions.get(line.item) or line.item, keys.get(line.seqs[0], ""))
         for line in chosen
     )
     legend = "Same colour twice: the same position won in both orders." if card.pairs else ""
-    return f'{made}<p class="eh-small eh-mute">{legend}</p>'
+    return fill('{}<p class="eh-small eh-mute">{}</p>', made, legend)
 
 
 def _judge_rename(card: ReportCard) -> dict[str, str]:
@@ -69,11 +69,15 @@ def _flip_html(card: ReportCard, line: ComparisonRow, question: str, key: str) -
     short = (
         words if len(words) <= MAX_QUESTION_CHARS else words[: MAX_QUESTION_CHARS - 1] + "\u2026"
     )
-    chips = "".join(verdict_chip(mark.pick) for mark in line.verdicts[:6])
+    chips = join(verdict_chip(mark.pick) for mark in line.verdicts[:6])
     select = {"judge": card.judge, "prompt": card.prompt, "flipped": True, "key": key}
-    who = " \u00b7 ".join(escape(name) for name in line.names)
-    return (
-        f'<div class="eh-card flip"><div dir="auto">{escape(short)}</div>'
-        f'<div class="eh-row eh-small">{chips}<span class="eh-mute">{who}</span>'
-        f'<span class="eh-grow"></span>{select_link("Open", select)}</div></div>'
+    who = join((escape(name) for name in line.names), " \u00b7 ")
+    return fill(
+        '<div class="eh-card flip"><div dir="auto">{}</div>'
+        '<div class="eh-row eh-small">{}<span class="eh-mute">{}</span>'
+        '<span class="eh-grow"></span>{}</div></div>',
+        short,
+        chips,
+        who,
+        select_link("Open", select),
     )

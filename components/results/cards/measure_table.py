@@ -6,15 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from components.html.format import (
-    NARROW_SPACE,
-    count,
-    decimal,
-    inline_markup,
-    interval,
-    number,
-    share,
-)
+from components.html.format import NARROW_SPACE, count, decimal, interval, number, share
+from components.html.markup import fill, inline_markup, join
 from components.html.panel import Axis, forest_html, legend_key
 from components.html.range_table import TableCell, TableRow, range_table, select_link
 from components.inspect.url_selection import FAILURES
@@ -53,7 +46,7 @@ def show_measures(card: ReportCard) -> str:
     lines = card_measures(card)
     shown = [line for line in lines if line.estimate.value is not None]
     missing = [line for line in lines if line.estimate.value is None]
-    keys = "".join(
+    keys = join(
         [
             legend_key("dot", card.judge),
             legend_key("tick", "other judges or prompts"),
@@ -64,15 +57,15 @@ def show_measures(card: ReportCard) -> str:
     heads = [
         TableCell("Measure", "nm"),
         TableCell(f"Value, 95{NARROW_SPACE}% CI", "num"),
-        TableCell(f'<div class="eh-row">{keys}</div>', "trk"),
+        TableCell(fill('<div class="eh-row">{}</div>', keys), "trk"),
     ]
     rows = [_measure_row(card, line) for line in shown]
-    scale = "".join(f'<span style="left:{place}%">{place}</span>' for place in (0, 50, 100))
+    scale = join(fill('<span style="left:{}%">{}</span>', place, place) for place in (0, 50, 100))
     foot = TableRow(
         [
             TableCell("", "nm"),
             TableCell("", "num"),
-            TableCell(f'<div class="eh-axis">{scale}</div>', "trk"),
+            TableCell(fill('<div class="eh-axis">{}</div>', scale), "trk"),
         ],
         kind="axis",
     )
@@ -81,11 +74,14 @@ def show_measures(card: ReportCard) -> str:
 
 
 def _measure_row(card: ReportCard, line: CardMeasure) -> TableRow:
-    label = (
-        f'<b>{_label_html(card, line)}</b><span class="eh-small eh-mute">'
-        f"{inline_markup(line.description)}</span>"
+    label = fill(
+        '<b>{}</b><span class="eh-small eh-mute">{}</span>',
+        _label_html(card, line),
+        inline_markup(line.description),
     )
-    value = f'<b class="v">{line.value_text}</b><span class="eh-small eh-mute">{line.bounds}</span>'
+    value = fill(
+        '<b class="v">{}</b><span class="eh-small eh-mute">{}</span>', line.value_text, line.bounds
+    )
     cells = [TableCell(label, "nm"), TableCell(value, "num"), TableCell(_forest_html(line), "trk")]
     return TableRow(cells, tip=_hover_text(line))
 
@@ -115,7 +111,7 @@ def _unknown_html(lines: Sequence[CardMeasure]) -> str:
     listed = "; ".join(
         f"{line.label.lower()} ({line.estimate.note or 'not measured'})" for line in lines
     )
-    return f'<p class="eh-small eh-mute eh-under">No value: {inline_markup(listed)}.</p>'
+    return fill('<p class="eh-small eh-mute eh-under">No value: {}.</p>', inline_markup(listed))
 
 
 def card_measures(card: ReportCard) -> list[CardMeasure]:

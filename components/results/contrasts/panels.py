@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from components.html.format import NARROW_SPACE, count, escape, inline_markup, interval, number
+from components.html.format import NARROW_SPACE, count, interval, number
+from components.html.markup import Markup, escape, fill, inline_markup
 from components.html.panel import empty_state, no_difference_badge, wrap
 from components.html.range_table import (
     TableCell,
@@ -121,7 +122,7 @@ def show_family(pair: PairedSides, family: str) -> str:
         TableCell(escape(pair.right.name), "num b"),
         axis_cell(axis),
         TableCell("Difference, adjusted CI", "num d"),
-        TableCell('<span class="eh-vh">Verdict</span>', "bd"),
+        TableCell(Markup('<span class="eh-vh">Verdict</span>'), "bd"),
     ]
     rows = [
         TableRow(
@@ -139,7 +140,10 @@ def show_family(pair: PairedSides, family: str) -> str:
     ]
     left_out = [line for line in lines if line[1].raw.value is None]
     note = (
-        f'<p class="eh-small eh-mute eh-under">{inline_markup(_missing_measures(left_out))}</p>'
+        fill(
+            '<p class="eh-small eh-mute eh-under">{}</p>',
+            inline_markup(_missing_measures(left_out)),
+        )
         if left_out
         else ""
     )
@@ -148,7 +152,7 @@ def show_family(pair: PairedSides, family: str) -> str:
 
 
 def _small_text(text: str) -> str:
-    return f'<span class="eh-small eh-mute">{escape(text)}</span>'
+    return fill('<span class="eh-small eh-mute">{}</span>', text)
 
 
 def _side_value(side: Side, one: ComparedMeasure, value: float | None) -> str:
@@ -165,13 +169,15 @@ def _percent_text(value: float | None) -> str:
 def _difference_html(estimate: Estimate, decimals: int) -> str:
     value = None if estimate.value is None else 100 * estimate.value
     bounds = interval(estimate, decimals, scale=100)
-    return f'<b>{number(value, decimals, signed=True)}</b> <span class="eh-ci">{bounds}</span>'
+    return fill(
+        '<b>{}</b> <span class="eh-ci">{}</span>', number(value, decimals, signed=True), bounds
+    )
 
 
 def significance_badge(line: Contrast) -> str:
     """Badge "no significant difference", or the number of items if there is no interval."""
     if line.adjusted.low is None:
-        return f'<span class="eh-small eh-mute">{count(line.raw.items, "item")}</span>'
+        return fill('<span class="eh-small eh-mute">{}</span>', count(line.raw.items, "item"))
     if is_significant(line):
         return ""
     return no_difference_badge()
@@ -220,7 +226,7 @@ def show_categories(pair: PairedSides, within: str) -> str:
             [
                 TableCell(escape(line.left[1]), "nm"),
                 TableCell(_small_text(f"{count(line.raw.items, 'item')}: too few"), "trk"),
-                TableCell(f'<span class="eh-mute">{_points_text(line)}</span>', "num d"),
+                TableCell(fill('<span class="eh-mute">{}</span>', _points_text(line)), "num d"),
             ]
         )
         for _, line in known_differences(few)

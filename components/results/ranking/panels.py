@@ -13,7 +13,8 @@ import pandas as pd
 from components.charts.figures import Figure, elo_curve_figure
 from components.html import heatmap as heat
 from components.html.forest_cells import Axis, axis_html
-from components.html.format import attributes, count, escape, interval, number, share
+from components.html.format import count, interval, number, share
+from components.html.markup import Markup, attributes, fill, join
 from components.html.panel import (
     LeaderRow,
     contestant_swatch,
@@ -66,7 +67,7 @@ def leaderboard_html(ranking: Ranking) -> str:
     if len(parts) > 1:
         text = "Models of different groups were never compared, so they have no common ranking."
         parts.insert(0, notice_html("warn", f"{len(parts)} groups.", text))
-    return "".join(parts)
+    return join(parts)
 
 
 def _board_html(board: Leaderboard, ranking: Ranking) -> str:
@@ -124,11 +125,12 @@ def order_comparison_html(ranking: Ranking) -> str:
     boards = [board.ratings for board in (one, two, both)]
     ends = [e for board in boards for e in board.values()]
     axis = fit_rating_axis([LeaderRow("", (1, 1), estimate) for estimate in ends])
-    body = "".join(_order_row(name, ranking, (one, two, both), axis) for name in both.names)
-    head = (
+    body = join(_order_row(name, ranking, (one, two, both), axis) for name in both.names)
+    head = fill(
         '<div class="eh-ord h"><span>Model</span><span class="eh-num">1st order</span>'
-        f'<span class="eh-num">2nd order</span><span class="eh-num">Both</span>{axis_html(axis)}'
-        '<span class="eh-num">Rating, both</span></div>'
+        '<span class="eh-num">2nd order</span><span class="eh-num">Both</span>{}'
+        '<span class="eh-num">Rating, both</span></div>',
+        axis_html(axis),
     )
     return wrap(head, body)
 
@@ -137,15 +139,21 @@ def _order_row(
     name: str, ranking: Ranking, boards: tuple[Leaderboard, Leaderboard, Leaderboard], axis: Axis
 ) -> str:
     places = [_rank_text(board, name) for board in boards]
-    ranks = "".join(f'<span class="eh-num rk">{text}</span>' for text in places)
+    ranks = join(fill('<span class="eh-num rk">{}</span>', text) for text in places)
     one, two, both = (board.ratings.get(name) for board in boards)
-    value = f"<b>{number(both.value if both else None)}</b>"
-    bounds = f' <span class="eh-ci">{interval(both, 0)}</span>' if both else ""
+    value = fill("<b>{}</b>", number(both.value if both else None))
+    bounds = fill(' <span class="eh-ci">{}</span>', interval(both, 0)) if both else ""
     swatch = contestant_swatch(ranking.colours.get(name, 0))
-    return (
-        f'<div class="eh-ord"><span class="nm">{swatch}{escape(name)}</span>'
-        f'{ranks}<div class="plot">{_order_dumbbell(name, one, two, both, axis)}</div>'
-        f'<span class="eh-num eh-nw val">{value}{bounds}</span></div>'
+    return fill(
+        '<div class="eh-ord"><span class="nm">{}{}</span>'
+        '{}<div class="plot">{}</div>'
+        '<span class="eh-num eh-nw val">{}{}</span></div>',
+        swatch,
+        name,
+        ranks,
+        _order_dumbbell(name, one, two, both, axis),
+        value,
+        bounds,
     )
 
 
@@ -161,22 +169,26 @@ def _order_dumbbell(
 
     The hover card gives all three values.
     """
-    marks = "".join(f'<i class="g" style="left:{axis.place(v)}"></i>' for v in axis.ticks)
+    marks = join(fill('<i class="g" style="left:{}"></i>', axis.place(v)) for v in axis.ticks)
     lines = [name]
     if both is not None and both.low is not None and both.high is not None:
         left, right = axis.place(both.low), axis.place(both.high)
         width = float(right[:-1]) - float(left[:-1])
-        marks += f'<i class="t" style="left:{left};width:{width:.2f}%"></i>'
+        marks += fill('<i class="t" style="left:{};width:{:.2f}%"></i>', left, width)
     for number_of, estimate in ((1, one), (2, two)):
         if estimate is not None and estimate.value is not None:
             word = ("first", "second")[number_of - 1]
             lines.append(f"{number(estimate.value)} {interval(estimate, 0)} {word} order alone")
-            marks += f'<i class="n" style="left:{axis.place(estimate.value)}">{number_of}</i>'
+            marks += fill(
+                '<i class="n" style="left:{}">{}</i>', axis.place(estimate.value), number_of
+            )
     if both is not None and both.value is not None:
         lines.append(f"{number(both.value)} {interval(both, 0)} both orders")
-        marks += f'<i class="p" style="left:{axis.place(both.value)}"></i>'
-    return (
-        f"<div{attributes({'class': 'eh-forest', 'data-tip': chr(10).join(lines)})}>{marks}</div>"
+        marks += fill('<i class="p" style="left:{}"></i>', axis.place(both.value))
+    return fill(
+        "<div{}>{}</div>",
+        attributes({"class": "eh-forest", "data-tip": chr(10).join(lines)}),
+        marks,
     )
 
 
@@ -229,8 +241,8 @@ def convergence_badge(ranking: Ranking) -> str:
         if not rated.order_low <= limit <= rated.order_high:
             away[name] = limit - (rated.estimate.value or 0.0)
     if not away:
-        badge = '<span class="eh-badge s-ok"><i>✓</i>Elo has converged</span>'
-        return wrap(f'{badge} <span class="eh-small">{escape(_outside_band_text(curve))}</span>')
+        badge = Markup('<span class="eh-badge s-ok"><i>✓</i>Elo has converged</span>')
+        return wrap(fill('{} <span class="eh-small">{}</span>', badge, _outside_band_text(curve)))
     most = max(away, key=lambda name: abs(away[name]))
     text = f"{most} is {count(round(abs(away[most])))} points from its Bradley–Terry rating"
     tip = attributes(
@@ -241,8 +253,12 @@ def convergence_badge(ranking: Ranking) -> str:
         }
     )
     return wrap(
-        f'<span class="eh-badge s-unreadable"{tip}><i>≠</i>Not converged yet</span> '
-        f'<span class="eh-small">{escape(text)}</span>'
+        fill(
+            '<span class="eh-badge s-unreadable"{}><i>≠</i>Not converged yet</span> '
+            '<span class="eh-small">{}</span>',
+            tip,
+            text,
+        )
     )
 
 

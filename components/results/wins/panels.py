@@ -12,6 +12,7 @@ from components.filtering.raters import Raters
 from components.html import heatmap as heat
 from components.html.format import count, number, share
 from components.html.level_stacks import LevelRow, level_legend, level_table
+from components.html.markup import fill
 from components.html.panel import Action, Axis, empty_state, notice_html, panel_html
 from components.html.value_table import (
     PERCENT,
@@ -114,7 +115,7 @@ def _rate_row(
     ]
     if missing:
         ends = "–" if span is None else f"{number(100 * span[0], 1)}–{number(100 * span[1], 1)}"
-        line.append(f'<span class="eh-ci">{ends}</span>')
+        line.append(fill('<span class="eh-ci">{}</span>', ends))
     return line
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Final
 
-from components.html.format import count, escape
+from components.html.format import count
+from components.html.markup import Markup, fill
 from components.html.pieces import notice_html, wrap
 from components.inspect.html_parts import images_html
 from components.inspect.load_comparison import load_image
@@ -126,13 +127,13 @@ def show_item(target: CollectTarget, item: Item | None) -> str:
     """Instruction and images of the item to caption; an https image is a link, not fetched."""
     if item is None:
         return ""
-    pictures = (
+    pictures = Markup(
         '<p class="hint">This item has no image. Describe what the instruction refers to.</p>'
     )
     if item.images:
         found = (load_image(path, target.image_folder) for path in item.images)
         pictures = images_html(found, "Open the image")
-    return wrap(f'<p class="eh-q" dir="auto">{escape(item.instruction)}</p>{pictures}')
+    return wrap(fill('<p class="eh-q" dir="auto">{}</p>{}', item.instruction, pictures))
 
 
 def save_item(

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any, Final
 
-from components.html.format import count, escape
+from components.html.format import count
+from components.html.markup import Markup, fill, join
 from components.study.file.controls import (
     form_button,
     form_row,
@@ -82,9 +83,9 @@ def source_form(preview: StudyPreview, view: FormState) -> str:
     name = form_row(
         "Name", text_input("name", study.raw("name") or "", label="Name of the study"), to="name"
     )
-    switch = (
-        f'<span id="f-kind-l" hidden>Source</span><div class="eh-kinds">'
-        f"{segmented_switch('kind', kinds, kind)}</div>"
+    switch = fill(
+        '<span id="f-kind-l" hidden>Source</span><div class="eh-kinds">{}</div>',
+        segmented_switch("kind", kinds, kind),
     )
     return name + switch + _source_control(study, kind)
 
@@ -108,8 +109,8 @@ def _source_control(study: LenientStudy, kind: str) -> str:
     if kind == UPLOAD:
         name = original_file_name(source)
         hint = "CSV, TSV, JSONL, JSON or Parquet, also .gz; several answer files are joined"
-        return f'<p class="hint">{escape(f"In use: {name}. " if name else "")}{hint}</p>'
-    return (
+        return fill('<p class="hint">{}{}</p>', f"In use: {name}. " if name else "", hint)
+    return Markup(
         '<p class="hint">Published verdicts (MT-Bench, Arena, AlpacaEval, LLMBar, PRD …) '
         "open as a study without a key or a call. You can add live judges afterwards.</p>"
     )
@@ -140,14 +141,14 @@ def _hub_controls(study: LenientStudy, name: str) -> str:
     return (
         form_row("Dataset", control, hint, to="hub")
         + form_row("Split", split, "test[:500] reads the first 500 rows only", to="data.split")
-        + "<details class='eh-how' data-keep='hub token'><summary>Private dataset</summary>"
+        + Markup("<details class='eh-how' data-keep='hub token'><summary>Private dataset</summary>")
         + form_row(
             "Token",
             key_input(HUB_TOKEN_NAME, "f-token", HUB_URL),
             "your own token; the rows are stored here as a new file",
             to="token",
         )
-        + f'<div class="eh-row">{fetch}</div></details>'
+        + fill('<div class="eh-row">{}</div></details>', fetch)
     )
 
 
@@ -209,7 +210,7 @@ def slice_form(preview: StudyPreview, view: FormState) -> str:
             to="data.seed",
         ),
     ]
-    return "".join(parts) + _more_settings(study, items, current_source_kind(study, view))
+    return join(parts) + _more_settings(study, items, current_source_kind(study, view))
 
 
 def _all_label(many: int) -> str:
@@ -290,9 +291,10 @@ def _more_settings(study: LenientStudy, items: Any, kind: str) -> str:
         ),
         _answer_files(study),
     ]
-    return (
+    return fill(
         "<details class='eh-how' data-keep='data more'><summary>Format, split, filters, "
-        f"answer files</summary>{''.join(parts)}</details>"
+        "answer files</summary>{}</details>",
+        join(parts),
     )
 
 
@@ -300,7 +302,7 @@ def _answer_files(study: LenientStudy) -> str:
     """Controls for answers of further models, one file per model."""
     files = study.raw("data", "files")
     known: Mapping[str, Any] = files if isinstance(files, Mapping) else {}
-    rows = "".join(
+    rows = join(
         form_row(
             str(name),
             text_input(f"files.{name}", value, mono=True, label=f"answers of {name}"),

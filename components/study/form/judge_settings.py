@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from components.html.format import escape
+from components.html.markup import Markup, fill, join
 from components.study.file.controls import (
     checkbox,
     decimal_input,
@@ -81,8 +81,8 @@ def judge_form(judge: Mapping[str, Any], field: str, name: str) -> str:
         remove = form_button(
             "Remove this judge", {"do": "remove judge", "judge": int(field[6:])}, kind="small"
         )
-        parts.append(f'<div class="eh-row">{remove}</div>')
-    return f'<div class="eh-jf">{"".join(parts)}</div>'
+        parts.append(fill('<div class="eh-row">{}</div>', remove))
+    return fill('<div class="eh-jf">{}</div>', join(parts))
 
 
 def _name_input(field: str, judge: Mapping[str, Any], name: str) -> str:
@@ -91,7 +91,7 @@ def _name_input(field: str, judge: Mapping[str, Any], name: str) -> str:
 
 def _mark_renaming(box: str, name: str) -> str:
     """Mark a field that renames the judge, so that the page moves an entered key along."""
-    return box.replace("<input", f'<input data-renames="{escape(name)}"', 1)
+    return box.replace(Markup("<input"), fill('<input data-renames="{}"', name), 1)
 
 
 def _model_input(field: str, judge: Mapping[str, Any], name: str) -> str:
@@ -230,7 +230,7 @@ def _endpoint_settings(judge: Mapping[str, Any], field: str, name: str) -> list[
             field,
             "price.input",
             "$ per million",
-            f'<span class="eh-row">{prices}</span>',
+            fill('<span class="eh-row">{}</span>', prices),
             "tokens; without a price the budget limit cannot be applied",
         ),
         _judge_row(
@@ -316,8 +316,12 @@ def _sampling_settings(judge: Mapping[str, Any], field: str, more: bool = False)
             ),
         ]
     return [
-        f'<details class="eh-how" data-keep="{escape(field)} sampling"><summary>Sampling</summary>'
-        f"{''.join(parts)}</details>"
+        fill(
+            '<details class="eh-how" data-keep="{} sampling"><summary>Sampling</summary>'
+            "{}</details>",
+            field,
+            join(parts),
+        )
     ]
 
 

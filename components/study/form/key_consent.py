@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from components.html.markup import fill, join
 from components.html.pieces import notice_html
 from components.study.file.controls import form_button
 from components.study.plan.public_checks import is_public
@@ -17,7 +18,7 @@ def consent_notices(study: Study, folder: Path) -> str:
     if is_public():
         return ""
     judges = [*study.judges, *([study.extraction] if study.extraction else [])]
-    return "".join(map(_consent_notice, consents_in(folder).missing(judges)))
+    return join(map(_consent_notice, consents_in(folder).missing(judges)))
 
 
 def _consent_notice(pair: Pair) -> str:
@@ -28,8 +29,10 @@ def _consent_notice(pair: Pair) -> str:
         f"This study wants to send ${pair.variable} to {pair.origin}.",
         "Nothing is sent until you allow it. Allow it only if you trust that host with this key.",
     )
-    return (
-        f'{notice}<div class="eh-row">{form_button(words, action, kind="small", errand=True)}</div>'
+    return fill(
+        '{}<div class="eh-row">{}</div>',
+        notice,
+        form_button(words, action, kind="small", errand=True),
     )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from components.html.format import count, escape
+from components.html.format import count
+from components.html.markup import fill, join
 from components.study.file.controls import action_checkbox, form_button, form_link, subheading
 from components.study.file.lenient_study import LenientStudy, available_prompts
 from judges.rendering.prompt import load_prompt
@@ -32,8 +33,12 @@ def prompt_list(study: LenientStudy) -> str:
     ]
     shown = [*selected, *(_prompt_row(name, named[name], study, False) for name in visible)]
     more = (
-        f"<details class='eh-how eh-all' data-keep='all prompts'><summary>{count(len(others))} "
-        f"more</summary>{''.join(others)}</details>"
+        fill(
+            "<details class='eh-how eh-all' data-keep='all prompts'><summary>{} "
+            "more</summary>{}</details>",
+            count(len(others)),
+            join(others),
+        )
         if others
         else ""
     )
@@ -41,7 +46,7 @@ def prompt_list(study: LenientStudy) -> str:
         "Compare two", {"do": "mode", "mode": "compare"}, kind="ghost"
     )
     head = subheading("Prompts", "each prompt defines its protocol")
-    return f'{head}{"".join(shown)}{more}<div class="eh-row">{buttons}</div>'
+    return fill('{}{}{}<div class="eh-row">{}</div>', head, join(shown), more, buttons)
 
 
 def _sort_names(named: Mapping[str, LibraryPrompt]) -> list[str]:
@@ -85,11 +90,14 @@ def _prompt_row(name: str, one: LibraryPrompt | None, study: LenientStudy, on: b
         )
         for words, mode in (("Preview", "side"), ("Edit", "editor"))
     )
-    aside = f'<span class="eh-small">{opens}</span>' if one else ""
-    return (
-        f'<div class="eh-pl{" on" if on else ""}">{box}'
-        f'<span class="eh-mono">{escape(title)}</span>{aside}'
-        f'<span class="d">{escape(details)}</span></div>'
+    aside = fill('<span class="eh-small">{}</span>', opens) if one else ""
+    return fill(
+        '<div class="eh-pl{}">{}<span class="eh-mono">{}</span>{}<span class="d">{}</span></div>',
+        " on" if on else "",
+        box,
+        title,
+        aside,
+        details,
     )
 
 

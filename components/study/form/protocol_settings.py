@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from components.html.format import attributes, count, escape, inline_markup
+from components.html.format import count
+from components.html.markup import Markup, attributes, fill, inline_markup, join
 from components.study.file.controls import (
     Hint,
     decimal_input,
@@ -51,7 +52,7 @@ def protocol_form(
 
     `protocols` are those of the study's prompts; `sees` is True if a judge of the study has vision.
     """
-    return "".join(
+    return join(
         [
             _preset_cards(study),
             *_pairing_rows(study, protocols, contestants),
@@ -87,19 +88,27 @@ def _preset_cards(study: LenientStudy) -> str:
     chosen = study.preset.name if study.preset else ""
     cards = [(p.name, p.title, PRESET_SUBTITLES.get(p.name, p.source)) for p in PRESETS.values()]
     cards.append(("", "Custom", "no preset"))
-    buttons = "".join(
-        f"<button{_preset_attributes(name, name == chosen)}><b>{escape(title)}</b>"
-        f"{escape(subtitle)}</button>"
+    buttons = join(
+        fill(
+            "<button{}><b>{}</b>{}</button>",
+            _preset_attributes(name, name == chosen),
+            title,
+            subtitle,
+        )
         for name, title, subtitle in cards
     )
-    made = f'<div class="eh-pres" role="group" aria-label="Protocol">{buttons}</div>'
+    made = fill('<div class="eh-pres" role="group" aria-label="Protocol">{}</div>', buttons)
     if study.preset is None:
         return made
-    notes = "".join(f"<p>{inline_markup(note)}</p>" for note in study.preset.notes)
-    return (
-        f"{made}<details class='eh-how eh-notes' data-keep='preset notes'><summary>"
-        f"{escape(study.preset.title)}: source, and differences between code and paper</summary>"
-        f"<p>{escape(study.preset.source)}.</p>{notes}</details>"
+    notes = join(fill("<p>{}</p>", inline_markup(note)) for note in study.preset.notes)
+    return fill(
+        "{}<details class='eh-how eh-notes' data-keep='preset notes'><summary>"
+        "{}: source, and differences between code and paper</summary>"
+        "<p>{}.</p>{}</details>",
+        made,
+        study.preset.title,
+        study.preset.source,
+        notes,
     )
 
 
@@ -295,7 +304,7 @@ def _more_settings(
     ]
     families = study.raw("families")
     known: Mapping[str, Any] = families if isinstance(families, Mapping) else {}
-    boxes = "".join(
+    boxes = join(
         form_row(
             name,
             text_input(f"families.{name}", known.get(name, ""), label=f"family of {name}"),
@@ -303,14 +312,21 @@ def _more_settings(
         )
         for name in dict.fromkeys([*contestants[:30], *map(str, known)])
     )
-    purpose = "<p>Models of one family, to measure whether a judge prefers its own family.</p>"
-    parts.append(
-        "<details class='eh-how' data-keep='families'><summary>Model families</summary>"
-        f"{purpose}{boxes}</details>"
+    purpose = Markup(
+        "<p>Models of one family, to measure whether a judge prefers its own family.</p>"
     )
-    return (
+    parts.append(
+        fill(
+            "<details class='eh-how' data-keep='families'><summary>Model families</summary>"
+            "{}{}</details>",
+            purpose,
+            boxes,
+        )
+    )
+    return fill(
         "<details class='eh-how' data-keep='protocol more'><summary>Budget, parsing, families"
-        f"</summary>{''.join(parts)}</details>"
+        "</summary>{}</details>",
+        join(parts),
     )
 
 
@@ -322,7 +338,7 @@ def _reset_button(study: LenientStudy) -> str:
     button = form_button(
         "Back to the preset", {"do": "preset", "preset": study.text_value("preset")}
     )
-    return f'<div class="eh-row eh-back">{button}<span class="hint">{escape(named)}</span></div>'
+    return fill('<div class="eh-row eh-back">{}<span class="hint">{}</span></div>', button, named)
 
 
 def _switch_row(

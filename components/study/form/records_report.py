@@ -7,7 +7,8 @@ from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import Any, Final
 
-from components.html.format import count, escape, inline_markup
+from components.html.format import count
+from components.html.markup import Markup, escape, fill, inline_markup, join
 from components.html.pieces import notice_html
 from components.inspect.html_parts import images_html
 from components.inspect.load_comparison import load_image
@@ -48,7 +49,7 @@ def records_html(preview: StudyPreview, view: FormState) -> str:
         parts.append(_join_report(join) if join else _coverage(preview))
         parts.append(_skipped_notice(preview))
         parts.append(item_html(preview, view))
-    return "".join(parts)
+    return join(parts)
 
 
 def _error_notice(preview: StudyPreview) -> str:
@@ -57,9 +58,10 @@ def _error_notice(preview: StudyPreview) -> str:
     if not preview.lenient_study.raw("data", "mapping") and table_to_map(preview):
         advice = "Check the guessed meaning of its columns below and confirm it."
         details = escape(with_original_name(preview, preview.data_error))
-        return notice_html("warn", "The format of this table is unknown.", advice) + (
+        return notice_html("warn", "The format of this table is unknown.", advice) + fill(
             "<details class='eh-how eh-notes' data-keep='seen'><summary>Details</summary>"
-            f"<p>{details}</p></details>"
+            "<p>{}</p></details>",
+            details,
         )
     return notice_html(
         "bad", "These records cannot be used.", with_original_name(preview, preview.data_error)
@@ -80,7 +82,7 @@ def _detected_format(preview: StudyPreview) -> str:
     verdicts = f" and {count(found.verdicts, 'recorded verdict')}" if found.verdicts else ""
     why = with_original_name(preview, found.format_reason)
     summary = f"**{found.format}**: {count(len(found.items), 'item')}{verdicts}. {why}."
-    parts = [f'<p class="hint eh-found">{inline_markup(summary)}</p>']
+    parts = [fill('<p class="hint eh-found">{}</p>', inline_markup(summary))]
     if found.disabled_metrics:
         names = ", ".join(found.disabled_metrics)
         why = next(iter(found.disabled_metrics.values()))
@@ -90,17 +92,21 @@ def _detected_format(preview: StudyPreview) -> str:
             )
         )
     if found.notes:
-        listed = "".join(f"<p>{inline_markup(note)}</p>" for note in found.notes)
+        listed = join(fill("<p>{}</p>", inline_markup(note)) for note in found.notes)
         parts.append(
-            f"<details class='eh-how' data-keep='notes'><summary>{count(len(found.notes), 'note')} "
-            f"on these records</summary>{listed}</details>"
+            fill(
+                "<details class='eh-how' data-keep='notes'><summary>{} "
+                "on these records</summary>{}</details>",
+                count(len(found.notes), "note"),
+                listed,
+            )
         )
     if found.shards is not None:
-        parts.append(f'<p class="hint eh-found">{_SHARDS_NOTE}</p>')
+        parts.append(fill('<p class="hint eh-found">{}</p>', _SHARDS_NOTE))
     if found.verdicts:
         button = form_button("Open these verdicts as a study", {"do": "recorded"}, errand=True)
-        parts.append(f'<div class="eh-row">{button}</div>')
-    return "".join(parts)
+        parts.append(fill('<div class="eh-row">{}</div>', button))
+    return join(parts)
 
 
 # ---------------------------------------------------------------------- unknown table
@@ -114,13 +120,13 @@ def mapping_form(preview: StudyPreview) -> str:
     saved = preview.lenient_study.raw("data", "mapping")
     guess = guess_mapping(table.columns, table.rows)
     mapping = {str(k): str(v) for k, v in saved.items()} if isinstance(saved, Mapping) else guess
-    rows = "".join(
+    rows = join(
         _column_row(table, column, mapping.get(column, "")) for column in table.columns[:60]
     )
     state = "saved with the study" if saved else "a guess, not applied yet"
     head = subheading("Meaning of the columns", state)
     use = "" if saved else form_button("Use these columns", {"do": "map", "mapping": guess})
-    return f'{head}{rows}<div class="eh-row">{use}</div>'
+    return fill('{}{}<div class="eh-row">{}</div>', head, rows, use)
 
 
 def table_to_map(preview: StudyPreview) -> SourceTable | None:
@@ -175,24 +181,28 @@ def _join_report(join: JoinReport) -> str:
     kinds = [
         kind for kind in _JOIN_PROBLEMS if kind in ("missing", "empty") or join_total(join, kind)
     ]
-    heads = "".join(f"<th>{escape(kind)}</th>" for kind in kinds)
-    rows = "".join(
-        f"<tr><td>{escape(one.contestant)}</td><td>{count(one.matched)}</td>"
-        + "".join(f"<td>{_count_cell(getattr(one, kind))}</td>" for kind in kinds)
-        + "</tr>"
+    heads = join(fill("<th>{}</th>", kind) for kind in kinds)
+    rows = join(
+        fill("<tr><td>{}</td><td>{}</td>", one.contestant, count(one.matched))
+        + join(fill("<td>{}</td>", _count_cell(getattr(one, kind))) for kind in kinds)
+        + Markup("</tr>")
         for one in join.files
     )
-    table = (
-        f'<table class="eh-jt"><thead><tr><th>model</th><th>found</th>{heads}</tr></thead>'
-        f"<tbody>{rows}</tbody></table>"
+    table = fill(
+        '<table class="eh-jt"><thead><tr><th>model</th><th>found</th>{}</tr></thead>'
+        "<tbody>{}</tbody></table>",
+        heads,
+        rows,
     )
     on = f"Joined on {', '.join(join.on)}."
     if join.duplicate_questions:
         on += f" {count(join.duplicate_questions, 'question')} with the same key as another."
-    return (
-        f'{head}{table}<p class="hint">{escape(on)} '
-        "Calls that need a missing answer are skipped.</p>"
-        f"{_join_examples(join.files)}"
+    return fill(
+        '{}{}<p class="hint">{} Calls that need a missing answer are skipped.</p>{}',
+        head,
+        table,
+        on,
+        _join_examples(join.files),
     )
 
 
@@ -202,16 +212,16 @@ def join_total(join: JoinReport, kind: str) -> int:
 
 def _join_examples(files: Sequence[FileJoin]) -> str:
     lines = [
-        f"<p>{escape(one.contestant)}, {escape(kind)}: {escape('; '.join(keys))}</p>"
+        fill("<p>{}, {}: {}</p>", one.contestant, kind, "; ".join(keys))
         for one in files
         for kind, keys in (one.examples or {}).items()
         if keys
     ]
     if not lines:
         return ""
-    return (
-        "<details class='eh-how' data-keep='join examples'><summary>Examples</summary>"
-        f"{''.join(lines)}</details>"
+    return fill(
+        "<details class='eh-how' data-keep='join examples'><summary>Examples</summary>{}</details>",
+        join(lines),
     )
 
 
@@ -224,11 +234,13 @@ def _coverage(preview: StudyPreview) -> str:
     if not any(one.missing or one.empty for one in found):
         return ""
     head = subheading("Coverage", f"of {count(len(preview.items), 'item')}")
-    rows = "".join(_coverage_row(one) for one in found)
-    return (
-        f"{head}<table class='eh-jt'><thead><tr><th>model</th><th>found</th><th>missing</th>"
-        f"<th>empty</th></tr></thead><tbody>{rows}</tbody></table>"
-        '<p class="hint">Calls that need a missing answer are skipped.</p>'
+    rows = join(_coverage_row(one) for one in found)
+    return fill(
+        "{}<table class='eh-jt'><thead><tr><th>model</th><th>found</th><th>missing</th>"
+        "<th>empty</th></tr></thead><tbody>{}</tbody></table>"
+        '<p class="hint">Calls that need a missing answer are skipped.</p>',
+        head,
+        rows,
     )
 
 
@@ -238,15 +250,18 @@ def _selected_contestants(preview: StudyPreview) -> Sequence[Any]:
 
 
 def _coverage_row(one: ContestantCoverage) -> str:
-    return (
-        f"<tr><td>{escape(one.name)}</td><td>{count(one.found)}</td>"
-        f"<td>{_count_cell(one.missing)}</td><td>{_count_cell(one.empty)}</td></tr>"
+    return fill(
+        "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+        one.name,
+        count(one.found),
+        _count_cell(one.missing),
+        _count_cell(one.empty),
     )
 
 
 def _count_cell(value: int) -> str:
     kind = "w" if value else "z"
-    return f'<span class="{kind}">{count(value)}</span>'
+    return fill('<span class="{}">{}</span>', kind, count(value))
 
 
 def _skipped_notice(preview: StudyPreview) -> str:
@@ -269,20 +284,24 @@ def item_html(preview: StudyPreview, view: FormState) -> str:
     at = min(view.item, n - 1)
     item = preview.items[at]
     where = " · ".join(part for part in (item.id, item.category) if part)
-    head = (
-        f'<div class="eh-sub"><b>{escape(f"Item {count(at + 1)} of {count(n)}")}</b>'
-        f"<span>{escape(where)} {previous_next(at, n, 'item')}</span></div>"
+    head = fill(
+        '<div class="eh-sub"><b>{}</b><span>{} {}</span></div>',
+        f"Item {count(at + 1)} of {count(n)}",
+        where,
+        previous_next(at, n, "item"),
     )
-    answers = "".join(
-        f"<p><b>{escape(name)}</b> {escape(_truncate(text, 220))}</p>"
+    answers = join(
+        fill("<p><b>{}</b> {}</p>", name, _truncate(text, 220))
         for name, text in sorted(item.responses.items())
     )
     many = count(len(item.responses), "answer")
-    folded = (
-        f"<details class='eh-how' data-keep='answers'><summary>{many}</summary>{answers}</details>"
+    folded = fill(
+        "<details class='eh-how' data-keep='answers'><summary>{}</summary>{}</details>",
+        many,
+        answers,
     )
     words = escape(_truncate(item.instruction, _MAX_INSTRUCTION))
-    question = f'<p class="eh-small eh-q" dir="auto">{words}</p>'
+    question = fill('<p class="eh-small eh-q" dir="auto">{}</p>', words)
     return f"{head}{question}{_images_html(preview, item)}{folded}"
 
 
@@ -301,7 +320,7 @@ def _images_html(preview: StudyPreview, item: Item) -> str:
         if context.strip()
         else "No description: a judge without vision gets no information about the image."
     )
-    return f'{shown}<p class="hint">{escape(below)}</p>'
+    return fill('{}<p class="hint">{}</p>', shown, below)
 
 
 def _truncate(text: str, most: int) -> str:

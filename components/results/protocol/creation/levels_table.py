@@ -10,8 +10,9 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import machine_rows
 from components.html import heatmap as heat
-from components.html.format import count, inline_markup, number, share
+from components.html.format import count, number, share
 from components.html.level_stacks import LevelRow, level_legend, level_table
+from components.html.markup import fill, inline_markup
 from components.html.panel import Kpi, empty_state, wrap
 from components.html.value_table import (
     PERCENT,
@@ -148,7 +149,9 @@ def _baseline_note(filtered: FilteredStudy, found: Sequence[CreationRow]) -> str
     if unread:
         parts.append(f"{count(unread)} factuality replies are unusable.")
     return (
-        wrap(f'<p class="eh-small eh-under">{inline_markup(" ".join(parts))}</p>') if parts else ""
+        wrap(fill('<p class="eh-small eh-under">{}</p>', inline_markup(" ".join(parts))))
+        if parts
+        else ""
     )
 
 
@@ -174,7 +177,7 @@ def _group_matrix(filtered: FilteredStudy, rows: pd.DataFrame, column: str, cell
     drawn = heat.matrix_html(
         groups, columns, cells, scale, keys=keys, turns=False, label_width=220, click=click
     )
-    return f'<div class="eh-scrolls">{drawn}</div>' if len(groups) > 14 else drawn
+    return fill('<div class="eh-scrolls">{}</div>', drawn) if len(groups) > 14 else drawn
 
 
 # -- headline and key numbers --------------------------------------------------------------------

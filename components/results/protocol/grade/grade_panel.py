@@ -15,7 +15,8 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import machine_rows
 from components.html import heatmap as heat
-from components.html.format import NARROW_SPACE, count, inline_markup, number, share
+from components.html.format import NARROW_SPACE, count, number, share
+from components.html.markup import fill, inline_markup, join
 from components.html.panel import Kpi, empty_state, wrap
 from components.html.value_table import SCORE, ColumnHead, name_cell, value_cell, value_table
 from components.results.protocol.paper_tables import GRADE_PROMPTS
@@ -147,7 +148,7 @@ def show_heatmap(cells: Sequence[GradeCell], measure: str) -> str:
             aside=chance_note(measure, sizes),
         )
         parts.append(wrap(_heatmap_title(state, mine), drawn, _mixed_sizes_note(sizes)))
-    return "".join(parts)
+    return join(parts)
 
 
 def _heatmap_title(state: str, cells: Sequence[GradeCell]) -> str:
@@ -158,14 +159,14 @@ def _heatmap_title(state: str, cells: Sequence[GradeCell]) -> str:
         "with the unrelated option" if state == UNRELATED_PRESENT else "without an unrelated option"
     )
     title = inline_markup(f"N = {listed}, {count(items, 'item')}, {shown}")
-    return f'<p class="eh-still-title">{title}</p>'
+    return fill('<p class="eh-still-title">{}</p>', title)
 
 
 def _mixed_sizes_note(sizes: Sequence[int]) -> str:
     if len(sizes) < 2:
         return ""
     note = "Several N are mixed here. Use the table per N below, with the chance score of each N."
-    return f'<p class="eh-small eh-under">{note}</p>'
+    return fill('<p class="eh-small eh-under">{}</p>', note)
 
 
 def show_by_size(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> str:
@@ -186,7 +187,7 @@ def show_by_size(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> str:
             got = found.get(f"grade_{n}") or (found["grade"] if cell.options == (n,) else None)
             line.append(value_cell(got, SCORE, who=f"{cell.judge}, {cell.prompt}, N = {n}"))
         lines.append(line)
-    chance = ["chance", *(f"<b>{number(RANDOM_GRADE.get(n), 2)}</b>" for n in sizes)]
+    chance = ["chance", *(fill("<b>{}</b>", number(RANDOM_GRADE.get(n), 2)) for n in sizes)]
     return value_table(heads, [*lines, chance], label="Grade by number of options")
 
 

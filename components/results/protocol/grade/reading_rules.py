@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
-from components.html.format import count, inline_markup, percent, share
+from components.html.format import count, percent, share
+from components.html.markup import fill, inline_markup
 from components.html.panel import empty_state, wrap
 from components.html.value_table import (
     PERCENT,
@@ -131,14 +132,14 @@ def show_reading_differences(filtered: FilteredStudy) -> str:
             line.append(_difference_cell(judge, prompt, one, mine, other) if one else count_cell(0))
         lines.append(line)
     return wrap(
-        f'<p class="eh-small">{inline_markup(reading_sentence(found, mine, other))}</p>'
+        fill('<p class="eh-small">{}</p>', inline_markup(reading_sentence(found, mine, other)))
     ) + value_table(heads, lines, label="Verdicts that depend on the parsing rule")
 
 
 def _difference_cell(judge: str, prompt: str, one: ReadingDifference, mine: str, other: str) -> str:
     """Number of different verdicts, with their kinds on hover."""
     if not one.differ:
-        return f'<span class="eh-mute">0 of {count(one.share.n)}</span>'
+        return fill('<span class="eh-mute">0 of {}</span>', count(one.share.n))
     parts = {
         "another option": one.both_read,
         f"a choice only under {mine}": one.only_first,
@@ -146,7 +147,9 @@ def _difference_cell(judge: str, prompt: str, one: ReadingDifference, mine: str,
     }
     kinds = ", ".join(f"{count(n)} {what}" for what, n in parts.items() if n)
     tip = f"{percent(one.share)}\n{judge}, {prompt}\n{kinds}\nClick to open them in Inspect"
-    inside = f'<b>{count(one.differ)}</b> <span class="eh-ci">of {count(one.share.n)}</span>'
+    inside = fill(
+        '<b>{}</b> <span class="eh-ci">of {}</span>', count(one.differ), count(one.share.n)
+    )
     return hover_html(inside, tip, {"judge": judge, "prompt": prompt})
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from components.filtering.filtered_study import FilteredStudy
-from components.html.format import count, inline_markup
+from components.html.format import count
+from components.html.markup import fill, inline_markup
 from components.html.panel import wrap
 from components.html.value_table import (
     SCORE,
@@ -69,5 +70,5 @@ def show_unread_trials(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> s
         "The authors’ code scores the usable trials instead. It divides their entropy by log2 of "
         "the number of all trials. An item without usable trials scores 0."
     )
-    under = wrap(f'<p class="eh-small eh-under">{inline_markup(text)}</p>')
+    under = wrap(fill('<p class="eh-small eh-under">{}</p>', inline_markup(text)))
     return value_table(heads, lines, label="Items with an unusable trial, by both rules") + under

@@ -11,7 +11,8 @@ import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
 from components.html import heatmap as heat
-from components.html.format import inline_markup, number
+from components.html.format import number
+from components.html.markup import Markup, fill, inline_markup, join
 from components.html.panel import empty_state, no_difference_badge, wrap
 from components.html.static_matrix import StaticCell, scale_html, static_matrix
 from components.html.value_table import (
@@ -64,7 +65,7 @@ def show_unrelated(
         parts.append(_no_comparison(filtered))
     else:
         parts.append(_side_by_side(filtered, cells, beside))
-    return "".join(part for part in parts if part)
+    return join(part for part in parts if part)
 
 
 def _unrelated_shares(cells: Sequence[GradeCell]) -> str:
@@ -90,7 +91,7 @@ def _unrelated_shares(cells: Sequence[GradeCell]) -> str:
 
 
 def _note_html(text: str) -> str:
-    return wrap(f'<p class="eh-small eh-under">{inline_markup(text)}</p>')
+    return wrap(fill('<p class="eh-small eh-under">{}</p>', inline_markup(text)))
 
 
 def _no_comparison(filtered: FilteredStudy) -> str:
@@ -125,7 +126,7 @@ def _side_by_side(
         rank_judges(theirs), columns, still, heat.GRADE_SCALE, title=title, small=False
     )
     sizes = sorted({n for cell in theirs for n in cell.options})
-    under = scale_html(heat.GRADE_SCALE, f"<span>{chance_note('Grade', sizes)}</span>")
+    under = scale_html(heat.GRADE_SCALE, fill("<span>{}</span>", chance_note("Grade", sizes)))
     return wrap(drawn, under) + _paired_differences(filtered, cells, theirs, beside)
 
 
@@ -186,7 +187,7 @@ def unrelated_contrasts(own: pd.DataFrame, other: pd.DataFrame) -> list[Contrast
 
 def _effect_cell(one: Contrast | None) -> str:
     if one is None:
-        return '<span class="eh-mute">–</span>'
+        return Markup('<span class="eh-mute">–</span>')
     judge, prompt, _ = one.left
     got = one.adjusted
     covers_zero = got.low is not None and got.high is not None and got.low <= 0 <= got.high

@@ -12,7 +12,8 @@ import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import machine_rows
-from components.html.format import count, inline_markup, number, share
+from components.html.format import count, number, share
+from components.html.markup import fill, inline_markup
 from components.html.panel import Axis, Kpi, empty_state, wrap
 from components.html.value_table import (
     PERCENT,
@@ -177,7 +178,7 @@ def _flips_hint(side: str, one: GameConflicts) -> str:
 
 
 def _percent_html(part: int, whole: int) -> str:
-    return f'<span class="eh-ci">{share(part / whole, 0)}</span>' if whole else ""
+    return fill('<span class="eh-ci">{}</span>', share(part / whole, 0)) if whole else ""
 
 
 # -- headline and key numbers --------------------------------------------------------------------
@@ -238,4 +239,4 @@ def unequal_games_html(found: Sequence[GameConflicts]) -> str:
         "first "
         f"won both {count(first)} times, the second {count(second)} times."
     )
-    return wrap(f'<p class="eh-small">{inline_markup(text)}</p>')
+    return wrap(fill('<p class="eh-small">{}</p>', inline_markup(text)))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from components.html import heatmap as heat
-from components.html.format import count, escape, inline_markup, number
+from components.html.format import count, number
 from components.html.level_stacks import LevelRow, level_legend, level_table
+from components.html.markup import Markup, escape, fill, inline_markup, join
 from components.html.panel import Axis, notice_html, wrap
 from components.html.range_table import fit_share_axis
 from components.html.static_matrix import StaticCell, scale_html, static_matrix
@@ -44,12 +45,12 @@ CREATION_TABLES: Final = ("Five levels", "People", "Descriptions")
 def show_published_grades(part: str) -> str:
     """Tables 1 to 3 of Grade Score, without and with the added unrelated option."""
     scale = GRADE_SCALES[part]
-    halves = "".join(f"<div>{_grades_matrix(part, scale, added)}</div>" for added in (0, 1))
-    corners = (
+    halves = join(fill("<div>{}</div>", _grades_matrix(part, scale, added)) for added in (0, 1))
+    corners = Markup(
         '<span class="eh-fk"></span><span>above its upper bound</span>'
         '<span class="eh-fk two"></span><span>above both entropy and choice</span>'
     )
-    both = f'<div class="eh-halves">{halves}</div>'
+    both = fill('<div class="eh-halves">{}</div>', halves)
     return wrap(
         doubt_notice(),
         both,
@@ -105,7 +106,7 @@ def _doubtful_list() -> str:
             escape(short_model(model)),
             escape(short_prompt(prompt)),
             "with" if added else "without",
-            f"<b>{number(cell.grade, 4)}</b>",
+            fill("<b>{}</b>", number(cell.grade, 4)),
             number(cell.max_grade, 4),
             f"{number(cell.grade - cell.max_grade, 4, signed=True)}",
         ]
@@ -121,7 +122,7 @@ def _doubtful_list() -> str:
     ]
     body = value_table(heads, rows, label="Cells above their upper bound")
     title = f"Show the {len(rows)} cells"
-    return f'<details class="eh-how"><summary>{title}</summary>{body}</details>'
+    return fill('<details class="eh-how"><summary>{}</summary>{}</details>', title, body)
 
 
 # -- Creation-MMBench ----------------------------------------------------------------------------
@@ -177,7 +178,7 @@ def _descriptions_table() -> str:
         for part, digits in ((0, 2), (1, 1)):
             line += [
                 number(generic[part], digits),
-                f"<b>{number(specific[part], digits)}</b>",
+                fill("<b>{}</b>", number(specific[part], digits)),
                 number(specific[part] - generic[part], digits, signed=True),
             ]
         lines.append(line)
@@ -216,9 +217,9 @@ def _alignment_table() -> str:
     lines = [_alignment_row(judge, sees, runs, axis) for (judge, sees), runs in ranked]
     reason = "needs the votes of each person; the paper prints none"
     always = [
-        '<span class="eh-mute">Always tie</span>',
+        Markup('<span class="eh-mute">Always tie</span>'),
         *("–", "–", "–"),
-        f'<span class="eh-small eh-mute">{reason}</span>',
+        fill('<span class="eh-small eh-mute">{}</span>', reason),
         *("–", "–"),
     ]
     worse, cells = count_images_unhelpful()
@@ -245,7 +246,7 @@ def _alignment_row(
         name_cell(shown, None, "against the others" if person else ""),
         "the images" if person else sees,
         number(one.mae, 2) if one else "–",
-        f"<b>{number(both.mae, 2)}</b>" if both else "",
+        fill("<b>{}</b>", number(both.mae, 2)) if both else "",
         order_dumbbell(axis, one and one.consistency, both and both.consistency, shown),
         value_cell(one and one.consistency, PERCENT, who=f"{shown}, each order"),
         value_cell(both and both.consistency, PERCENT, who=f"{shown}, both orders") if both else "",
@@ -253,4 +254,4 @@ def _alignment_row(
 
 
 def _note_html(text: str) -> str:
-    return wrap(f'<p class="eh-small eh-under">{inline_markup(text)}</p>') if text else ""
+    return wrap(fill('<p class="eh-small eh-under">{}</p>', inline_markup(text))) if text else ""

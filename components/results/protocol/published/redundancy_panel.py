@@ -13,7 +13,8 @@ from components.charts.figures import Figure
 from components.charts.scatter import ScatterPlot, scatter_figure
 from components.filtering.filtered_study import FilteredStudy
 from components.html import heatmap as heat
-from components.html.format import count, inline_markup, number
+from components.html.format import count, number
+from components.html.markup import fill, inline_markup
 from components.html.panel import empty_state, notice_html, wrap
 from components.html.static_matrix import StaticCell, scale_html, static_matrix
 from components.html.value_table import NumberStyle
@@ -125,7 +126,7 @@ def _unmatched_models(found: BenchmarkCorrelations) -> str:
     if common:
         text = f"{count(len(common))} of {count(len(own), 'model')} are in the table"
         text += f"; missing: {', '.join(sorted(missing)[:6])}." if missing else "."
-        return f'<p class="eh-small">{inline_markup(text)}</p>'
+        return fill('<p class="eh-small">{}</p>', inline_markup(text))
     text = f"Study: {', '.join(sorted(own)[:6])}. Table: {', '.join(sorted(others)[:6])}. "
     return notice_html("warn", "No model name matches.", f"{text}Rename the models in the CSV.")
 

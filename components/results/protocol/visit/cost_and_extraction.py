@@ -11,7 +11,8 @@ import numpy as np
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
-from components.html.format import count, dollars, inline_markup, number, share, tokens
+from components.html.format import count, dollars, number, share, tokens
+from components.html.markup import Markup, fill, inline_markup
 from components.html.panel import Kpi, empty_state, status_badge, wrap
 from components.html.value_table import (
     ELO,
@@ -176,7 +177,9 @@ def _cost_row(one: HeadToHeadSpending) -> list[str]:
         else value_cell(
             each, DOLLAR_STYLE, who=f"dollars per head-to-head, {one.judge}", select=select
         ),
-        f"<b>{dollars(whole)}</b>" if whole is not None else '<span class="eh-mute">–</span>',
+        fill("<b>{}</b>", dollars(whole))
+        if whole is not None
+        else Markup('<span class="eh-mute">–</span>'),
     ]
 
 
@@ -232,7 +235,9 @@ def show_extraction(filtered: FilteredStudy, found: Sequence[ReplyCounts]) -> st
         ColumnHead("Counted as"),
         ColumnHead("Failed", tip="calls without a reply; they are left out"),
     ]
-    summary = f'<p class="eh-small">{inline_markup(extraction_sentence(filtered, found))}</p>'
+    summary = fill(
+        '<p class="eh-small">{}</p>', inline_markup(extraction_sentence(filtered, found))
+    )
     rows = [_reply_row(one, tied) for one in found]
     return wrap(summary) + value_table(heads, rows, label="Parsing of the replies")
 

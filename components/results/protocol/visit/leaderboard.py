@@ -12,7 +12,8 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import machine_rows
 from components.filtering.memo import memoise_by_study
 from components.html import heatmap as heat
-from components.html.format import count, escape, number, share
+from components.html.format import count, number, share
+from components.html.markup import Markup, fill
 from components.html.panel import empty_state, wrap
 from components.html.value_table import (
     ELO,
@@ -115,7 +116,7 @@ def _outside_interval_note(rows: Sequence[VisitLeaderboardRow]) -> str:
         "in the plan, and "
         "the last ones dominate Elo. Use the Bradley–Terry ratings under Ranking."
     )
-    return wrap(f'<p class="eh-small">{escape(text)}</p>')
+    return wrap(fill('<p class="eh-small">{}</p>', text))
 
 
 def _leaderboard_row(row: VisitLeaderboardRow, axis: Any, category: str, played: bool) -> list[str]:
@@ -145,8 +146,8 @@ def _leaderboard_row(row: VisitLeaderboardRow, axis: Any, category: str, played:
 def _order_band(row: VisitLeaderboardRow) -> str:
     low, high = row.elo.order_low, row.elo.order_high
     if low is None or high is None:
-        return '<span class="eh-mute">–</span>'
-    return f'<span class="eh-ci">{number(low)}–{number(high)}</span>'
+        return Markup('<span class="eh-mute">–</span>')
+    return fill('<span class="eh-ci">{}–{}</span>', number(low), number(high))
 
 
 def common_image_kind(filtered: FilteredStudy) -> str:
@@ -188,7 +189,9 @@ def show_skills(filtered: FilteredStudy) -> str:
     if len(skills) <= 14:
         return drawn
     note = f"{count(len(skills) - 1)} skills, the largest first. Scroll to see all of them."
-    return f'<div class="eh-scrolls">{drawn}</div>' + wrap(f'<p class="eh-small">{note}</p>')
+    return fill('<div class="eh-scrolls">{}</div>', drawn) + wrap(
+        fill('<p class="eh-small">{}</p>', note)
+    )
 
 
 # -- headline and key numbers --------------------------------------------------------------------
