@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from components.html.format import is_known
-from components.html.markup import attributes, fill, join
+from components.html.markup import EMPTY, Markup, attributes, fill, join
 from studies.domain import Estimate
 
 
@@ -32,7 +32,7 @@ def forest_html(
     people: float | None = None,
     others: Sequence[float] = (),
     tip: str = "",
-) -> str:
+) -> Markup:
     """One row of the plot: dot and interval; below five items a hollow dot without interval."""
     marks = join(fill('<i class="g" style="left:{}"></i>', axis.place(v)) for v in axis.ticks)
     if axis.chance is not None:
@@ -45,9 +45,9 @@ def forest_html(
     return fill("<div{}>{}</div>", made, marks)
 
 
-def _dot_html(estimate: Estimate, axis: Axis) -> str:
+def _dot_html(estimate: Estimate, axis: Axis) -> Markup:
     if estimate.value is None or not is_known(estimate.value):
-        return ""
+        return EMPTY
     at = axis.place(estimate.value)
     if 0 < estimate.items < 5:
         return fill('<i class="p hollow" style="left:{}"></i>', at)
@@ -59,7 +59,7 @@ def _dot_html(estimate: Estimate, axis: Axis) -> str:
     return fill('{}<i class="p" style="left:{}"></i>', whisker, at)
 
 
-def axis_html(axis: Axis) -> str:
+def axis_html(axis: Axis) -> Markup:
     spans = join(
         fill('<span style="left:{}">{}</span>', axis.place(value), text)
         for value, text in axis.labels.items()
@@ -67,7 +67,7 @@ def axis_html(axis: Axis) -> str:
     return fill('<div class="eh-axis">{}</div>', spans)
 
 
-def value_html(value: str, bounds: str) -> str:
+def value_html(value: str, bounds: str) -> Markup:
     return fill("<b>{}</b>", value) + (
         fill(' <span class="eh-ci">{}</span>', bounds) if bounds else ""
     )

@@ -81,7 +81,7 @@ def first_visit_table(
         f"% of pairs with the same verdict in both orders, 95{NARROW_SPACE}% CI; one line per "
         "prompt"
     ),
-) -> str:
+) -> Markup:
     """Consistency of the embedded judge on the built-in pairs, by prompt."""
     axis = Axis(chance=0.5)
     head = fill(
@@ -98,7 +98,7 @@ def first_visit_table(
     return panel_html(title, subtitle, body, keys=keys)
 
 
-def _first_visit_row(row: FirstVisitRow, axis: Axis) -> str:
+def _first_visit_row(row: FirstVisitRow, axis: Axis) -> Markup:
     value = value_html(share(row.consistency.value, 0), interval(row.consistency, 0, scale=100))
     opens = button_html(Action("Open", row.select), small=True) if row.select is not None else ""
     return fill(
@@ -117,7 +117,7 @@ def _first_visit_row(row: FirstVisitRow, axis: Axis) -> str:
     )
 
 
-def flips_table(rows: Sequence[FlipRow]) -> str:
+def flips_table(rows: Sequence[FlipRow]) -> Markup:
     """Flips toward the first and toward the second answer as bars from a common zero line, with
     the finding in words."""
     most = max((max(row.first, row.second) for row in rows), default=1) or 1
@@ -128,7 +128,7 @@ def flips_table(rows: Sequence[FlipRow]) -> str:
     return wrap(head, *(_flip_row(row, most) for row in rows))
 
 
-def _flip_row(row: FlipRow, most: int) -> str:
+def _flip_row(row: FlipRow, most: int) -> Markup:
     left, right = (f"{38 * value / most:.2f}%" for value in (row.first, row.second))
     bars = fill(
         '<i class="l" style="width:{}"></i><i class="r" style="width:{}"></i>'
@@ -156,7 +156,7 @@ def _flip_row(row: FlipRow, most: int) -> str:
     )
 
 
-def leaderboard_table(rows: Sequence[LeaderRow], axis: Axis | None = None) -> str:
+def leaderboard_table(rows: Sequence[LeaderRow], axis: Axis | None = None) -> Markup:
     """The leaderboard: rank ranges, ratings with intervals, a forest plot in each row, and a badge
     on every gap whose interval covers 0."""
     axis = axis or fit_rating_axis(rows)
@@ -212,7 +212,7 @@ def fit_rating_axis(rows: Sequence[LeaderRow]) -> Axis:
     return Axis(low, high, ticks, {tick: number(tick) for tick in ticks})
 
 
-def _leader_row(row: LeaderRow, axis: Axis) -> str:
+def _leader_row(row: LeaderRow, axis: Axis) -> Markup:
     low, high = row.rank
     rank = count(low) if low == high else f"{count(low)}\u2013{count(high)}"
     name = rich_link(row.name, row.select) if row.select is not None else escape(row.name)
@@ -233,20 +233,20 @@ def _leader_row(row: LeaderRow, axis: Axis) -> str:
     )
 
 
-def contestant_swatch(index: int) -> str:
+def contestant_swatch(index: int) -> Markup:
     """A sample of a model's line in the Elo chart."""
     colour = f"c{index + 1}" if index < PALETTE_SIZE else "c0"
     dash = " dash" if contestant_dash(index) == "dash" else ""
     return fill('<i class="eh-sw {}{}"></i>', colour, dash)
 
 
-def _rate_html(estimate: Estimate | None) -> str:
+def _rate_html(estimate: Estimate | None) -> Markup:
     if estimate is None or estimate.value is None:
         return fill('<span class="eh-mute">{}</span>', DASH)
     return value_html(share(estimate.value), interval(estimate, 1, scale=100))
 
 
-def _gap_html(row: LeaderRow) -> str:
+def _gap_html(row: LeaderRow) -> Markup:
     estimate = row.above_next
     if estimate is None or estimate.value is None:
         return fill('<span class="eh-mute">{}</span>', DASH)

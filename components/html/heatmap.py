@@ -99,7 +99,7 @@ def matrix_html(
     beside: Mapping[tuple[str, str], str] | None = None,
     least: int = 0,
     aside: str = "",
-) -> str:
+) -> Markup:
     """The matrix with its colour scale below.
 
     `cells[row, column]` is an Estimate; a dash marks None or a missing cell. `total` separates the
@@ -213,7 +213,7 @@ def _wide_table(
     view: _MatrixOptions,
     total: bool,
     turns: bool,
-) -> str:
+) -> Markup:
     gap = total and len(columns) > 1
     cols = (
         Markup("<col>")
@@ -241,7 +241,7 @@ def _tall_table(
     made: Mapping[tuple[str, str], str],
     view: _MatrixOptions,
     total: bool,
-) -> str:
+) -> Markup:
     heads = join(_head_html(MatrixColumn(row)) for row in rows)
     body = join(
         fill(
@@ -254,7 +254,7 @@ def _tall_table(
     return _table_html("tall", view, Markup("<col>") * len(rows), heads, body)
 
 
-def _table_html(kind: str, view: _MatrixOptions, cols: str, heads: str, body: str) -> str:
+def _table_html(kind: str, view: _MatrixOptions, cols: str, heads: str, body: str) -> Markup:
     label = escape(f"{view.scale.name} by {view.keys[0]} and {view.keys[1]}")
     return fill(
         '<table class="eh-heat {}" aria-label="{}"><colgroup><col class="lab">{}'
@@ -267,17 +267,17 @@ def _table_html(kind: str, view: _MatrixOptions, cols: str, heads: str, body: st
     )
 
 
-def _head_html(column: MatrixColumn, bold: bool = False) -> str:
+def _head_html(column: MatrixColumn, bold: bool = False) -> Markup:
     name = _name_html(column.name, bold)
     note = fill("<small>{}</small>", column.note) if column.note else ""
     return fill('<th scope="col">{}{}</th>', name, note)
 
 
-def _name_html(name: str, bold: bool) -> str:
+def _name_html(name: str, bold: bool) -> Markup:
     return fill("<b>{}</b>", _break_name(name)) if bold else _break_name(name)
 
 
-def _break_name(name: str) -> str:
+def _break_name(name: str) -> Markup:
     """Allow line breaks in a name after - _ / and inside long words, between syllables if any."""
     long = 10 if " " in name else 9  # a name with spaces breaks at a space first
     out = _LETTERS.sub(
@@ -287,10 +287,11 @@ def _break_name(name: str) -> str:
         name,
     )
     out = _UNBROKEN.sub(rf"\g<0>{_ZERO_WIDTH_SPACE}", out)
-    return _BREAKS.sub(lambda m: m.group().strip(_ZERO_WIDTH_SPACE) + Markup("<wbr>"), escape(out))
+    out = _BREAKS.sub(lambda m: m.group().strip(_ZERO_WIDTH_SPACE) + _ZERO_WIDTH_SPACE, out)
+    return escape(out).replace(_ZERO_WIDTH_SPACE, Markup("<wbr>"))
 
 
-def _cell_html(row: str, column: str, view: _MatrixOptions) -> str:
+def _cell_html(row: str, column: str, view: _MatrixOptions) -> Markup:
     estimate = view.cells.get((row, column))
     if estimate is None or not is_known(estimate.value):
         why = attributes(_unknown_attributes(row, column, estimate))
@@ -344,7 +345,7 @@ def _hover_lines(row: str, column: str, estimate: Estimate, view: _MatrixOptions
     return [*lines, estimate.note, view.click] if estimate.note else [*lines, view.click]
 
 
-def _scale_html(scale: ColourScale, hatched: bool, aside: str = "") -> str:
+def _scale_html(scale: ColourScale, hatched: bool, aside: str = "") -> Markup:
     few = fill('<span class="eh-grow"></span><span>{}</span>', aside) if aside else ""
     if hatched:
         few += Markup('<span class="eh-grow"></span>') if not aside else ""

@@ -59,7 +59,7 @@ class LevelRow:
         return {level: 100 * self.counts[level] / max(self.readable, 1) for level in LEVEL_NAMES}
 
 
-def level_legend() -> str:
+def level_legend() -> Markup:
     keys = join(
         fill('<span class="eh-key"><i class="lv {}"></i>{}</span>', level, word)
         for level, word in LEVEL_NAMES.items()
@@ -67,7 +67,7 @@ def level_legend() -> str:
     return fill('<div class="eh-row">{}</div>', keys)
 
 
-def level_table(rows: Sequence[LevelRow], baseline: str, *, label: str = "Five levels") -> str:
+def level_table(rows: Sequence[LevelRow], baseline: str, *, label: str = "Five levels") -> Markup:
     """The table of stacked bars on one common scale, with the paper's measures beside each."""
     low, high = _stack_extent(rows)
     heads = [
@@ -87,7 +87,7 @@ def level_table(rows: Sequence[LevelRow], baseline: str, *, label: str = "Five l
     return value_table(heads, [_level_cells(row, low, high, scored) for row in rows], label=label)
 
 
-def _level_cells(row: LevelRow, low: float, high: float, scored: bool) -> list[str]:
+def _level_cells(row: LevelRow, low: float, high: float, scored: bool) -> list[Markup]:
     cells = [
         name_cell(row.model, row.select, row.note),
         level_stack(row, low, high),
@@ -114,7 +114,7 @@ def _stack_extent(rows: Sequence[LevelRow]) -> tuple[float, float]:
     return -left - 2, right + 2
 
 
-def _sides_html(baseline: str, low: float, high: float) -> str:
+def _sides_html(baseline: str, low: float, high: float) -> Markup:
     at = 100 * -low / (high - low)
     against = f"worse than {baseline}" if baseline else "worse"
     return fill(
@@ -126,7 +126,7 @@ def _sides_html(baseline: str, low: float, high: float) -> str:
     )
 
 
-def level_stack(row: LevelRow, low: float, high: float) -> str:
+def level_stack(row: LevelRow, low: float, high: float) -> Markup:
     """The stacked bar of one row, with the middle of the tie on the centre line."""
     if not row.readable:
         return Markup('<span class="eh-mute eh-small">no readable verdict</span>')
@@ -147,7 +147,7 @@ def level_stack(row: LevelRow, low: float, high: float) -> str:
 
 def _stack_piece(
     row: LevelRow, level: str, width: float, at: float, low: float, high: float
-) -> str:
+) -> Markup:
     left, wide = 100 * (at - low) / (high - low), 100 * width / (high - low)
     tip = (
         f"{number(width, 1)}{NARROW_SPACE}% {LEVEL_NAMES[level]}\n{row.model}\n"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from components.html.format import DASH, count
-from components.html.markup import Markup, attributes, fill, inline_markup, join
+from components.html.markup import EMPTY, Markup, attributes, fill, inline_markup, join
 from studies.domain import Status
 
 STATUS_GLYPHS: Final[Mapping[Status, str]] = {
@@ -76,12 +76,12 @@ class Action:
     primary: bool = False
 
 
-def wrap(*parts: str) -> str:
+def wrap(*parts: str) -> Markup:
     """Wrap finished HTML in the element that carries the page's fonts and spacing."""
     return fill('<div class="eh">{}</div>', join(parts))
 
 
-def finding_html(title: str, lead: str = "") -> str:
+def finding_html(title: str, lead: str = "") -> Markup:
     """A finding as one sentence, and a second one on how to read it."""
     below = fill("<p>{}</p>", inline_markup(lead)) if lead else ""
     return wrap(
@@ -89,13 +89,13 @@ def finding_html(title: str, lead: str = "") -> str:
     )
 
 
-def legend_key(mark: LegendMark, text: str) -> str:
+def legend_key(mark: LegendMark, text: str) -> Markup:
     return fill('<span class="eh-key"><i class="{}"></i>{}</span>', mark, text)
 
 
 def panel_heading(
     title: str, subtitle: str = "", keys: Sequence[tuple[LegendMark, str]] = ()
-) -> str:
+) -> Markup:
     """The head of a panel: title; subtitle with unit, n and interval; legend keys."""
     return wrap(panel_head(title, subtitle, keys))
 
@@ -107,14 +107,14 @@ def panel_html(
     *,
     keys: Sequence[tuple[LegendMark, str]] = (),
     how_text: str = "",
-) -> str:
+) -> Markup:
     """A whole panel; `body` is finished HTML."""
     foot = how_computed_details(how_text) if how_text else ""
-    inner = f"{panel_head(title, subtitle, keys)}{body}{foot}"
-    return wrap(fill('<section class="eh-panel">{}</section>', inner))
+    head = panel_head(title, subtitle, keys)
+    return wrap(fill('<section class="eh-panel">{}{}{}</section>', head, body, foot))
 
 
-def panel_head(title: str, subtitle: str, keys: Sequence[tuple[LegendMark, str]]) -> str:
+def panel_head(title: str, subtitle: str, keys: Sequence[tuple[LegendMark, str]]) -> Markup:
     below = fill("<p>{}</p>", inline_markup(subtitle)) if subtitle else ""
     row = join(legend_key(mark, text) for mark, text in keys)
     aside = fill('<div class="eh-row">{}</div>', row) if row else ""
@@ -126,7 +126,7 @@ def panel_head(title: str, subtitle: str, keys: Sequence[tuple[LegendMark, str]]
     )
 
 
-def kpi_strip(kpis: Sequence[Kpi]) -> str:
+def kpi_strip(kpis: Sequence[Kpi]) -> Markup:
     """A row of at most five key figures."""
     if len(kpis) > 5:
         raise ValueError(f"at most five key figures fit in a row, got {len(kpis)}")
@@ -134,7 +134,7 @@ def kpi_strip(kpis: Sequence[Kpi]) -> str:
     return wrap(fill('<dl class="eh-kpis" style="--n: {}">{}</dl>', len(kpis), cells))
 
 
-def _kpi_html(kpi: Kpi) -> str:
+def _kpi_html(kpi: Kpi) -> Markup:
     unit = fill(" <small>{}</small>", inline_markup(kpi.unit)) if kpi.unit else ""
     opens = rich_link(kpi.link, kpi.select) if kpi.link else ""
     note = join((part for part in (opens, inline_markup(kpi.note)) if part), "; ")
@@ -148,9 +148,9 @@ def _kpi_html(kpi: Kpi) -> str:
     )
 
 
-def _meter_html(shares: tuple[float, float] | None) -> str:
+def _meter_html(shares: tuple[float, float] | None) -> Markup:
     if shares is None:
-        return ""
+        return EMPTY
     spent, forecast = (f"{100 * min(max(value, 0.0), 1.0):.1f}%" for value in shares)
     return fill(
         '<dd class="eh-meter"><i class="f" style="width:{}"></i><i style="width:{}"></i></dd>',
@@ -163,20 +163,20 @@ def _select_attribute(select: Any) -> dict[str, object]:
     return {"data-select": None if select is None else json.dumps(select)}
 
 
-def rich_link(text: str, select: Any) -> str:
+def rich_link(text: str, select: Any) -> Markup:
     if select is None:
         return inline_markup(text)
     made = attributes({"type": "button", "class": "eh-link", **_select_attribute(select)})
     return fill("<button{}>{}</button>", made, inline_markup(text))
 
 
-def button_html(action: Action, small: bool = False) -> str:
+def button_html(action: Action, small: bool = False) -> Markup:
     kind = "eh-btn" + (" primary" if action.primary else "") + (" small" if small else "")
     made = attributes({"type": "button", "class": kind, **_select_attribute(action.select)})
     return fill("<button{}>{}</button>", made, action.label)
 
 
-def status_badge(status: Status, n: int | None = None) -> str:
+def status_badge(status: Status, n: int | None = None) -> Markup:
     """A reply's status as sign, word and colour, so that it is readable without colour."""
     number_of = fill(" <b>{}</b>", count(n)) if n is not None else ""
     word = status.replace("_", " ")
@@ -189,12 +189,12 @@ def status_badge(status: Status, n: int | None = None) -> str:
     )
 
 
-def no_difference_badge() -> str:
+def no_difference_badge() -> Markup:
     """The badge of a difference whose interval covers 0; it does not mean that both are equal."""
     return Markup('<span class="eh-badge s-unreadable">no significant difference</span>')
 
 
-def verdict_chip(pick: int | Literal["tie"] | None) -> str:
+def verdict_chip(pick: int | Literal["tie"] | None) -> Markup:
     """A verdict: the chosen slot (0-based) in its colour, "tie", or a dash without a verdict."""
     if pick is None:
         return fill('<span class="eh-mute">{}</span>', DASH)
@@ -207,7 +207,7 @@ def verdict_chip(pick: int | Literal["tie"] | None) -> str:
 
 def notice_html(
     kind: Literal["warn", "bad", "calm"], title: str, text: str = "", action: Action | None = None
-) -> str:
+) -> Markup:
     """A notice: what happened, how often, its effect on the numbers, and at most one action."""
     made = button_html(action) if action else ""
     role = "alert" if kind == "bad" else "status"
@@ -223,7 +223,7 @@ def notice_html(
     )
 
 
-def empty_state(title: str, why: str, action: Action | None = None) -> str:
+def empty_state(title: str, why: str, action: Action | None = None) -> Markup:
     """A placeholder for missing data: what is missing, why, and a button to get it."""
     made = fill("<br>{}", button_html(action)) if action else ""
     return wrap(
@@ -236,24 +236,24 @@ def empty_state(title: str, why: str, action: Action | None = None) -> str:
     )
 
 
-def how_computed(text: str) -> str:
+def how_computed(text: str) -> Markup:
     """The expandable text "How is this computed?" with formula and resampling."""
     return wrap(how_computed_details(text))
 
 
-def how_computed_details(text: str) -> str:
+def how_computed_details(text: str) -> Markup:
     paragraphs = join(fill("<p>{}</p>", inline_markup(part)) for part in text.split("\n\n"))
     return fill(
         '<details class="eh-how"><summary>How is this computed?</summary>{}</details>', paragraphs
     )
 
 
-def data_note(text: str) -> str:
+def data_note(text: str) -> Markup:
     """The last line of a view: which data are real and which simulated."""
     return wrap(fill('<p class="eh-src"><b>Data.</b> {}</p>', inline_markup(text)))
 
 
-def run_pill(text: str, kind: Literal["running", "waiting", "bad"] = "running") -> str:
+def run_pill(text: str, kind: Literal["running", "waiting", "bad"] = "running") -> Markup:
     """The run's state in the header; a phone shows only the text after the last space ("65 %")."""
     word, _, last = text.rpartition(" ")
     return wrap(
@@ -267,7 +267,7 @@ def run_pill(text: str, kind: Literal["running", "waiting", "bad"] = "running") 
     )
 
 
-def brand_html() -> str:
+def brand_html() -> Markup:
     """Logo and name for the header, in the colours of the first and second slot."""
     bar = Markup('<rect x="2" y="{y}" width="22" height="5.5" rx="2.75" fill="var(--{colour})"/>')
     bars = bar.format(y=5.5, colour="first") + bar.format(y=15, colour="second")

@@ -8,7 +8,7 @@ from components.html.markup import Markup, fill, join
 from components.html.pieces import wrap
 
 
-def plain_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def plain_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Markup:
     heads = join(fill("<th>{}</th>", cell) for cell in head)
     body = join(
         Markup("<tr>") + join(fill("<td>{}</td>", cell) for cell in row) + Markup("</tr>")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from components.html.format import is_known, number
-from components.html.markup import attributes, escape, fill, join
+from components.html.markup import EMPTY, Markup, attributes, escape, fill, join
 from components.html.panel import Axis, axis_html, wrap
 from studies.domain import Estimate
 
@@ -43,7 +43,7 @@ def range_table(
     kind: str,
     label: str,
     axis: Axis | None = None,
-) -> str:
+) -> Markup:
     """A table with a plot in each row. On a phone the plot stands below the row's name and number.
 
     `axis` is drawn again below the rows, for phones, where the table has no head.
@@ -65,13 +65,13 @@ def range_table(
     )
 
 
-def _row_html(row: TableRow) -> str:
+def _row_html(row: TableRow) -> Markup:
     made = attributes({"class": row.kind or None, "data-tip": row.tip or None})
     cells = join(_cell_html(cell) for cell in row.cells)
     return fill("<tr{}>{}</tr>", made, cells)
 
 
-def _cell_html(cell: TableCell) -> str:
+def _cell_html(cell: TableCell) -> Markup:
     if cell.kind == "nm":
         return fill('<th scope="row" class="nm">{}</th>', cell.html)
     return fill('<td class="{}">{}</td>', cell.kind, cell.html)
@@ -81,7 +81,7 @@ def axis_cell(axis: Axis) -> TableCell:
     return TableCell(axis_html(axis), "trk")
 
 
-def select_link(text: str, select: Mapping[str, object] | None) -> str:
+def select_link(text: str, select: Mapping[str, object] | None) -> Markup:
     """A link that opens the judgements of the selection `select`; plain text without a
     selection."""
     if select is None:
@@ -94,7 +94,7 @@ def select_link(text: str, select: Mapping[str, object] | None) -> str:
 # ------------------------------------------------------------------------------ marks
 
 
-def track_html(axis: Axis, *marks: str, zero: float | None = None) -> str:
+def track_html(axis: Axis, *marks: str, zero: float | None = None) -> Markup:
     """The plot of one row: gridlines, the line at chance (or at `zero`), then the marks."""
     lines = join(fill('<i class="g" style="left:{}"></i>', axis.place(tick)) for tick in axis.ticks)
     at = axis.chance if zero is None else zero
@@ -102,24 +102,24 @@ def track_html(axis: Axis, *marks: str, zero: float | None = None) -> str:
     return fill('<div class="eh-forest eh-track">{}{}{}</div>', lines, chance, join(marks))
 
 
-def bar_mark(kind: str, axis: Axis, low: float | None, high: float | None) -> str:
+def bar_mark(kind: str, axis: Axis, low: float | None, high: float | None) -> Markup:
     """A horizontal line from one value to another; empty if an end is unknown."""
     if low is None or high is None or not (is_known(low) and is_known(high)):
-        return ""
+        return EMPTY
     left, right = sorted(float(axis.place(end)[:-1]) for end in (low, high))
     return fill('<i class="{}" style="left:{:.2f}%;width:{:.2f}%"></i>', kind, left, right - left)
 
 
-def point_mark(kind: str, axis: Axis, value: float | None) -> str:
+def point_mark(kind: str, axis: Axis, value: float | None) -> Markup:
     """A point of the given CSS class: s hollow, p solid, q diamond (people), o tick (others)."""
     if value is None or not is_known(value):
-        return ""
+        return EMPTY
     return fill('<i class="{}" style="left:{}"></i>', kind, axis.place(value))
 
 
 def dumbbell_track(
     axis: Axis, one: Estimate, both: Estimate, *, people: Estimate | None = None
-) -> str:
+) -> Markup:
     """Two estimates on one axis: `one` hollow, `both` solid with its interval as a thin line."""
     marks = [
         bar_mark("v", axis, both.low, both.high),
@@ -131,14 +131,14 @@ def dumbbell_track(
     return track_html(axis, *marks)
 
 
-def people_track(axis: Axis, people: Estimate) -> str:
+def people_track(axis: Axis, people: Estimate) -> Markup:
     """The estimate from people as a hollow diamond with its interval."""
     return track_html(
         axis, bar_mark("v", axis, people.low, people.high), point_mark("q", axis, people.value)
     )
 
 
-def difference_track(axis: Axis, raw: Estimate, adjusted: Estimate) -> str:
+def difference_track(axis: Axis, raw: Estimate, adjusted: Estimate) -> Markup:
     """A difference with its unadjusted interval (thick) and the interval adjusted for the whole
     family of comparisons (thin with caps); the dashed line is no difference."""
     marks = [

@@ -25,7 +25,7 @@ class ReplyRow:
     """The judge's name, in a run with several judges."""
 
 
-def progress_bar(counts: Mapping[Status, int], planned: int, *, waiting: int = 0) -> str:
+def progress_bar(counts: Mapping[Status, int], planned: int, *, waiting: int = 0) -> Markup:
     """Calls by status: usable replies in black, unusable ones coloured, waiting calls hatched."""
     done = sum(counts.values())
     whole = max(planned, done + waiting, 1)
@@ -54,14 +54,14 @@ def progress_bar(counts: Mapping[Status, int], planned: int, *, waiting: int = 0
     )
 
 
-def last_replies_html(rows: Sequence[ReplyRow]) -> str:
+def last_replies_html(rows: Sequence[ReplyRow]) -> Markup:
     """The latest replies: verdict or status, judge, models in the order shown, end of the text."""
     if not rows:
         return empty_state("No replies yet.", "They appear here as they come in.")
     return wrap(fill('<div class="eh-feed">{}</div>', join(_reply_html(row) for row in rows)))
 
 
-def _reply_html(row: ReplyRow) -> str:
+def _reply_html(row: ReplyRow) -> Markup:
     read = row.status in ("ok", "extracted") and row.pick is not None
     mark = verdict_chip(row.pick) if read else status_badge(row.status)
     then = Markup(' <span class="eh-mute">then</span> ')

@@ -38,7 +38,7 @@ def static_matrix(
     title: str = "",
     small: bool = True,
     label_width: int = 132,
-) -> str:
+) -> Markup:
     """The matrix of rows and columns (name, note); the Tab key reaches each cell's hover card."""
     heads = join(
         fill('<th scope="col">{}<small>{}</small></th>', text, note) for text, note in columns
@@ -70,7 +70,7 @@ def static_matrix(
     )
 
 
-def _cell_html(cell: StaticCell | None, scale: ColourScale) -> str:
+def _cell_html(cell: StaticCell | None, scale: ColourScale) -> Markup:
     if cell is None:
         return fill('<td class="none"><span>{}</span></td>', DASH)
     corners = ("", "flag", "flag flag2")[cell.flag_level]
@@ -81,7 +81,7 @@ def _cell_html(cell: StaticCell | None, scale: ColourScale) -> str:
     return fill("<td{}><span{}><b>{}</b>{}</span></td>", box, made, scale.text(cell.value), below)
 
 
-def scale_html(scale: ColourScale, after: str = "") -> str:
+def scale_html(scale: ColourScale, after: str = "") -> Markup:
     """The colour scale with the meaning of both ends; `after` is finished HTML of further legend
     entries."""
     ends = [escape(end).replace(" %", "\u202f%") for end in scale.ends]

@@ -59,7 +59,7 @@ ELO: Final = NumberStyle(0)
 
 def value_table(
     heads: Sequence[ColumnHead], rows: Sequence[Sequence[str]], *, label: str = ""
-) -> str:
+) -> Markup:
     """A table of finished HTML cells; the first cell of a row is its name."""
     tops = join(_head_html(head) for head in heads)
     body = join(_row_html(heads, row) for row in rows)
@@ -75,14 +75,14 @@ def value_table(
     )
 
 
-def _head_html(head: ColumnHead) -> str:
+def _head_html(head: ColumnHead) -> Markup:
     inside = axis_html(head.axis) if head.axis else head.html or escape(head.text)
     kind = "wide" if head.is_wide else "num" if head.numeric else None
     made = attributes({"class": kind, "scope": "col", "data-tip": head.tip or None})
     return fill("<th{}>{}</th>", made, inside)
 
 
-def _row_html(heads: Sequence[ColumnHead], row: Sequence[str]) -> str:
+def _row_html(heads: Sequence[ColumnHead], row: Sequence[str]) -> Markup:
     cells = []
     for place, (head, cell) in enumerate(zip(heads, row, strict=True)):
         kind = "plot" if head.is_wide else "num" if head.numeric else None
@@ -94,7 +94,7 @@ def _row_html(heads: Sequence[ColumnHead], row: Sequence[str]) -> str:
     return fill("<tr>{}</tr>", join(cells))
 
 
-def name_cell(text: str, select: Mapping[str, Any] | None = None, note: str = "") -> str:
+def name_cell(text: str, select: Mapping[str, Any] | None = None, note: str = "") -> Markup:
     """The first cell of a row: its name and a note."""
     below = fill('<small class="eh-mute">{}</small>', note) if note else ""
     if select is None:
@@ -111,7 +111,7 @@ def value_cell(
     select: Mapping[str, Any] | None = None,
     n: bool = False,
     note: str = "",
-) -> str:
+) -> Markup:
     """An estimate with its interval; a dash with the reason in its hover card if unknown."""
     if estimate is None or not is_known(estimate.value):
         why = estimate.note if estimate and estimate.note else "not measured"
@@ -128,7 +128,7 @@ def value_cell(
     )
 
 
-def hover_html(inside: str, tip: str, select: Mapping[str, Any] | None) -> str:
+def hover_html(inside: str, tip: str, select: Mapping[str, Any] | None) -> Markup:
     """Finished HTML with a hover card; with `select` a button that opens judgements."""
     if select is None:
         return fill("<span{}>{}</span>", attributes({"data-tip": tip or None}), inside)
@@ -156,11 +156,11 @@ def estimate_card(
     return "\n".join(line for line in lines if line)
 
 
-def count_cell(n: int, tip: str = "", select: Mapping[str, Any] | None = None) -> str:
+def count_cell(n: int, tip: str = "", select: Mapping[str, Any] | None = None) -> Markup:
     """A count; zero is grey."""
     if not n:
         return Markup('<span class="eh-mute">0</span>')
-    return hover_html(count(n), tip, select) if tip or select is not None else count(n)
+    return hover_html(count(n), tip, select) if tip or select is not None else escape(count(n))
 
 
 def forest_cell(
@@ -171,14 +171,14 @@ def forest_cell(
     select: Mapping[str, Any] | None = None,
     *,
     bounds: tuple[float, float] | None = None,
-) -> str:
+) -> Markup:
     """An estimate and its interval as a button; `bounds`, the possible range, is drawn behind."""
     drawn = forest_html(estimate, axis)
     if bounds is not None:
         left, right = axis.place(bounds[0]), axis.place(bounds[1])
         width = float(right[:-1]) - float(left[:-1])
         span = fill('<i class="m" style="left:{};width:{:.2f}%"></i>', left, width)
-        drawn = drawn.replace(">", f">{span}", 1)
+        drawn = drawn.replace(">", Markup(">") + span, 1)
     return hover_html(drawn, estimate_card(estimate, style, who, opens=select is not None), select)
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from components.html.format import count, dollars, duration, share
-from components.html.markup import Markup, attributes, escape, fill, join
+from components.html.markup import EMPTY, Markup, attributes, escape, fill, join
 from components.html.panel import notice_html, status_badge, wrap
 from components.inspect.explanation import explain_comparison, human_verdict_text
 from components.inspect.html_parts import (
@@ -39,7 +39,7 @@ _SIMULATED: Final = Markup('<span class="eh-badge sim">simulated judge</span>')
 
 def comparison_html(
     opened: ComparisonDetail, place: int, total: int, previous: str, following: str
-) -> str:
+) -> Markup:
     """Panel of the opened comparison, number `place` (from 0) of the `total` in the filtered
     list."""
     explanation = explain_comparison(opened)
@@ -64,7 +64,7 @@ def comparison_html(
 
 def _heading(
     opened: ComparisonDetail, place: int, total: int, previous: str, following: str
-) -> str:
+) -> Markup:
     line = opened.line
     where = join((escape(part) for part in (line.item, line.category) if part), ", ")
     badges = _SIMULATED if opened.simulated else ""
@@ -90,7 +90,7 @@ def _statuses(opened: ComparisonDetail) -> list[Status]:
     return [status for status in found if status not in USABLE_STATUSES] or found[:1]
 
 
-def _navigation(previous: str, following: str, words: bool = False) -> str:
+def _navigation(previous: str, following: str, words: bool = False) -> Markup:
     back = _navigation_button(
         "\u2039 Previous" if words else "\u2039", "Previous", previous, "k ArrowLeft"
     )
@@ -99,7 +99,7 @@ def _navigation(previous: str, following: str, words: bool = False) -> str:
     )
 
 
-def _navigation_button(text: str, label: str, key: str, keys: str) -> str:
+def _navigation_button(text: str, label: str, key: str, keys: str) -> Markup:
     made = attributes(
         {
             "type": "button",
@@ -116,14 +116,14 @@ def _navigation_button(text: str, label: str, key: str, keys: str) -> str:
 # --------------------------------------------------------------------- question
 
 
-def _question(opened: ComparisonDetail) -> str:
+def _question(opened: ComparisonDetail) -> Markup:
     item = opened.item
     if item is None:
         return section_heading("Question") + missing_note(
             "Not recorded. This study contains verdicts without texts."
         )
     pictures = join(_image_html(one) for one in opened.images)
-    pictures = fill('<div class="eh-pictures">{}</div>', pictures) if pictures else ""
+    pictures = fill('<div class="eh-pictures">{}</div>', pictures) if pictures else EMPTY
     question = fill(
         '<p class="eh-question" dir="auto">{}</p>', untrusted_text_html(item.instruction)
     )
@@ -150,12 +150,12 @@ def _context_drawers(opened: ComparisonDetail, item: Item) -> Iterable[str]:
             yield drawer(title, body, "soft")
 
 
-def _image_html(one: ItemImage) -> str:
+def _image_html(one: ItemImage) -> Markup:
     name = escape(one.name)
     if one.source:
         return fill('<img alt="{}" src="{}" loading="lazy">', name, one.source)
     if one.link:
-        rel = 'target="_blank" rel="noopener noreferrer nofollow"'
+        rel = Markup('target="_blank" rel="noopener noreferrer nofollow"')
         return fill('<p class="eh-small">Image: <a href="{}" {}>{}</a></p>', one.link, rel, name)
     return fill('<p class="eh-small">The file of image {} is missing.</p>', name)
 
@@ -163,7 +163,7 @@ def _image_html(one: ItemImage) -> str:
 # ---------------------------------------------------------------------- answers
 
 
-def _answers(opened: ComparisonDetail) -> str:
+def _answers(opened: ComparisonDetail) -> Markup:
     texts = [text for _, text in opened.answers]
     if len(texts) != 2 or texts[0] is None or texts[1] is None:
         cards = (_answer_card(opened, who, text, None, None) for who, text in opened.answers)
@@ -177,7 +177,7 @@ def _answers(opened: ComparisonDetail) -> str:
     return section_heading("Answers", _shared_note(found)) + columns_html(cards)
 
 
-def _shared_note(found: WordDifference) -> str:
+def _shared_note(found: WordDifference) -> Markup:
     if found.shared is None:
         return Markup('<span class="eh-small">Too long to mark the differences</span>')
     shared = f"{share(found.shared, 0)} of words shared"
@@ -191,7 +191,7 @@ def _shared_note(found: WordDifference) -> str:
 
 def _answer_card(
     opened: ComparisonDetail, who: str, text: str | None, marked: str | None, words: int | None
-) -> str:
+) -> Markup:
     n = len((text or "").split()) if words is None else words
     size = fill('<span class="eh-mute eh-small">{}</span>', count(n, "word")) if text else ""
     flagged = mark_suspects(text or "")
@@ -214,7 +214,7 @@ def _answer_card(
 # ----------------------------------------------------------- prompt and details
 
 
-def _prompt_drawer(order: OrderReplies, place: int, orders: int) -> str:
+def _prompt_drawer(order: OrderReplies, place: int, orders: int) -> Markup:
     title = "Prompt as sent" if orders == 1 else f"Prompt as sent, order {place}"
     sent = order.sent
     if not sent.messages:
@@ -234,7 +234,7 @@ def _hash_note(sent: SentMessages) -> str:
     return "Rebuilt from the stored prompt. It differs from what was sent: the hashes do not agree."
 
 
-def _details(opened: ComparisonDetail) -> str:
+def _details(opened: ComparisonDetail) -> Markup:
     line, item = opened.line, opened.item
     better = human_verdict_text(item, line.names) if item else ""
     facts = {
@@ -252,10 +252,10 @@ def _details(opened: ComparisonDetail) -> str:
     return drawer("Details", body, "how", opened=True)
 
 
-def _order_table(opened: ComparisonDetail) -> str:
+def _order_table(opened: ComparisonDetail) -> Markup:
     rows = [_order_facts(order.reply.judgement, opened.recorded) for order in opened.orders]
     if not rows:
-        return ""
+        return EMPTY
     heads = join(fill("<th>Order {}</th>", i) for i in range(1, len(rows) + 1))
     body = join(
         fill("<tr><th>{}</th>{}</tr>", name, join(fill("<td>{}</td>", row[name]) for row in rows))

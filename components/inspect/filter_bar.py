@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from components.html.format import count
-from components.html.markup import Markup, attributes, fill, join
+from components.html.markup import EMPTY, Markup, attributes, fill, join
 from components.html.panel import wrap
 from components.inspect.load_comparison import InspectView
 from components.inspect.url_selection import FAILURES, NO_SUSPECTS, ONLY_SUSPECTS, Selection
@@ -26,10 +26,10 @@ _MORE_FILTERS: Final = fill('<label class="eh-fpill eh-more">{}All filters</labe
 """Checkbox that opens the menus and the search on a phone."""
 
 
-def filter_bar(view: InspectView) -> str:
+def filter_bar(view: InspectView) -> Markup:
     """Filter bar; an active filter button has a dark edge and a × to remove it."""
     if view.choices is None or not (view.selection.has_filters or view.total):
-        return ""
+        return EMPTY
     pills = join(_pills(view.selection, view.counts or {}))
     menus = join(_menus(view.selection, view.choices)) + _verified_menu(view)
     return wrap(
@@ -84,7 +84,7 @@ def _status_pills(status: str, counts: Mapping[str, int]) -> Iterable[str]:
         yield _pill(name.replace("_", " ").capitalize(), counts.get(name, 0), wanted, on)
 
 
-def _pill(label: str, n: int | None, wanted: Mapping[str, Any], on: bool) -> str:
+def _pill(label: str, n: int | None, wanted: Mapping[str, Any], on: bool) -> Markup:
     number_of = "" if n is None else fill(" <b>{}</b>", count(n))
     close = Markup('<span class="x" aria-hidden="true">\u00d7</span>') if on else ""
     made = attributes(
@@ -110,13 +110,13 @@ def _menus(selection: Selection, choices: Mapping[str, Sequence[str]]) -> Iterab
             yield _menu(name, label, value, offered)
 
 
-def _menu(name: str, label: str, value: str, offered: Sequence[str]) -> str:
+def _menu(name: str, label: str, value: str, offered: Sequence[str]) -> Markup:
     known = [*offered] if not value or value in offered else [*offered, value]
     everything = {"": "all" if name != "against" else "any model"}
     return _select(name, label, value, everything | {each: each for each in known})
 
 
-def _select(name: str, label: str, value: str, offered: Mapping[str, str]) -> str:
+def _select(name: str, label: str, value: str, offered: Mapping[str, str]) -> Markup:
     options = join(_option(each, text, each == value) for each, text in offered.items())
     on = " on" if value else ""
     return fill(
@@ -128,11 +128,11 @@ def _select(name: str, label: str, value: str, offered: Mapping[str, str]) -> st
     )
 
 
-def _verified_menu(view: InspectView) -> str:
+def _verified_menu(view: InspectView) -> Markup:
     """Menu of people's verifications, with the kinds that match at least one comparison."""
     value, left = view.selection.verified, view.verified or {}
     if not left.get(ANY_CHECK) and not value:
-        return ""
+        return EMPTY
     offered = {
         kind: f"{label} ({count(left[kind])})"
         for kind, label in VERIFICATION_KINDS.items()
@@ -143,12 +143,12 @@ def _verified_menu(view: InspectView) -> str:
     return _select("verified", "Verified", value, {"": "all", **offered})
 
 
-def _option(value: str, text: str, chosen: bool) -> str:
+def _option(value: str, text: str, chosen: bool) -> Markup:
     made = attributes({"value": value, "selected": "selected" if chosen else None})
     return fill("<option{}>{}</option>", made, text)
 
 
-def _search(text: str) -> str:
+def _search(text: str) -> Markup:
     made = attributes(
         {
             "type": "search",

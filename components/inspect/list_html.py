@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from components.html.format import count, number
-from components.html.markup import Markup, attributes, escape, fill, join
+from components.html.markup import EMPTY, Markup, attributes, escape, fill, join
 from components.html.panel import Action, empty_state, status_badge, verdict_chip, wrap
 from components.inspect.comparison_html import comparison_html
 from components.inspect.comparison_index import PAGE_SIZE, ComparisonRow, OrderVerdict
@@ -26,10 +26,10 @@ _MAX_QUESTION: Final = 160
 # ------------------------------------------------------------------------- list
 
 
-def list_html(view: InspectView) -> str:
+def list_html(view: InspectView) -> Markup:
     """One row per comparison: question, verdict per order, models; then the page buttons."""
     if not view.total:
-        return ""
+        return EMPTY
     several = _varying_fields(view)
     rows = join(_list_row(line, view, several) for line in view.lines)
     orders = max(len(line.verdicts) for line in view.lines)
@@ -59,7 +59,7 @@ def _varying_fields(view: InspectView) -> tuple[str, ...]:
     )
 
 
-def _list_row(line: ComparisonRow, view: InspectView, several: Sequence[str]) -> str:
+def _list_row(line: ComparisonRow, view: InspectView, several: Sequence[str]) -> Markup:
     key = (view.keys or {}).get(line.at, "")
     question = _truncate_question((view.questions or {}).get(line.item) or line.item)
     chips = join(_order_chip(mark) for mark in line.verdicts[:_MAX_CHIPS])
@@ -88,7 +88,7 @@ def _list_row(line: ComparisonRow, view: InspectView, several: Sequence[str]) ->
     )
 
 
-def _order_chip(mark: OrderVerdict) -> str:
+def _order_chip(mark: OrderVerdict) -> Markup:
     if mark.status not in USABLE_STATUSES:
         return status_badge(mark.status)
     if mark.pick is None and mark.scores:
@@ -97,7 +97,7 @@ def _order_chip(mark: OrderVerdict) -> str:
     return verdict_chip(mark.pick)
 
 
-def _page_footer(view: InspectView) -> str:
+def _page_footer(view: InspectView) -> Markup:
     page, last = view.selection.page, (view.total - 1) // PAGE_SIZE
     start = page * PAGE_SIZE
     end = min(start + PAGE_SIZE, view.total)
@@ -116,7 +116,7 @@ def _page_footer(view: InspectView) -> str:
     )
 
 
-def _page_button(text: str, label: str, page: int, possible: bool) -> str:
+def _page_button(text: str, label: str, page: int, possible: bool) -> Markup:
     made = attributes(
         {
             "type": "button",
@@ -137,14 +137,14 @@ def _truncate_question(text: str) -> str:
 # ----------------------------------------------------------------------- opened
 
 
-def detail_panel(view: InspectView) -> str:
+def detail_panel(view: InspectView) -> Markup:
     """The opened comparison, or the empty state."""
     if view.opened is not None:
         return comparison_html(view.opened, view.place, view.total, view.previous, view.next)
     return empty_panel(view)
 
 
-def empty_panel(view: InspectView) -> str:
+def empty_panel(view: InspectView) -> Markup:
     """Reason for an empty list, and the next step."""
     selection = view.selection
     if view.choices is None:

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from components.html.format import count
-from components.html.markup import fill, join
+from components.html.markup import EMPTY, Markup, fill, join
 from components.inspect.comparison_index import ComparisonIndex
 from metrics.estimation.row_selection import Ints, Mask, contestants, slot_contestants
 from metrics.people.verification import FAULTS, VerificationArrays
@@ -99,11 +99,11 @@ def _cached_bits(follows: bool, fault: str | None, harmful: bool) -> int:
 # ------------------------------------------------------------------------------ on an answer
 
 
-def checks_html(checks: Sequence[AnswerCheck], contestant: str) -> str:
+def checks_html(checks: Sequence[AnswerCheck], contestant: str) -> Markup:
     """Verifications of one answer: how many say it follows the instruction, then each of them."""
     mine = [check for check in checks if check.contestant == contestant]
     if not mine:
-        return ""
+        return EMPTY
     yes = sum(check.follows for check in mine)
     summary = f"{count(yes)} of {count(len(mine))} say it follows the instruction"
     if len(mine) == 1:

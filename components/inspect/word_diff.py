@@ -20,8 +20,8 @@ _SPACE: Final = re.compile(r"(\s+)")
 class WordDifference:
     """Two texts as HTML; `shared` is None if they are too long to compare."""
 
-    first: str
-    second: str
+    first: Markup
+    second: Markup
     words: tuple[int, int]
     shared: float | None
     marked: bool
@@ -77,7 +77,7 @@ def _lcs_rows(a: Sequence[str], b: Sequence[str]) -> list[int]:
     return rows
 
 
-def _mark_unshared(text: str, shared: Sequence[bool]) -> str:
+def _mark_unshared(text: str, shared: Sequence[bool]) -> Markup:
     """Put each run of words outside the subsequence in one <mark> that spans no line break."""
     parts = _SPACE.split(text)
     flags = iter(shared)

@@ -27,6 +27,7 @@ from components.filtering.filters import (
 )
 from components.filtering.raters import accuracy_label
 from components.filtering.related_studies import related_studies
+from components.html.markup import Markup
 from components.html.panel import data_note, finding_html
 from components.inspect.url_selection import NO_SUSPECTS, Selection, parse_selection
 from components.layout.header import Header
@@ -372,7 +373,7 @@ def render_panels(
     ]
 
 
-def default_kpis(filtered_study: FilteredStudy) -> str:
+def default_kpis(filtered_study: FilteredStudy) -> Markup:
     return bias_view.default_kpis_html(
         load_bias(filtered_study), right=accuracy_label(filtered_study)
     )
@@ -442,7 +443,7 @@ def initial_controls(
     ]
 
 
-def show_data_note(filtered_study: FilteredStudy) -> str:
+def show_data_note(filtered_study: FilteredStudy) -> Markup:
     """Note on the data: number of judgements, real and simulated judges, counting rule."""
     simulated = [judge.name for judge in filtered_study.study.judges if judge.kind == "simulated"]
     real = [judge.name for judge in filtered_study.study.judges if judge.kind != "simulated"]

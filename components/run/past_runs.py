@@ -6,7 +6,7 @@ import time
 from typing import Final
 
 from components.html.format import DASH, count, dollars, duration
-from components.html.markup import Markup, escape, fill, join
+from components.html.markup import EMPTY, Markup, escape, fill, join
 from components.html.panel import (
     Action,
     button_html,
@@ -40,12 +40,12 @@ _STATE_BADGES: Final = {
 """Badge colour and glyph of each run state."""
 
 
-def state_badge(state: str) -> str:
+def state_badge(state: str) -> Markup:
     kind, glyph = _STATE_BADGES.get(state, ("s-unreadable", "?"))
     return fill('<span class="eh-badge {}"><i>{}</i>{}</span>', kind, glyph, state)
 
 
-def show_runs(store: Store, name: str, scope: str, opened: str = "") -> str:
+def show_runs(store: Store, name: str, scope: str, opened: str = "") -> Markup:
     """List of runs, newest first."""
     runs = store.runs(name if scope == SCOPES[0] else None)
     if not runs:
@@ -61,7 +61,7 @@ def show_runs(store: Store, name: str, scope: str, opened: str = "") -> str:
     return wrap(fill('<div class="eh-runs">{}</div>{}', join(rows), tail))
 
 
-def _run_row(run: PastRun, spent: RunSpending | None, *, with_study: bool, opened: bool) -> str:
+def _run_row(run: PastRun, spent: RunSpending | None, *, with_study: bool, opened: bool) -> Markup:
     calls = (
         "no call" if spent is None else f"{count(spent.calls, 'call')}, {_cost_text(spent, run)}"
     )
@@ -69,7 +69,7 @@ def _run_row(run: PastRun, spent: RunSpending | None, *, with_study: bool, opene
         calls = "in progress"
     who = fill('<b class="who">{}</b>', run.study) if with_study else ""
     click = Action("Close" if opened else "Open", {"close": 1} if opened else {"run": run.id})
-    mark = ' aria-current="true"' if opened else ""
+    mark = Markup(' aria-current="true"') if opened else EMPTY
     return fill(
         '<div class="r"{}><span>{}</span>'
         '<span class="when">{}</span><span class="calls">{}</span>'
@@ -86,10 +86,10 @@ def _run_row(run: PastRun, spent: RunSpending | None, *, with_study: bool, opene
     )
 
 
-def _run_time(run: PastRun) -> str:
+def _run_time(run: PastRun) -> Markup:
     started = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.started))
     if run.ended is None:
-        return started
+        return escape(started)
     return fill('{} <span class="eh-mute">{}</span>', started, duration(run.ended - run.started))
 
 
@@ -107,13 +107,13 @@ def find_past_run(store: Store, run_id: str) -> PastRun | None:
     return next((run for run in store.runs() if run.id == run_id), None)
 
 
-def show_run(store: Store, run_id: str, study: str) -> str:
+def show_run(store: Store, run_id: str, study: str) -> Markup:
     """Details of one run: state, reason, calls by outcome, failures.
 
     `study`: the study in view, the only one whose judgements Inspect can open.
     """
     if not run_id:
-        return ""
+        return EMPTY
     run = find_past_run(store, run_id)
     if run is None:
         return notice_html(
@@ -139,7 +139,7 @@ def _run_totals(run: PastRun, mine: list[AttemptTotals]) -> str:
     )
 
 
-def _reason_notice(run: PastRun, study: str) -> str:
+def _reason_notice(run: PastRun, study: str) -> Markup:
     kind = {"failed": "bad", "interrupted": "warn"}.get(run.state, "calm")
     title = f"{run.state.capitalize()}."
     go = None if run.study == study else Action("Go to this study", {"study": run.study})
@@ -155,7 +155,7 @@ def _reason_notice(run: PastRun, study: str) -> str:
     return notice_html(kind, title, text, go)  # type: ignore[arg-type]
 
 
-def _calls_by_judge(mine: list[AttemptTotals], run: PastRun) -> str:
+def _calls_by_judge(mine: list[AttemptTotals], run: PastRun) -> Markup:
     if not mine:
         return wrap(Markup('<p class="eh-small eh-mute">This run made no calls.</p>'))
     rows = []
@@ -192,7 +192,7 @@ def _calls_by_judge(mine: list[AttemptTotals], run: PastRun) -> str:
     )
 
 
-def _outcome_badge(account: AttemptTotals) -> str:
+def _outcome_badge(account: AttemptTotals) -> Markup:
     if account.outcome in STATUSES:
         return status_badge(account.outcome, account.calls)  # type: ignore[arg-type]
     words = "without an outcome" if account.outcome == "unknown" else account.outcome
@@ -201,10 +201,10 @@ def _outcome_badge(account: AttemptTotals) -> str:
     )
 
 
-def _open_failures(store: Store, run: PastRun, study: str) -> str:
+def _open_failures(store: Store, run: PastRun, study: str) -> Markup:
     failed = failures_of_run(store, run.owner)
     if not failed:
-        return ""
+        return EMPTY
     rows = join(
         failure_row(
             kind.status,  # type: ignore[arg-type]

@@ -10,22 +10,22 @@ from components.share import paper_text
 from components.share.citations import bibtex
 
 
-def show_link() -> str:
+def show_link() -> Markup:
     """The link to this view; the page's script fills in the address."""
     return wrap(
         Markup(
             '<section class="eh-share-part"><h3>Link</h3>'
             '<p class="eh-small">Opens exactly this view. Contains no keys and no texts.</p>'
             '<div class="eh-link-row"><code id="eh-link"></code>'
-            '<button type="button" class="eh-btn primary" id="eh-copy-link">Copy link</button></div>'
+            '<button type="button" class="eh-btn primary" id="eh-copy-link">Copy link</button>'
+            "</div>"
             '<label class="eh-small"><input type="checkbox" class="eh-check" id="eh-link-filters" '
-            "checked> "
-            "with filters</label></section>"
+            "checked> with filters</label></section>"
         )
     )
 
 
-def show_exports(view: FilteredStudy) -> str:
+def show_exports(view: FilteredStudy) -> Markup:
     rows = count(len(view.unfiltered_frame), "judgement")
     return wrap(
         fill(
@@ -36,7 +36,7 @@ def show_exports(view: FilteredStudy) -> str:
     )
 
 
-def show_paper_table(view: FilteredStudy, name: str) -> str:
+def show_paper_table(view: FilteredStudy, name: str) -> Markup:
     """One table as it is printed, in LaTeX and in Markdown."""
     found = paper_text.paper_tables(view)
     table = found.get(name) or next(iter(found.values()), None)
@@ -61,7 +61,7 @@ def show_paper_table(view: FilteredStudy, name: str) -> str:
     )
 
 
-def show_methods(view: FilteredStudy) -> str:
+def show_methods(view: FilteredStudy) -> Markup:
     """The methods paragraph, the command that prints the numbers, and BibTeX entries."""
     pairs = bool((view.machines["options"] == 2).any())
     cite = bibtex(view.study.preset, pairs=pairs)
@@ -76,7 +76,7 @@ def show_methods(view: FilteredStudy) -> str:
     return wrap(Markup('<section class="eh-share-part">'), *parts, Markup("</section>"))
 
 
-def _copy_box(title: str, text: str) -> str:
+def _copy_box(title: str, text: str) -> Markup:
     return fill(
         '<details class="eh-how" data-keep="{}"><summary>{}</summary>'
         '<button type="button" class="eh-btn small" data-copy="pre">Copy</button>'

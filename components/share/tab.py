@@ -12,7 +12,7 @@ from typing import Any, Final
 import gradio as gr
 
 from components.filtering.filtered_study import FilteredStudy
-from components.html.markup import Markup, escape
+from components.html.markup import EMPTY, Markup, escape
 from components.layout.widgets import ClickableHTML, Switch
 from components.server import temp_files
 from components.share import drawer_html as share_view
@@ -74,8 +74,8 @@ def build(*, shared: bool = False) -> ShareTab:
                 )
         ClickableHTML(
             Markup(
-                '<div class="eh"><h3>Report</h3><p class="eh-small">One HTML file that opens offline: '
-                "findings, charts, tables, method, prompts and their hashes.</p></div>"
+                '<div class="eh"><h3>Report</h3><p class="eh-small">One HTML file that opens '
+                "offline: findings, charts, tables, method, prompts and their hashes.</p></div>"
             )
         )
         buttons[REPORT_NAME] = gr.Button(
@@ -117,9 +117,9 @@ def bind(
     )
     tab.close.click(lambda: gr.Column(visible=False), None, tab.drawer, queue=False, **QUIET)
 
-    def print_table(name: str, *values: Any) -> str:
+    def print_table(name: str, *values: Any) -> Markup:
         view = view_of(*values)
-        return "" if view is None else share_view.show_paper_table(view, name)
+        return EMPTY if view is None else share_view.show_paper_table(view, name)
 
     tab.table.input(print_table, [tab.table, *view_inputs], tab.printed, **QUIET)
     for name, button in tab.buttons.items():

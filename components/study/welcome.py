@@ -9,7 +9,7 @@ import pandas as pd
 
 from components.html.forest_tables import first_visit_table
 from components.html.format import count, share
-from components.html.markup import attributes, fill, join
+from components.html.markup import Markup, attributes, fill, join
 from components.html.pieces import data_note, empty_state, finding_html, wrap
 from components.results.bias import panels as bias_view
 from components.results.bias.panels import first_visit_rows
@@ -58,7 +58,7 @@ def _demo_sentences(frame: pd.DataFrame) -> tuple[str, str]:
     )
 
 
-def next_steps(store: Store) -> str:
+def next_steps(store: Store) -> Markup:
     """Next steps: own data, own judge, recorded studies."""
     cards = [
         _step_card(
@@ -78,7 +78,7 @@ def next_steps(store: Store) -> str:
     return wrap(fill('<div class="eh-form eh-ways" data-seen="0">{}</div>', join(cards)))
 
 
-def _step_card(title: str, text: str, below: str) -> str:
+def _step_card(title: str, text: str, below: str) -> Markup:
     return fill(
         '<section class="eh-panel"><h2>{}</h2><p>{}</p><div class="eh-row">{}</div></section>',
         title,
@@ -87,7 +87,7 @@ def _step_card(title: str, text: str, below: str) -> str:
     )
 
 
-def _form_button(words: str, action: dict[str, str], kind: str = "") -> str:
+def _form_button(words: str, action: dict[str, str], kind: str = "") -> Markup:
     made = attributes(
         {
             "type": "button",
@@ -99,7 +99,7 @@ def _form_button(words: str, action: dict[str, str], kind: str = "") -> str:
     return fill("<button{}>{}</button>", made, words)
 
 
-def _recorded_studies(store: Store) -> str:
+def _recorded_studies(store: Store) -> Markup:
     """Links to recorded studies, and a button to open a file of verdicts."""
     lines = [line for line in store.studies() if line.recorded][:4]
     items = join(
@@ -119,7 +119,7 @@ def _count_verdicts(store: Store, name: str) -> int:
     return int(counts.get("planned", 0))
 
 
-def _open_study_button(name: str) -> str:
+def _open_study_button(name: str) -> Markup:
     made = attributes(
         {
             "type": "button",

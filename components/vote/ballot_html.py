@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from components.html.format import count
-from components.html.markup import attributes, escape, fill, join
+from components.html.markup import EMPTY, Markup, attributes, escape, fill, join
 from components.html.panel import notice_html, wrap
 from components.inspect.html_parts import text_html
 from components.inspect.load_comparison import ItemImage
@@ -86,7 +86,7 @@ class BallotView:
     no identical update and its buttons would stay locked."""
 
 
-def ballot_html(view: BallotView) -> str:
+def ballot_html(view: BallotView) -> Markup:
     ballot = view.ballot
     state = {"position": ballot.position, "stamp": ballot.done, "voter": view.name}
     made = attributes(
@@ -110,7 +110,7 @@ def ballot_html(view: BallotView) -> str:
 # ------------------------------------------------------------------------------------ top
 
 
-def _progress_html(view: BallotView) -> str:
+def _progress_html(view: BallotView) -> Markup:
     voted, skipped, total = view.standing
     noun = count(total, UNIT_NOUNS[view.ballot.mode]).split(" ", 1)[1]
     left = f", {count(skipped)} skipped" if skipped else ""
@@ -141,18 +141,20 @@ def voter_html(name: str, fixed: bool) -> str:
     password login is fixed.
     """
     if name.startswith(ACCOUNT_PREFIX):
-        who = f"{escape(name.removeprefix(ACCOUNT_PREFIX))} on Hugging Face"
-        return f"{who} ({_link_button('log out', {'data-log': LOGOUT_PATH})})"
-    leave = f" ({_link_button('not you?', {'data-act': json.dumps({'act': 'leave'})})})"
-    return f"{escape(name)}{'' if fixed else leave}"
+        out = _link_button("log out", {"data-log": LOGOUT_PATH})
+        return fill("{} on Hugging Face ({})", name.removeprefix(ACCOUNT_PREFIX), out)
+    if fixed:
+        return escape(name)
+    leave = _link_button("not you?", {"data-act": json.dumps({"act": "leave"})})
+    return fill("{} ({})", name, leave)
 
 
-def _link_button(label: str, does: Mapping[str, str]) -> str:
+def _link_button(label: str, does: Mapping[str, str]) -> Markup:
     made = attributes({"type": "button", "class": "eh-link", **does})
     return fill("<button{}>{}</button>", made, label)
 
 
-def _progress_bar(voted: int, total: int) -> str:
+def _progress_bar(voted: int, total: int) -> Markup:
     made = attributes(
         {
             "class": "bar",
@@ -166,16 +168,16 @@ def _progress_bar(voted: int, total: int) -> str:
     return fill('<div{}><i style="width:{:.1f}%"></i></div>', made, 100 * voted / max(total, 1))
 
 
-def ballot_button(label: str, sends: Mapping[str, Any], key: ButtonKey) -> str:
+def ballot_button(label: str, sends: Mapping[str, Any], key: ButtonKey) -> Markup:
     made = attributes(
         {"type": "button", "class": "eh-vact", "data-act": json.dumps(sends), "data-vkeys": key[1]}
     )
     return fill("<button{}><kbd>{}</kbd>{}</button>", made, key[0], label)
 
 
-def _notice_html(view: BallotView) -> str:
+def _notice_html(view: BallotView) -> Markup:
     if not view.notice_text:
-        return ""
+        return EMPTY
     kind: Literal["warn", "calm"] = "warn" if view.is_warning else "calm"
     return fill('<div class="said">{}</div>', notice_html(kind, "", view.notice_text))
 
@@ -183,11 +185,11 @@ def _notice_html(view: BallotView) -> str:
 # ------------------------------------------------------------------------------- question
 
 
-def _question(view: BallotView) -> str:
+def _question(view: BallotView) -> Markup:
     shown_item, mode = view.voter_view, view.ballot.mode
     task = fill('<span class="task">{}</span>', shown_item.task) if shown_item.task else ""
     images = join(_image_html(one, k) for k, one in enumerate(shown_item.images, 1))
-    images = fill('<div class="eh-pictures">{}</div>', images) if images else ""
+    images = fill('<div class="eh-pictures">{}</div>', images) if images else EMPTY
     drawers = join(_context_drawers(shown_item))
     return fill(
         '<p class="ask">{}{}</p>'
@@ -201,12 +203,12 @@ def _question(view: BallotView) -> str:
     )
 
 
-def _image_html(one: ItemImage, place: int) -> str:
+def _image_html(one: ItemImage, place: int) -> Markup:
     """An image labelled by number, as a file name may reveal the contestant."""
     if one.source:
         return fill('<img alt="Image {}" src="{}">', place, one.source)
     if one.link:
-        rel = 'target="_blank" rel="noopener noreferrer nofollow"'
+        rel = Markup('target="_blank" rel="noopener noreferrer nofollow"')
         return fill(
             '<p class="eh-small"><a href="{}" {}>Open image {}</a></p>', one.link, rel, place
         )
@@ -231,7 +233,7 @@ def _context_drawers(shown_item: VoterView) -> Iterable[str]:
 # -------------------------------------------------------------------------------- answers
 
 
-def _answer_boxes(view: BallotView) -> str:
+def _answer_boxes(view: BallotView) -> Markup:
     texts = view.voter_view.texts
     names = answer_labels(view.ballot.mode, len(texts))
     boxes = join(_answer_box(name, text) for name, text in zip(names, texts, strict=True))
@@ -246,7 +248,7 @@ def answer_labels(mode: BallotMode, options: int) -> Sequence[str]:
     return ANSWER_LETTERS if mode != "options" else [str(k + 1) for k in range(options)]
 
 
-def _answer_box(name: str, text: str) -> str:
+def _answer_box(name: str, text: str) -> Markup:
     head = fill("<h2>{}</h2>", name)
     label = name if name == "Answer" else f"Answer {name}"
     made = attributes(
@@ -255,10 +257,10 @@ def _answer_box(name: str, text: str) -> str:
     return fill('<section class="box">{}<div{}>{}</div></section>', head, made, text_html(text))
 
 
-def _answer_switch(names: Sequence[str]) -> str:
+def _answer_switch(names: Sequence[str]) -> Markup:
     """Switch between answers on a phone, as stacked answers would favour the upper one."""
     if len(names) < 2:
-        return ""
+        return EMPTY
     buttons = join(
         fill(
             '<button type="button" data-side="{}" aria-pressed="{}" '
@@ -276,7 +278,7 @@ def _answer_switch(names: Sequence[str]) -> str:
 # ---------------------------------------------------------------------------------- votes
 
 
-def _vote_controls(view: BallotView) -> str:
+def _vote_controls(view: BallotView) -> Markup:
     ballot = view.ballot
     made = vote_buttons(ballot.mode, len(ballot.shown))
     act = "check" if ballot.mode == "verify" else "vote"
@@ -294,7 +296,7 @@ def _vote_controls(view: BallotView) -> str:
     )
 
 
-def _vote_button(one: VoteButton, act: str, given: Mapping[str, Any] | None) -> str:
+def _vote_button(one: VoteButton, act: str, given: Mapping[str, Any] | None) -> Markup:
     chosen = given is not None and all(given.get(k) == v for k, v in one.payload.items())
     made = attributes(
         {
@@ -309,9 +311,9 @@ def _vote_button(one: VoteButton, act: str, given: Mapping[str, Any] | None) -> 
     return fill("<button{}>{}<span>{}</span></button>", made, key, one.label)
 
 
-def _harmful_checkbox(view: BallotView) -> str:
+def _harmful_checkbox(view: BallotView) -> Markup:
     if view.ballot.mode != "verify":
-        return ""
+        return EMPTY
     given = view.earlier_vote or {}
     made = attributes(
         {
@@ -324,7 +326,7 @@ def _harmful_checkbox(view: BallotView) -> str:
     return fill('<label class="flag"><input{}><kbd>H</kbd> offensive or harmful</label>', made)
 
 
-def _comment_box(ballot: Ballot) -> str:
+def _comment_box(ballot: Ballot) -> Markup:
     made = attributes(
         {
             "data-comment": "",
@@ -339,7 +341,7 @@ def _comment_box(ballot: Ballot) -> str:
     )
 
 
-def _footnote(view: BallotView) -> str:
+def _footnote(view: BallotView) -> Markup:
     timing = "The time each vote takes is recorded." if view.timed else "No time is recorded."
     repeats = "Some pairs come twice, swapped." if view.ballot.mode != "verify" else ""
     who = fill('<span class="narrow">Voting as {}.</span>', voter_html(view.name, view.name_fixed))

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from components.html.format import count
-from components.html.markup import Markup, fill, join
+from components.html.markup import EMPTY, Markup, fill, join
 from components.html.panel import notice_html, wrap
 from components.server.hf_login import is_account
 from components.vote.ballot_form import FORM_NAMES, UNIT_NOUNS, load_ballot_form
@@ -83,7 +83,7 @@ def controls_from(voting: VotingRules) -> VotingControls:
     )
 
 
-def show_validity(store: Store, study: str, choose: str) -> str:
+def show_validity(store: Store, study: str, choose: str) -> Markup:
     """Notice on a sampling choice: number of comparisons, and the estimates that stay valid."""
     rules, choice = store.voting_rules(study), SAMPLING_CHOICES[choose]
     form = load_ballot_form(store, study)
@@ -102,7 +102,7 @@ def show_validity(store: Store, study: str, choose: str) -> str:
     return notice_html(kind, "", f"{VALIDITY_NOTES[choice]} {size}{warning}{default}")
 
 
-def show_voters(store: Store, study: str) -> str:
+def show_voters(store: Store, study: str) -> Markup:
     """Table of voters with their votes, and a summary of verifications."""
     lines = list_voters(store, study)
     if not lines:
@@ -144,10 +144,10 @@ def _vote_time(at: float) -> str:
     return time.strftime("%d %b, %H:%M", time.localtime(at)) if at else "–"
 
 
-def _verification_summary(store: Store, study: str) -> str:
+def _verification_summary(store: Store, study: str) -> Markup:
     checks = [check for found in store.checks(study).values() for check in found]
     if not checks:
-        return ""
+        return EMPTY
     faults = Counter(check.fault for check in checks if not check.follows)
     parts = [
         f"{count(len(checks), 'answer')} verified",
@@ -159,7 +159,7 @@ def _verification_summary(store: Store, study: str) -> str:
     return fill('<p class="eh-small">{}.</p>', "; ".join(parts))
 
 
-def show_link(store: Store) -> str:
+def show_link(store: Store) -> Markup:
     """Link for voters; the browser fills in the address of this page.
 
     On a shared page a link to a study needs a token, which the Share panel makes.

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 
 from components.html.format import count
-from components.html.markup import attributes, fill, inline_markup
+from components.html.markup import Markup, attributes, fill, inline_markup
 from components.html.panel import empty_state, notice_html, wrap
 from components.server.hf_login import LOGIN_PATH
 from components.vote.ballot_form import UNIT_NOUNS
@@ -29,7 +29,7 @@ class StartScreen:
     login: bool = False
 
 
-def name_form(total: int, mode: BallotMode, start: StartScreen) -> str:
+def name_form(total: int, mode: BallotMode, start: StartScreen) -> Markup:
     """Start screen with the name field and, where available, the login button."""
     error = (
         notice_html("bad", "That name cannot be used.", start.name_error)
@@ -62,7 +62,7 @@ def name_form(total: int, mode: BallotMode, start: StartScreen) -> str:
     )
 
 
-def _login_button() -> str:
+def _login_button() -> Markup:
     made = attributes({"type": "button", "class": "eh-btn primary", "data-log": LOGIN_PATH})
     return fill(
         '<div class="login"><button{}>Log in with Hugging Face</button><p class="eh-small">'
@@ -84,7 +84,7 @@ def _task_text(mode: BallotMode) -> str:
 
 def finished_html(
     name: str, progress: VoterProgress, mode: BallotMode, notice: str = "", *, fixed: bool = False
-) -> str:
+) -> Markup:
     """Screen for a voter without open ballots."""
     voted, skipped, _ = progress
     notice_part = notice_html("calm", "", notice) if notice else ""
@@ -125,7 +125,7 @@ def _finished_text(voted: int, skipped: int, mode: BallotMode) -> tuple[str, str
     return f"You have voted on all {noun}; thank you.", "More may follow if others skip some."
 
 
-def write_error_html(name: str, why: str, *, fixed: bool = False) -> str:
+def write_error_html(name: str, why: str, *, fixed: bool = False) -> Markup:
     """Screen for a store that cannot be written, where no ballot can be shown."""
     notice = notice_html("bad", "Voting cannot continue.", why)
     again = ballot_button("Try again", {"act": "show"}, ("N", "n N"))
@@ -143,7 +143,7 @@ def write_error_html(name: str, why: str, *, fixed: bool = False) -> str:
     )
 
 
-def nothing_to_vote_html(title: str, why: str) -> str:
+def nothing_to_vote_html(title: str, why: str) -> Markup:
     return wrap(fill('<article class="eh-vote">{}</article>', empty_state(title, why)))
 
 

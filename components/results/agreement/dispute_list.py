@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from components.html.format import count
-from components.html.markup import Markup, escape, fill, join
+from components.html.markup import Markup, fill, join
 from components.html.panel import Action, button_html, empty_state, wrap
 from components.results.agreement.computed import Agreement
 from components.results.agreement.disputes import (
@@ -50,12 +50,12 @@ def show_disputes(data: Agreement, kind: str) -> tuple[str, str]:
     return subtitle, wrap(fill('<div class="eh-dl-box">{}{}</div>', head, rows))
 
 
-def _dispute_row(one: Dispute, kind: str, question: str) -> str:
+def _dispute_row(one: Dispute, kind: str, question: str) -> Markup:
     select: dict[str, object] = {"item": one.item}
     if len(one.names) == 2:
         select |= {"contestant": one.names[0], "against": one.names[1]}
     words = " ".join(question.split())[:160]
-    where = f" \u00b7 {escape(one.category)}" if one.category else ""
+    where = f" \u00b7 {one.category}" if one.category else ""
     return fill(
         '<div class="eh-dl"><span class="q" dir="auto">{}</span>'
         '<span class="eh-small">{}</span>'
@@ -69,24 +69,24 @@ def _dispute_row(one: Dispute, kind: str, question: str) -> str:
     )
 
 
-def _reference_html(one: Dispute, kind: str) -> str:
+def _reference_html(one: Dispute, kind: str) -> Markup:
     if kind == AGAINST_KNOWN:
         return fill("<b>{}</b>", one.known)
     total = sum(one.votes.values())
     if not total:
         return Markup('<span class="eh-mute">no votes</span>')
     if kind == PEOPLE_SPLIT or one.people in (None, TIE_NAME):
-        counts = join((f"{escape(who)} {n}" for who, n in one.votes.most_common()), ", ")
+        counts = join((f"{who} {n}" for who, n in one.votes.most_common()), ", ")
         return fill('{} <span class="eh-mute">of {}</span>', counts, count(total, "vote"))
     mine = one.votes[one.people or ""]
     many = "1 vote" if total == 1 else f"{mine} of {total} votes"
     return fill('<b>{}</b> <span class="eh-mute eh-nw">{}</span>', one.people, many)
 
 
-def _judge_counts_html(one: Dispute) -> str:
-    counts = [f"{_winner_html(who)} {n}" for who, n in one.judges.most_common()]
-    return ", ".join(counts) + fill(' <span class="eh-mute">of {}</span>', one.judge_count)
+def _judge_counts_html(one: Dispute) -> Markup:
+    counts = [fill("{} {}", _winner_html(who), n) for who, n in one.judges.most_common()]
+    return join(counts, ", ") + fill(' <span class="eh-mute">of {}</span>', one.judge_count)
 
 
-def _winner_html(who: str) -> str:
-    return "tie or split" if who == TIE_NAME else fill("<b>{}</b>", who)
+def _winner_html(who: str) -> Markup:
+    return Markup("tie or split") if who == TIE_NAME else fill("<b>{}</b>", who)

@@ -8,7 +8,7 @@ from typing import Final
 from components.filtering.raters import NO_VOTES
 from components.html import heatmap as heat
 from components.html.format import count, decimal, interval, number, percent, share
-from components.html.markup import escape, fill, inline_markup, join
+from components.html.markup import EMPTY, Markup, escape, fill, inline_markup, join
 from components.html.panel import Kpi, empty_state, kpi_strip, legend_key, wrap
 from components.html.range_table import (
     TableCell,
@@ -113,11 +113,11 @@ def rater_noun(data: Agreement) -> str:
     return "judges" if len(prompts) == 1 else "judge-prompt pairs"
 
 
-def show_kpis(data: Agreement) -> str:
+def show_kpis(data: Agreement) -> Markup:
     """KPI strip: agreement with people, among people and among judges; merged orders; single
     votes."""
     if not data.judges:
-        return ""
+        return EMPTY
     people, judges = _people_kpis(data), _judge_kpis(data)
     return kpi_strip([*people[:2], *judges, *people[2:]])
 
@@ -176,7 +176,7 @@ def _estimate_note(estimate: Estimate) -> str:
 # ------------------------------------------------------------------------------ matrix
 
 
-def show_matrix(data: Agreement, kind: str) -> str:
+def show_matrix(data: Agreement, kind: str) -> Markup:
     """Matrix of agreement, without colour at full agreement; a cell opens the disagreements."""
     field, scale, _ = COEFFICIENTS[kind]
     names = [*([PEOPLE] if PEOPLE in data.table else []), *data.ranked_judges]
@@ -199,7 +199,7 @@ def show_matrix(data: Agreement, kind: str) -> str:
     )
 
 
-def show_categories(data: Agreement) -> str:
+def show_categories(data: Agreement) -> Markup:
     """Matrix of agreement with people (or with known answers) by category."""
     against, cells = data.by_category
     if not against:
@@ -230,12 +230,12 @@ ORDER_LEGEND: Final = fill(
 )
 
 
-def order_legend(*more: str) -> str:
+def order_legend(*more: str) -> Markup:
     """Legend of the marks for one order, both orders and people, and further keys."""
     return wrap(fill('<div class="eh-row eh-keys">{}{}</div>', ORDER_LEGEND, join(more)))
 
 
-def show_merged_orders(data: Agreement) -> str:
+def show_merged_orders(data: Agreement) -> Markup:
     """Table of agreement with people: single orders against both orders merged.
 
     Merged, a win needs both orders; anything else is a tie.
@@ -277,7 +277,7 @@ def show_merged_orders(data: Agreement) -> str:
     return table + wrap(sentence)
 
 
-def _change_text(one: Estimate, both: Estimate) -> str:
+def _change_text(one: Estimate, both: Estimate) -> Markup:
     ends = [number(None if e.value is None else 100 * e.value) for e in (one, both)]
     return fill('<span class="eh-mute">{} \u2192</span> <b>{}</b>', ends[0], ends[1])
 

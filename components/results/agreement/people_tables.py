@@ -9,7 +9,7 @@ from typing import Final
 
 from components.filtering.raters import NO_VOTES, rater_selection
 from components.html.format import DASH, count, interval, number, share
-from components.html.markup import escape, fill, inline_markup, join
+from components.html.markup import Markup, escape, fill, inline_markup, join
 from components.html.panel import Axis, empty_state, forest_html, wrap
 from components.html.range_table import (
     TableCell,
@@ -49,7 +49,7 @@ COEFFICIENT_HEADS: Final = (
 )
 
 
-def show_coefficients(data: Agreement) -> str:
+def show_coefficients(data: Agreement) -> Markup:
     """Table of all agreement coefficients: judges with the majority, people with each other."""
     if not data.raters.has_people:
         return empty_state(NO_VOTES, HOW_TO_VOTE)
@@ -90,14 +90,14 @@ def show_coefficients(data: Agreement) -> str:
     return range_table(heads, rows, "numbers", "Agreement with people, all coefficients")
 
 
-def _rater_link(data: Agreement, name: str) -> str:
+def _rater_link(data: Agreement, name: str) -> Markup:
     """A judge's name, linked to the verdicts that differ from the people's majority."""
     if name not in data.raters.names:
         return escape(name)
     return select_link(name, rater_selection(data.raters, name) | {"unlike": PEOPLE})
 
 
-def _both_orders_label(name: str) -> str:
+def _both_orders_label(name: str) -> Markup:
     return fill('<span class="eh-mute"><span class="wide">{}, </span>both orders</span>', name)
 
 
@@ -122,7 +122,7 @@ def _estimate_cell(head: str, estimate: Estimate) -> TableCell:
 # ---------------------------------------------------------------------------- distances
 
 
-def show_distances(data: Agreement) -> str:
+def show_distances(data: Agreement) -> Markup:
     """Table of distances from people's mean score, for one order, both orders and people.
 
     MAE is the mean absolute error, Consistency the share within 1 (Creation-MMBench).
@@ -174,7 +174,7 @@ def _distance_row(name: str, one: Alignment, both: Alignment, axis: Axis) -> Tab
     return TableRow(cells, tip=tip)
 
 
-def _change_html(one: Estimate, both: Estimate, scale: float, decimals: int) -> str:
+def _change_html(one: Estimate, both: Estimate, scale: float, decimals: int) -> Markup:
     ends = [number(None if e.value is None else scale * e.value, decimals) for e in (one, both)]
     return fill('<span class="eh-mute">{} \u2192</span> <b>{}</b>', ends[0], ends[1])
 
@@ -194,7 +194,7 @@ def _reference_row(name: str, got: Alignment, marks: str) -> TableRow:
 # --------------------------------------------------------------------------- replacements
 
 
-def show_replacements(data: Agreement) -> str:
+def show_replacements(data: Agreement) -> Markup:
     """Table of judges as replacements for a person.
 
     Above 0 the judge agrees more with the other voters than the person it replaces.
@@ -287,7 +287,7 @@ def best_replacement_sentence(
 # ------------------------------------------------------------------------------ corrected
 
 
-def show_corrected_rates(data: Agreement) -> str:
+def show_corrected_rates(data: Agreement) -> Markup:
     """Table of prediction-powered win rates, beside the uncorrected ones of judges and people."""
     if not data.raters.has_people:
         return empty_state(NO_VOTES, HOW_TO_VOTE)
@@ -315,7 +315,7 @@ def show_corrected_rates(data: Agreement) -> str:
     ]
     rows = [_corrected_row(name, one, axis) for name, one in table_of.items()]
     notes = {part for one in table_of.values() for part in one.corrected.note.split("; ") if part}
-    text = join(f"{inline_markup(note.capitalize())}. " for note in sorted(notes))
+    text = join(inline_markup(f"{note.capitalize()}. ") for note in sorted(notes))
     below = wrap(fill('<p class="eh-small eh-mute eh-under">{}</p>', text)) if text else ""
     return range_table(heads, rows, "stand", "Corrected win rates", axis) + below
 
@@ -345,9 +345,9 @@ def _corrected_row(name: str, one: CorrectedWinRate, axis: Axis) -> TableRow:
     return TableRow(cells, tip=tip)
 
 
-def _rate_html(estimate: Estimate, bold: bool = False) -> str:
+def _rate_html(estimate: Estimate, bold: bool = False) -> Markup:
     if estimate.value is None:
-        return DASH
-    value = number(100 * estimate.value, 1)
+        return escape(DASH)
+    value = escape(number(100 * estimate.value, 1))
     value = fill("<b>{}</b>", value) if bold else value
     return fill('{} <span class="eh-ci">{}</span>', value, interval(estimate, 1, scale=100))

@@ -229,7 +229,7 @@ def finding(filtered_study: FilteredStudy) -> tuple[str, str]:
     return panels.agreement_finding(load_agreement(filtered_study))
 
 
-def kpis(filtered_study: FilteredStudy) -> str:
+def kpis(filtered_study: FilteredStudy) -> Markup:
     return panels.show_kpis(load_agreement(filtered_study))
 
 

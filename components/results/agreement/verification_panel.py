@@ -11,7 +11,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE, shown_contestants
 from components.filtering.raters import rater_selection
 from components.html.format import DASH, count, decimal, interval, number, percent
-from components.html.markup import Markup, escape, fill, inline_markup, join
+from components.html.markup import EMPTY, Markup, escape, fill, inline_markup, join
 from components.html.panel import Action, button_html, wrap
 from components.html.range_table import (
     TableCell,
@@ -101,10 +101,10 @@ def verification_subtitle(one: VerificationData) -> str:
     return f"{count(len(one.verified), 'verification')} of {count(got.answers, 'answer')} by {who}"
 
 
-def show_verification(one: VerificationData) -> str:
+def show_verification(one: VerificationData) -> Markup:
     """The panel: shares by contestant, agreement of verifiers, judges, misjudged pairs."""
     if not one.has_checks:
-        return ""
+        return EMPTY
     return (
         _contestant_table(one) + _verifier_agreement(one) + _judge_table(one) + _misjudged_list(one)
     )
@@ -113,7 +113,7 @@ def show_verification(one: VerificationData) -> str:
 # -------------------------------------------------------------------------------- contestants
 
 
-def _contestant_table(one: VerificationData) -> str:
+def _contestant_table(one: VerificationData) -> Markup:
     by = one.verified.by_contestant
     ranked = sorted(by, key=lambda name: -(by[name].follows.value or 0.0))
     here, behind = set(shown_contestants(one.data.raters.rows)), _inspectable_bits(one)
@@ -198,7 +198,7 @@ def _share_cell(head: str, estimate: Estimate, opens: Mapping[str, object] | Non
 # ---------------------------------------------------------------------------------- verifiers
 
 
-def _verifier_agreement(one: VerificationData) -> str:
+def _verifier_agreement(one: VerificationData) -> Markup:
     got = one.verified.verifiers
     if not got.twice:
         words = "No answer was verified by two people, so their agreement is unknown."
@@ -218,7 +218,7 @@ def _estimate_text(estimate: Estimate) -> str:
 # ------------------------------------------------------------------------------------- judges
 
 
-def _judge_table(one: VerificationData) -> str:
+def _judge_table(one: VerificationData) -> Markup:
     """Table of judges on pairs of a passing and a failing answer: share that prefers the passing
     one."""
     lines = _judge_preferences(one)
@@ -282,7 +282,7 @@ def _judge_preferences(one: VerificationData) -> list[tuple[str, Estimate, Estim
     return found
 
 
-def _value_html(estimate: Estimate, opens: Mapping[str, object] | None = None) -> str:
+def _value_html(estimate: Estimate, opens: Mapping[str, object] | None = None) -> Markup:
     if estimate.value is None:
         return fill('<span class="eh-mute" data-tip="{}">{}</span>', estimate.note, DASH)
     value = select_link(number(100 * estimate.value, 0), opens)
@@ -329,10 +329,10 @@ def misjudged_pairs(one: VerificationData) -> list[MisjudgedPair]:
     )
 
 
-def _misjudged_list(one: VerificationData) -> str:
+def _misjudged_list(one: VerificationData) -> Markup:
     found = misjudged_pairs(one)
     if not found:
-        return ""
+        return EMPTY
     filtered_study, top = one.data.raters.filtered_study, found[:MAX_MISJUDGED]
     questions = filtered_study.store.questions(filtered_study.name, {m.item for m in top})
     head = Markup(
@@ -350,7 +350,7 @@ def _misjudged_list(one: VerificationData) -> str:
 
 def _misjudged_row(
     one: MisjudgedPair, checks: Mapping[str, tuple[AnswerCheck, ...]], question: str
-) -> str:
+) -> Markup:
     about = [check for check in checks[one.item] if check.contestant == one.fails]
     no = [check for check in about if not check.follows]
     faults = Counter(f"the {check.fault}'s fault" for check in no if check.fault)

@@ -7,7 +7,7 @@ from typing import Final
 
 from components.filtering.raters import NO_VOTES
 from components.html.format import DASH, count, duration, interval, number, share
-from components.html.markup import Markup, escape, fill, inline_markup, join
+from components.html.markup import EMPTY, Markup, attributes, escape, fill, inline_markup, join
 from components.html.panel import empty_state, notice_html, wrap
 from components.html.range_table import TableCell, TableRow, range_table, select_link
 from components.results.agreement.computed import Agreement
@@ -53,7 +53,7 @@ def _people_count(number_of: int) -> str:
     return "1 person" if number_of == 1 else f"{count(number_of)} people"
 
 
-def show_voters(data: Agreement) -> str:
+def show_voters(data: Agreement) -> Markup:
     """Table of the voters, flagged first, then by votes; a name links to that person's votes."""
     people = data.voters
     if not people:
@@ -64,12 +64,12 @@ def show_voters(data: Agreement) -> str:
         head = fill("<summary>Show {} more</summary>", count(len(rest)))
         made += wrap(fill('<details class="eh-rest">{}{}</details>', head, more))
     if len(people) > MAX_VOTERS:
-        more = f"{count(len(people) - MAX_VOTERS)} more people voted; export the votes to see all."
-        made += wrap(fill('<p class="eh-small eh-mute eh-under">{}</p>', more))
+        left = f"{count(len(people) - MAX_VOTERS)} more people voted; export the votes to see all."
+        made += wrap(fill('<p class="eh-small eh-mute eh-under">{}</p>', left))
     return made + _flag_reasons([one for one in people if one.flags]) + _vote_subsets_table(data)
 
 
-def _voter_table(people: Sequence[Voter], label: str) -> str:
+def _voter_table(people: Sequence[Voter], label: str) -> Markup:
     heads = [TableCell("Person", "nm"), *(TableCell(escape(name)) for name in VOTER_HEADS)]
     return range_table(heads, [_voter_row(one) for one in people], "numbers eh-people", label)
 
@@ -91,7 +91,7 @@ def _voter_row(one: Voter) -> TableRow:
         _share_cell(VOTER_HEADS[6], one.skill),
         _pace_cell(one),
     ]
-    return TableRow([TableCell(f"{name}{mark}", "nm"), *cells])
+    return TableRow([TableCell(name + mark, "nm"), *cells])
 
 
 def _flag_labels(one: Voter) -> str:
@@ -108,10 +108,10 @@ def _share_cell(head: str, estimate: Estimate) -> TableCell:
         why = fill('<span class="eh-mute" data-tip="{}">{}</span>', estimate.note, DASH)
         return TableCell(label + why, "num")
     bounds = interval(estimate, 0, scale=100)
-    tip = f'data-tip="n {count(estimate.n)}"'
+    tip = attributes({"data-tip": f"n {count(estimate.n)}"})
     value = number(100 * estimate.value, 0)
     return TableCell(
-        fill('{}<b {}>{}</b> <span class="eh-ci">{}</span>', label, tip, value, bounds), "num"
+        fill('{}<b{}>{}</b> <span class="eh-ci">{}</span>', label, tip, value, bounds), "num"
     )
 
 
@@ -119,13 +119,13 @@ def _pace_cell(one: Voter) -> TableCell:
     if one.seconds is None:
         none = fill('<span class="eh-mute" data-tip="not timed">{}</span>', DASH)
         return _labelled_cell(VOTER_HEADS[7], none)
-    tip = f'data-tip="median of {count(one.timed, "timed vote")}"'
-    return _labelled_cell(VOTER_HEADS[7], fill("<span {}>{}</span>", tip, duration(one.seconds)))
+    tip = attributes({"data-tip": f"median of {count(one.timed, 'timed vote')}"})
+    return _labelled_cell(VOTER_HEADS[7], fill("<span{}>{}</span>", tip, duration(one.seconds)))
 
 
-def _flag_reasons(people: Sequence[Voter]) -> str:
+def _flag_reasons(people: Sequence[Voter]) -> Markup:
     if not people:
-        return ""
+        return EMPTY
     lines = join(
         fill("<li><b>{}</b> {}.</li>", one.name, flag.reason)
         for one in people[:UNFOLDED_VOTERS]
@@ -137,7 +137,7 @@ def _flag_reasons(people: Sequence[Voter]) -> str:
 # ------------------------------------------------------------------ agreement by subset of votes
 
 
-def _vote_subsets_table(data: Agreement) -> str:
+def _vote_subsets_table(data: Agreement) -> Markup:
     """Table of agreement by all votes, without flagged voters, and on randomly chosen pairs
     only."""
     columns = {ALL_VOTES: data.all_vote_agreement}
@@ -146,7 +146,7 @@ def _vote_subsets_table(data: Agreement) -> str:
     if data.targeted_votes:
         columns["Pairs chosen at random, %"] = data.random_vote_agreement
     if len(columns) == 1:
-        return ""
+        return EMPTY
     heads = [TableCell("Same verdict", "nm"), *(TableCell(escape(name)) for name in columns)]
     rows = [
         TableRow(
@@ -182,10 +182,10 @@ def _optional_share_cell(head: str, estimate: Estimate | None) -> TableCell:
 # ------------------------------------------------------------------- votes on selected pairs
 
 
-def show_targeted_notice(data: Agreement) -> str:
+def show_targeted_notice(data: Agreement) -> Markup:
     """Notice above the panels on votes for pairs selected because judges flip or disagree."""
     if not data.targeted_votes:
-        return ""
+        return EMPTY
     text = (
         f"{count(data.targeted_votes)} of {count(data.votes_cast)} votes are on pairs selected "
         "because judges flip or disagree there. Agreement, κ, MAE and replacements below include "
@@ -195,10 +195,10 @@ def show_targeted_notice(data: Agreement) -> str:
     return notice_html("warn", "Not all pairs with votes were chosen at random.", text)
 
 
-def targeted_votes_note(data: Agreement) -> str:
+def targeted_votes_note(data: Agreement) -> Markup:
     """One-line version of the notice, for each panel with estimates."""
     if not data.targeted_votes:
-        return ""
+        return EMPTY
     part = share(data.targeted_votes / max(data.votes_cast, 1), 0)
     words = inline_markup(
         f"{part} of the votes are on pairs **not chosen at random**. These numbers therefore do "

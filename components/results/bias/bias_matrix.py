@@ -10,6 +10,7 @@ import pandas as pd
 
 from components.html import heatmap as heat
 from components.html.format import NARROW_SPACE, count, number, share
+from components.html.markup import Markup
 from components.html.pieces import empty_state
 from components.results.bias.computed import CELL_COLUMNS, Bias
 from metrics.estimation.measures import CellKey
@@ -94,7 +95,7 @@ def measures_for(options: int) -> list[str]:
 
 def bias_matrix_html(
     bias: Bias, measure: str, layout: str = BY_CATEGORY, frame: pd.DataFrame | None = None
-) -> str:
+) -> Markup:
     """The matrix as HTML; only the position term, which is fitted to battles, needs `frame`."""
     if not bias.calls:
         return empty_state(

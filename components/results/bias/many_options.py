@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from components.charts.slot_histogram import slot_name
 from components.html.format import interval, number, share
 from components.html.heatmap import MatrixColumn, even_share_scale, matrix_html
-from components.html.markup import fill
+from components.html.markup import Markup, fill
 from components.html.pieces import empty_state, wrap
 from components.results.bias.computed import Bias
 from components.results.bias.pair_tests import OptionModelRow, option_test_rows, sort_option_rows
@@ -77,7 +77,7 @@ def _strongest_preference(bias: Bias) -> str:
     return f"{who} picks the {place} of {bias.options} in {share(value, 0)} of its choices."
 
 
-def show_slot_effects(rows: Sequence[OptionModelRow], bias: Bias) -> str:
+def show_slot_effects(rows: Sequence[OptionModelRow], bias: Bias) -> Markup:
     """Matrix of each position's share among equal options, by the choice model."""
     options, names = bias.options, bias.names
     scale = even_share_scale(options)
@@ -112,7 +112,9 @@ def show_slot_effects(rows: Sequence[OptionModelRow], bias: Bias) -> str:
     return made + _label_effects_html(sort_option_rows(rows, bias), names)
 
 
-def _label_effects_html(rows: Sequence[OptionModelRow], names: dict[tuple[str, str], str]) -> str:
+def _label_effects_html(
+    rows: Sequence[OptionModelRow], names: dict[tuple[str, str], str]
+) -> Markup:
     """Label effects as sentences, for rows where crossed labels separate them from positions."""
     labelled = [row for row in rows if row.model.labels]
     if not labelled:

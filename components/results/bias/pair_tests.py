@@ -13,7 +13,7 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter, machine_rows, people_as_judge
 from components.html.format import DASH, count, number
-from components.html.markup import attributes, fill, join
+from components.html.markup import Markup, attributes, fill, join
 from components.html.pieces import empty_state, wrap
 from components.results.bias.computed import Bias
 from components.results.bias.sentences import SIGNIFICANCE_LEVEL
@@ -154,7 +154,7 @@ def fit_option_rows(frame: pd.DataFrame) -> tuple[OptionModelRow, ...]:
 
 def order_tests_html(
     rows: Sequence[OrderTestRow], names: dict[str, str], between: str, unit: str
-) -> str:
+) -> Markup:
     """Table of adjusted p-values, judges and prompts by tests; details in the hover card."""
     rows = [row for row in rows if row.n]
     if not rows:
@@ -188,7 +188,7 @@ def order_tests_html(
 
 def _test_row_html(
     row: OrderTestRow, tests: Sequence[tuple[OrderTest, float | None]], between: bool
-) -> str:
+) -> Markup:
     middle = fill('<td class="num">{}</td>', row.counts_text) if between else ""
     cells = join(_p_cell(test, p) for test, p in tests)
     return fill(
@@ -200,7 +200,7 @@ def _test_row_html(
     )
 
 
-def _p_cell(test: OrderTest, adjusted: float | None) -> str:
+def _p_cell(test: OrderTest, adjusted: float | None) -> Markup:
     if adjusted is None:
         tip = attributes({"data-tip": f"{DASH} {test.note or 'nothing to test'}"})
         return fill('<td class="num"><span class="eh-mute"{}>{}</span></td>', tip, DASH)

@@ -6,7 +6,7 @@ from typing import Final
 
 from components.html.forest_cells import Axis, axis_html, forest_html, value_html
 from components.html.format import count, interval, share
-from components.html.markup import fill, inline_markup, join
+from components.html.markup import Markup, fill, inline_markup, join
 from components.html.pieces import empty_state, wrap
 from components.results.bias.computed import Bias
 from components.results.bias.panels import slot_or_label_sentence
@@ -20,7 +20,7 @@ LABELS_NOT_CROSSED: Final = (
 )
 
 
-def show_slot_or_label(bias: Bias) -> str:
+def show_slot_or_label(bias: Bias) -> Markup:
     """Forest plots by row: shares of the first slot and of the first label, against 50 %."""
     slots, labels = bias.each("slot"), bias.each("label")
     rows = [row for row in bias.names if slots[row].value is not None]
@@ -37,7 +37,7 @@ def show_slot_or_label(bias: Bias) -> str:
     return wrap(head, body)
 
 
-def _label_row(bias: Bias, row: tuple[str, ...], slot: Estimate, label: Estimate) -> str:
+def _label_row(bias: Bias, row: tuple[str, ...], slot: Estimate, label: Estimate) -> Markup:
     names = list(bias.labels(row))
     label_name = names[0] if names else "first"
     sentence = slot_or_label_sentence(slot, label, names)
@@ -54,7 +54,7 @@ def _label_row(bias: Bias, row: tuple[str, ...], slot: Estimate, label: Estimate
     )
 
 
-def _forest_html(estimate: Estimate, what: str, word: str) -> str:
+def _forest_html(estimate: Estimate, what: str, word: str) -> Markup:
     value = value_html(share(estimate.value, 0), interval(estimate, 0, scale=100))
     tip = f"{share(estimate.value, 1)} {interval(estimate, 1, scale=100)}\nof decisive verdicts go "
     tip += f"to {what}; even is 50\nn {count(estimate.n)}"

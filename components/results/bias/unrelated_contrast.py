@@ -12,7 +12,7 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter, machine_rows, short_names
 from components.html.format import NARROW_SPACE, interval, number, share
-from components.html.markup import fill, join
+from components.html.markup import Markup, fill, join
 from components.html.pieces import empty_state, no_difference_badge, wrap
 from metrics.estimation.contrasts import Contrast, paired_contrasts
 from metrics.estimation.frame_stacking import stack_frames
@@ -46,7 +46,7 @@ class UnrelatedEffect:
     chosen: Estimate
 
 
-def show_unrelated_contrast(filtered_study: FilteredStudy) -> str:
+def show_unrelated_contrast(filtered_study: FilteredStudy) -> Markup:
     """Table of the grades of both studies, or a note on the missing one."""
     store, name = filtered_study.store, filtered_study.name
     other = find_counterpart(store, filtered_study.study)
@@ -135,7 +135,7 @@ def unrelated_effects(one: pd.DataFrame, two: pd.DataFrame) -> tuple[UnrelatedEf
     )
 
 
-def _effects_table(found: tuple[UnrelatedEffect, ...], other: str) -> str:
+def _effects_table(found: tuple[UnrelatedEffect, ...], other: str) -> Markup:
     names = short_names([(one.judge, one.prompt) for one in found])
     body = join(_effect_row(names[one.judge, one.prompt], one) for one in found)
     return wrap(
@@ -154,11 +154,11 @@ def _effects_table(found: tuple[UnrelatedEffect, ...], other: str) -> str:
     )
 
 
-def _effect_row(name: str, one: UnrelatedEffect) -> str:
+def _effect_row(name: str, one: UnrelatedEffect) -> Markup:
     contrast = one.contrast
     gap = contrast.adjusted
     includes_zero = gap.low is not None and gap.high is not None and gap.low <= 0 <= gap.high
-    badge = f" {no_difference_badge()}" if includes_zero else ""
+    badge = " " + no_difference_badge() if includes_zero else ""
     value = fill("<b>{}</b>", number(gap.value, 2, signed=True))
     bounds = fill('<span class="eh-ci">{}</span>', interval(gap, 2))
     return fill(

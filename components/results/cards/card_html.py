@@ -18,7 +18,7 @@ from components.html.format import (
     share,
     tokens,
 )
-from components.html.markup import Markup, attributes, escape, fill, inline_markup, join
+from components.html.markup import EMPTY, Markup, attributes, escape, fill, inline_markup, join
 from components.html.panel import Axis, empty_state, forest_html, how_computed, wrap
 from components.html.range_table import TableCell, TableRow, range_table, select_link
 from components.results.cards.flip_examples import flip_examples_html
@@ -32,7 +32,7 @@ from studies.store.judge_spending import JudgeSpending
 SLOT_COLOURS: Final = ("first", "second")
 
 
-def show_card(raters: Raters, rater: str) -> str:
+def show_card(raters: Raters, rater: str) -> Markup:
     """Report card of one rater (a judge with a prompt)."""
     if rater not in raters.in_view:
         return empty_state(
@@ -53,7 +53,7 @@ def show_card(raters: Raters, rater: str) -> str:
     )
 
 
-def _card_head(card: ReportCard) -> str:
+def _card_head(card: ReportCard) -> Markup:
     filtered = card.raters.filtered_study
     items = count(card.rows["item"].nunique(), "item")
     orders = int(card.facts["orders"] or 0)
@@ -66,26 +66,26 @@ def _card_head(card: ReportCard) -> str:
     return fill('<p class="eh-small eh-mute">{}</p><h1>{} {}</h1>', small, card.judge, badge)
 
 
-def _simulated_badge(card: ReportCard) -> str:
+def _simulated_badge(card: ReportCard) -> Markup:
     kinds = {judge.name: judge.kind for judge in card.raters.filtered_study.study.judges}
     if kinds.get(card.judge) != "simulated":
-        return ""
+        return EMPTY
     return Markup('<span class="eh-badge sim">simulated</span>')
 
 
-def _sentences_html(card: ReportCard) -> str:
+def _sentences_html(card: ReportCard) -> Markup:
     """Two sentences and one piece of advice; the threshold of each on hover and on focus."""
     parts = []
     for sentence in card_sentences(card.facts, card.words):
         made = attributes({"class": "eh-said", "data-tip": sentence.threshold, "tabindex": "0"})
         parts.append(fill("<span{}>{}</span>", made, inline_markup(sentence.text)))
-    return fill('<p class="eh-verdict">{}</p>', " ".join(parts))
+    return fill('<p class="eh-verdict">{}</p>', join(parts, " "))
 
 
 # ------------------------------------------------------------------ positions and flips
 
 
-def _slot_bars(card: ReportCard) -> str:
+def _slot_bars(card: ReportCard) -> Markup:
     """One bar per slot: its share of verdicts other than ties, with a dashed line at 1/N."""
     even = 1 / card.options
     bars = ""
@@ -141,10 +141,10 @@ def _judge_selection(card: ReportCard) -> dict[str, object]:
     return {"judge": card.judge, "prompt": card.prompt}
 
 
-def _category_table(card: ReportCard) -> str:
+def _category_table(card: ReportCard) -> Markup:
     known = {name: e for name, e in card.categories.items() if e.value is not None}
     if not known:
-        return ""
+        return EMPTY
     ranked = sorted(known.items(), key=lambda pair: (pair[1].items < 5, -(pair[1].value or 0.0)))
     axis = Axis(chance=card.measures["chance"].value)
     rows = [
@@ -162,7 +162,7 @@ def _category_table(card: ReportCard) -> str:
     return fill("<section><h3>Consistency by category</h3>{}</section>", made)
 
 
-def _category_value(estimate: Estimate) -> str:
+def _category_value(estimate: Estimate) -> Markup:
     if 0 < estimate.items < 5:
         return fill('<span class="eh-mute eh-small">{}</span>', count(estimate.items, "item"))
     ends = f"{number(100 * (estimate.low or 0.0))}\u2013{number(100 * (estimate.high or 0.0))}"
@@ -172,14 +172,14 @@ def _category_value(estimate: Estimate) -> str:
     )
 
 
-def _flips_section(card: ReportCard) -> str:
+def _flips_section(card: ReportCard) -> Markup:
     return fill("<section><h3>Example flips</h3>{}</section>", flip_examples_html(card))
 
 
 # ------------------------------------------------------------------------ cost and speed
 
 
-def _cost_html(card: ReportCard) -> str:
+def _cost_html(card: ReportCard) -> Markup:
     """Replies, tokens, seconds and dollars; a dash and a reason for values not recorded."""
     spent = card.spent
     failed = len(card.planned_rows) - int(row_selection.evidence_mask(card.planned_rows).sum())

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from components.html.markup import escape, fill, join
+from components.html.markup import Markup, escape, fill, join
 from components.html.panel import verdict_chip
 from components.html.range_table import select_link
 from components.inspect.comparison_index import (
@@ -21,7 +21,7 @@ MAX_EXAMPLES: Final = 3
 MAX_QUESTION_CHARS: Final = 150
 
 
-def flip_examples_html(card: ReportCard) -> str:
+def flip_examples_html(card: ReportCard) -> Markup:
     """Example flips of different items, and of different categories if possible."""
     filtered = card.raters.filtered_study
     own = card.rows.assign(judge=card.rows["judge"].cat.rename_categories(_judge_rename(card)))
@@ -64,7 +64,7 @@ def _pick_examples(index: ComparisonIndex) -> list[ComparisonRow]:
     return comparison_rows(index, examples) if len(ranked) else []
 
 
-def _flip_html(card: ReportCard, line: ComparisonRow, question: str, key: str) -> str:
+def _flip_html(card: ReportCard, line: ComparisonRow, question: str, key: str) -> Markup:
     words = " ".join(question.split())
     short = (
         words if len(words) <= MAX_QUESTION_CHARS else words[: MAX_QUESTION_CHARS - 1] + "\u2026"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from components.html.format import NARROW_SPACE, count, decimal, interval, number, share
-from components.html.markup import fill, inline_markup, join
+from components.html.markup import EMPTY, Markup, fill, inline_markup, join
 from components.html.panel import Axis, forest_html, legend_key
 from components.html.range_table import TableCell, TableRow, range_table, select_link
 from components.inspect.url_selection import FAILURES
@@ -41,7 +41,7 @@ class CardMeasure:
     people: float | None = None
 
 
-def show_measures(card: ReportCard) -> str:
+def show_measures(card: ReportCard) -> Markup:
     """Table of the measures with a value, then a list of those without."""
     lines = card_measures(card)
     shown = [line for line in lines if line.estimate.value is not None]
@@ -86,7 +86,7 @@ def _measure_row(card: ReportCard, line: CardMeasure) -> TableRow:
     return TableRow(cells, tip=_hover_text(line))
 
 
-def _label_html(card: ReportCard, line: CardMeasure) -> str:
+def _label_html(card: ReportCard, line: CardMeasure) -> Markup:
     own = {"judge": card.judge, "prompt": card.prompt}
     return select_link(
         line.label,
@@ -94,7 +94,7 @@ def _label_html(card: ReportCard, line: CardMeasure) -> str:
     )
 
 
-def _forest_html(line: CardMeasure) -> str:
+def _forest_html(line: CardMeasure) -> Markup:
     axis = Axis(ticks=SHARE_AXIS.ticks, chance=line.chance)
     return forest_html(line.estimate, axis, people=line.people, others=line.others)
 
@@ -105,9 +105,9 @@ def _hover_text(line: CardMeasure) -> str:
     return "\n".join(part for part in (line.label, where, estimate.method, estimate.note) if part)
 
 
-def _unknown_html(lines: Sequence[CardMeasure]) -> str:
+def _unknown_html(lines: Sequence[CardMeasure]) -> Markup:
     if not lines:
-        return ""
+        return EMPTY
     listed = "; ".join(
         f"{line.label.lower()} ({line.estimate.note or 'not measured'})" for line in lines
     )

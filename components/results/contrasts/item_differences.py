@@ -63,7 +63,7 @@ def item_differences(pair: PairedSides, compared: ComparedMeasure) -> list[ItemD
     return sorted(both, key=lambda one: (-abs(one.gap), -min(one.left_n, one.right_n), one.item))
 
 
-def show_items(pair: PairedSides, compared: ComparedMeasure) -> str:
+def show_items(pair: PairedSides, compared: ComparedMeasure) -> Markup:
     """Histogram, then the items that differ most, each with a link to Inspect."""
     if pair.problem:
         return empty_state("Nothing to compare.", pair.problem)
@@ -91,7 +91,7 @@ def _item_row(
     questions: dict[str, str],
     categories: dict[str, str],
     whole: bool,
-) -> str:
+) -> Markup:
     select = {"item": one.item}
     for field in ("judge", "prompt"):
         names = {getattr(side, field) for side in (pair.left, pair.right)}
@@ -120,7 +120,7 @@ def _item_row(
     )
 
 
-def difference_histogram(items: Sequence[ItemDifference], pair: PairedSides) -> str:
+def difference_histogram(items: Sequence[ItemDifference], pair: PairedSides) -> Markup:
     """Histogram of the differences per item, in counts if all items have equal n, else points."""
     sizes = {one.left_n for one in items} | {one.right_n for one in items}
     each = sizes.pop() if len(sizes) == 1 and all(one.whole for one in items) else 0

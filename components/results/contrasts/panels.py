@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from components.html.format import NARROW_SPACE, count, interval, number
-from components.html.markup import Markup, escape, fill, inline_markup
+from components.html.markup import EMPTY, Markup, escape, fill, inline_markup
 from components.html.panel import empty_state, no_difference_badge, wrap
 from components.html.range_table import (
     TableCell,
@@ -107,7 +107,7 @@ def _largest_difference(pair: PairedSides, significant: Sequence[MeasureContrast
 # ------------------------------------------------------------------------------- table
 
 
-def show_family(pair: PairedSides, family: str) -> str:
+def show_family(pair: PairedSides, family: str) -> Markup:
     """Table: measure, both values, their difference on a common axis, adjusted interval."""
     if pair.problem:
         return empty_state("Nothing to compare.", pair.problem)
@@ -127,7 +127,7 @@ def show_family(pair: PairedSides, family: str) -> str:
     rows = [
         TableRow(
             [
-                TableCell(f"{escape(one.label)}{_small_text(one.description)}", "nm"),
+                TableCell(escape(one.label) + _small_text(one.description), "nm"),
                 TableCell(_side_value(pair.left, one, line.left_value), "num a"),
                 TableCell(_side_value(pair.right, one, line.right_value), "num b"),
                 TableCell(difference_track(axis, line.raw, line.adjusted), "trk"),
@@ -151,11 +151,11 @@ def show_family(pair: PairedSides, family: str) -> str:
     return range_table(heads, rows, "contrast", label, axis) + wrap(note)
 
 
-def _small_text(text: str) -> str:
+def _small_text(text: str) -> Markup:
     return fill('<span class="eh-small eh-mute">{}</span>', text)
 
 
-def _side_value(side: Side, one: ComparedMeasure, value: float | None) -> str:
+def _side_value(side: Side, one: ComparedMeasure, value: float | None) -> Markup:
     """Value of a side, linked to its judgements in Inspect unless they are in another study."""
     own = {"judge": side.judge, "prompt": side.prompt}
     select = None if side.study else {k: v for k, v in own.items() if v} | dict(one.selection)
@@ -166,7 +166,7 @@ def _percent_text(value: float | None) -> str:
     return number(None if value is None else 100 * value, 1)
 
 
-def _difference_html(estimate: Estimate, decimals: int) -> str:
+def _difference_html(estimate: Estimate, decimals: int) -> Markup:
     value = None if estimate.value is None else 100 * estimate.value
     bounds = interval(estimate, decimals, scale=100)
     return fill(
@@ -174,12 +174,12 @@ def _difference_html(estimate: Estimate, decimals: int) -> str:
     )
 
 
-def significance_badge(line: Contrast) -> str:
+def significance_badge(line: Contrast) -> Markup:
     """Badge "no significant difference", or the number of items if there is no interval."""
     if line.adjusted.low is None:
         return fill('<span class="eh-small eh-mute">{}</span>', count(line.raw.items, "item"))
     if is_significant(line):
-        return ""
+        return EMPTY
     return no_difference_badge()
 
 
@@ -196,7 +196,7 @@ def _missing_measures(lines: Sequence[MeasureContrast]) -> str:
     return f"Not compared: {'; '.join(reasons)}." if reasons else "This family has no measures."
 
 
-def show_categories(pair: PairedSides, within: str) -> str:
+def show_categories(pair: PairedSides, within: str) -> Markup:
     """One measure by category, adjusted as one family; with too few items, only the value."""
     if pair.problem:
         return empty_state("Nothing to compare.", pair.problem)

@@ -12,7 +12,7 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
 from components.filtering.raters import Raters
-from components.html.markup import escape, fill, inline_markup
+from components.html.markup import Markup, escape, fill, inline_markup
 from components.html.value_table import ColumnHead, value_table
 from judges.rendering.prompt import load_prompt, parse_prompt
 from metrics.estimation.row_selection import people_mask, select_rows
@@ -217,7 +217,7 @@ def _games_rule(filtered: FilteredStudy) -> ProtocolRule:
     return ProtocolRule("Two games of a pair", on[combine], other, combine == "strict")
 
 
-def rules_table(rules: Sequence[ProtocolRule]) -> str:
+def rules_table(rules: Sequence[ProtocolRule]) -> Markup:
     """Table of active rules, alternatives, and whether the published numbers used the rule."""
     titles = ("Rule", "Active", "Alternatives", "")
     heads = [ColumnHead(text, numeric=False) for text in titles]

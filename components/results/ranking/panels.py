@@ -14,7 +14,7 @@ from components.charts.figures import Figure, elo_curve_figure
 from components.html import heatmap as heat
 from components.html.forest_cells import Axis, axis_html
 from components.html.format import count, interval, number, share
-from components.html.markup import Markup, attributes, fill, join
+from components.html.markup import EMPTY, Markup, attributes, fill, join
 from components.html.panel import (
     LeaderRow,
     contestant_swatch,
@@ -37,7 +37,7 @@ NO_PAIRS_HTML: Final = empty_state(
 )
 
 
-def show_leaderboard(frame: pd.DataFrame) -> str:
+def show_leaderboard(frame: pd.DataFrame) -> Markup:
     """Bradley–Terry leaderboard on the Elo scale, one table per connected group."""
     return leaderboard_html(compute_ranking(frame))
 
@@ -47,7 +47,7 @@ def show_elo(frame: pd.DataFrame) -> Figure | None:
     return elo_figure(compute_ranking(frame))
 
 
-def show_head_to_head(frame: pd.DataFrame) -> str:
+def show_head_to_head(frame: pd.DataFrame) -> Markup:
     return head_to_head_html(compute_ranking(frame))
 
 
@@ -59,7 +59,7 @@ def show_ranking_finding(frame: pd.DataFrame) -> tuple[str, str]:
 # ------------------------------------------------------------------- the leaderboard
 
 
-def leaderboard_html(ranking: Ranking) -> str:
+def leaderboard_html(ranking: Ranking) -> Markup:
     """One table per group of connected models; with ratings from people's votes, if any."""
     if not ranking.boards:
         return NO_PAIRS_HTML
@@ -70,7 +70,7 @@ def leaderboard_html(ranking: Ranking) -> str:
     return join(parts)
 
 
-def _board_html(board: Leaderboard, ranking: Ranking) -> str:
+def _board_html(board: Leaderboard, ranking: Ranking) -> Markup:
     names, ratings, ranks = board.names, board.ratings, board.ranks
     gaps = {above: board.gap(above, below) for above, below in pairwise(names)}
     people = people_ratings(board, ranking)
@@ -114,7 +114,7 @@ def people_ratings(board: Leaderboard, ranking: Ranking) -> dict[str, float]:
 # ------------------------------------------------------------------ one order or both
 
 
-def order_comparison_html(ranking: Ranking) -> str:
+def order_comparison_html(ranking: Ranking) -> Markup:
     """Table of ranks and ratings from the first order, from the second, and from both."""
     both, one, two = ranking.board, ranking.first_order, ranking.second_order
     if both is None:
@@ -137,7 +137,7 @@ def order_comparison_html(ranking: Ranking) -> str:
 
 def _order_row(
     name: str, ranking: Ranking, boards: tuple[Leaderboard, Leaderboard, Leaderboard], axis: Axis
-) -> str:
+) -> Markup:
     places = [_rank_text(board, name) for board in boards]
     ranks = join(fill('<span class="eh-num rk">{}</span>', text) for text in places)
     one, two, both = (board.ratings.get(name) for board in boards)
@@ -164,7 +164,7 @@ def _rank_text(board: Leaderboard, name: str) -> str:
 
 def _order_dumbbell(
     name: str, one: Estimate | None, two: Estimate | None, both: Estimate | None, axis: Axis
-) -> str:
+) -> Markup:
     """Marks of one row: hollow for each single order, solid with its interval for both orders.
 
     The hover card gives all three values.
@@ -228,11 +228,11 @@ def rating_limits(ranking: Ranking) -> dict[str, float]:
     }
 
 
-def convergence_badge(ranking: Ranking) -> str:
+def convergence_badge(ranking: Ranking) -> Markup:
     """Badge on convergence: whether every Bradley–Terry rating lies in the final band."""
     limits, curve = rating_limits(ranking), ranking.elo_curve
     if curve is None or not limits:
-        return ""
+        return EMPTY
     away = {}
     for name, limit in limits.items():
         rated = curve.table.get(name)
@@ -283,7 +283,7 @@ def _outside_band_text(curve: EloResult) -> str:
 # --------------------------------------------------------------------- head-to-head
 
 
-def head_to_head_html(ranking: Ranking) -> str:
+def head_to_head_html(ranking: Ranking) -> Markup:
     """Matrix of win shares, row against column; the hover card adds the expected share."""
     if not ranking.head_to_heads:
         return NO_PAIRS_HTML

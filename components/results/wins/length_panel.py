@@ -21,7 +21,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
 from components.filtering.raters import Raters
 from components.html.format import count, number, percent, share
-from components.html.markup import Markup, escape_plot, fill, inline_markup
+from components.html.markup import Markup, escape, escape_plot, fill, inline_markup
 from components.html.panel import empty_state, wrap
 from components.html.value_table import (
     PERCENT,
@@ -203,7 +203,7 @@ def _bin_trace(effect: LengthEffect, who: str, shift: float) -> dict[str, Any]:
     }
 
 
-def _hover_text(one: LengthBin, who: str) -> str:
+def _hover_text(one: LengthBin, who: str) -> Markup:
     times = 2**one.ratio
     words = f"{number(times, 1)} times as long" if times >= 1 else f"{share(times, 0)} as long"
     return fill(
@@ -236,7 +236,7 @@ def length_sentence(judges: LengthEffect, persons: LengthEffect | None) -> str:
     return f"{text}. This is a description, not evidence that length is the cause."
 
 
-def show_length_sentence(filtered_study: FilteredStudy) -> str:
+def show_length_sentence(filtered_study: FilteredStudy) -> Markup:
     judges, persons = length_effects(filtered_study)
     if judges is None:
         return empty_state("No lengths here.", NO_LENGTHS_TEXT)
@@ -257,7 +257,7 @@ def length_opponent(filtered_study: FilteredStudy) -> str | None:
     )
 
 
-def show_length_controlled(filtered_study: FilteredStudy) -> str:
+def show_length_controlled(filtered_study: FilteredStudy) -> Markup:
     """Table of raw and length-controlled win rates against one opponent."""
     rows = select_pairs(filtered_study.machines)
     opponent = length_opponent(filtered_study)
@@ -290,7 +290,7 @@ def show_length_controlled(filtered_study: FilteredStudy) -> str:
     return value_table(heads, lines, label="Length-controlled win rates")
 
 
-def _change_text(plain: Estimate | None, held: Estimate) -> str:
+def _change_text(plain: Estimate | None, held: Estimate) -> Markup:
     if plain is None or plain.value is None or held.value is None:
         return Markup('<span class="eh-mute">–</span>')
-    return number(100 * (held.value - plain.value), 1, signed=True)
+    return escape(number(100 * (held.value - plain.value), 1, signed=True))

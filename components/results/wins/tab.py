@@ -113,7 +113,7 @@ def finding(filtered_study: FilteredStudy) -> tuple[str, str]:
     return title, f"{low_consistency_warning(load_bias(filtered_study))} {lead}".strip()
 
 
-def kpis(filtered_study: FilteredStudy) -> str:
+def kpis(filtered_study: FilteredStudy) -> Markup:
     return wins_words.show_kpis(filtered_study)
 
 

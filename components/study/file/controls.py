@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from components.html.format import NARROW_SPACE, count
-from components.html.markup import attributes, escape, fill, inline_markup, join
+from components.html.markup import Markup, attributes, escape, fill, inline_markup, join
 from components.html.pieces import wrap
 
 Option = tuple[str, str]
@@ -28,19 +28,19 @@ class Hint:
     preset: str | None = None
 
 
-def form_part(*parts: str, seen: int = 0) -> str:
+def form_part(*parts: str, seen: int = 0) -> Markup:
     """Wrap a part of the form; `seen` is the number of the last change the server received."""
     return wrap(fill('<div class="eh-form" data-seen="{}">{}</div>', seen, join(parts)))
 
 
-def step_heading(number: int, title: str, aside: str = "") -> str:
+def step_heading(number: int, title: str, aside: str = "") -> Markup:
     """Heading of a numbered step of the form."""
     head = fill('<h2><span class="eh-step">{}</span>{}</h2>', number, title)
     right = fill('<span class="eh-small eh-mute">{}</span>', inline_markup(aside)) if aside else ""
     return fill('<header class="eh-head">{}{}</header>', head, right)
 
 
-def action_checkbox(label: str, action: Mapping[str, Any], on: bool) -> str:
+def action_checkbox(label: str, action: Mapping[str, Any], on: bool) -> Markup:
     """Checkbox that sends an action when clicked (select or deselect a judge or a prompt)."""
     made = attributes(
         {
@@ -55,14 +55,14 @@ def action_checkbox(label: str, action: Mapping[str, Any], on: bool) -> str:
     return fill("<button{}>{}</button>", made, "✓" if on else "")
 
 
-def subheading(title: str, aside: str = "") -> str:
+def subheading(title: str, aside: str = "") -> Markup:
     right = fill("<span>{}</span>", inline_markup(aside)) if aside else ""
     return fill('<div class="eh-sub"><b>{}</b>{}</div>', inline_markup(title), right)
 
 
 def form_row(
     label: str, control: str, hint: Hint | str = "", *, to: str = "", group: bool = False
-) -> str:
+) -> Markup:
     """Label, control and hint; a dot marks a label whose value departs from the preset."""
     below = Hint(hint) if isinstance(hint, str) else hint
     changed = " changed" if below.preset is not None else ""
@@ -74,9 +74,9 @@ def form_row(
     )
     lines = [inline_markup(below.text)] if below.text else []
     if below.preset is not None:
-        lines.append(f"preset: {inline_markup(below.preset)}")
+        lines.append(fill("preset: {}", inline_markup(below.preset)))
     hint_html = (
-        fill('<span class="hint" id="{}-h">{}</span>', html_id(to), "; ".join(lines))
+        fill('<span class="hint" id="{}-h">{}</span>', html_id(to), join(lines, "; "))
         if lines
         else ""
     )
@@ -90,7 +90,7 @@ def html_id(field: str) -> str:
 
 def segmented_switch(
     field: str, options: Sequence[Option], value: str, disabled: Iterable[str] = ()
-) -> str:
+) -> Markup:
     """Single choice among a few visible options: radio buttons as a segmented switch."""
     off, name = set(disabled), html_id(field)
     parts = []
@@ -104,7 +104,7 @@ def segmented_switch(
     return fill('<div class="eh-segs"{}>{}</div>', group, join(parts))
 
 
-def select_menu(field: str, options: Sequence[Option], value: str, label: str = "") -> str:
+def select_menu(field: str, options: Sequence[Option], value: str, label: str = "") -> Markup:
     """Single choice from a menu; a value that is not an option is listed first."""
     known = [choice for choice, _ in options]
     shown = list(options) if value in known else [(value, value), *options]
@@ -125,7 +125,7 @@ def text_input(
     mono: bool = False,
     label: str = "",
     slow: bool = False,
-) -> str:
+) -> Markup:
     """One-line text field; `suggestions` appear while typing.
 
     A `slow` field (a file, the Hub) is sent only when it loses focus.
@@ -144,7 +144,7 @@ def text_input(
     )
 
 
-def text_area(field: str, value: str, *, rows: int = 3, label: str = "") -> str:
+def text_area(field: str, value: str, *, rows: int = 3, label: str = "") -> Markup:
     made = _attributes(
         id=html_id(field), cls="eh-in mono", data_field=field, rows=rows, aria_label=label,
         spellcheck="false",
@@ -153,7 +153,7 @@ def text_area(field: str, value: str, *, rows: int = 3, label: str = "") -> str:
     return fill("<textarea{}>\n{}</textarea>", made, value)
 
 
-def key_input(owner: str, to: str, url: str) -> str:
+def key_input(owner: str, to: str, url: str) -> Markup:
     """Password field for an API key, which is not a field of the study file.
 
     The key stays in the browser until a run or a test sends it. It belongs to the origin of `url`:
@@ -171,7 +171,7 @@ def key_input(owner: str, to: str, url: str) -> str:
 
 def integer_input(
     field: str, value: object, *, low: int = 0, high: int | None = None, label: str = ""
-) -> str:
+) -> Markup:
     """Field for a whole number with − and + buttons."""
     made = _attributes(
         type="number", inputmode="numeric", id=html_id(field), data_field=field,
@@ -198,7 +198,7 @@ def decimal_input(
     unit: str = "",
     placeholder: str = "",
     label: str = "",
-) -> str:
+) -> Markup:
     made = _attributes(
         type="number", inputmode="decimal", id=html_id(field), cls="eh-in short",
         data_field=field, value=str(value), min=f"{low:g}",
@@ -209,7 +209,9 @@ def decimal_input(
     return fill("<input{}>{}", made, after)
 
 
-def slider(field: str, value: float, *, low: float = 0, high: float = 1, step: float = 0.05) -> str:
+def slider(
+    field: str, value: float, *, low: float = 0, high: float = 1, step: float = 0.05
+) -> Markup:
     """Slider with its current value beside it."""
     position = 100 * (value - low) / (high - low)
     made = _attributes(
@@ -220,7 +222,7 @@ def slider(field: str, value: float, *, low: float = 0, high: float = 1, step: f
     return fill('<span class="eh-range"><input{}>{}</span>', made, output)
 
 
-def checkbox(field: str, value: bool, words: str) -> str:
+def checkbox(field: str, value: bool, words: str) -> Markup:
     made = _attributes(type="checkbox", id=html_id(field), data_field=field, checked=value)
     return fill(
         '<label class="eh-tick"><input{}><span>{}</span></label>', made, inline_markup(words)
@@ -234,7 +236,7 @@ def multi_select(
     *,
     nothing: str = "all",
     label: str = "",
-) -> str:
+) -> Markup:
     """Folded list of checkboxes; its heading shows the selection."""
     selected = set(chosen)
     unknown = [(name, f"{name} (not in the data)") for name in chosen if name not in dict(options)]
@@ -260,11 +262,11 @@ def multi_select(
     )
 
 
-def _checkbox_attributes(field: str, choice: str, on: bool) -> str:
+def _checkbox_attributes(field: str, choice: str, on: bool) -> Markup:
     return _attributes(type="checkbox", value=choice, data_field=field, data_many=True, checked=on)
 
 
-def _attributes(**values: object) -> str:
+def _attributes(**values: object) -> Markup:
     """HTML attributes of an element.
 
     True gives an attribute without a value; False, None and "" omit it, except an empty `value`.
@@ -294,7 +296,7 @@ def form_button(
     label: str = "",
     disabled: bool = False,
     errand: bool = False,
-) -> str:
+) -> Markup:
     """Button that sends an action; an `errand` is a slow job (such as a judge test) that does not
     block the form."""
     action_json = json.dumps(dict(action), ensure_ascii=False)
@@ -304,13 +306,13 @@ def form_button(
     return fill("<button{}>{}</button>", made, words)
 
 
-def form_link(words: str, action: Mapping[str, Any], label: str = "") -> str:
+def form_link(words: str, action: Mapping[str, Any], label: str = "") -> Markup:
     action_json = json.dumps(dict(action), ensure_ascii=False)
     made = _attributes(type="button", cls="eh-link", data_do=action_json, aria_label=label)
     return fill("<button{}>{}</button>", made, words)
 
 
-def previous_next(at: int, of: int, action: str) -> str:
+def previous_next(at: int, of: int, action: str) -> Markup:
     """Buttons for the previous and the next item."""
     before = form_button(
         "‹", {"do": action, "to": at - 1}, kind="small", label="previous item", disabled=at <= 0

@@ -75,7 +75,7 @@ def item_count_text(preview: StudyPreview) -> str:
     return f"{count(len(preview.items))} of {count(len(preview.records.items))} items"
 
 
-def source_form(preview: StudyPreview, view: FormState) -> str:
+def source_form(preview: StudyPreview, view: FormState) -> Markup:
     """Name of the study, kind of source, and the source."""
     study = preview.lenient_study
     kinds = [kind for kind in SOURCE_KINDS if kind[0] != FILE or not is_public()]
@@ -90,7 +90,7 @@ def source_form(preview: StudyPreview, view: FormState) -> str:
     return name + switch + _source_control(study, kind)
 
 
-def _source_control(study: LenientStudy, kind: str) -> str:
+def _source_control(study: LenientStudy, kind: str) -> Markup:
     source = study.source if source_kind(study.source) == kind else ""
     if kind == BUILTIN:
         names = [(name, "Probe set" if name == "probe" else name) for name in BUILT_IN_SOURCES]
@@ -116,7 +116,7 @@ def _source_control(study: LenientStudy, kind: str) -> str:
     )
 
 
-def _hub_controls(study: LenientStudy, name: str) -> str:
+def _hub_controls(study: LenientStudy, name: str) -> Markup:
     """Controls for a Hub dataset: name with a summary, split, and token."""
     known = find_hub_set(*_split_hub_name(name)) if name else None
     control = text_input(
@@ -160,7 +160,7 @@ def _split_hub_name(name: str) -> tuple[str, str]:
 # ------------------------------------------------------------------------------------ slice
 
 
-def slice_form(preview: StudyPreview, view: FormState) -> str:
+def slice_form(preview: StudyPreview, view: FormState) -> Markup:
     """Controls of the slice: filters, models, then a seeded sample of items."""
     study, items = preview.lenient_study, preview.records.items if preview.records else ()
     categories = Counter(item.category for item in items if item.category)
@@ -244,7 +244,7 @@ def _filter_hint(preview: StudyPreview) -> str:
     return "filters apply before sampling"
 
 
-def _more_settings(study: LenientStudy, items: Any, kind: str) -> str:
+def _more_settings(study: LenientStudy, items: Any, kind: str) -> Markup:
     per = study.raw("data", "per")
     strata = ", ".join(f"{k}: {v}" for k, v in per.items()) if isinstance(per, Mapping) else ""
     metas = sorted({f"meta.{key}" for item in items[:200] for key in item.meta})
@@ -298,7 +298,7 @@ def _more_settings(study: LenientStudy, items: Any, kind: str) -> str:
     )
 
 
-def _answer_files(study: LenientStudy) -> str:
+def _answer_files(study: LenientStudy) -> Markup:
     """Controls for answers of further models, one file per model."""
     files = study.raw("data", "files")
     known: Mapping[str, Any] = files if isinstance(files, Mapping) else {}
@@ -310,14 +310,14 @@ def _answer_files(study: LenientStudy) -> str:
         )
         for name, value in known.items()
     )
-    join = ", ".join(str(part) for part in as_list(study.raw("data", "join")))
+    columns = ", ".join(str(part) for part in as_list(study.raw("data", "join")))
     add = text_input("files+", "", mono=True, placeholder="model-x = answers.csv")
     return (
         form_row("Answers of", add, "add a model: its name, then its file", to="files+")
         + rows
         + form_row(
             "Joined on",
-            text_input("data.join", join, mono=True, placeholder="image, instruction"),
+            text_input("data.join", columns, mono=True, placeholder="image, instruction"),
             "columns that identify a question; empty: detected automatically",
             to="data.join",
         )

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from components.html.format import count, dollars
-from components.html.markup import fill
+from components.html.markup import EMPTY, Markup, fill
 from components.study.file.controls import form_button, form_row, select_menu, subheading
 from components.study.file.lenient_study import FormState
 from components.study.plan.study_preview import StudyPreview
@@ -22,11 +22,11 @@ DESCRIBE_PROMPTS: Final = (
 )
 
 
-def describe_form(preview: StudyPreview, view: FormState) -> str:
+def describe_form(preview: StudyPreview, view: FormState) -> Markup:
     """Button with the estimated price; empty if no item of the slice has an image."""
     with_images = [item for item in preview.items if item.images]
     if not with_images:
-        return ""
+        return EMPTY
     without = sum(not any(item.context) for item in with_images)
     head = subheading(
         "Image descriptions",

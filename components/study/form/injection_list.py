@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from components.html.format import count
-from components.html.markup import fill, join
+from components.html.markup import EMPTY, Markup, fill, join
 from components.inspect.injection_marks import describe_suspect, untrusted_text_html
 from studies.texts.injection import InjectionSuspect
 from studies.texts.slice_statistics import SliceProfile
@@ -13,10 +13,10 @@ from studies.texts.slice_statistics import SliceProfile
 MAX_LISTED: Final = 20
 
 
-def suspects_list(found: SliceProfile) -> str:
+def suspects_list(found: SliceProfile) -> Markup:
     """Folded list with the number of suspects in its heading; empty if there are none."""
     if not found.suspects:
-        return ""
+        return EMPTY
     items = len({one.item for one in found.suspects})
     title = f"{count(len(found.suspects), 'injection suspect')} in {count(items, 'item')}"
     rows = join(_suspect_row(one) for one in found.suspects[:MAX_LISTED])
@@ -36,7 +36,7 @@ def suspects_list(found: SliceProfile) -> str:
     )
 
 
-def _suspect_row(one: InjectionSuspect) -> str:
+def _suspect_row(one: InjectionSuspect) -> Markup:
     return fill(
         '<li><b>{}</b> <span class="eh-mute">{}</span><q dir="auto">{}</q></li>',
         one.item,

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from components.html.format import count, dollars
-from components.html.markup import escape, fill, join
+from components.html.markup import Markup, escape, fill, join
 from components.html.pieces import status_badge
 from components.study.file.controls import (
     action_checkbox,
@@ -23,7 +23,7 @@ from judges.operations.check_judge import JudgeCheck
 from studies.spec.judge_spec import SIMULATION_RANGES
 
 
-def judge_cards(study: LenientStudy, view: FormState, tested: Mapping[str, JudgeCheck]) -> str:
+def judge_cards(study: LenientStudy, view: FormState, tested: Mapping[str, JudgeCheck]) -> Markup:
     """Cards of the judges of the study, then of the deselected judges."""
     cards = [
         _judge_card(judge, str(place), view, tested.get(str(judge.get("name", ""))))
@@ -38,7 +38,7 @@ def judge_cards(study: LenientStudy, view: FormState, tested: Mapping[str, Judge
 
 def _judge_card(
     judge: Mapping[str, Any], place: str, view: FormState, check: JudgeCheck | None
-) -> str:
+) -> Markup:
     name = judge_name(judge)
     open_ = view.judge == place
     words = "Test again" if check else "Test this judge"
@@ -59,7 +59,7 @@ def _judge_card(
     return fill('<div class="eh-jc">{}{}{}{}</div>', head, summary, result, form)
 
 
-def _deselected_card(judge: Mapping[str, Any], place: int) -> str:
+def _deselected_card(judge: Mapping[str, Any], place: int) -> Markup:
     name = judge_name(judge)
     remove = form_link(
         "Remove", {"do": "drop", "judge": place, "name": name}, label=f"Remove {name}"
@@ -75,12 +75,12 @@ def _deselected_card(judge: Mapping[str, Any], place: int) -> str:
     return fill('<div class="eh-jc off">{}{}</div>', head, summary)
 
 
-def _judge_summary(judge: Mapping[str, Any], name: str) -> str:
+def _judge_summary(judge: Mapping[str, Any], name: str) -> Markup:
     """One-line description of a judge: kind, model, key and price."""
     kind = judge_kind(judge)
     if kind == EMBEDDED:
         read = "reply text" if judge.get("read") == "text" else "label probabilities"
-        return f"embedded · {read} · on this machine, free"
+        return escape(f"embedded · {read} · on this machine, free")
     if kind == SIMULATED:
         settings = [
             f"{key.replace('_', ' ')} {judge[key]}"
@@ -92,11 +92,11 @@ def _judge_summary(judge: Mapping[str, Any], name: str) -> str:
     model = str(judge.get("model") or "no model")
     sees = " · sees images" if judge.get("vision") else ""
     none = f"key from {judge['api_key_env']}" if judge.get("api_key_env") else "no key entered"
-    url = escape(str(judge.get("base_url") or ""))
+    url = str(judge.get("base_url") or "")
     key = fill(
         '<span data-key-of="{}" data-key-url="{}" data-none="{}">{}</span>', name, url, none, none
     )
-    return f"{escape(model)} at {escape(host)} · {key} · {escape(_price_summary(judge))}{sees}"
+    return fill("{} at {} · {} · {}{}", model, host, key, _price_summary(judge), sees)
 
 
 def _price_summary(judge: Mapping[str, Any]) -> str:
@@ -114,7 +114,7 @@ def _price_summary(judge: Mapping[str, Any]) -> str:
     return f"{dollars(known.input)} in, {dollars(known.output)} out per million tokens"
 
 
-def _test_result(check: JudgeCheck) -> str:
+def _test_result(check: JudgeCheck) -> Markup:
     """Result of a test: status, duration, reading rule, reply and label probabilities."""
     reply = " ".join(check.reply.split())
     end = reply if len(reply) <= 220 else "… " + reply[-220:].partition(" ")[2]
@@ -140,7 +140,7 @@ def _test_result(check: JudgeCheck) -> str:
     )
 
 
-def _extraction_settings(study: LenientStudy, view: FormState) -> str:
+def _extraction_settings(study: LenientStudy, view: FormState) -> Markup:
     """Choice of a second judge that extracts verdicts from unreadable replies."""
     entry = study.raw("extraction", "judge")
     own = isinstance(entry, Mapping)

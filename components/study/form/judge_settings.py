@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from components.html.markup import Markup, fill, join
+from components.html.markup import EMPTY, Markup, fill, join
 from components.study.file.controls import (
     checkbox,
     decimal_input,
@@ -61,7 +61,7 @@ def simulation_default(key: str) -> float:
     return 1.0 if key == "accuracy" else 0.0
 
 
-def judge_form(judge: Mapping[str, Any], field: str, name: str) -> str:
+def judge_form(judge: Mapping[str, Any], field: str, name: str) -> Markup:
     kind = judge_kind(judge)
     parts = [
         form_row("Name", _name_input(field, judge, name), to=f"{field}.name"),
@@ -85,16 +85,16 @@ def judge_form(judge: Mapping[str, Any], field: str, name: str) -> str:
     return fill('<div class="eh-jf">{}</div>', join(parts))
 
 
-def _name_input(field: str, judge: Mapping[str, Any], name: str) -> str:
+def _name_input(field: str, judge: Mapping[str, Any], name: str) -> Markup:
     return _mark_renaming(text_input(f"{field}.name", judge.get("name", "")), name)
 
 
-def _mark_renaming(box: str, name: str) -> str:
+def _mark_renaming(box: Markup, name: str) -> Markup:
     """Mark a field that renames the judge, so that the page moves an entered key along."""
-    return box.replace(Markup("<input"), fill('<input data-renames="{}"', name), 1)
+    return box.replace("<input", fill('<input data-renames="{}"', name), 1)
 
 
-def _model_input(field: str, judge: Mapping[str, Any], name: str) -> str:
+def _model_input(field: str, judge: Mapping[str, Any], name: str) -> Markup:
     """Model field; a judge named after its model is renamed with it."""
     model = str(judge.get("model", ""))
     models = [(known, "listed price") for known in listed_prices()]
@@ -102,7 +102,7 @@ def _model_input(field: str, judge: Mapping[str, Any], name: str) -> str:
     return _mark_renaming(box, name) if name == model else box
 
 
-def _embedded_settings(judge: Mapping[str, Any], field: str, name: str) -> list[str]:
+def _embedded_settings(judge: Mapping[str, Any], field: str, name: str) -> list[Markup]:
     read = str(judge.get("read") or "probabilities")
     return [
         _judge_row(
@@ -122,7 +122,7 @@ def _simulation_value(judge: Mapping[str, Any], key: str) -> float:
     return simulation_default(key) if value is None else float(value)
 
 
-def _simulated_settings(judge: Mapping[str, Any], field: str, name: str) -> list[str]:
+def _simulated_settings(judge: Mapping[str, Any], field: str, name: str) -> list[Markup]:
     parts = [
         _judge_row(
             field,
@@ -151,11 +151,11 @@ def _simulated_settings(judge: Mapping[str, Any], field: str, name: str) -> list
     ]
 
 
-def _host_key_row(judge: Mapping[str, Any], field: str) -> str:
+def _host_key_row(judge: Mapping[str, Any], field: str) -> Markup:
     """Field for this Space's key, with its models and spending limits; empty without one."""
     host_key = load_host_key()
     if host_key is None:
-        return ""
+        return EMPTY
     hint = (
         f"{', '.join(host_key.prices)} at {host_key.endpoint}; this Space pays up to "
         f"${host_key.run_usd:.2f} per run and ${host_key.visitor_usd:.2f} per day for you"
@@ -174,7 +174,7 @@ def _host_key_row(judge: Mapping[str, Any], field: str) -> str:
     )
 
 
-def _endpoint_settings(judge: Mapping[str, Any], field: str, name: str) -> list[str]:
+def _endpoint_settings(judge: Mapping[str, Any], field: str, name: str) -> list[Markup]:
     price = judge.get("price") if isinstance(judge.get("price"), Mapping) else {}
     known = listed_prices().get(str(judge.get("model")))
     ends = [(f"{field}.price.input", "input", "in"), (f"{field}.price.output", "output", "out")]
@@ -258,7 +258,7 @@ def _endpoint_settings(judge: Mapping[str, Any], field: str, name: str) -> list[
     ]
 
 
-def _sampling_settings(judge: Mapping[str, Any], field: str, more: bool = False) -> list[str]:
+def _sampling_settings(judge: Mapping[str, Any], field: str, more: bool = False) -> list[Markup]:
     """Folded sampling settings, which most studies leave unchanged."""
     temperature = (
         ""
@@ -331,5 +331,5 @@ def _empty_if_none(value: Any) -> Any:
 
 def _judge_row(
     field: str, key: str, label: str, control: str, hint: str = "", group: bool = False
-) -> str:
+) -> Markup:
     return form_row(label, control, hint, to=f"{field}.{key}", group=group)

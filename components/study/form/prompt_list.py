@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from components.html.format import count
-from components.html.markup import fill, join
+from components.html.markup import Markup, fill, join
 from components.study.file.controls import action_checkbox, form_button, form_link, subheading
 from components.study.file.lenient_study import LenientStudy, available_prompts
 from judges.rendering.prompt import load_prompt
@@ -17,7 +17,7 @@ _VISIBLE_PROMPTS: Final = 4
 """Number of unselected prompts shown; the others are folded."""
 
 
-def prompt_list(study: LenientStudy) -> str:
+def prompt_list(study: LenientStudy) -> Markup:
     """Selected prompts first, then the user's own, then built-in ones."""
     offered = available_prompts(study.folder)
     chosen = study.prompts
@@ -74,7 +74,7 @@ def verdict_ending(verdict: str) -> str:
     return VERDICT_ENDINGS.get(verdict, f"has the format {verdict}")
 
 
-def _prompt_row(name: str, one: LibraryPrompt | None, study: LenientStudy, on: bool) -> str:
+def _prompt_row(name: str, one: LibraryPrompt | None, study: LenientStudy, on: bool) -> Markup:
     if one is None:
         details, title = "not found: no prompt of this name and no file at this path", name
     else:

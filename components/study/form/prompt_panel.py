@@ -94,7 +94,7 @@ def _load_by_path(study: LenientStudy, view: FormState) -> LibraryPrompt | None:
     return None
 
 
-def prompt_heading(preview: StudyPreview, view: FormState, prompt: Prompt | None) -> str:
+def prompt_heading(preview: StudyPreview, view: FormState, prompt: Prompt | None) -> Markup:
     """Heading of the panel: prompt, item, navigation and view switch."""
     n = len(preview.items)
     at = min(view.item, max(0, n - 1))
@@ -176,7 +176,7 @@ def _item_contestants(preview: StudyPreview, item: Item) -> list[str]:
 
 def template_and_preview(
     preview: StudyPreview, view: FormState, shown: LibraryPrompt | None
-) -> str:
+) -> Markup:
     if shown is None:
         return notice_html("warn", "No prompt.", "Tick a prompt in step 2, or write your own.")
     prompt = shown.prompt
@@ -188,7 +188,7 @@ def template_and_preview(
     )
 
 
-def template_html(prompt: Prompt) -> str:
+def template_html(prompt: Prompt) -> Markup:
     """The template with its variables highlighted."""
     return join(
         _message_html(
@@ -199,15 +199,15 @@ def template_html(prompt: Prompt) -> str:
     )
 
 
-def _variable_chip(name: str) -> str:
+def _variable_chip(name: str) -> Markup:
     return fill('<span class="eh-var">${}</span>', name)
 
 
-def _message_html(role: str, html: str) -> str:
+def _message_html(role: str, html: str) -> Markup:
     return fill('<div class="eh-msg"><b>{}</b><pre>{}</pre></div>', role, html)
 
 
-def preview_html(preview: StudyPreview, view: FormState, prompt: Prompt) -> str:
+def preview_html(preview: StudyPreview, view: FormState, prompt: Prompt) -> Markup:
     """The messages as sent to a judge: text of the template in grey, text of the item in black."""
     if not preview.items:
         return notice_html(
@@ -233,7 +233,7 @@ def preview_html(preview: StudyPreview, view: FormState, prompt: Prompt) -> str:
     return join(parts) + (fill('<p class="hint">{}</p>', unchanged) if unchanged else "")
 
 
-def _shade_template(text: str, template: str) -> str:
+def _shade_template(text: str, template: str) -> Markup:
     """Mark the text of the template in a sent message; without marks if it cannot be located."""
     out, at = [], 0
     for words, variable in split_template(template):
@@ -256,13 +256,13 @@ def _message_text(content: Any) -> str:
 # ---------------------------------------------------------------------- checking, comparing
 
 
-def prompt_check_html(shown: LibraryPrompt) -> str:
+def prompt_check_html(shown: LibraryPrompt) -> Markup:
     """Result of checking a prompt without calling a judge."""
     checked = check_prompt(shown.prompt.yaml, shown.prompt.name)
     return check_result_html(checked, ours=shown.built_in)
 
 
-def check_result_html(checked: PromptCheck, *, ours: bool = False) -> str:
+def check_result_html(checked: PromptCheck, *, ours: bool = False) -> Markup:
     prompt = checked.prompt
     problems = join(_problem_html(problem, ours) for problem in checked.problems)
     if prompt is None or not checked.usable:
@@ -283,7 +283,7 @@ def check_result_html(checked: PromptCheck, *, ours: bool = False) -> str:
     )
 
 
-def _problem_html(problem: PromptProblem, ours: bool) -> str:
+def _problem_html(problem: PromptProblem, ours: bool) -> Markup:
     """One problem of a prompt; a warning about a built-in prompt is shown as a plain note."""
     if problem.level == "error":
         return notice_html("bad", "The prompt cannot be saved.", problem.text)
@@ -297,10 +297,10 @@ def editor_preview(preview: StudyPreview, view: FormState, text: str) -> str:
     checked = check_prompt(text)
     box = preview_html(preview, view, checked.prompt) if checked.prompt else ""
     well = fill('<div class="eh-box well">{}</div>', box) if box else ""
-    return f"{check_result_html(checked)}{well}"
+    return check_result_html(checked) + well
 
 
-def compare_prompts(preview: StudyPreview, view: FormState) -> str:
+def compare_prompts(preview: StudyPreview, view: FormState) -> Markup:
     """Two prompts message by message, with the words that differ marked."""
     folder = preview.lenient_study.folder
     offered = available_prompts(folder)

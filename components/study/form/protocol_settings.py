@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from components.html.format import count
-from components.html.markup import Markup, attributes, fill, inline_markup, join
+from components.html.markup import EMPTY, Markup, attributes, fill, inline_markup, join
 from components.study.file.controls import (
     Hint,
     decimal_input,
@@ -47,7 +47,7 @@ _READING_OPTIONS: Final = (
 
 def protocol_form(
     study: LenientStudy, protocols: frozenset[str], contestants: Sequence[str], sees: bool
-) -> str:
+) -> Markup:
     """The protocol form.
 
     `protocols` are those of the study's prompts; `sees` is True if a judge of the study has vision.
@@ -84,7 +84,7 @@ def preset_status_text(study: LenientStudy) -> str:
     return f"{count(changes, 'change')} from the preset" if changes else "as published"
 
 
-def _preset_cards(study: LenientStudy) -> str:
+def _preset_cards(study: LenientStudy) -> Markup:
     chosen = study.preset.name if study.preset else ""
     cards = [(p.name, p.title, PRESET_SUBTITLES.get(p.name, p.source)) for p in PRESETS.values()]
     cards.append(("", "Custom", "no preset"))
@@ -112,7 +112,7 @@ def _preset_cards(study: LenientStudy) -> str:
     )
 
 
-def _preset_attributes(name: str, on: bool) -> str:
+def _preset_attributes(name: str, on: bool) -> Markup:
     return attributes(
         {
             "type": "button",
@@ -125,7 +125,7 @@ def _preset_attributes(name: str, on: bool) -> str:
 
 def _pairing_rows(
     study: LenientStudy, protocols: frozenset[str], contestants: Sequence[str]
-) -> list[str]:
+) -> list[Markup]:
     if not protocols & set(_PAIR_PROTOCOLS) and protocols:
         return []  # all options are shown at once and ratings one by one, so there are no pairs
     pairing = study.text_value("pairing")
@@ -154,7 +154,7 @@ def _pairing_rows(
     return made
 
 
-def _order_rows(study: LenientStudy, protocols: frozenset[str]) -> list[str]:
+def _order_rows(study: LenientStudy, protocols: frozenset[str]) -> list[Markup]:
     pairs, choice = bool(protocols & set(_PAIR_PROTOCOLS)) or not protocols, "choice" in protocols
     options: list[tuple[str, str]] = []
     if pairs:
@@ -200,7 +200,7 @@ def _order_rows(study: LenientStudy, protocols: frozenset[str]) -> list[str]:
     return made
 
 
-def _repeat_rows(study: LenientStudy) -> list[str]:
+def _repeat_rows(study: LenientStudy) -> list[Markup]:
     noise = study.share("noise_floor")
     noise_hint = (
         f"{percent_text(noise)} of calls repeated in the same order, to measure changes without "
@@ -226,7 +226,7 @@ def _repeat_rows(study: LenientStudy) -> list[str]:
     ]
 
 
-def _counting_rows(study: LenientStudy, protocols: frozenset[str], sees: bool) -> list[str]:
+def _counting_rows(study: LenientStudy, protocols: frozenset[str], sees: bool) -> list[Markup]:
     no_vision = "" if sees else "no judge of this study has vision: all get the description"
     made = [
         _switch_row(
@@ -275,7 +275,7 @@ def _counting_rows(study: LenientStudy, protocols: frozenset[str], sees: bool) -
 
 def _more_settings(
     study: LenientStudy, protocols: frozenset[str], contestants: Sequence[str]
-) -> str:
+) -> Markup:
     choices = [("", "all prompts"), *((name, f"{name} only") for name in sorted(protocols))]
     budget = study.value("budget_usd")
     parts = [
@@ -330,10 +330,10 @@ def _more_settings(
     )
 
 
-def _reset_button(study: LenientStudy) -> str:
+def _reset_button(study: LenientStudy) -> Markup:
     changed = preset_differences(study)
     if not changed:
-        return ""
+        return EMPTY
     named = ", ".join(key.replace("_", " ") for key in changed)
     button = form_button(
         "Back to the preset", {"do": "preset", "preset": study.text_value("preset")}
@@ -348,7 +348,7 @@ def _switch_row(
     options: Sequence[tuple[str, str]],
     value: str,
     hint: str = "",
-) -> str:
+) -> Markup:
     below = study.hint(hint, key)
     if below.preset is not None:  # show the label of the option, not the value in the file
         below = Hint(below.text, dict(options).get(below.preset, below.preset).lower())
@@ -357,7 +357,7 @@ def _switch_row(
 
 def _menu_row(
     study: LenientStudy, label: str, key: str, options: Sequence[tuple[str, str]], hint: str = ""
-) -> str:
+) -> Markup:
     return form_row(
         label, select_menu(key, options, study.text_value(key)), study.hint(hint, key), to=key
     )

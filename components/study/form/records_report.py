@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 from typing import Any, Final
 
 from components.html.format import count
-from components.html.markup import Markup, escape, fill, inline_markup, join
+from components.html.markup import EMPTY, Markup, escape, fill, inline_markup, join
 from components.html.pieces import notice_html
 from components.inspect.html_parts import images_html
 from components.inspect.load_comparison import load_image
@@ -41,20 +41,20 @@ _SHARDS_NOTE: Final = (
 _JOIN_PROBLEMS: Final = ("missing", "empty", "duplicate", "conflicting", "unknown")
 
 
-def records_html(preview: StudyPreview, view: FormState) -> str:
+def records_html(preview: StudyPreview, view: FormState) -> Markup:
     """The report below the slice: errors, detected format, gaps and one item."""
     parts = [_error_notice(preview), _detected_format(preview), mapping_form(preview)]
     if preview.records is not None:
-        join = preview.records.join
-        parts.append(_join_report(join) if join else _coverage(preview))
+        found = preview.records.join
+        parts.append(_join_report(found) if found else _coverage(preview))
         parts.append(_skipped_notice(preview))
         parts.append(item_html(preview, view))
     return join(parts)
 
 
-def _error_notice(preview: StudyPreview) -> str:
+def _error_notice(preview: StudyPreview) -> Markup:
     if not preview.data_error:
-        return ""
+        return EMPTY
     if not preview.lenient_study.raw("data", "mapping") and table_to_map(preview):
         advice = "Check the guessed meaning of its columns below and confirm it."
         details = escape(with_original_name(preview, preview.data_error))
@@ -74,10 +74,10 @@ def with_original_name(preview: StudyPreview, words: str) -> str:
     return words.replace(stored, original_file_name(preview.lenient_study.source))
 
 
-def _detected_format(preview: StudyPreview) -> str:
+def _detected_format(preview: StudyPreview) -> Markup:
     """The detected format with its reason, disabled metrics and notes."""
     if preview.records is None or preview.lenient_study.source == "probe":
-        return ""
+        return EMPTY
     found = preview.records
     verdicts = f" and {count(found.verdicts, 'recorded verdict')}" if found.verdicts else ""
     why = with_original_name(preview, found.format_reason)
@@ -112,11 +112,11 @@ def _detected_format(preview: StudyPreview) -> str:
 # ---------------------------------------------------------------------- unknown table
 
 
-def mapping_form(preview: StudyPreview) -> str:
+def mapping_form(preview: StudyPreview) -> Markup:
     """Menu for the meaning of each column; a guess is shown but not applied until confirmed."""
     table = table_to_map(preview)
     if table is None:
-        return ""
+        return EMPTY
     saved = preview.lenient_study.raw("data", "mapping")
     guess = guess_mapping(table.columns, table.rows)
     mapping = {str(k): str(v) for k, v in saved.items()} if isinstance(saved, Mapping) else guess
@@ -152,7 +152,7 @@ def _read_cached(path: Path, stamp: int) -> SourceTable:
     return read_table(path)
 
 
-def _column_row(table: SourceTable, column: str, field: str) -> str:
+def _column_row(table: SourceTable, column: str, field: str) -> Markup:
     examples = (text_of(one.get(column)).strip() for one in table.rows[:20])
     example = next((text for text in examples if text), "empty")
     options = [
@@ -175,18 +175,18 @@ def _column_row(table: SourceTable, column: str, field: str) -> str:
 # ------------------------------------------------------------------------------- gaps
 
 
-def _join_report(join: JoinReport) -> str:
+def _join_report(found: JoinReport) -> Markup:
     """Numbers of matched, missing, empty, duplicate, conflicting and unknown answers per file."""
-    head = subheading("Join report", f"answers to {count(join.questions, 'question')}")
+    head = subheading("Join report", f"answers to {count(found.questions, 'question')}")
     kinds = [
-        kind for kind in _JOIN_PROBLEMS if kind in ("missing", "empty") or join_total(join, kind)
+        kind for kind in _JOIN_PROBLEMS if kind in ("missing", "empty") or join_total(found, kind)
     ]
     heads = join(fill("<th>{}</th>", kind) for kind in kinds)
     rows = join(
         fill("<tr><td>{}</td><td>{}</td>", one.contestant, count(one.matched))
         + join(fill("<td>{}</td>", _count_cell(getattr(one, kind))) for kind in kinds)
         + Markup("</tr>")
-        for one in join.files
+        for one in found.files
     )
     table = fill(
         '<table class="eh-jt"><thead><tr><th>model</th><th>found</th>{}</tr></thead>'
@@ -194,23 +194,23 @@ def _join_report(join: JoinReport) -> str:
         heads,
         rows,
     )
-    on = f"Joined on {', '.join(join.on)}."
-    if join.duplicate_questions:
-        on += f" {count(join.duplicate_questions, 'question')} with the same key as another."
+    on = f"Joined on {', '.join(found.on)}."
+    if found.duplicate_questions:
+        on += f" {count(found.duplicate_questions, 'question')} with the same key as another."
     return fill(
         '{}{}<p class="hint">{} Calls that need a missing answer are skipped.</p>{}',
         head,
         table,
         on,
-        _join_examples(join.files),
+        _join_examples(found.files),
     )
 
 
-def join_total(join: JoinReport, kind: str) -> int:
-    return sum(getattr(one, kind) for one in join.files)
+def join_total(found: JoinReport, kind: str) -> int:
+    return sum(getattr(one, kind) for one in found.files)
 
 
-def _join_examples(files: Sequence[FileJoin]) -> str:
+def _join_examples(files: Sequence[FileJoin]) -> Markup:
     lines = [
         fill("<p>{}, {}: {}</p>", one.contestant, kind, "; ".join(keys))
         for one in files
@@ -218,21 +218,21 @@ def _join_examples(files: Sequence[FileJoin]) -> str:
         if keys
     ]
     if not lines:
-        return ""
+        return EMPTY
     return fill(
         "<details class='eh-how' data-keep='join examples'><summary>Examples</summary>{}</details>",
         join(lines),
     )
 
 
-def _coverage(preview: StudyPreview) -> str:
+def _coverage(preview: StudyPreview) -> Markup:
     """Table of found, missing and empty answers per contestant, if any are missing or empty."""
     names = [str(name) for name in _selected_contestants(preview)]
     found = [
         count_coverage(name, [item.responses.get(name) for item in preview.items]) for name in names
     ]
     if not any(one.missing or one.empty for one in found):
-        return ""
+        return EMPTY
     head = subheading("Coverage", f"of {count(len(preview.items), 'item')}")
     rows = join(_coverage_row(one) for one in found)
     return fill(
@@ -249,7 +249,7 @@ def _selected_contestants(preview: StudyPreview) -> Sequence[Any]:
     return named if isinstance(named, list) and named else preview.contestants[:20]
 
 
-def _coverage_row(one: ContestantCoverage) -> str:
+def _coverage_row(one: ContestantCoverage) -> Markup:
     return fill(
         "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
         one.name,
@@ -259,28 +259,28 @@ def _coverage_row(one: ContestantCoverage) -> str:
     )
 
 
-def _count_cell(value: int) -> str:
+def _count_cell(value: int) -> Markup:
     kind = "w" if value else "z"
     return fill('<span class="{}">{}</span>', kind, count(value))
 
 
-def _skipped_notice(preview: StudyPreview) -> str:
+def _skipped_notice(preview: StudyPreview) -> Markup:
     if preview.plan is None:
-        return ""
+        return EMPTY
     lines = [
         f"{one.prompt} is not used on {count(one.items, 'item')}: {one.why}."
         for one in count_skipped(preview.plan.prompts, preview.plan.items)
     ]
-    return notice_html("calm", "Some items are skipped.", " ".join(lines[:4])) if lines else ""
+    return notice_html("calm", "Some items are skipped.", " ".join(lines[:4])) if lines else EMPTY
 
 
 # ----------------------------------------------------------------------------- one item
 
 
-def item_html(preview: StudyPreview, view: FormState) -> str:
+def item_html(preview: StudyPreview, view: FormState) -> Markup:
     n = len(preview.items)
     if not n:
-        return ""
+        return EMPTY
     at = min(view.item, n - 1)
     item = preview.items[at]
     where = " · ".join(part for part in (item.id, item.category) if part)
@@ -302,12 +302,12 @@ def item_html(preview: StudyPreview, view: FormState) -> str:
     )
     words = escape(_truncate(item.instruction, _MAX_INSTRUCTION))
     question = fill('<p class="eh-small eh-q" dir="auto">{}</p>', words)
-    return f"{head}{question}{_images_html(preview, item)}{folded}"
+    return head + question + _images_html(preview, item) + folded
 
 
-def _images_html(preview: StudyPreview, item: Item) -> str:
+def _images_html(preview: StudyPreview, item: Item) -> Markup:
     if not item.images:
-        return ""
+        return EMPTY
     try:
         folder = image_folder(read_data_spec(preview.lenient_study), preview.lenient_study.folder)
     except EvenhandError:

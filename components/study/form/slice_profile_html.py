@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from components.html.format import NARROW_SPACE, count, number
-from components.html.markup import Markup, fill, join
+from components.html.markup import EMPTY, Markup, fill, join
 from components.study.file.controls import segmented_switch, subheading
 from components.study.form.injection_list import suspects_list
 from studies.texts.instruction_verbs import InstructionOpenings
@@ -17,7 +17,7 @@ SMALL_CATEGORY: Final = 2
 """Maximum number of items in a category that is too small to compare."""
 
 
-def profile_html(found: SliceProfile, *, whole: bool, slice_size: int, total: int) -> str:
+def profile_html(found: SliceProfile, *, whole: bool, slice_size: int, total: int) -> Markup:
     """Profile of the slice, or of all loaded items if `whole`."""
     switch = ""
     if total > slice_size:
@@ -47,7 +47,7 @@ def profile_html(found: SliceProfile, *, whole: bool, slice_size: int, total: in
     )
 
 
-def _categories(found: SliceProfile) -> str:
+def _categories(found: SliceProfile) -> Markup:
     named = [(name or "without a category", n) for name, n in found.categories]
     title = subheading("Items per category", count(len(named), "category"))
     most = max((n for _, n in named), default=1)
@@ -64,9 +64,9 @@ def _categories(found: SliceProfile) -> str:
     return fill('{}<div class="eh-lens cat">{}</div>{}', title, rows, rest)
 
 
-def _rest_of_categories(named: Sequence[tuple[str, int]]) -> str:
+def _rest_of_categories(named: Sequence[tuple[str, int]]) -> Markup:
     if not named:
-        return ""
+        return EMPTY
     all_small = all(n <= SMALL_CATEGORY for _, n in named)
     text = f"and {count(len(named))} more" + (
         " with one or two items: too few to compare"
@@ -76,7 +76,7 @@ def _rest_of_categories(named: Sequence[tuple[str, int]]) -> str:
     return fill('<p class="hint">{}</p>', text)
 
 
-def _lengths(found: SliceProfile) -> str:
+def _lengths(found: SliceProfile) -> Markup:
     title = subheading("Words", f"median, middle half, middle 80{NARROW_SPACE}%")
     lines = ([found.instructions] if found.instructions else []) + list(found.answers)
     if not lines:
@@ -94,7 +94,7 @@ def _lengths(found: SliceProfile) -> str:
     return fill('{}<div class="eh-lens">{}{}</div>{}', title, rows, scale, rest)
 
 
-def _length_bar(line: LengthSummary, top: float) -> str:
+def _length_bar(line: LengthSummary, top: float) -> Markup:
     wide = (line.low, line.high, "a"), (line.lower_quartile, line.upper_quartile, "b")
     bars = join(
         fill(
@@ -136,7 +136,7 @@ def _tick_step(top: float) -> float:
     return next(unit * k for k in (1, 2, 5, 10, 20, 50) if top / (unit * k) <= 5)
 
 
-def _instruction_openings(found: InstructionOpenings, items: int) -> str:
+def _instruction_openings(found: InstructionOpenings, items: int) -> Markup:
     title = subheading("First verb of instructions", count(items, "item"))
     rows = join(
         fill(
@@ -158,7 +158,7 @@ def _instruction_openings(found: InstructionOpenings, items: int) -> str:
     return fill('{}<div class="eh-lens verbs">{}</div>{}', title, rows, rest)
 
 
-def _profile_footer(found: SliceProfile) -> str:
+def _profile_footer(found: SliceProfile) -> Markup:
     parts = []
     gaps = [c for c in found.coverage if c.missing or c.empty]
     if gaps:

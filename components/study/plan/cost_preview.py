@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from components.html.format import DASH, count, dollars, duration, tokens
+from components.html.markup import Markup
 from components.html.pieces import Kpi, kpi_strip
 from judges.planning.eligibility import why_skipped
 from judges.planning.plan import Forecast, Plan, make_forecast, plan_sha
@@ -122,7 +123,7 @@ def _scale_forecast(one: Forecast, by: float) -> Forecast:
 # -------------------------------------------------------------------------------- in words
 
 
-def plan_kpis(plan: Plan, numbers: ForecastByJudge) -> str:
+def plan_kpis(plan: Plan, numbers: ForecastByJudge) -> Markup:
     """Calls, tokens, dollars and minutes of the plan, from the file that Run reads."""
     study = plan.study
     again = f"{count(numbers.asks - numbers.noise)} + {count(numbers.noise)} for the noise floor"
@@ -139,7 +140,7 @@ def plan_kpis(plan: Plan, numbers: ForecastByJudge) -> str:
     )
 
 
-def empty_plan_kpis() -> str:
+def empty_plan_kpis() -> Markup:
     """Dashes in place of the numbers, for a study that cannot be run."""
     names = ("Calls", "Tokens", "Dollars", "Time")
     return kpi_strip([Kpi(name, DASH, note="no plan yet") for name in names])

@@ -12,6 +12,7 @@ import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
 from components.html.format import NARROW_SPACE, share
+from components.html.markup import EMPTY, Markup
 from components.html.panel import Axis, Kpi, empty_state
 from components.html.range_table import dumbbell_track, fit_share_axis, people_track, track_html
 from components.html.value_table import (
@@ -56,7 +57,7 @@ def compute_alignment(
     return compute_alignment_table(frames, study_baseline(filtered))
 
 
-def show_alignment(found: AlignmentTable | None) -> str:
+def show_alignment(found: AlignmentTable | None) -> Markup:
     """Table of judges by input, for one order and both orders; then people, and a judge that always
     says tie."""
     if found is None:
@@ -124,7 +125,7 @@ def order_dumbbell(
     both: Estimate | None,
     who: str,
     select: Mapping[str, Any] | None = None,
-) -> str:
+) -> Markup:
     """Hollow mark: one order; solid mark with interval: both orders; diamond: one order only."""
     last = both if both is not None and both.value is not None else one
     if last is None or last.value is None:
@@ -140,10 +141,10 @@ _SIGNED_STYLE: Final = NumberStyle(2, signed=True)
 _SIGNED_POINTS_STYLE: Final = NumberStyle(1, 100, f"{NARROW_SPACE}points", signed=True)
 
 
-def _gains_table(found: AlignmentTable) -> str:
+def _gains_table(found: AlignmentTable) -> Markup:
     """Differences on the same items: both orders − one order, and images − description."""
     if not found.contrasts:
-        return ""
+        return EMPTY
     heads = [
         ColumnHead("On the same items", numeric=False),
         ColumnHead("", numeric=False),

@@ -11,7 +11,7 @@ import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
 from components.html.format import count, percent, share
-from components.html.markup import fill, inline_markup
+from components.html.markup import Markup, fill, inline_markup
 from components.html.panel import empty_state, wrap
 from components.html.value_table import (
     PERCENT,
@@ -113,7 +113,7 @@ def load_reading_differences(filtered: FilteredStudy) -> dict[tuple[str, ...], R
     return reading_differences(first, second) if len(first) else {}
 
 
-def show_reading_differences(filtered: FilteredStudy) -> str:
+def show_reading_differences(filtered: FilteredStudy) -> Markup:
     found = load_reading_differences(filtered)
     if not found:
         return empty_state(
@@ -136,7 +136,9 @@ def show_reading_differences(filtered: FilteredStudy) -> str:
     ) + value_table(heads, lines, label="Verdicts that depend on the parsing rule")
 
 
-def _difference_cell(judge: str, prompt: str, one: ReadingDifference, mine: str, other: str) -> str:
+def _difference_cell(
+    judge: str, prompt: str, one: ReadingDifference, mine: str, other: str
+) -> Markup:
     """Number of different verdicts, with their kinds on hover."""
     if not one.differ:
         return fill('<span class="eh-mute">0 of {}</span>', count(one.share.n))
@@ -196,7 +198,7 @@ def mean_grades(rows: pd.DataFrame) -> dict[str, Estimate]:
     return found
 
 
-def show_option_grades(filtered: FilteredStudy) -> str:
+def show_option_grades(filtered: FilteredStudy) -> Markup:
     """Mean grade of each answer, and the share of selections that contradict the grades in their
     own reply."""
     rows = graded_rows(filtered)

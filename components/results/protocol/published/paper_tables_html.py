@@ -7,7 +7,7 @@ from typing import Final
 from components.html import heatmap as heat
 from components.html.format import count, number
 from components.html.level_stacks import LevelRow, level_legend, level_table
-from components.html.markup import Markup, escape, fill, inline_markup, join
+from components.html.markup import EMPTY, Markup, escape, fill, inline_markup, join
 from components.html.panel import Axis, notice_html, wrap
 from components.html.range_table import fit_share_axis
 from components.html.static_matrix import StaticCell, scale_html, static_matrix
@@ -42,7 +42,7 @@ CREATION_TABLES: Final = ("Five levels", "People", "Descriptions")
 # -- Grade Score ---------------------------------------------------------------------------------
 
 
-def show_published_grades(part: str) -> str:
+def show_published_grades(part: str) -> Markup:
     """Tables 1 to 3 of Grade Score, without and with the added unrelated option."""
     scale = GRADE_SCALES[part]
     halves = join(fill("<div>{}</div>", _grades_matrix(part, scale, added)) for added in (0, 1))
@@ -59,7 +59,7 @@ def show_published_grades(part: str) -> str:
     )
 
 
-def _grades_matrix(part: str, scale: heat.ColourScale, added: int) -> str:
+def _grades_matrix(part: str, scale: heat.ColourScale, added: int) -> Markup:
     tables = published_grades()
     cells: dict[tuple[str, str], StaticCell | None] = {}
     for (model, prompt, unrelated), cell in tables.items():
@@ -82,7 +82,7 @@ def _grades_matrix(part: str, scale: heat.ColourScale, added: int) -> str:
     return static_matrix(rows, columns, cells, scale, title=title)
 
 
-def doubt_notice() -> str:
+def doubt_notice() -> Markup:
     """Warning against using these tables as a standard, with counts computed from them."""
     found = grade_caveat()
     (model, prompt, _), worst = found.worst
@@ -99,7 +99,7 @@ def doubt_notice() -> str:
     return notice_html("warn", "Not a reliable standard.", text)
 
 
-def _doubtful_list() -> str:
+def _doubtful_list() -> Markup:
     """List of the cells above their upper bound."""
     rows = [
         [
@@ -128,13 +128,13 @@ def _doubtful_list() -> str:
 # -- Creation-MMBench ----------------------------------------------------------------------------
 
 
-def show_published_creation(which: str) -> str:
+def show_published_creation(which: str) -> Markup:
     if which == "People":
         return _alignment_table()
     return _descriptions_table() if which == "Descriptions" else _levels_table()
 
 
-def _levels_table() -> str:
+def _levels_table() -> Markup:
     rows = [
         LevelRow(
             row.model,
@@ -158,7 +158,7 @@ def _levels_table() -> str:
     return wrap(level_legend()) + level_table(rows, PUBLISHED_BASELINE) + _note_html(note)
 
 
-def _descriptions_table() -> str:
+def _descriptions_table() -> Markup:
     found: dict[str, dict[str, tuple[float, float]]] = {}
     for row in creation_descriptions():
         found.setdefault(row.model, {})[row.description] = (row.vfs, row.reward)
@@ -177,9 +177,9 @@ def _descriptions_table() -> str:
         line = [escape(model)]
         for part, digits in ((0, 2), (1, 1)):
             line += [
-                number(generic[part], digits),
+                escape(number(generic[part], digits)),
                 fill("<b>{}</b>", number(specific[part], digits)),
-                number(specific[part] - generic[part], digits, signed=True),
+                escape(number(specific[part] - generic[part], digits, signed=True)),
             ]
         lines.append(line)
     worse = [
@@ -195,7 +195,7 @@ def _descriptions_table() -> str:
     return value_table(heads, lines, label="Table 6") + _note_html(note)
 
 
-def _alignment_table() -> str:
+def _alignment_table() -> Markup:
     overall = [row for row in creation_alignment() if row.model == "overall"]
     by_judge: dict[tuple[str, str], dict[bool, PublishedAlignment]] = {}
     for row in overall:
@@ -253,5 +253,5 @@ def _alignment_row(
     ]
 
 
-def _note_html(text: str) -> str:
-    return wrap(fill('<p class="eh-small eh-under">{}</p>', inline_markup(text))) if text else ""
+def _note_html(text: str) -> Markup:
+    return wrap(fill('<p class="eh-small eh-under">{}</p>', inline_markup(text))) if text else EMPTY

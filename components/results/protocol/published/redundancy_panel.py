@@ -14,7 +14,7 @@ from components.charts.scatter import ScatterPlot, scatter_figure
 from components.filtering.filtered_study import FilteredStudy
 from components.html import heatmap as heat
 from components.html.format import count, number
-from components.html.markup import fill, inline_markup
+from components.html.markup import Markup, fill, inline_markup
 from components.html.panel import empty_state, notice_html, wrap
 from components.html.static_matrix import StaticCell, scale_html, static_matrix
 from components.html.value_table import NumberStyle
@@ -92,7 +92,9 @@ def study_redundancy(
     return correlate_all_benchmarks(whole, np.random.default_rng(SEED))
 
 
-def show_correlations(filtered: FilteredStudy, scores: BenchmarkScores | None, measure: str) -> str:
+def show_correlations(
+    filtered: FilteredStudy, scores: BenchmarkScores | None, measure: str
+) -> Markup:
     if not scores:
         return empty_state(
             "No other benchmarks yet.",
@@ -118,7 +120,7 @@ def show_correlations(filtered: FilteredStudy, scores: BenchmarkScores | None, m
     return wrap(_unmatched_models(found), drawn, scale_html(scale))
 
 
-def _unmatched_models(found: BenchmarkCorrelations) -> str:
+def _unmatched_models(found: BenchmarkCorrelations) -> Markup:
     """Number of models matched by name, and the names without a match."""
     own = set(found.scores[found.benchmarks[0]])
     others = {model for name in found.benchmarks[1:] for model in found.scores[name]}

@@ -146,7 +146,7 @@ def extraction_cost(filtered: FilteredStudy) -> dict[tuple[str, str], float]:
     return {(judge, prompt): float(cost) for judge, prompt, cost in found}
 
 
-def show_cost(found: Sequence[HeadToHeadSpending]) -> str:
+def show_cost(found: Sequence[HeadToHeadSpending]) -> Markup:
     """Table of calls, tokens and dollars, with the projected cost of a new model."""
     if not found:
         return empty_state("No pairs were judged.", "A head-to-head is one pair in both orders.")
@@ -222,7 +222,7 @@ def reply_counts(filtered: FilteredStudy) -> list[ReplyCounts]:
     return found
 
 
-def show_extraction(filtered: FilteredStudy, found: Sequence[ReplyCounts]) -> str:
+def show_extraction(filtered: FilteredStudy, found: Sequence[ReplyCounts]) -> Markup:
     if not found:
         return empty_state("No pairs were judged.", "There are no replies to parse.")
     tied = filtered.rule[1] == "tie"

@@ -13,7 +13,7 @@ from components.filtering.filters import machine_rows
 from components.filtering.memo import memoise_by_study
 from components.html import heatmap as heat
 from components.html.format import count, number, share
-from components.html.markup import Markup, fill
+from components.html.markup import EMPTY, Markup, fill
 from components.html.panel import empty_state, wrap
 from components.html.value_table import (
     ELO,
@@ -77,7 +77,7 @@ def _all_image_kinds(filtered: FilteredStudy) -> dict[str, str]:
     return {name: IMAGE_KINDS[min(len(item.images), 2)] for name, item in items.items()}
 
 
-def show_elo_leaderboard(rows: Sequence[VisitLeaderboardRow], kind: str = "") -> str:
+def show_elo_leaderboard(rows: Sequence[VisitLeaderboardRow], kind: str = "") -> Markup:
     """Table with the columns of the paper: category, model, Elo, matches, win rate."""
     if not rows:
         return empty_state("No pairs.", "The leaderboard needs answers compared in pairs.")
@@ -105,11 +105,11 @@ def show_elo_leaderboard(rows: Sequence[VisitLeaderboardRow], kind: str = "") ->
     return value_table(heads, lines, label="Elo leaderboard") + _outside_interval_note(rows)
 
 
-def _outside_interval_note(rows: Sequence[VisitLeaderboardRow]) -> str:
+def _outside_interval_note(rows: Sequence[VisitLeaderboardRow]) -> Markup:
     """Explanation for models whose Elo lies outside its own bootstrap interval."""
     names = [row.model for row in rows if row.elo.outside_interval]
     if not names:
-        return ""
+        return EMPTY
     lies, its = ("lies", "its") if len(names) == 1 else ("lie", "their")
     text = (
         f"{join_names(names)} {lies} outside {its} interval: similar battles follow each other "
@@ -143,7 +143,7 @@ def _leaderboard_row(row: VisitLeaderboardRow, axis: Any, category: str, played:
     return line
 
 
-def _order_band(row: VisitLeaderboardRow) -> str:
+def _order_band(row: VisitLeaderboardRow) -> Markup:
     low, high = row.elo.order_low, row.elo.order_high
     if low is None or high is None:
         return Markup('<span class="eh-mute">–</span>')
@@ -159,7 +159,7 @@ def common_image_kind(filtered: FilteredStudy) -> str:
 # -- by skill ------------------------------------------------------------------------------------
 
 
-def show_skills(filtered: FilteredStudy) -> str:
+def show_skills(filtered: FilteredStudy) -> Markup:
     """Matrix of win rates by skill (largest first) and model, under the active rule."""
     rows = load_pair_rows(filtered)
     if rows.empty:
