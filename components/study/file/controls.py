@@ -125,14 +125,16 @@ def text_input(
     mono: bool = False,
     label: str = "",
     slow: bool = False,
+    renames: str = "",
 ) -> Markup:
     """One-line text field; `suggestions` appear while typing.
 
-    A `slow` field (a file, the Hub) is sent only when it loses focus.
+    A `slow` field (a file, the Hub) is sent only when it loses focus. `renames`: name of the judge
+    that this field renames, so that the page moves an entered key along.
     """
     listed = f"{html_id(field)}-d" if suggestions else ""
     made = _attributes(
-        type="text", id=html_id(field), cls="eh-in mono" if mono else "eh-in", data_field=field,
+        data_renames=renames, type="text", id=html_id(field), cls="eh-in mono" if mono else "eh-in", data_field=field,
         value=str(value), placeholder=placeholder, list=listed, aria_label=label,
         autocomplete="off", spellcheck="false" if mono else None, data_slow=slow,
     )  # fmt: skip

@@ -86,20 +86,15 @@ def judge_form(judge: Mapping[str, Any], field: str, name: str) -> Markup:
 
 
 def _name_input(field: str, judge: Mapping[str, Any], name: str) -> Markup:
-    return _mark_renaming(text_input(f"{field}.name", judge.get("name", "")), name)
-
-
-def _mark_renaming(box: Markup, name: str) -> Markup:
-    """Mark a field that renames the judge, so that the page moves an entered key along."""
-    return box.replace("<input", fill('<input data-renames="{}"', name), 1)
+    return text_input(f"{field}.name", judge.get("name", ""), renames=name)
 
 
 def _model_input(field: str, judge: Mapping[str, Any], name: str) -> Markup:
     """Model field; a judge named after its model is renamed with it."""
     model = str(judge.get("model", ""))
     models = [(known, "listed price") for known in listed_prices()]
-    box = text_input(f"{field}.model", model, mono=True, suggestions=models)
-    return _mark_renaming(box, name) if name == model else box
+    renames = name if name == model else ""
+    return text_input(f"{field}.model", model, mono=True, suggestions=models, renames=renames)
 
 
 def _embedded_settings(judge: Mapping[str, Any], field: str, name: str) -> list[Markup]:
