@@ -77,6 +77,7 @@ def create_page(store: Store, engine: Engine | None) -> gr.Blocks:
     """
     shared = isinstance(store, VisitorStore)
     expiry = TEMP_FILE_EXPIRY if shared else None
+    blocks: gr.Blocks
     with gr.Blocks(title="Evenhand", analytics_enabled=False, delete_cache=expiry) as blocks:
         visitor = visitor_identity_tab.build(store.path) if shared else None
         page = _build_page(store, engine)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from mypy.nodes import GeneratorExpr, ListComprehension
 from mypy.plugin import MethodContext, Plugin
 from mypy.types import Instance, Type, UnionType, get_proper_type
 
@@ -28,7 +29,11 @@ def holds_markup(given: Type, inside: bool = False) -> bool:
 
 def report_markup(inside: bool) -> Callable[[MethodContext], Type]:
     def check(context: MethodContext) -> Type:
-        given = (one for group in context.arg_types for one in group)
+        given = [one for group in context.arg_types for one in group]
+        for part in (one for group in context.args for one in group):
+            made = part.generator if isinstance(part, ListComprehension) else part
+            if isinstance(made, GeneratorExpr):  # mypy infers its type as that of the parameter
+                given.append(context.api.get_expression_type(made.left_expr))
         if not context.api.path.endswith(CORE) and any(holds_markup(one, inside) for one in given):
             context.api.fail("Markup becomes plain text; use fill() or join()", context.context)
         return context.default_return_type

@@ -55,8 +55,10 @@ def elo_curve_figure(
     sides = [side for pair in bands.values() for side in pair]
     low, high = value_range([*thin.values(), *sides, *ends])
     data = [
-        band_trace(x, *map(_round_all, bands[name]), contestant_colour(names.index(name)), 0.13)
-        for name in bands
+        band_trace(
+            x, _round_all(below), _round_all(above), contestant_colour(names.index(name)), 0.13
+        )
+        for name, (below, above) in bands.items()
     ]
     if lines:
         data += [_curve_trace(x, thin[name], name, index) for index, name in enumerate(names)]

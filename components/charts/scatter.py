@@ -43,7 +43,10 @@ def scatter_figure(
     if not shown:
         return empty_figure("No benchmark has a model in common with this study.", 120)
     rows = -(-len(shown) // PLOTS_PER_ROW)
-    data, axes, notes, narrow = [], {}, [], {}
+    data: list[dict[str, Any]] = []
+    notes: list[dict[str, Any]] = []
+    axes: dict[str, Any] = {}
+    narrow: dict[str, Any] = {}
     across = min(PLOTS_PER_ROW, len(shown))
     for place, plot in enumerate(shown):
         wide = _plot_domains(place, across, rows, PLOT_HEIGHT)

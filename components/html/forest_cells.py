@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
-from components.html.format import is_known
+from components.html.format import is_known, number
 from components.html.markup import EMPTY, Markup, attributes, fill, join
 from studies.domain import Estimate
 
@@ -23,6 +25,77 @@ class Axis:
     def place(self, value: float) -> str:
         inside = (value - self.low) / (self.high - self.low)
         return f"{100 * min(max(inside, 0.0), 1.0):.2f}%"
+
+
+TickSteps = Sequence[tuple[float, float]]
+"""Pairs of a distance between ticks and the widest range of values that it is used for."""
+
+
+def round_steps(*distances: float) -> TickSteps:
+    """Distances between ticks, each for a range of at most five of them."""
+    return [(distance, 5 * distance) for distance in distances]
+
+
+def steps_from(least: float) -> TickSteps:
+    """The distances 1, 2, 5, 10, 20, … times `least`."""
+    return round_steps(*(least * first * 10**power for power in range(7) for first in (1, 2, 5)))
+
+
+SHARE_STEPS: Final = round_steps(0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0)
+RATING_STEPS: Final = ((50.0, 300.0), (100.0, 800.0), (200.0, math.inf))
+
+
+def fit_axis(
+    estimates: Iterable[Estimate],
+    steps: TickSteps,
+    text: Callable[[float], str],
+    *,
+    holds: Sequence[float] = (),
+    bounds: tuple[float, float] = (-math.inf, math.inf),
+    pad: float | None = None,
+) -> Axis:
+    """An axis over all values and intervals with ticks at round numbers.
+
+    It also covers the values `holds` and stays inside `bounds`. `text(tick)` is the label of a
+    tick. The axis ends at ticks, or with `pad` beyond the values by that share of their range.
+    """
+    ends = [
+        float(value)
+        for one in estimates
+        for value in (one.low, one.high, one.value)
+        if value is not None and is_known(value)
+    ]
+    ends += holds
+    low, high = (min(ends), max(ends)) if ends else (0.0, 4 * steps[0][0])
+    low, high = max(low, bounds[0]), min(high, bounds[1])
+    if pad is not None:
+        more = max(pad * (high - low), steps[0][0] / 5)
+        low, high = low - more, high + more
+    step = next((step for step, most in steps if high - low <= most), steps[-1][0])
+    rounded = (math.ceil, math.floor) if pad is not None else (math.floor, math.ceil)
+    first, last = rounded[0](low / step + 1e-9), rounded[1](high / step - 1e-9)
+    ticks = [step * k for k in range(first, max(last, first + (pad is None)) + 1)]
+    labels = {tick: text(tick) for tick in ticks}
+    if pad is not None:
+        return Axis(low, high, ticks, labels)
+    return Axis(ticks[0], ticks[-1], ticks, labels)
+
+
+def fit_share_axis(
+    estimates: Iterable[Estimate],
+    *,
+    signed: bool = False,
+    holds: Sequence[float] = (),
+    bounds: tuple[float, float] = (-math.inf, math.inf),
+) -> Axis:
+    """An axis of shares, labelled in per cent."""
+    return fit_axis(
+        estimates,
+        SHARE_STEPS,
+        lambda tick: number(100 * tick, signed=signed),
+        holds=holds,
+        bounds=bounds,
+    )
 
 
 def forest_html(

@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from components.html.csv_table import CsvCell, CsvTable, estimates_table
-from components.html.forest_cells import Axis, axis_html, forest_html, value_html
+from components.html.forest_cells import (
+    RATING_STEPS,
+    Axis,
+    axis_html,
+    fit_axis,
+    forest_html,
+    value_html,
+)
 from components.html.format import (
     DASH,
     NARROW_SPACE,
@@ -19,7 +26,7 @@ from components.html.format import (
     number,
     share,
 )
-from components.html.markup import Markup, attributes, escape, fill, inline_markup, join
+from components.html.markup import Markup, attributes, fill, inline_markup, join, link
 from components.html.palette import PALETTE_SIZE, contestant_dash
 from components.html.pieces import (
     Action,
@@ -27,9 +34,9 @@ from components.html.pieces import (
     button_html,
     no_difference_badge,
     panel_html,
-    rich_link,
     wrap,
 )
+from components.html.table import Table, TableCell
 from studies.domain import Estimate
 
 
@@ -160,23 +167,18 @@ def leaderboard_table(rows: Sequence[LeaderRow], axis: Axis | None = None) -> Ma
     """The leaderboard: rank ranges, ratings with intervals, a forest plot in each row, and a badge
     on every gap whose interval covers 0."""
     axis = axis or fit_rating_axis(rows)
-    heads = fill(
-        '<th class="num">Rank</th><th>Model</th><th class="num">Rating</th>'
-        '<th class="wide">{}</th><th class="num">Win rate</th>'
-        '<th class="num">Above the next by</th><th class="num">Battles</th>',
-        axis_html(axis),
-    )
-    body = join(_leader_row(row, axis) for row in rows)
-    data = attributes({"data-table": json.dumps(_leaderboard_csv(rows))})
-    return wrap(
-        fill(
-            '<div class="eh-tbl-box"><table class="eh-tbl folds"{}>'
-            "<thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>",
-            data,
-            heads,
-            body,
-        )
-    )
+    columns = [
+        TableCell("Rank"),
+        "Model",
+        TableCell("Rating"),
+        TableCell(axis_html(axis), "wide"),
+        TableCell("Win rate"),
+        TableCell("Above the next by"),
+        TableCell("Battles"),
+    ]
+    data = {"data-table": json.dumps(_leaderboard_csv(rows))}
+    lines = [_leader_row(row, axis) for row in rows]
+    return Table(columns, lines, "eh-tbl folds", data=data).wrapped()
 
 
 def _leaderboard_csv(rows: Sequence[LeaderRow]) -> CsvTable:
@@ -198,39 +200,24 @@ def _leaderboard_csv(rows: Sequence[LeaderRow]) -> CsvTable:
 
 def fit_rating_axis(rows: Sequence[LeaderRow]) -> Axis:
     """An axis over all ratings and their intervals, with ticks every 50, 100 or 200 points."""
-    ends = [
-        value
-        for row in rows
-        for value in (row.rating.low, row.rating.high, row.rating.value, row.people)
-        if value is not None and is_known(value)
-    ]
-    low, high = (min(ends), max(ends)) if ends else (900.0, 1100.0)
-    pad = max(0.04 * (high - low), 10.0)
-    low, high = low - pad, high + pad
-    step = 50 if high - low < 300 else 100 if high - low < 800 else 200
-    ticks = [float(step * i) for i in range(int(-(-low // step)), int(high // step) + 1)]
-    return Axis(low, high, ticks, {tick: number(tick) for tick in ticks})
+    people = [row.people for row in rows if row.people is not None and is_known(row.people)]
+    ratings = [row.rating for row in rows]
+    holds = people if any(is_known(one.value) for one in ratings) else (900.0, 1100.0)
+    return fit_axis(ratings, RATING_STEPS, number, holds=holds, pad=0.04)
 
 
-def _leader_row(row: LeaderRow, axis: Axis) -> Markup:
+def _leader_row(row: LeaderRow, axis: Axis) -> list[TableCell | str]:
     low, high = row.rank
     rank = count(low) if low == high else f"{count(low)}\u2013{count(high)}"
-    name = rich_link(row.name, row.select) if row.select is not None else escape(row.name)
-    rating = value_html(number(row.rating.value), interval(row.rating, 0))
-    return fill(
-        '<tr><td class="num"><b>{}</b></td><td>{}{}</td>'
-        '<td class="num">{}</td><td>{}</td>'
-        '<td class="num">{}</td><td class="num">{}</td>'
-        '<td class="num">{}</td></tr>',
-        rank,
-        contestant_swatch(row.colour),
-        name,
-        rating,
-        forest_html(row.rating, axis, people=row.people),
+    return [
+        fill("<b>{}</b>", rank),
+        contestant_swatch(row.colour) + link(row.name, row.select),
+        value_html(number(row.rating.value), interval(row.rating, 0)),
+        TableCell(forest_html(row.rating, axis, people=row.people), ""),
         _rate_html(row.win_rate),
         _gap_html(row),
         count(row.battles),
-    )
+    ]
 
 
 def contestant_swatch(index: int) -> Markup:

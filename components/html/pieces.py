@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from components.html.format import DASH, count
-from components.html.markup import EMPTY, Markup, attributes, fill, inline_markup, join
+from components.html.markup import EMPTY, Markup, attributes, fill, inline_markup, join, link
 from studies.domain import Status
 
 STATUS_GLYPHS: Final[Mapping[Status, str]] = {
@@ -136,7 +136,7 @@ def kpi_strip(kpis: Sequence[Kpi]) -> Markup:
 
 def _kpi_html(kpi: Kpi) -> Markup:
     unit = fill(" <small>{}</small>", inline_markup(kpi.unit)) if kpi.unit else ""
-    opens = rich_link(kpi.link, kpi.select) if kpi.link else ""
+    opens = link(inline_markup(kpi.link), kpi.select) if kpi.link else ""
     note = join((part for part in (opens, inline_markup(kpi.note)) if part), "; ")
     return fill(
         '<div class="eh-kpi"><dt>{}</dt><dd class="v">{}{}</dd>{}<dd class="n">{}</dd></div>',
@@ -161,13 +161,6 @@ def _meter_html(shares: tuple[float, float] | None) -> Markup:
 
 def _select_attribute(select: Any) -> dict[str, object]:
     return {"data-select": None if select is None else json.dumps(select)}
-
-
-def rich_link(text: str, select: Any) -> Markup:
-    if select is None:
-        return inline_markup(text)
-    made = attributes({"type": "button", "class": "eh-link", **_select_attribute(select)})
-    return fill("<button{}>{}</button>", made, inline_markup(text))
 
 
 def button_html(action: Action, small: bool = False) -> Markup:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from components.html.format import count, share
-from components.html.markup import Markup, escape, fill, join
-from components.html.pieces import empty_state, rich_link, status_badge, verdict_chip, wrap
+from components.html.markup import Markup, escape, fill, join, link
+from components.html.pieces import empty_state, status_badge, verdict_chip, wrap
 from studies.domain import STATUSES, Status
 
 
@@ -69,7 +69,7 @@ def _reply_html(row: ReplyRow) -> Markup:
     if row.judge:
         names = fill("<b>{}</b> {}", row.judge, names)
     ending = _reply_ending(row.text)
-    opens = rich_link("Open", row.select) if row.select is not None else ""
+    opens = link("Open", row.select) if row.select is not None else ""
     return fill(
         '<div class="f"><span>{}</span><span class="who">{}</span>'
         '<p><bdi dir="ltr">{}</bdi></p><span>{}</span></div>',

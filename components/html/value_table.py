@@ -6,13 +6,14 @@ On a phone the first cell of a row becomes a title and each other cell a line "h
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from components.html.format import CLICK_HINT, DASH, count, interval, is_known, number
-from components.html.markup import Markup, attributes, escape, fill, join
-from components.html.panel import Axis, axis_html, forest_html, wrap
+from components.html.markup import Markup, attributes, escape, fill, link
+from components.html.panel import Axis, axis_html, forest_html
+from components.html.table import Table, TableCell, name_of_row
 from studies.domain import Estimate
 
 
@@ -61,37 +62,26 @@ def value_table(
     heads: Sequence[ColumnHead], rows: Sequence[Sequence[str]], *, label: str = ""
 ) -> Markup:
     """A table of finished HTML cells; the first cell of a row is its name."""
-    tops = join(_head_html(head) for head in heads)
-    body = join(_row_html(heads, row) for row in rows)
-    made = attributes({"class": "eh-tbl dense eh-grid", "aria-label": label or None})
-    return wrap(
-        fill(
-            '<div class="eh-grid-box"><table{}><thead><tr>{}</tr></thead>'
-            "<tbody>{}</tbody></table></div>",
-            made,
-            tops,
-            body,
+    columns = [
+        TableCell(
+            axis_html(head.axis) if head.axis else head.html or head.text,
+            "wide" if head.is_wide else "num" if head.numeric else "",
+            head.tip,
         )
-    )
-
-
-def _head_html(head: ColumnHead) -> Markup:
-    inside = axis_html(head.axis) if head.axis else head.html or escape(head.text)
-    kind = "wide" if head.is_wide else "num" if head.numeric else None
-    made = attributes({"class": kind, "scope": "col", "data-tip": head.tip or None})
-    return fill("<th{}>{}</th>", made, inside)
-
-
-def _row_html(heads: Sequence[ColumnHead], row: Sequence[str]) -> Markup:
-    cells = []
-    for place, (head, cell) in enumerate(zip(heads, row, strict=True)):
-        kind = "plot" if head.is_wide else "num" if head.numeric else None
-        if place == 0:
-            cells.append(fill('<th scope="row">{}</th>', cell))
-        else:
-            made = attributes({"class": kind, "data-head": head.text or None})
-            cells.append(fill("<td{}>{}</td>", made, cell))
-    return fill("<tr>{}</tr>", join(cells))
+        for head in heads
+    ]
+    kinds = ["plot" if head.is_wide else "num" if head.numeric else "" for head in heads]
+    lines = [
+        [
+            name_of_row(first),
+            *(
+                TableCell(cell, kind, head=head.text)
+                for head, kind, cell in zip(heads[1:], kinds[1:], cells, strict=True)
+            ),
+        ]
+        for first, *cells in rows
+    ]
+    return Table(columns, lines, "eh-tbl dense eh-grid", label, "eh-grid-box").wrapped()
 
 
 def name_cell(text: str, select: Mapping[str, Any] | None = None, note: str = "") -> Markup:
@@ -99,8 +89,7 @@ def name_cell(text: str, select: Mapping[str, Any] | None = None, note: str = ""
     below = fill('<small class="eh-mute">{}</small>', note) if note else ""
     if select is None:
         return fill("<span>{}</span>{}", text, below)
-    made = attributes({"type": "button", "class": "eh-link", "data-select": json.dumps(select)})
-    return fill("<button{}>{}</button>{}", made, text, below)
+    return link(text, select) + below
 
 
 def value_cell(
@@ -180,25 +169,3 @@ def forest_cell(
         span = fill('<i class="m" style="left:{};width:{:.2f}%"></i>', left, width)
         drawn = drawn.replace(">", Markup(">") + span, 1)
     return hover_html(drawn, estimate_card(estimate, style, who, opens=select is not None), select)
-
-
-def fit_value_axis(
-    estimates: Sequence[Estimate], least: float, make: Callable[[float], str]
-) -> Axis:
-    """An axis over all values and intervals, in round steps of `least` or more."""
-    ends = [
-        float(end)
-        for one in estimates
-        for end in (one.low, one.high, one.value)
-        if end is not None and is_known(end)
-    ]
-    low, high = (min(ends), max(ends)) if ends else (0.0, 4 * least)
-    step = least
-    for factor in (2, 2.5, 2) * 6:
-        if (high - low) / step <= 5:
-            break
-        step *= factor
-    first, last = int(low // step), int(-(-high // step))
-    last = max(last, first + 1)
-    ticks = [step * k for k in range(first, last + 1)]
-    return Axis(ticks[0], ticks[-1], ticks, {tick: make(tick) for tick in ticks})

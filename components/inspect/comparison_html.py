@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 from typing import Final
 
 from components.html.format import count, dollars, duration, share
-from components.html.markup import EMPTY, Markup, attributes, escape, fill, join
+from components.html.markup import EMPTY, Markup, attributes, escape, fill, join, link_button
 from components.html.panel import notice_html, status_badge, wrap
+from components.html.table import Table, name_of_row
 from components.inspect.explanation import explain_comparison, human_verdict_text
 from components.inspect.html_parts import (
     columns_html,
@@ -223,7 +224,7 @@ def _prompt_drawer(order: OrderReplies, place: int, orders: int) -> Markup:
         fill('<div class="eh-msg"><b>{}</b><span dir="auto">{}</span></div>', role, text_html(text))
         for role, text in sent.messages
     )
-    copy = Markup('<button type="button" class="eh-link" data-copy=".eh-msg span">Copy</button>')
+    copy = link_button("Copy", {"data-copy": ".eh-msg span"})
     body = fill('{}<p class="eh-small">{} \u00b7 {}</p>', messages, copy, _hash_note(sent))
     return drawer(title, body, "how")
 
@@ -256,18 +257,9 @@ def _order_table(opened: ComparisonDetail) -> Markup:
     rows = [_order_facts(order.reply.judgement, opened.recorded) for order in opened.orders]
     if not rows:
         return EMPTY
-    heads = join(fill("<th>Order {}</th>", i) for i in range(1, len(rows) + 1))
-    body = join(
-        fill("<tr><th>{}</th>{}</tr>", name, join(fill("<td>{}</td>", row[name]) for row in rows))
-        for name in rows[0]
-    )
-    return fill(
-        '<div class="eh-orders"><table style="--orders: {}"><thead><tr><th></th>'
-        "{}</tr></thead><tbody>{}</tbody></table></div>",
-        len(rows),
-        heads,
-        body,
-    )
+    heads = ["", *(f"Order {i}" for i in range(1, len(rows) + 1))]
+    lines = [[name_of_row(name), *(row[name] for row in rows)] for name in rows[0]]
+    return Table(heads, lines, box="eh-orders", data={"style": f"--orders: {len(rows)}"}).html()
 
 
 def _order_facts(judgement: Judgement, recorded: bool) -> dict[str, str]:

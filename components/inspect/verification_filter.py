@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from components.html.format import count
 from components.html.markup import EMPTY, Markup, fill, join
@@ -75,7 +76,8 @@ def _comparison_bits(index: ComparisonIndex, checks: ChecksByItem, contestant: s
             if name in row and check.contestant in place:
                 table[row[name], place[check.contestant]] |= check_bits(check)
     shown = table[item.cat.codes.to_numpy()[:, None], slot_contestants(firsts, names)]
-    return np.bitwise_or.reduce(shown, axis=1).astype(np.int64)
+    found: NDArray[np.int64] = np.bitwise_or.reduce(shown, axis=1).astype(np.int64)
+    return found
 
 
 def check_bits(check: AnswerCheck) -> int:

@@ -64,7 +64,7 @@ def PlotlyView(
     )
     # Gradio's page compares values member by member: a figure of 2,000 numbers takes seconds on a
     # slow machine, the same figure as a string almost no time.
-    view.postprocess = _figure_json
+    view.postprocess = _figure_json  # type: ignore[method-assign, assignment]
     return view
 
 

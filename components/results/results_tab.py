@@ -147,7 +147,7 @@ def build() -> ResultsTab:
 def render_hidden(tab: ResultsTab) -> None:
     """Render the hidden components outside all tabs, as a tab exists only once it is opened."""
     for part in (*tab.draw_buttons.values(), tab.request_text):
-        part.render()
+        part.render()  # type: ignore[no-untyped-call]
 
 
 def _filter_dropdown(name: str) -> gr.Dropdown:
@@ -172,7 +172,8 @@ def bind(tab: ResultsTab, header: Header, store: Store) -> None:
 
     for name, button in tab.draw_buttons.items():
         _bind_view(tab, header, store, name, button)
-    for control in (tab.view, *tab.filters):
+    controls: list[Any] = [tab.view, *tab.filters]
+    for control in controls:
         control.input(
             None,
             control,

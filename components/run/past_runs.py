@@ -16,6 +16,7 @@ from components.html.panel import (
     status_badge,
     wrap,
 )
+from components.html.table import Table, TableCell
 from components.run.notices import failure_row
 from judges.engine.run_costs import (
     AttemptTotals,
@@ -166,35 +167,20 @@ def _calls_by_judge(mine: list[AttemptTotals], run: PastRun) -> Markup:
         )
         tokens = sum(a.prompt_tokens for a in own), sum(a.completion_tokens for a in own)
         rows.append(
-            fill(
-                "<tr><td>{}</td>"
-                "<td>{}</td>"
-                '<td class="num">{} in, {} out</td>'
-                '<td class="num">{}</td></tr>',
-                escape(judge) or DASH,
+            [
+                judge or DASH,
                 join(_outcome_badge(a) for a in own),
-                count(tokens[0]),
-                count(tokens[1]),
+                f"{count(tokens[0])} in, {count(tokens[1])} out",
                 _cost_text(whole, run),
-            )
+            ]
         )
-    head = Markup(
-        '<tr><th>Judge</th><th>Calls by outcome</th><th class="num">Tokens</th>'
-        '<th class="num">Dollars</th></tr>'
-    )
-    return wrap(
-        fill(
-            '<div class="eh-tbl-box eh-scroll"><table class="eh-tbl dense"><thead>{}</thead>'
-            "<tbody>{}</tbody></table></div>",
-            head,
-            join(rows),
-        )
-    )
+    columns = ["Judge", "Calls by outcome", TableCell("Tokens"), TableCell("Dollars")]
+    return Table(columns, rows, "eh-tbl dense", box="eh-tbl-box eh-scroll").wrapped()
 
 
 def _outcome_badge(account: AttemptTotals) -> Markup:
     if account.outcome in STATUSES:
-        return status_badge(account.outcome, account.calls)  # type: ignore[arg-type]
+        return status_badge(account.outcome, account.calls)
     words = "without an outcome" if account.outcome == "unknown" else account.outcome
     return fill(
         '<span class="eh-badge s-truncated">{} <b>{}</b></span>', words, count(account.calls)

@@ -41,7 +41,7 @@ def configure_queue(blocks: gr.Blocks, access: Access) -> None:
     if access.queue_limits is not None:
         blocks._queue = FairQueue.from_queue(blocks._queue, access.queue_limits)
     _disable_statistics(blocks._queue)
-    routes.StateHolder = MinimalStateHolder
+    routes.StateHolder = MinimalStateHolder  # type: ignore[attr-defined]
 
 
 def _disable_statistics(queue: Queue) -> None:

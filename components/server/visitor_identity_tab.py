@@ -118,13 +118,13 @@ def _as_visitor_call(
         for name in ("_secret", "_token")
     ]
     call.__signature__ = inspect.Signature([*first, *own])  # type: ignore[attr-defined]
-    call.__annotations__ = dict(get_type_hints(function))
+    call.__annotations__ = dict(get_type_hints(function))  # type: ignore[no-untyped-call]
     return call
 
 
 def _count_special_parameters(function: Callable[..., Any]) -> int:
     """The number of leading parameters that Gradio fills with the request or event data."""
-    hints, count = get_type_hints(function), 0
+    hints, count = get_type_hints(function), 0  # type: ignore[no-untyped-call]
     for name in inspect.signature(function).parameters:
         kind = hints.get(name)
         if not (inspect.isclass(kind) and issubclass(kind, (gr.Request, gr.EventData))):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from components.filtering.filtered_study import FilteredStudy
 from components.html.format import count
-from components.html.markup import Markup, fill, join
+from components.html.markup import Markup, fill
 from components.html.panel import wrap
+from components.html.table import Table
 from components.share import paper_text
 from components.share.citations import bibtex
 
@@ -42,18 +43,8 @@ def show_paper_table(view: FilteredStudy, name: str) -> Markup:
     table = found.get(name) or next(iter(found.values()), None)
     if table is None:
         return wrap(Markup('<p class="eh-small">No table: there are no readable verdicts yet.</p>'))
-    head = join(fill("<th>{}</th>", cell) for cell in table.head)
-    body = join(
-        Markup("<tr>") + join(fill("<td>{}</td>", cell) for cell in row) + Markup("</tr>")
-        for row in table.rows
-    )
-    printed = fill(
-        '<div class="eh-tbl-box"><table class="eh-tbl plain"><thead><tr>{}</tr></thead>'
-        '<tbody>{}</tbody></table></div><p class="eh-small">{}</p>',
-        head,
-        body,
-        table.caption,
-    )
+    printed = Table(table.head, table.rows, "eh-tbl plain").html()
+    printed += fill('<p class="eh-small">{}</p>', table.caption)
     return wrap(
         printed,
         _copy_box("LaTeX", paper_text.latex_table(table)),

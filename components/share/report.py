@@ -22,7 +22,7 @@ from components.filtering.raters import Raters, accuracy_label
 from components.html.format import NARROW_SPACE, count, dollars, duration, tokens
 from components.html.markup import EMPTY, Markup, fill, join, json_script, program_file
 from components.html.panel import brand_html, data_note, finding_html, notice_html, panel_html, wrap
-from components.html.plain_table import plain_table
+from components.html.table import plain_table
 from components.results.agreement import panels as agreement_view
 from components.results.agreement import verification_panel
 from components.results.agreement.computed import load_agreement

@@ -9,7 +9,7 @@ import pandas as pd
 
 from components.html.forest_tables import first_visit_table
 from components.html.format import count, share
-from components.html.markup import Markup, attributes, fill, join
+from components.html.markup import Markup, attributes, fill, join, link_button
 from components.html.pieces import data_note, empty_state, finding_html, wrap
 from components.results.bias import panels as bias_view
 from components.results.bias.panels import first_visit_rows
@@ -120,11 +120,5 @@ def _count_verdicts(store: Store, name: str) -> int:
 
 
 def _open_study_button(name: str) -> Markup:
-    made = attributes(
-        {
-            "type": "button",
-            "class": "eh-link",
-            "data-errand": json.dumps({"do": "open study", "study": name}),
-        }
-    )
-    return fill("<button{}>{}</button>", made, name)
+    action = json.dumps({"do": "open study", "study": name})
+    return link_button(name, {"data-errand": action})

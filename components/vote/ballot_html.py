@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from components.html.format import count
-from components.html.markup import EMPTY, Markup, attributes, escape, fill, join
+from components.html.markup import EMPTY, Markup, attributes, escape, fill, join, link_button
 from components.html.panel import notice_html, wrap
 from components.inspect.html_parts import text_html
 from components.inspect.load_comparison import ItemImage
@@ -141,17 +141,12 @@ def voter_html(name: str, fixed: bool) -> str:
     password login is fixed.
     """
     if name.startswith(ACCOUNT_PREFIX):
-        out = _link_button("log out", {"data-log": LOGOUT_PATH})
+        out = link_button("log out", {"data-log": LOGOUT_PATH})
         return fill("{} on Hugging Face ({})", name.removeprefix(ACCOUNT_PREFIX), out)
     if fixed:
         return escape(name)
-    leave = _link_button("not you?", {"data-act": json.dumps({"act": "leave"})})
+    leave = link_button("not you?", {"data-act": json.dumps({"act": "leave"})})
     return fill("{} ({})", name, leave)
-
-
-def _link_button(label: str, does: Mapping[str, str]) -> Markup:
-    made = attributes({"type": "button", "class": "eh-link", **does})
-    return fill("<button{}>{}</button>", made, label)
 
 
 def _progress_bar(voted: int, total: int) -> Markup:

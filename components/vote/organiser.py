@@ -10,8 +10,9 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from components.html.format import count
-from components.html.markup import EMPTY, Markup, fill, join
+from components.html.markup import EMPTY, Markup, fill
 from components.html.panel import notice_html, wrap
+from components.html.table import Table, TableCell
 from components.server.hf_login import is_account
 from components.vote.ballot_form import FORM_NAMES, UNIT_NOUNS, load_ballot_form
 from studies.domain import HUMAN_PREFIX
@@ -108,18 +109,15 @@ def show_voters(store: Store, study: str) -> Markup:
     if not lines:
         body = Markup('<p class="eh-small eh-mute">No votes on this page yet.</p>')
     else:
-        rows = join(
-            fill(
-                '<tr><td class="nm">{}</td>'
-                '<td class="num">{}</td><td class="num">{}</td>'
-                '<td class="num">{}</td></tr>',
-                line.voter.removeprefix(HUMAN_PREFIX),
+        rows = [
+            [
+                TableCell(line.voter.removeprefix(HUMAN_PREFIX), "nm", is_name=False),
                 count(line.voted),
                 count(line.skipped),
                 _vote_time(line.last),
-            )
+            ]
             for line in lines[:MAX_LISTED_VOTERS]
-        )
+        ]
         more = len(lines) - MAX_LISTED_VOTERS
         notes = fill('<p class="eh-small">and {} more</p>', count(more)) if more > 0 else ""
         has_accounts = any(is_account(line.voter) for line in lines)
@@ -128,13 +126,8 @@ def show_voters(store: Store, study: str) -> Markup:
             if has_accounts
             else ""
         )
-        body = fill(
-            '<table class="eh-tbl dense"><thead><tr><th>Voter</th><th class="num">Votes</th>'
-            '<th class="num">Skipped</th><th class="num">Last vote</th></tr></thead>'
-            "<tbody>{}</tbody></table>{}",
-            rows,
-            notes,
-        )
+        heads = ["Voter", *map(TableCell, ("Votes", "Skipped", "Last vote"))]
+        body = Table(heads, rows, "eh-tbl dense", box="").html() + notes
     return wrap(
         fill('<div class="eh-voters">{}{}</div>', body, _verification_summary(store, study))
     )

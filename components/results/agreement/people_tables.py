@@ -8,22 +8,20 @@ from dataclasses import replace
 from typing import Final
 
 from components.filtering.raters import NO_VOTES, rater_selection
+from components.html.forest_cells import fit_share_axis
 from components.html.format import DASH, count, interval, number, share
-from components.html.markup import Markup, escape, fill, inline_markup, join
+from components.html.markup import Markup, escape, fill, inline_markup, join, link
 from components.html.panel import Axis, empty_state, forest_html, wrap
 from components.html.range_table import (
-    TableCell,
-    TableRow,
     axis_cell,
     bar_mark,
     dumbbell_track,
-    fit_share_axis,
     people_track,
     point_mark,
     range_table,
-    select_link,
     track_html,
 )
+from components.html.table import TableCell, TableRow
 from components.results.agreement.computed import Agreement
 from components.results.agreement.panels import HOW_TO_VOTE
 from metrics.agreement.judge_as_annotator import JudgeAsAnnotator
@@ -94,7 +92,7 @@ def _rater_link(data: Agreement, name: str) -> Markup:
     """A judge's name, linked to the verdicts that differ from the people's majority."""
     if name not in data.raters.names:
         return escape(name)
-    return select_link(name, rater_selection(data.raters, name) | {"unlike": PEOPLE})
+    return link(name, rater_selection(data.raters, name) | {"unlike": PEOPLE})
 
 
 def _both_orders_label(name: str) -> Markup:

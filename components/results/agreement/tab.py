@@ -13,7 +13,7 @@ from components.html.markup import Markup
 from components.html.panel import empty_state, how_computed, legend_key, panel_heading, wrap
 from components.layout.widgets import ClickableHTML, Switch
 from components.results.agreement import panels
-from components.results.agreement.computed import Agreement, load_agreement
+from components.results.agreement.computed import KNOWN_ANSWERS, Agreement, load_agreement
 from components.results.agreement.dispute_list import show_disputes
 from components.results.agreement.disputes import (
     AGAINST_KNOWN,
@@ -245,7 +245,7 @@ def render(filtered_study: FilteredStudy, agree: str, apart: str) -> list[Any]:
     note = targeted_votes_note(data)
     against = data.by_category[0]
     title = f"Agreement with {against}, by category" if against else "Agreement by category"
-    measure = "correct; a tie is wrong" if against == panels.KNOWN_ANSWERS else "same verdict"
+    measure = "correct; a tie is wrong" if against == KNOWN_ANSWERS else "same verdict"
     levels = "−2 to 2" if data.has_five_levels else "−1 to 1: compare with “always tie”"
     distance = (
         "MAE: mean absolute difference; % within 1 (Creation-MMBench's Consistency); "

@@ -10,21 +10,19 @@ from typing import Final
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE, shown_contestants
 from components.filtering.raters import rater_selection
+from components.html.forest_cells import fit_share_axis as axis_for
 from components.html.format import DASH, count, decimal, interval, number, percent
-from components.html.markup import EMPTY, Markup, escape, fill, inline_markup, join
+from components.html.markup import EMPTY, Markup, escape, fill, inline_markup, join, link
 from components.html.panel import Action, button_html, wrap
 from components.html.range_table import (
-    TableCell,
-    TableRow,
     axis_cell,
     bar_mark,
     people_track,
     point_mark,
     range_table,
-    select_link,
     track_html,
 )
-from components.html.range_table import fit_share_axis as axis_for
+from components.html.table import TableCell, TableRow
 from components.inspect.verification_filter import (
     ANY_CHECK,
     CHECK_OUTCOMES,
@@ -120,9 +118,7 @@ def _contestant_table(one: VerificationData) -> Markup:
     lines = [
         TableRow(
             [
-                TableCell(
-                    select_link(_contestant_name(name), _contestant_selection(name, here)), "nm"
-                ),
+                TableCell(link(_contestant_name(name), _contestant_selection(name, here)), "nm"),
                 *_finding_cells(by[name], behind, name),
             ]
         )
@@ -176,7 +172,7 @@ def _finding_cells(
     shares = (got.follows, got.fault_answer, got.fault_caption, got.fault_neither, got.harmful)
     label = fill('<span class="lb">{}</span>', CONTESTANT_HEADS[0])
     return [
-        TableCell(label + select_link(count(got.follows.n), opens[0]), "num"),
+        TableCell(label + link(count(got.follows.n), opens[0]), "num"),
         *(_share_cell(*one) for one in zip(CONTESTANT_HEADS[1:], shares, opens[1:], strict=True)),
     ]
 
@@ -187,9 +183,7 @@ def _share_cell(head: str, estimate: Estimate, opens: Mapping[str, object] | Non
         none = fill('<span class="eh-mute" data-tip="{}">{}</span>', estimate.note, DASH)
         return TableCell(label + none, "num")
     tip = f"n {count(estimate.n)}, {count(estimate.items, 'item')}"
-    value = fill(
-        '<b data-tip="{}">{}</b>', tip, select_link(number(100 * estimate.value, 0), opens)
-    )
+    value = fill('<b data-tip="{}">{}</b>', tip, link(number(100 * estimate.value, 0), opens))
     return TableCell(
         fill('{}{} <span class="eh-ci">{}</span>', label, value, interval(estimate, 0, scale=100))
     )
@@ -253,7 +247,7 @@ def _judge_table(one: VerificationData) -> Markup:
         )
         tied = {**opens, "slot": TIE} if opens and ties.value else None
         cells = [
-            TableCell(select_link(name, opens), "nm"),
+            TableCell(link(name, opens), "nm"),
             TableCell(marks, "trk"),
             TableCell(_value_html(prefers), "num d"),
             TableCell(_value_html(ties, tied), "num m"),
@@ -285,7 +279,7 @@ def _judge_preferences(one: VerificationData) -> list[tuple[str, Estimate, Estim
 def _value_html(estimate: Estimate, opens: Mapping[str, object] | None = None) -> Markup:
     if estimate.value is None:
         return fill('<span class="eh-mute" data-tip="{}">{}</span>', estimate.note, DASH)
-    value = select_link(number(100 * estimate.value, 0), opens)
+    value = link(number(100 * estimate.value, 0), opens)
     return fill('<b>{}</b> <span class="eh-ci">{}</span>', value, interval(estimate, 0, scale=100))
 
 
@@ -315,14 +309,10 @@ def misjudged_pairs(one: VerificationData) -> list[MisjudgedPair]:
         wrong[place] += not right
     standing = one.verified.majority_follows
     found = [
-        MisjudgedPair(
-            item,
-            *sorted(names.split(SEP), key=lambda n: not standing[item, n]),
-            bad,
-            decided[item, names],
-        )
+        MisjudgedPair(item, follows, fails, bad, decided[item, names])
         for (item, names), bad in wrong.items()
         if bad
+        for follows, fails in [sorted(names.split(SEP), key=lambda n: not standing[item, n])]
     ]
     return sorted(
         found, key=lambda m: (-m.wrong_verdicts / m.decided_verdicts, -m.wrong_verdicts, m.item)
@@ -341,7 +331,7 @@ def _misjudged_list(one: VerificationData) -> Markup:
     )
     rows = join(_misjudged_row(m, one.checks, questions.get(m.item) or m.item) for m in top)
     more = len(found) - len(top)
-    all_of_them = select_link(f"and {count(more)} more", {"verified": PREFERRED_FAILS})
+    all_of_them = link(f"and {count(more)} more", {"verified": PREFERRED_FAILS})
     rest = fill('<p class="eh-small eh-mute">{}</p>', all_of_them) if more > 0 else ""
     title = Markup("<h3>Where an answer that fails is preferred</h3>")
     body = fill('<div class="eh-dl-box">{}{}</div>{}', head, rows, rest)

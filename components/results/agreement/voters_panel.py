@@ -7,9 +7,19 @@ from typing import Final
 
 from components.filtering.raters import NO_VOTES
 from components.html.format import DASH, count, duration, interval, number, share
-from components.html.markup import EMPTY, Markup, attributes, escape, fill, inline_markup, join
+from components.html.markup import (
+    EMPTY,
+    Markup,
+    attributes,
+    escape,
+    fill,
+    inline_markup,
+    join,
+    link,
+)
 from components.html.panel import empty_state, notice_html, wrap
-from components.html.range_table import TableCell, TableRow, range_table, select_link
+from components.html.range_table import range_table
+from components.html.table import TableCell, TableRow
 from components.results.agreement.computed import Agreement
 from metrics.people.voters import Voter
 from studies.domain import HUMAN_PREFIX, Estimate
@@ -75,7 +85,7 @@ def _voter_table(people: Sequence[Voter], label: str) -> Markup:
 
 
 def _voter_row(one: Voter) -> TableRow:
-    name = select_link(one.name, {"judge": HUMAN_PREFIX + one.name})
+    name = link(one.name, {"judge": HUMAN_PREFIX + one.name})
     mark = (
         fill(' <span class="eh-badge s-unreadable">{}</span>', _flag_labels(one))
         if one.flags

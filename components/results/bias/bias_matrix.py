@@ -151,10 +151,11 @@ class _MatrixLayout:
     def position_term_cells(self, frame: pd.DataFrame) -> dict[tuple[str, str], Estimate]:
         """The position term of every cell, fitted to the battles of that cell."""
         columns = ("judge", "prompt") if self.layout == BY_PROMPT else CELL_COLUMNS
-        fine, coarse = (
-            self.bias.memoise(("terms", names), lambda names=names: _position_terms(frame, names))
-            for names in (columns, columns[:-1])
-        )
+
+        def terms(names: tuple[str, ...]) -> dict[CellKey, Estimate]:
+            return self.bias.memoise(("terms", names), lambda: _position_terms(frame, names))
+
+        fine, coarse = terms(columns), terms(columns[:-1])
         cells = {(row, "All"): coarse[cell] for row, cell in self.whole.items() if cell in coarse}
         return cells | {place: fine[cell] for place, cell in self.parts.items() if cell in fine}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from components.charts.slot_histogram import slot_name
 from components.html.format import interval, number, share
@@ -113,7 +113,7 @@ def show_slot_effects(rows: Sequence[OptionModelRow], bias: Bias) -> Markup:
 
 
 def _label_effects_html(
-    rows: Sequence[OptionModelRow], names: dict[tuple[str, str], str]
+    rows: Sequence[OptionModelRow], names: Mapping[tuple[str, ...], str]
 ) -> Markup:
     """Label effects as sentences, for rows where crossed labels separate them from positions."""
     labelled = [row for row in rows if row.model.labels]

@@ -13,8 +13,9 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter, machine_rows, people_as_judge
 from components.html.format import DASH, count, number
-from components.html.markup import Markup, attributes, fill, join
-from components.html.pieces import empty_state, wrap
+from components.html.markup import Markup, attributes, fill
+from components.html.pieces import empty_state
+from components.html.table import Table, TableCell, name_of_row
 from components.results.bias.computed import Bias
 from components.results.bias.sentences import SIGNIFICANCE_LEVEL
 from metrics.position.order_tables import holm_adjust
@@ -163,47 +164,25 @@ def order_tests_html(
         )
     adjusted = {key: holm_adjust([row.tests[key].p for row in rows]) for key in names}
     shown = [key for key in names if any(p is not None for p in adjusted[key])]
-    middle = fill('<th class="num">{}</th>', between) if between else ""
-    heads = join(fill('<th class="num">{}</th>', names[key]) for key in shown)
-    body = join(
-        _test_row_html(
-            row, [(row.tests[key], adjusted[key][place]) for key in shown], bool(between)
-        )
+    columns = ["Row", TableCell(unit)] + [TableCell(between)] * bool(between)
+    columns += [TableCell(names[key]) for key in shown]
+    lines = [
+        [
+            name_of_row(row.name),
+            count(row.n),
+            *([row.counts_text] if between else []),
+            *(_p_html(row.tests[key], adjusted[key][place]) for key in shown),
+        ]
         for place, row in enumerate(rows)
-    )
+    ]
     banded = " banded" if between == ENTROPY_BAND_HEAD else ""
-    return wrap(
-        fill(
-            '<div class="eh-tbl-box"><table class="eh-tbl dense eh-tests{}">'
-            '<thead><tr><th>Row</th><th class="num">{}</th>{}{}</tr></thead>'
-            "<tbody>{}</tbody></table></div>",
-            banded,
-            unit,
-            middle,
-            heads,
-            body,
-        )
-    )
+    return Table(columns, lines, f"eh-tbl dense eh-tests{banded}").wrapped()
 
 
-def _test_row_html(
-    row: OrderTestRow, tests: Sequence[tuple[OrderTest, float | None]], between: bool
-) -> Markup:
-    middle = fill('<td class="num">{}</td>', row.counts_text) if between else ""
-    cells = join(_p_cell(test, p) for test, p in tests)
-    return fill(
-        '<tr><th scope="row">{}</th><td class="num">{}</td>{}{}</tr>',
-        row.name,
-        count(row.n),
-        middle,
-        cells,
-    )
-
-
-def _p_cell(test: OrderTest, adjusted: float | None) -> Markup:
+def _p_html(test: OrderTest, adjusted: float | None) -> Markup:
     if adjusted is None:
         tip = attributes({"data-tip": f"{DASH} {test.note or 'nothing to test'}"})
-        return fill('<td class="num"><span class="eh-mute"{}>{}</span></td>', tip, DASH)
+        return fill('<span class="eh-mute"{}>{}</span>', tip, DASH)
     statistic = "" if test.statistic is None else f"{test.name}: {number(test.statistic, 2)}"
     df = f", {test.df} df" if test.df else ""
     lines = [f"p {format_p(adjusted)} after Holm", f"p {format_p(test.p)} unadjusted"]
@@ -215,7 +194,7 @@ def _p_cell(test: OrderTest, adjusted: float | None) -> Markup:
         if adjusted < SIGNIFICANCE_LEVEL
         else format_p(adjusted)
     )
-    return fill('<td class="num"><span{}>{}</span></td>', tip, text)
+    return fill("<span{}>{}</span>", tip, text)
 
 
 def format_p(p: float | None) -> str:

@@ -100,6 +100,7 @@ def slot_figure(bias: Bias) -> Figure | None:
     """
     if not bias.calls:
         return None
+    names: dict[CellKey, str]
     if pools_prompts(bias):
         each, names = bias.by_judge, {(judge,): judge for judge, _ in bias.names}
     else:

@@ -12,8 +12,9 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter, machine_rows, short_names
 from components.html.format import NARROW_SPACE, interval, number, share
-from components.html.markup import Markup, fill, join
+from components.html.markup import Markup, fill
 from components.html.pieces import empty_state, no_difference_badge, wrap
+from components.html.table import Table, TableCell, name_of_row
 from metrics.estimation.contrasts import Contrast, paired_contrasts
 from metrics.estimation.frame_stacking import stack_frames
 from metrics.protocols.grade_heatmap import (
@@ -137,40 +138,27 @@ def unrelated_effects(one: pd.DataFrame, two: pd.DataFrame) -> tuple[UnrelatedEf
 
 def _effects_table(found: tuple[UnrelatedEffect, ...], other: str) -> Markup:
     names = short_names([(one.judge, one.prompt) for one in found])
-    body = join(_effect_row(names[one.judge, one.prompt], one) for one in found)
-    return wrap(
-        fill(
-            '<div class="eh-tbl-box"><table class="eh-tbl dense eh-tests eh-unrel">'
-            "<thead><tr><th>Row</th>"
-            '<th class="num">Without</th><th class="num">With</th>'
-            '<th class="num">Difference, adjusted 95{}% CI</th>'
-            '<th class="num">Chosen</th></tr></thead>'
-            '<tbody>{}</tbody></table></div><p class="eh-small eh-under">The other study: '
-            "{}. Grades on common items, paired.</p>",
-            NARROW_SPACE,
-            body,
-            other,
-        )
-    )
+    heads = ("Without", "With", f"Difference, adjusted 95{NARROW_SPACE}% CI", "Chosen")
+    rows = [_effect_row(names[one.judge, one.prompt], one) for one in found]
+    table = Table(["Row", *map(TableCell, heads)], rows, "eh-tbl dense eh-tests eh-unrel")
+    note = f"The other study: {other}. Grades on common items, paired."
+    return wrap(table.html(), fill('<p class="eh-small eh-under">{}</p>', note))
 
 
-def _effect_row(name: str, one: UnrelatedEffect) -> Markup:
+def _effect_row(name: str, one: UnrelatedEffect) -> list[TableCell | str]:
     contrast = one.contrast
     gap = contrast.adjusted
     includes_zero = gap.low is not None and gap.high is not None and gap.low <= 0 <= gap.high
     badge = " " + no_difference_badge() if includes_zero else ""
-    value = fill("<b>{}</b>", number(gap.value, 2, signed=True))
-    bounds = fill('<span class="eh-ci">{}</span>', interval(gap, 2))
-    return fill(
-        '<tr><th scope="row">{}</th><td class="num">{}'
-        '</td><td class="num">{}</td>'
-        '<td class="num">{} {}{}</td>'
-        '<td class="num">{}</td></tr>',
-        name,
+    return [
+        name_of_row(name),
         number(contrast.right_value, 2),
         number(contrast.left_value, 2),
-        value,
-        bounds,
-        badge,
+        fill(
+            '<b>{}</b> <span class="eh-ci">{}</span>{}',
+            number(gap.value, 2, signed=True),
+            interval(gap, 2),
+            badge,
+        ),
         share(one.chosen.value, 0),
-    )
+    ]

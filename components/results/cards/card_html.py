@@ -18,9 +18,19 @@ from components.html.format import (
     share,
     tokens,
 )
-from components.html.markup import EMPTY, Markup, attributes, escape, fill, inline_markup, join
+from components.html.markup import (
+    EMPTY,
+    Markup,
+    attributes,
+    escape,
+    fill,
+    inline_markup,
+    join,
+    link,
+)
 from components.html.panel import Axis, empty_state, forest_html, how_computed, wrap
-from components.html.range_table import TableCell, TableRow, range_table, select_link
+from components.html.range_table import range_table
+from components.html.table import TableCell, TableRow
 from components.results.cards.flip_examples import flip_examples_html
 from components.results.cards.measure_table import show_measures
 from components.results.cards.report_card import ReportCard
@@ -150,7 +160,7 @@ def _category_table(card: ReportCard) -> Markup:
     rows = [
         TableRow(
             [
-                TableCell(select_link(name, _judge_selection(card) | {"category": name}), "nm"),
+                TableCell(link(name, _judge_selection(card) | {"category": name}), "nm"),
                 TableCell(forest_html(estimate, axis), "trk"),
                 TableCell(_category_value(estimate), "num"),
             ]

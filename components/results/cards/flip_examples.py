@@ -6,9 +6,8 @@ from typing import Final
 
 import numpy as np
 
-from components.html.markup import Markup, escape, fill, join
+from components.html.markup import Markup, escape, fill, join, link
 from components.html.panel import verdict_chip
-from components.html.range_table import select_link
 from components.inspect.comparison_index import (
     ComparisonIndex,
     ComparisonRow,
@@ -53,7 +52,9 @@ def _pick_examples(index: ComparisonIndex) -> list[ComparisonRow]:
     flipped = np.flatnonzero(index.flipped)
     ranked = flipped[np.argsort(-np.abs(index.lean[flipped]), kind="stable")]
     firsts = index.frame.iloc[index.first[ranked]]
-    items, categories, new_category, same_category = set(), set(), [], []
+    items, categories = set(), set()
+    new_category: list[int] = []
+    same_category: list[int] = []
     for at, item, category in zip(ranked, firsts["item"], firsts["category"], strict=True):
         if item in items:
             continue
@@ -79,5 +80,5 @@ def _flip_html(card: ReportCard, line: ComparisonRow, question: str, key: str) -
         short,
         chips,
         who,
-        select_link("Open", select),
+        link("Open", select),
     )

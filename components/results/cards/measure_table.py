@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from components.html.format import NARROW_SPACE, count, decimal, interval, number, share
-from components.html.markup import EMPTY, Markup, fill, inline_markup, join
+from components.html.markup import EMPTY, Markup, fill, inline_markup, join, link
 from components.html.panel import Axis, forest_html, legend_key
-from components.html.range_table import TableCell, TableRow, range_table, select_link
+from components.html.range_table import range_table
+from components.html.table import TableCell, TableRow
 from components.inspect.url_selection import FAILURES
 from components.results.cards.report_card import ReportCard
 from metrics.agreement.pairwise_agreement import PEOPLE
@@ -88,7 +89,7 @@ def _measure_row(card: ReportCard, line: CardMeasure) -> TableRow:
 
 def _label_html(card: ReportCard, line: CardMeasure) -> Markup:
     own = {"judge": card.judge, "prompt": card.prompt}
-    return select_link(
+    return link(
         line.label,
         own | dict(MEASURE_SELECTIONS[line.label]) if line.label in MEASURE_SELECTIONS else None,
     )

@@ -74,7 +74,7 @@ def show_items(pair: PairedSides, compared: ComparedMeasure) -> Markup:
     questions = pair.filtered_study.store.questions(
         pair.filtered_study.name, [one.item for one in top]
     )
-    categories = dict(
+    categories: dict[str, str] = dict(
         pair.frame[["item", "category"]].astype(str).drop_duplicates("item").itertuples(index=False)
     )
     whole = all(one.whole for one in top)  # one number format for the whole list

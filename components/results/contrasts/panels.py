@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from components.html.forest_cells import fit_share_axis
 from components.html.format import NARROW_SPACE, count, interval, number
-from components.html.markup import EMPTY, Markup, escape, fill, inline_markup
+from components.html.markup import EMPTY, Markup, escape, fill, inline_markup, link
 from components.html.panel import empty_state, no_difference_badge, wrap
-from components.html.range_table import (
-    TableCell,
-    TableRow,
-    axis_cell,
-    difference_track,
-    fit_share_axis,
-    range_table,
-    select_link,
-)
+from components.html.range_table import axis_cell, difference_track, range_table
+from components.html.table import TableCell, TableRow
 from components.results.contrasts.computed import (
     MeasureContrast,
     PairedSides,
@@ -159,7 +153,7 @@ def _side_value(side: Side, one: ComparedMeasure, value: float | None) -> Markup
     """Value of a side, linked to its judgements in Inspect unless they are in another study."""
     own = {"judge": side.judge, "prompt": side.prompt}
     select = None if side.study else {k: v for k, v in own.items() if v} | dict(one.selection)
-    return select_link(_percent_text(value), select)
+    return link(_percent_text(value), select)
 
 
 def _percent_text(value: float | None) -> str:
@@ -213,7 +207,7 @@ def show_categories(pair: PairedSides, within: str) -> Markup:
     rows = [
         TableRow(
             [
-                TableCell(select_link(line.left[1], {"category": line.left[1]}), "nm"),
+                TableCell(link(line.left[1], {"category": line.left[1]}), "nm"),
                 TableCell(difference_track(axis, line.raw, line.adjusted), "trk"),
                 TableCell(_difference_html(line.adjusted, 0) + significance_badge(line), "num d"),
             ],

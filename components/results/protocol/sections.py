@@ -203,9 +203,9 @@ NO_IMAGES_RULE: Final = ProtocolRule(
 
 def _games_rule(filtered: FilteredStudy) -> ProtocolRule:
     if filtered.study.preset == "arena-hard" and filtered.rule[0] == "pooled":
-        on = "each game counts separately (authors' code)"
+        separate = "each game counts separately (authors' code)"
         other = "In other protocols, two games with different results count as a tie."
-        return ProtocolRule("Two games of a pair", on, other)
+        return ProtocolRule("Two games of a pair", separate, other)
     on = {
         "strict": "unequal games are a tie, errors dropped (code)",
         "majority": "one win and one tie is a win",

@@ -103,7 +103,9 @@ def _length_bins(ratio: np.ndarray, won: np.ndarray, item: np.ndarray) -> tuple[
         )
         n = np.bincount(item[mine], minlength=items) + np.bincount(item[its], minlength=items)
         one = np.zeros(items, np.int64)
-        made.append(LengthBin(middle, proportions(wins, n.astype(np.float64), one, 1)[0]))
+        made.append(
+            LengthBin(middle, proportions(wins.astype(np.float64), n.astype(np.float64), one, 1)[0])
+        )
     return tuple(made)
 
 

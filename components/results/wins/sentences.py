@@ -26,7 +26,8 @@ MIN_ITEMS: Final = 5
 def leading_categories(filtered_study: FilteredStudy, best: str) -> tuple[list[str], list[str]]:
     """(categories in which `best` has the highest rate, other categories)."""
     rows = filtered_study.outcomes
-    ahead, behind = [], []
+    ahead: list[str] = []
+    behind: list[str] = []
     for (group,), rates in win_rates_by_cell(rows, ["category"]).items():
         known = {w: e for w, e in rates.items() if e.value is not None and e.items >= MIN_ITEMS}
         if not group or best not in known or len(known) < 2:
@@ -47,7 +48,8 @@ def wins_finding(filtered_study: FilteredStudy) -> tuple[str, str]:
     title = f"{best} wins {share(rates[best].value, 0)} of its verdicts"
     if even != 0.5:
         title += f" (even: {share(even, 0)})"
-    if rates[best].low is not None and rates[best].low <= even:
+    low = rates[best].low
+    if low is not None and low <= even:
         return unclear_leader_sentence(title, rates, even), _lead_sentence(filtered_study)
     if len(ahead) + len(behind) > 1:
         title += _categories_clause(ahead, behind)

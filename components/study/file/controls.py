@@ -13,7 +13,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from components.html.format import NARROW_SPACE, count
-from components.html.markup import Markup, attributes, escape, fill, inline_markup, join
+from components.html.markup import (
+    Markup,
+    attributes,
+    escape,
+    fill,
+    inline_markup,
+    join,
+    link_button,
+)
 from components.html.pieces import wrap
 
 Option = tuple[str, str]
@@ -134,8 +142,9 @@ def text_input(
     """
     listed = f"{html_id(field)}-d" if suggestions else ""
     made = _attributes(
-        data_renames=renames, type="text", id=html_id(field), cls="eh-in mono" if mono else "eh-in", data_field=field,
-        value=str(value), placeholder=placeholder, list=listed, aria_label=label,
+        data_renames=renames, type="text", id=html_id(field),
+        cls="eh-in mono" if mono else "eh-in", data_field=field, value=str(value),
+        placeholder=placeholder, list=listed, aria_label=label,
         autocomplete="off", spellcheck="false" if mono else None, data_slow=slow,
     )  # fmt: skip
     offered = join(
@@ -310,8 +319,7 @@ def form_button(
 
 def form_link(words: str, action: Mapping[str, Any], label: str = "") -> Markup:
     action_json = json.dumps(dict(action), ensure_ascii=False)
-    made = _attributes(type="button", cls="eh-link", data_do=action_json, aria_label=label)
-    return fill("<button{}>{}</button>", made, words)
+    return link_button(words, {"data-do": action_json, "aria-label": label or None})
 
 
 def previous_next(at: int, of: int, action: str) -> Markup:

@@ -170,18 +170,22 @@ def _host_key_row(judge: Mapping[str, Any], field: str) -> Markup:
 
 
 def _endpoint_settings(judge: Mapping[str, Any], field: str, name: str) -> list[Markup]:
-    price = judge.get("price") if isinstance(judge.get("price"), Mapping) else {}
+    given = judge.get("price")
+    price = given if isinstance(given, Mapping) else {}
     known = listed_prices().get(str(judge.get("model")))
     ends = [(f"{field}.price.input", "input", "in"), (f"{field}.price.output", "output", "out")]
-    prices = " ".join(
-        decimal_input(
-            to,
-            price.get(end, ""),
-            unit=unit,
-            label=f"$ per million tokens {unit}",
-            placeholder=f"{getattr(known, end):g}" if known else "?",
-        )
-        for to, end, unit in ends
+    prices = join(
+        (
+            decimal_input(
+                to,
+                price.get(end, ""),
+                unit=unit,
+                label=f"$ per million tokens {unit}",
+                placeholder=f"{getattr(known, end):g}" if known else "?",
+            )
+            for to, end, unit in ends
+        ),
+        " ",
     )
     read = str(judge.get("read") or "text")
     url = str(judge.get("base_url") or "")

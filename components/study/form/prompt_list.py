@@ -84,11 +84,14 @@ def _prompt_row(name: str, one: LibraryPrompt | None, study: LenientStudy, on: b
         sent = count(len(prompt.messages), "message")
         details = f"{own}{prompt.protocol}, {sent}, {verdict_ending(prompt.verdict)}"
     box = action_checkbox(f"Use {title}", {"do": "prompt", "prompt": name, "on": not on}, on)
-    opens = " · ".join(
-        form_link(
-            words, {"do": "show prompt", "prompt": name, "mode": mode}, label=f"{words} {title}"
-        )
-        for words, mode in (("Preview", "side"), ("Edit", "editor"))
+    opens = join(
+        (
+            form_link(
+                words, {"do": "show prompt", "prompt": name, "mode": mode}, label=f"{words} {title}"
+            )
+            for words, mode in (("Preview", "side"), ("Edit", "editor"))
+        ),
+        " · ",
     )
     aside = fill('<span class="eh-small">{}</span>', opens) if one else ""
     return fill(

@@ -10,6 +10,7 @@ from typing import Any, Final
 from components.html.format import count
 from components.html.markup import EMPTY, Markup, escape, fill, inline_markup, join
 from components.html.pieces import notice_html
+from components.html.table import Table
 from components.inspect.html_parts import images_html
 from components.inspect.load_comparison import load_image
 from components.study.file.controls import (
@@ -31,7 +32,7 @@ from studies.sources.formats.any_table import MAPPING_FIELDS
 from studies.sources.join import FileJoin, JoinReport
 from studies.sources.load import image_folder, source_path
 from studies.sources.mapping_guess import guess_mapping
-from studies.texts.slice_statistics import ContestantCoverage, count_coverage
+from studies.texts.slice_statistics import count_coverage
 
 _MAX_INSTRUCTION: Final = 420
 _SHARDS_NOTE: Final = (
@@ -181,19 +182,15 @@ def _join_report(found: JoinReport) -> Markup:
     kinds = [
         kind for kind in _JOIN_PROBLEMS if kind in ("missing", "empty") or join_total(found, kind)
     ]
-    heads = join(fill("<th>{}</th>", kind) for kind in kinds)
-    rows = join(
-        fill("<tr><td>{}</td><td>{}</td>", one.contestant, count(one.matched))
-        + join(fill("<td>{}</td>", _count_cell(getattr(one, kind))) for kind in kinds)
-        + Markup("</tr>")
+    rows = [
+        [
+            one.contestant,
+            count(one.matched),
+            *(_count_cell(getattr(one, kind)) for kind in kinds),
+        ]
         for one in found.files
-    )
-    table = fill(
-        '<table class="eh-jt"><thead><tr><th>model</th><th>found</th>{}</tr></thead>'
-        "<tbody>{}</tbody></table>",
-        heads,
-        rows,
-    )
+    ]
+    table = Table(["model", "found", *kinds], rows, "eh-jt", box="").html()
     on = f"Joined on {', '.join(found.on)}."
     if found.duplicate_questions:
         on += f" {count(found.duplicate_questions, 'question')} with the same key as another."
@@ -234,29 +231,18 @@ def _coverage(preview: StudyPreview) -> Markup:
     if not any(one.missing or one.empty for one in found):
         return EMPTY
     head = subheading("Coverage", f"of {count(len(preview.items), 'item')}")
-    rows = join(_coverage_row(one) for one in found)
-    return fill(
-        "{}<table class='eh-jt'><thead><tr><th>model</th><th>found</th><th>missing</th>"
-        "<th>empty</th></tr></thead><tbody>{}</tbody></table>"
-        '<p class="hint">Calls that need a missing answer are skipped.</p>',
-        head,
-        rows,
-    )
+    rows = [
+        [one.name, count(one.found), _count_cell(one.missing), _count_cell(one.empty)]
+        for one in found
+    ]
+    table = Table(["model", "found", "missing", "empty"], rows, "eh-jt", box="").html()
+    note = Markup('<p class="hint">Calls that need a missing answer are skipped.</p>')
+    return head + table + note
 
 
 def _selected_contestants(preview: StudyPreview) -> Sequence[Any]:
     named = preview.lenient_study.raw("contestants")
     return named if isinstance(named, list) and named else preview.contestants[:20]
-
-
-def _coverage_row(one: ContestantCoverage) -> Markup:
-    return fill(
-        "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
-        one.name,
-        count(one.found),
-        _count_cell(one.missing),
-        _count_cell(one.empty),
-    )
 
 
 def _count_cell(value: int) -> Markup:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from components.html.format import DASH, count, dollars, duration, tokens
 from components.html.markup import Markup
@@ -63,7 +63,9 @@ class ForecastByJudge:
 def count_asks(plan: Plan) -> tuple[int, int]:
     """Number of calls, and of those for the noise floor, without rendering prompts."""
     asks = noise = 0
-    shown = {showings_for(prompt): {} for prompt in plan.prompts}
+    shown: dict[Any, dict[str, tuple[int, int]]] = {
+        showings_for(prompt): {} for prompt in plan.prompts
+    }
     for shows, by_item in shown.items():
         for showing in shows(plan.study, plan.items):
             total, again = by_item.get(showing.item.id, (0, 0))

@@ -11,10 +11,11 @@ from typing import Any, Final
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
+from components.html.forest_cells import fit_share_axis
 from components.html.format import NARROW_SPACE, share
 from components.html.markup import EMPTY, Markup
 from components.html.panel import Axis, Kpi, empty_state
-from components.html.range_table import dumbbell_track, fit_share_axis, people_track, track_html
+from components.html.range_table import dumbbell_track, people_track, track_html
 from components.html.value_table import (
     PERCENT,
     SCORE,
@@ -89,15 +90,17 @@ def show_alignment(found: AlignmentTable | None) -> Markup:
 def _judge_row(judge: str, sees: str, rows: Sequence[AlignmentRow], axis: Axis) -> list[str]:
     by_run = {row.run: row for row in rows if (row.judge, row.sees) == (judge, sees)}
     one, both = by_run.get("single"), by_run.get("dual")
+    one_error, both_error = one.mae if one else None, both.mae if both else None
+    one_share, both_share = one.consistency if one else None, both.consistency if both else None
     select = {"judge": judge}
     return [
         name_cell(judge, select),
         _side_label(sees) or "–",
-        value_cell(one and one.mae, SCORE, who=f"{judge}, single verdicts", select=select),
-        value_cell(both and both.mae, SCORE, who=f"{judge}, mean of both orders", select=select),
-        order_dumbbell(axis, one and one.consistency, both and both.consistency, judge, select),
-        value_cell(one and one.consistency, PERCENT, who=f"{judge}, each order", select=select),
-        value_cell(both and both.consistency, PERCENT, who=f"{judge}, both orders", select=select),
+        value_cell(one_error, SCORE, who=f"{judge}, single verdicts", select=select),
+        value_cell(both_error, SCORE, who=f"{judge}, mean of both orders", select=select),
+        order_dumbbell(axis, one_share, both_share, judge, select),
+        value_cell(one_share, PERCENT, who=f"{judge}, each order", select=select),
+        value_cell(both_share, PERCENT, who=f"{judge}, both orders", select=select),
     ]
 
 

@@ -179,7 +179,8 @@ def graded_rows(filtered: FilteredStudy) -> pd.DataFrame:
         return rows.iloc[:0]
     grades = rows[columns].to_numpy(np.float64)
     beyond = np.arange(len(columns)) >= rows["options"].to_numpy()[:, None]
-    return rows.loc[(np.isfinite(grades) | beyond).all(axis=1)]
+    complete: pd.DataFrame = rows.loc[(np.isfinite(grades) | beyond).all(axis=1)]
+    return complete
 
 
 def mean_grades(rows: pd.DataFrame) -> dict[str, Estimate]:

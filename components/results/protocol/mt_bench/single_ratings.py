@@ -11,6 +11,7 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import machine_rows
 from components.html import heatmap as heat
+from components.html.forest_cells import fit_axis, steps_from
 from components.html.format import count, number
 from components.html.markup import EMPTY, Markup
 from components.html.panel import empty_state
@@ -19,7 +20,6 @@ from components.html.value_table import (
     SCORE,
     ColumnHead,
     count_cell,
-    fit_value_axis,
     forest_cell,
     name_cell,
     value_cell,
@@ -51,7 +51,7 @@ def show_ratings(filtered: FilteredStudy) -> Markup:
             "No single ratings.", "The prompt mt-bench-single rates one answer at a time."
         )
     order = sorted(found, key=lambda model: -(found[model].value or 0.0))
-    axis = fit_value_axis([found[model] for model in order], 1, number)
+    axis = fit_axis([found[model] for model in order], steps_from(1), number)
     heads = [
         ColumnHead("Model", numeric=False),
         ColumnHead("Rating"),

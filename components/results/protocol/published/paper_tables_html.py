@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from components.html import heatmap as heat
+from components.html.forest_cells import fit_share_axis
 from components.html.format import count, number
 from components.html.level_stacks import LevelRow, level_legend, level_table
 from components.html.markup import EMPTY, Markup, escape, fill, inline_markup, join
 from components.html.panel import Axis, notice_html, wrap
-from components.html.range_table import fit_share_axis
 from components.html.static_matrix import StaticCell, scale_html, static_matrix
 from components.html.value_table import PERCENT, ColumnHead, name_cell, value_cell, value_table
 from components.results.protocol.creation.alignment_with_people import order_dumbbell
@@ -240,6 +240,7 @@ def _alignment_row(
     judge: str, sees: str, runs: dict[bool, PublishedAlignment], axis: Axis
 ) -> list[str]:
     one, both = runs.get(False), runs.get(True)
+    one_share, both_share = one.consistency if one else None, both.consistency if both else None
     person = sees == "people"
     shown = f"Person {judge}" if person else judge
     return [
@@ -247,9 +248,9 @@ def _alignment_row(
         "the images" if person else sees,
         number(one.mae, 2) if one else "–",
         fill("<b>{}</b>", number(both.mae, 2)) if both else "",
-        order_dumbbell(axis, one and one.consistency, both and both.consistency, shown),
-        value_cell(one and one.consistency, PERCENT, who=f"{shown}, each order"),
-        value_cell(both and both.consistency, PERCENT, who=f"{shown}, both orders") if both else "",
+        order_dumbbell(axis, one_share, both_share, shown),
+        value_cell(one_share, PERCENT, who=f"{shown}, each order"),
+        value_cell(both_share, PERCENT, who=f"{shown}, both orders") if both else "",
     ]
 
 

@@ -12,6 +12,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import machine_rows
 from components.filtering.memo import memoise_by_study
 from components.html import heatmap as heat
+from components.html.forest_cells import fit_axis, steps_from
 from components.html.format import count, number, share
 from components.html.markup import EMPTY, Markup, fill
 from components.html.panel import empty_state, wrap
@@ -20,7 +21,6 @@ from components.html.value_table import (
     PERCENT,
     ColumnHead,
     count_cell,
-    fit_value_axis,
     forest_cell,
     name_cell,
     value_cell,
@@ -81,7 +81,7 @@ def show_elo_leaderboard(rows: Sequence[VisitLeaderboardRow], kind: str = "") ->
     """Table with the columns of the paper: category, model, Elo, matches, win rate."""
     if not rows:
         return empty_state("No pairs.", "The leaderboard needs answers compared in pairs.")
-    axis = fit_value_axis([row.elo.estimate for row in rows], 10, number)
+    axis = fit_axis([row.elo.estimate for row in rows], steps_from(10), number)
     played = any(row.reference_matches for row in rows)
     heads = [
         ColumnHead("Model", numeric=False),
