@@ -41,6 +41,7 @@ from components.results.protocol import tab as protocol_tab
 from components.results.ranking import tab as ranking_tab
 from components.results.view_contract import ViewParts, pick_choice
 from components.results.wins import tab as wins_tab
+from components.server.gradio_private import set_scripts
 from metrics.agreement.pairwise_agreement import PEOPLE
 from studies.frames.frame import SUSPECT_COLUMN
 from studies.store.ballot_queries import verification_stamp
@@ -201,10 +202,11 @@ def _bind_view(tab: ResultsTab, header: Header, store: Store, view: str, button:
 
 def bind_request_text(blocks: gr.Blocks, tab: ResultsTab) -> None:
     """Make events with `request_text` send the page's text; call after all events are bound."""
-    for event in blocks.fns.values():
-        if tab.request_text in event.inputs:
-            place = event.inputs.index(tab.request_text)
-            event.js = f"(...values) => values.with({place}, evenhand.asked ?? '')"
+    set_scripts(
+        blocks,
+        tab.request_text,
+        lambda place: f"(...values) => values.with({place}, evenhand.asked ?? '')",
+    )
 
 
 def parse_request(

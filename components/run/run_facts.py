@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
@@ -12,10 +11,11 @@ from judges.engine.pending_asks import CostQuote, quote_cost
 from judges.engine.run import Run, RunSnapshot
 from judges.security.key_consents import Pair, origin_of
 from judges.security.key_store import EXPIRED_MESSAGE
+from studies import settings
 from studies.domain import RETRYABLE_STATUSES, JudgeSpec
 from studies.errors import EvenhandError
 from studies.spec.study import Study
-from studies.store.queries.run_costs import study_spending
+from studies.store.queries.run_costs import spending_by_owner, study_spending
 from studies.store.run_journal import list_maybe_paid_twice
 from studies.store.store import PastRun, Store
 
@@ -43,6 +43,8 @@ class RunFacts:
     budget: float | None
     maybe_paid_twice: int
     """Calls that may have been paid twice."""
+    unpriced: int = 0
+    """Calls of unknown price, which `spent` leaves out."""
     missing: CostQuote = NO_ASKS
     """Number and cost of the calls that Run would make; set while no run is active."""
     failed: CostQuote = NO_ASKS
@@ -121,7 +123,8 @@ def load_run_facts(store: Store, engine: Engine, quotes: QuoteCache, name: str) 
         return replace(_live_run_facts(run, snapshot), owned=store.owns(name))
     study, owned = store.study(name), store.owns(name)
     missing, failed = quotes.for_study(name)
-    last = next(iter(store.runs(name)), None)
+    runs = store.runs(name)
+    last = next(iter(runs), None)
     asks = bool(missing.asks or failed.asks) and owned
     keyless = _judges_without_key(called_judges(study), last) if missing.asks and owned else []
     return RunFacts(
@@ -133,6 +136,7 @@ def load_run_facts(store: Store, engine: Engine, quotes: QuoteCache, name: str) 
         spent=study_spending(store, name),
         budget=study.budget_usd,
         maybe_paid_twice=len(list_maybe_paid_twice(store, name)),
+        unpriced=_count_unpriced(store, [run.owner for run in runs if run.owner]),
         missing=missing,
         failed=failed,
         judges_without_key=tuple(judge.name for judge in keyless),
@@ -152,7 +156,12 @@ def _live_run_facts(run: Run, snapshot: RunSnapshot) -> RunFacts:
         spent=snapshot.spent_before + snapshot.spent,
         budget=snapshot.budget,
         maybe_paid_twice=snapshot.possibly_paid_twice,
+        unpriced=snapshot.unpriced,
     )
+
+
+def _count_unpriced(store: Store, owners: list[str]) -> int:
+    return sum(one.unknown for one in spending_by_owner(store, owners).values())
 
 
 def called_judges(study: Study) -> list[JudgeSpec]:
@@ -170,7 +179,7 @@ def _judges_without_key(judges: list[JudgeSpec], last: PastRun | None) -> list[J
         for judge in judges
         if judge.kind == "endpoint"
         and (
-            (judge.api_key_env and not os.environ.get(judge.api_key_env))
+            (judge.api_key_env and not settings.secret_value(judge.api_key_env))
             or (refused and last is not None and f"{judge.name}:" in last.reason)
         )
     ]

@@ -12,6 +12,7 @@ import gradio as gr
 from components.html.panel import notice_html, panel_heading
 from components.layout import header
 from components.layout.widgets import ClickableHTML, Switch
+from components.server.gradio_private import click_data
 from components.server.hf_login import ACCOUNT_PREFIX, LOGIN_MESSAGES, can_log_in
 from components.vote import organiser
 from components.vote.ballot_actions import handle_action
@@ -115,7 +116,8 @@ def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None
     def perform(
         study: str, event: gr.EventData, request: gr.Request, profile: gr.OAuthProfile | None
     ) -> list[Any]:
-        action = event._data if isinstance(event._data, Mapping) else {}
+        action = click_data(event)
+        action = action if isinstance(action, Mapping) else {}
         if not study:
             return [gr.skip(), gr.skip()]
         shown = handle_action(store, study, action, logged_in_account(request, profile))

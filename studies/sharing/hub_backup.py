@@ -8,7 +8,6 @@ complete or absent.
 from __future__ import annotations
 
 import logging
-import os
 import sqlite3
 import tempfile
 import threading
@@ -25,6 +24,7 @@ from huggingface_hub.errors import (
     RepositoryNotFoundError,
 )
 
+from studies import settings
 from studies.errors import StoreError, StoreUnusable
 from studies.store.queries.run_queries import finished_runs_stamp
 from studies.store.recovery.backup import copy_store, data_version, find_damage
@@ -41,7 +41,7 @@ _log: Final = logging.getLogger(__name__)
 
 def hub_api(token: str | None) -> HfApi:
     """Client of the Hub, or of the server in HF_ENDPOINT."""
-    return HfApi(endpoint=os.environ.get("HF_ENDPOINT") or None, token=token)
+    return HfApi(endpoint=settings.HUB_ENDPOINT.read() or None, token=token)
 
 
 def restore_snapshot(path: Path, repo: str, token: str | None) -> bool:
@@ -163,8 +163,8 @@ class BackupThread:
 
 def snapshot_settings() -> tuple[str, str | None] | None:
     """(dataset, token) from the environment; None if snapshots are disabled."""
-    repo = os.environ.get("EVENHAND_SNAPSHOT", "")
-    return (repo, os.environ.get("HF_TOKEN")) if repo else None
+    repo = settings.SNAPSHOT.read()
+    return (repo, settings.HUB_TOKEN.read() or None) if repo else None
 
 
 def _scrub_token(error: Exception, token: str | None) -> str:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from typing import Final
 
 from studies.domain import HUMAN_PREFIX, Ask
 from studies.frames.frame import SEP
 from studies.store.rows import PLAN_COLUMNS, STUDY_ID, ask_from_row
 from studies.store.store_file import StoreFile
+
+KEYS_PER_QUERY: Final = 500
+"""Keys in one statement; SQLite limits the number of parameters."""
 
 
 class PlanQueries(StoreFile):
@@ -32,6 +36,27 @@ class PlanQueries(StoreFile):
             f"SELECT 1 FROM plan WHERE study={STUDY_ID} AND origin='live' LIMIT 1", (name,)
         )
         return found.fetchone() is not None
+
+    def answered_keys(self, name: str) -> set[str]:
+        """Keys of the live asks of a study that have a judgement other than an error."""
+        rows = self.read(
+            f"SELECT p.key FROM plan p JOIN judgements j ON j.key=p.key WHERE p.study={STUDY_ID} "
+            "AND p.origin='live' AND j.status!='error'",
+            (name,),
+        )
+        return {key for (key,) in rows}
+
+    def answered_among(self, keys: Sequence[str]) -> set[str]:
+        """Those of the keys that have a judgement other than an error, in any study."""
+        found: set[str] = set()
+        for start in range(0, len(keys), KEYS_PER_QUERY):
+            part = keys[start : start + KEYS_PER_QUERY]
+            marks = ",".join("?" * len(part))
+            rows = self.read(
+                f"SELECT key FROM judgements WHERE key IN ({marks}) AND status!='error'", part
+            )
+            found.update(key for (key,) in rows)
+        return found
 
     def pending_asks(
         self,

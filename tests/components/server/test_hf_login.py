@@ -17,12 +17,12 @@ from components.server.hf_login import (
     LOGIN_MESSAGES,
     LOGIN_PATH,
     LOGOUT_PATH,
-    REQUIRED_VARIABLES,
     LoginMiddleware,
     can_log_in,
     is_account,
 )
 from components.vote.ballot_actions import handle_action
+from studies.settings import LOGIN_SETTINGS
 from studies.store.ballot_queries import read_ballots
 from studies.store.store import Store
 from tests.components.vote.test_vote_actions import begin, press, state_of, study_of
@@ -30,8 +30,8 @@ from tests.components.vote.test_vote_actions import begin, press, state_of, stud
 
 @pytest.fixture
 def on_a_space(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    for name in REQUIRED_VARIABLES:
-        monkeypatch.setenv(name, "as the Hub says")
+    for setting in LOGIN_SETTINGS:
+        monkeypatch.setenv(setting.name, "as the Hub says")
     monkeypatch.setenv("SYSTEM", "spaces")
     return monkeypatch
 
@@ -106,7 +106,7 @@ def test_the_login_is_offered_only_where_it_works(store: Store, on_a_space) -> N
     study_of(store)
     html = handle_action(store, "s", {"act": "show"})
     assert f'data-log="{LOGIN_PATH}"' in html and 'name="voter"' in html
-    for gone in (*REQUIRED_VARIABLES, "SYSTEM"):
+    for gone in (*(setting.name for setting in LOGIN_SETTINGS), "SYSTEM"):
         with pytest.MonkeyPatch.context() as patch:
             patch.delenv(gone)
             assert not can_log_in()
