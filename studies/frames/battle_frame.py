@@ -74,9 +74,9 @@ def frame_from_battles(table: pd.DataFrame) -> pd.DataFrame:
             "orders": orders,
             "repeat": _count_earlier(_group_codes(group, swapped)),
             "noise": np.zeros(n, bool),
-            "status": pd.Categorical.from_codes(
-                np.full(n, STATUSES.index("ok"), np.int8), categories=list(STATUSES)
-            ),
+            "status": CodedColumn(
+                np.full(n, STATUSES.index("ok"), np.int64), list(STATUSES)
+            ).categorical(),
             "pick": pick,
             "margin": (pick >= 0).astype(np.int8),
             "truth": np.full(n, NO_PICK, np.int8),
@@ -155,7 +155,8 @@ def _code_column(table: pd.DataFrame, name: str, default: str) -> CodedColumn:
 def _join_pairs(left: Codes, right: Codes, names: Sequence[str]) -> CodedColumn:
     """Names of both columns joined by SEP."""
     codes, pairs = pd.factorize(left * max(len(names), 1) + right)
-    texts = [SEP.join((names[pair // len(names)], names[pair % len(names)])) for pair in pairs]
+    joined = (divmod(int(pair), len(names)) for pair in pairs)
+    texts = [SEP.join((names[one], names[other])) for one, other in joined]
     order = np.argsort(np.array(texts, object), kind="stable")
     rank = np.empty(len(texts), np.int64)
     rank[order] = np.arange(len(texts))
@@ -180,7 +181,8 @@ def _count_orders(group: Codes, swapped: npt.NDArray[np.bool_]) -> npt.NDArray[n
     groups = int(group.max(initial=-1)) + 1
     seen = np.zeros((2, groups), bool)
     seen[swapped.astype(np.int64), group] = True
-    return seen.sum(axis=0)[group].astype(np.int16)
+    orders: npt.NDArray[np.int16] = seen.sum(axis=0)[group].astype(np.int16)
+    return orders
 
 
 def _count_earlier(group: Codes) -> npt.NDArray[np.int16]:
