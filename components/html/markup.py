@@ -28,6 +28,7 @@ __all__ = [
     "join",
     "json_script",
     "link",
+    "link_button",
     "program_file",
     "tag",
 ]
@@ -96,12 +97,18 @@ def attributes(values: Mapping[str, object]) -> Markup:
     )
 
 
-def link(text: str | Markup, select: Any, kind: str = "eh-link") -> Markup:
-    """A button that opens the judgements of the selection `select`; the text alone without one."""
-    if select is None:
-        return escape(text)
-    made = attributes({"type": "button", "class": kind, "data-select": json.dumps(select)})
-    return fill("<button{}>{}</button>", made, text)
+def link(text: str, select: Any) -> Markup:
+    """A link that opens the judgements of the selection `select`; the text alone without one."""
+    return (
+        escape(text) if select is None else link_button(text, {"data-select": json.dumps(select)})
+    )
+
+
+def link_button(text: str, data: Mapping[str, object]) -> Markup:
+    """A button that looks like a link; `data` are the attributes that the page's script reads."""
+    return fill(
+        "<button{}>{}</button>", attributes({"type": "button", "class": "eh-link", **data}), text
+    )
 
 
 def inline_markup(text: object) -> Markup:

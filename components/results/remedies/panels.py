@@ -206,16 +206,16 @@ def _left(axis: Axis, value: float) -> str:
 
 def _heads(view: RemedyView, axis: Axis) -> Markup:
     zero = fill('<div class="eh-axis"><span style="left:{}">0</span></div>', _left(axis, 0))
-    money = Markup("<th>$ per<br>1,000</th>") if view.priced else EMPTY
+    money = fill("<th>$ per<br>1,000</th>") if view.priced else EMPTY
     return join(
         [
-            Markup('<th class="l"></th><th class="l">Rule</th><th>Calls</th>'),
+            fill('<th class="l"></th><th class="l">Rule</th><th>Calls</th>'),
             money,
-            Markup("<th>Agreement,<br>95 % CI</th>"),
+            fill("<th>Agreement,<br>95 % CI</th>"),
             fill('<th class="l trk">{}</th>', zero),
-            Markup("<th>Difference to one call,<br>adjusted CI, points</th>"),
-            Markup("<th>Decided,<br>%</th><th>Right when<br>decided, %</th>"),
-            Markup('<th><span class="eh-vh">Comparisons</span></th>'),
+            fill("<th>Difference to one call,<br>adjusted CI, points</th>"),
+            fill("<th>Decided,<br>%</th><th>Right when<br>decided, %</th>"),
+            fill('<th><span class="eh-vh">Comparisons</span></th>'),
         ]
     )
 
@@ -235,7 +235,7 @@ def _row(view: RemedyView, line: RuleEstimate, place: int, axis: Axis, best: boo
         '<td class="l c2"><b>{}</b><small>{}</small></td>{}<td class="op">{}</td></tr>',
         "pick" if picked else "",
         place,
-        Markup(" f") if best else EMPTY,
+        fill(" f") if best else EMPTY,
         place,
         words.title,
         f"{detail}; {note}" if note else detail,
@@ -286,7 +286,7 @@ def _difference(line: RuleEstimate) -> Markup:
     if line.adjusted is None:
         return fill('<span class="eh-mute">{}</span>', "baseline")
     same = (line.adjusted.low or 0) <= 0 <= (line.adjusted.high or 0)
-    badge = Markup(' <span class="eh-badge s-unreadable">≈ same</span>') if same else EMPTY
+    badge = fill(' <span class="eh-badge s-unreadable">≈ same</span>') if same else EMPTY
     bounds = line.adjusted
     ends = [points(value).replace("+", "") for value in (bounds.low, bounds.high)]
     return fill('<b>{}</b> <span class="ci">[{}, {}]</span>{}', points(bounds.value), *ends, badge)
@@ -359,7 +359,7 @@ def patterns_panel(view: RemedyView) -> Markup:
 
 def _pattern_row(name: str, cases: int, credits: Sequence[float], bold: bool) -> Markup:
     cells = join(fill("<td>{}</td>", HALF_SIGNS[value]) for value in credits)
-    kind = Markup(' class="b"') if bold else EMPTY
+    kind = fill(' class="b"') if bold else EMPTY
     return fill('<tr{}><td class="l">{}</td><td>{}</td>{}</tr>', kind, name, count(cases), cells)
 
 

@@ -28,7 +28,7 @@ def remedies_report(filtered: FilteredStudy) -> Markup:
         f"n {count(view.comparisons)}"
     )
     title = f"All rules on the same {count(view.comparisons, 'comparison')}"
-    head = Markup(finding_html(*remedy_finding(view)))
+    head = finding_html(*remedy_finding(view))
     charts = panel("What each remedy costs and gains", subtitle, frontier_chart(view, False))
     rules = panel(title, "differences adjusted for all rules", rules_table(view))
     return join([head, wrapped(charts, rules, patterns_panel(view))])

@@ -139,7 +139,7 @@ def _frontier(view: RemedyView, by_dollars: bool, canvas: _Canvas) -> Markup:
         parts.append(_whisker(line, at[id(line)][0], y, line in best))
     for place, line in enumerate(view.table, start=1):
         if id(line) in at:
-            parts.append(_mark(view, line, place, *at[id(line)], line in best))
+            parts.append(_mark(view, line, place, at[id(line)], line in best))
     if not canvas.narrow:
         parts += _names(canvas, [(line, at[id(line)], y) for line in best])
     return _svg(canvas, parts)
@@ -193,13 +193,16 @@ def _whisker(line: RuleEstimate, x: float, y: Scale, on: bool) -> Markup:
     return _line(x, y(got.low), x, y(got.high), "w on" if on else "w")
 
 
-def _mark(view: RemedyView, line: RuleEstimate, place: int, x: float, y: float, on: bool) -> Markup:
+def _mark(
+    view: RemedyView, line: RuleEstimate, place: int, at: Sequence[float], on: bool
+) -> Markup:
+    x, y = at
     select = {"rule": rule_key(line.rule), "judge": view.judge, "prompt": view.prompt}
     tip = f"{number(100 * (line.agreement.value or 0), 1)} {rule_words(line.rule).title}"
     return fill(
         '<g class="k{}" tabindex="0" data-rule="{}" data-tip="{}"{}>'
         '<circle cx="{:.1f}" cy="{:.1f}" r="{}"/><text x="{:.1f}" y="{:.1f}">{}</text></g>',
-        Markup(" on") if on else EMPTY,
+        fill(" on") if on else EMPTY,
         place,
         tip,
         fill(' data-select="{}"', json.dumps(select)) if line.changed else EMPTY,

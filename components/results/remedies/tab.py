@@ -27,7 +27,7 @@ from components.results.view_contract import ViewParts, pick_choice
 
 NAME: Final = "Remedies"
 CALLS, DOLLARS = "Calls", "Dollars"
-KEYS: Final = (
+KEYS: Final = fill(
     '<div class="eh"><div class="eh-row eh-keys"><span class="eh-key"><i class="dot"></i>'
     'best at its price, joined</span><span class="eh-key"><i class="ring"></i>other rules, '
     "numbered as in the table</span></div></div>"
