@@ -70,11 +70,11 @@ def remedy_finding(view: RemedyView) -> tuple[str, str]:
     agree = next(line for line in view.table if line.rule.id == "agree")
     lead = ""
     if advice.chosen.rule.id != "agree" and agree.difference is not None:
-        value = agree.difference.value or 0.0
-        verb = "loses" if value < 0 else "gains"
+        value = round(agree.difference.value or 0.0, 3)
+        gain = f"{'loses' if value < 0 else 'gains'} {points(abs(value)).lstrip('+')} points"
         lead = (
             "The usual rule, undecided unless both orders agree, needs 2 calls and "
-            f"{verb} {points(abs(value)).lstrip('+')} points."
+            f"{gain if value else 'gains nothing'}."
         )
     return advice.sentence, lead
 
@@ -125,16 +125,18 @@ def _figure(label: str, value: str, unit: str, note: str) -> Markup:
 
 
 def _apply_button(view: RemedyView, rule: Rule) -> Markup:
-    used = rule_in_use(view)
-    if rule.id not in APPLICABLE:
+    """Button for the recommended rule; where it cannot be applied, for the next price's rule."""
+    if rule.id not in APPLICABLE and view.next_price and view.next_price.rule.id in APPLICABLE:
+        rule = view.next_price.rule
+    elif rule.id not in APPLICABLE:
         return fill("<p>{}</p>", "This rule cannot be applied here: use it in your own pipeline.")
-    if used == rule.id:
+    title = rule_words(rule).title
+    if rule_in_use(view) == rule.id:
         undo = button("Undo", {"use": "single"})
-        return fill(
-            "<p><b>{}</b></p>{}<p>{}</p>", "In use", undo, "in Ranking, Win rates and Share"
-        )
-    label = button("Use this rule", {"use": APPLICABLE[rule.id]}, primary=True)
-    return fill("{}<p>{}</p>", label, "No new call: the replies are stored")
+        where = f"{title}: in Ranking, Win rates and Share"
+        return fill("<p><b>{}</b></p>{}<p>{}</p>", "In use", undo, where)
+    apply = button("Use this rule", {"use": APPLICABLE[rule.id]}, primary=True)
+    return fill("{}<p>{}</p>", apply, f"{title}. No new call: the replies are stored")
 
 
 def rule_in_use(view: RemedyView) -> str:

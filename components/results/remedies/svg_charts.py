@@ -23,6 +23,10 @@ from metrics.remedies.rule_table import RuleEstimate
 LEFT, RIGHT, TOP, BOTTOM = 34.0, 16.0, 14.0, 42.0
 RADIUS: Final = 11.0
 STEPS: Final = (0.05, 0.1, 0.2)
+MIN_DECIDED: Final = 0.05
+"""Share decided below which the curve ends: too few comparisons for an interval."""
+CROWDED: Final = 120.0
+"""Distance to another mark, in pixels, from which a name below its mark would not cover it."""
 Scale = Callable[[float], float]
 
 
@@ -53,7 +57,7 @@ def frontier_chart(view: RemedyView, by_dollars: bool) -> Markup:
 
 def risk_chart(view: RemedyView) -> Markup:
     """Share right when decided against the share decided, wide and narrow."""
-    points, _ = view.curve
+    points = [one for one in view.curve[0] if (one.decided.value or 0) >= MIN_DECIDED]
     return _both(
         _risk(view, points, _Canvas(400, 290)),
         _risk(view, points, _Canvas(340, 280, narrow=True)),
@@ -141,7 +145,8 @@ def _frontier(view: RemedyView, by_dollars: bool, canvas: _Canvas) -> Markup:
         if id(line) in at:
             parts.append(_mark(view, line, place, at[id(line)], line in best))
     if not canvas.narrow:
-        parts += _names(canvas, [(line, at[id(line)], y) for line in best])
+        others = [at[id(line)] for line in lines if line not in best]
+        parts += _names(canvas, [(line, at[id(line)], y) for line in best], others)
     return _svg(canvas, parts)
 
 
@@ -216,15 +221,19 @@ def _mark(
 
 
 def _names(
-    canvas: _Canvas, marks: Sequence[tuple[RuleEstimate, Sequence[float], Scale]]
+    canvas: _Canvas,
+    marks: Sequence[tuple[RuleEstimate, Sequence[float], Scale]],
+    others: Sequence[Sequence[float]],
 ) -> list[Markup]:
     """Value and name of each rule on the frontier, above and below its interval in turn."""
     parts = []
-    for place, (line, (x, _), y) in enumerate(marks):
+    for place, (line, (x, height), y) in enumerate(marks):
         high, low = (
             _known(v, line.agreement.value) for v in (line.agreement.high, line.agreement.low)
         )
-        at = max(y(high) - 8, 12.0) if place % 2 else min(y(low) + 18, canvas.floor - 6)
+        crowded = any(abs(ox - x) < CROWDED and oy > height for ox, oy in others)
+        above = bool(place % 2) or crowded
+        at = max(y(high) - 8, 12.0) if above else min(y(low) + 18, canvas.floor - 6)
         right = x > canvas.width * 0.66
         parts.append(
             fill(
@@ -264,8 +273,8 @@ def _curve(points: Sequence[CoveragePoint], x: Scale, y: Scale) -> list[Markup]:
         return []
     at = [(x(p.decided.value or 0), y(p.right_when_decided.value or 0)) for p in points]
     rights = [p.right_when_decided for p in points]
-    upper = [(px, y(_known(one.high, 0))) for (px, _), one in zip(at, rights, strict=True)]
-    lower = [(px, y(_known(one.low, 0))) for (px, _), one in zip(at, rights, strict=True)]
+    upper = [(px, y(_known(one.high, one.value))) for (px, _), one in zip(at, rights, strict=True)]
+    lower = [(px, y(_known(one.low, one.value))) for (px, _), one in zip(at, rights, strict=True)]
     parts = [
         fill('<polygon class="band" points="{}"/>', _corners([*upper, *reversed(lower)])),
         fill('<polyline class="f" points="{}"/>', _corners(at)),
