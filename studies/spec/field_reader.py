@@ -85,7 +85,7 @@ class FieldReader:
 
     def __init__(self, values: object, where: str) -> None:
         if not isinstance(values, Mapping):
-            raise StudyError(f"{where}: expected key: value lines, found {_describe_value(values)}")
+            raise StudyError(f"{where}: expected key: value lines, found {describe_value(values)}")
         self._values = {str(k): v for k, v in values.items()}
         self._known: set[str] = set()
         self.where = where
@@ -116,10 +116,10 @@ class FieldReader:
             raise self.field_error(key, f"expected {expected}, found {value!r}") from None
 
     def text(self, key: str, default: str = "") -> str:
-        return self.take(key, default, _as_text, "text")
+        return self.take(key, default, as_text, "text")
 
     def optional_text(self, key: str) -> str | None:
-        return self.take(key, None, _as_text, "text")
+        return self.take(key, None, as_text, "text")
 
     def whole(self, key: str, default: int, low: int = 0, high: int = 10**9) -> int:
         return self.take(
@@ -143,7 +143,7 @@ class FieldReader:
         value = self.text(key, default)
         if value not in known:
             raise self.field_error(
-                key, f"{value!r} is not one of {', '.join(known)}{_suggestion(value, known)}"
+                key, f"{value!r} is not one of {', '.join(known)}{suggest_word(value, known)}"
             )
         return value
 
@@ -166,23 +166,23 @@ class FieldReader:
             if key not in self._known:
                 known = sorted(self._known)
                 raise self.field_error(
-                    key, f"unknown key{_suggestion(key, known)}. Known keys: {', '.join(known)}"
+                    key, f"unknown key{suggest_word(key, known)}. Known keys: {', '.join(known)}"
                 )
 
 
-def _suggestion(word: str, known: list[str]) -> str:
+def suggest_word(word: str, known: list[str]) -> str:
     near = difflib.get_close_matches(word, known, n=1)
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 
-def _describe_value(value: object) -> str:
+def describe_value(value: object) -> str:
     return "nothing" if value is None else f"{type(value).__name__} {value!r}"[:80]
 
 
-def _as_text(value: object) -> str:
+def as_text(value: object) -> str:
     """Convert a text, number or date to text; null and booleans are refused."""
     if isinstance(value, bool) or not isinstance(value, (str, int, float, datetime.date)):
-        raise TypeError
+        raise ValueError
     return str(value)
 
 
@@ -205,11 +205,11 @@ def _as_flag(value: object) -> bool:
 
 
 def _as_texts(value: object) -> tuple[str, ...]:
-    return tuple(_as_text(v) for v in value) if isinstance(value, list) else (_as_text(value),)
+    return tuple(as_text(v) for v in value) if isinstance(value, list) else (as_text(value),)
 
 
 def _as_text_map(value: object) -> dict[str, str]:
-    return {key: _as_text(text) for key, text in _as_mapping(value).items()}
+    return {key: as_text(text) for key, text in _as_mapping(value).items()}
 
 
 def _as_mapping(value: object) -> dict[str, object]:
