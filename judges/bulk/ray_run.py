@@ -25,7 +25,7 @@ from judges.bulk.ray_asks import RayJob, make_shard_folder, write_asks
 from judges.bulk.ray_rounds import MAX_ROUND_ASKS, AskRounds
 from judges.bulk.ray_vllm import ProcessorFactory, build_vllm_stage, check_weights
 from judges.bulk.ray_worker import EndpointWorker
-from judges.engine.run_costs import record_run
+from judges.engine.run_record import record_run
 from judges.engine.run_state import RunSettings
 from judges.engine.snapshot import RunStatus
 from judges.judge_errors import PlanError
@@ -295,8 +295,7 @@ def _import_leftover_shards(store: Store, plan: Plan, root: Path, mine: str) -> 
 def _study_stamp(store: Store, plan: Plan) -> str:
     """Return a text that identifies this study in this store, because the same shards may also be
     imported into another store."""
-    row = store.read("SELECT created FROM studies WHERE name=?", (plan.study.name,)).fetchone()
-    return repr(row[0])
+    return repr(store.created(plan.study.name))
 
 
 def _mark_imported(folder: Path, store: Store, plan: Plan) -> None:

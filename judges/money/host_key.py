@@ -20,6 +20,13 @@ from judges.models.interface import JudgeCall
 from judges.money.costs import listed_prices, worst_case_cost
 from studies import settings
 from studies.domain import JudgeSpec, Price
+from studies.store.queries.allowance_queries import (
+    AllowanceScope,
+    allowance_spent,
+    delete_reservation,
+    put_reservation,
+    settle_reservation,
+)
 from studies.store.writer import WriteFunction
 
 MAX_TOKENS_PER_BYTE: Final = 1.0
@@ -147,7 +154,7 @@ class RunAllowance:
     async def release(self, number: int) -> None:
         """Delete the reservation of a call that was not made or is not billed."""
         try:
-            await self._write(lambda c: c.execute("DELETE FROM allowance WHERE id=?", (number,)))
+            await self._write(lambda c: delete_reservation(c, number))
         finally:
             self._close_call()
 
@@ -155,9 +162,7 @@ class RunAllowance:
         """Replace a reservation by the cost of the call; None keeps the maximum cost."""
         try:
             if cost is not None:
-                await self._write(
-                    lambda c: c.execute("UPDATE allowance SET spent=? WHERE id=?", (cost, number))
-                )
+                await self._write(lambda c: settle_reservation(c, number, cost))
         finally:
             self._close_call()
 
@@ -168,27 +173,19 @@ class RunAllowance:
     def _reserve(self, connection: sqlite3.Connection, worst: float) -> int | str:
         day = time.strftime("%Y-%m-%d", time.gmtime(self._wall_clock()))
         key = self._host_key
-        caps = (
-            ("run=?", (self._run,), key.run_usd, "this run"),
-            ("day=? AND visitor=?", (day, self._visitor), key.visitor_usd, "you today"),
-            ("day=?", (day,), key.day_usd, "all visitors today"),
+        caps: tuple[tuple[AllowanceScope, float, str], ...] = (
+            ("run", key.run_usd, "this run"),
+            ("visitor", key.visitor_usd, "you today"),
+            ("day", key.day_usd, "all visitors today"),
         )
-        for where, values, cap, scope in caps:
-            (spent,) = connection.execute(
-                "SELECT COALESCE(sum(COALESCE(spent, reserved)), 0.0) FROM allowance "
-                f"WHERE {where}",
-                values,
-            ).fetchone()
+        for scope, cap, who in caps:
+            spent = allowance_spent(connection, scope, day, self._visitor, self._run)
             if spent + worst > cap + 1e-12:
                 return (
-                    f"this Space's key pays ${cap:.2f} for {scope}, ${spent:.4f} of it is spent, "
+                    f"this Space's key pays ${cap:.2f} for {who}, ${spent:.4f} of it is spent, "
                     "and one more call might exceed it. Type your own key to go on"
                 )
-        cursor = connection.execute(
-            "INSERT INTO allowance(day, visitor, run, reserved) VALUES (?,?,?,?)",
-            (day, self._visitor, self._run, worst),
-        )
-        return int(cursor.lastrowid or 0)
+        return put_reservation(connection, day, self._visitor, self._run, worst)
 
 
 @dataclass(slots=True)

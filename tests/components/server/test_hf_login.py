@@ -23,6 +23,7 @@ from components.server.hf_login import (
 )
 from components.vote.ballot_actions import handle_action
 from studies.settings import LOGIN_SETTINGS
+from studies.store.ballot_queries import read_ballots
 from studies.store.store import Store
 from tests.components.vote.test_vote_actions import begin, press, state_of, study_of
 
@@ -45,7 +46,7 @@ def test_the_name_of_an_account_cannot_be_typed(store: Store, name: str) -> None
     study_of(store)
     html = handle_action(store, "s", {"act": "show", "voter": name})
     assert "That name cannot be used." in html and "Hugging Face accounts" in html
-    assert store.ballots("s") == []
+    assert read_ballots(store.read_connection, "s") == []
 
 
 @pytest.mark.parametrize("name", ["ann", "hf", "hfann", "shelf:ann", "h f ann", "ann hf:"])
@@ -85,7 +86,9 @@ def test_what_one_person_was_shown_nobody_else_votes_on(store: Store, what: str)
 
 def written(store: Store) -> tuple[object, ...]:
     """All but when something was last on screen."""
-    return [replace(one, seen=0.0) for one in store.ballots("s")], list(store.judgements("s"))
+    return [replace(one, seen=0.0) for one in read_ballots(store.read_connection, "s")], list(
+        store.judgements("s")
+    )
 
 
 def test_an_account_is_logged_out_of_a_name_is_typed_anew(store: Store) -> None:
