@@ -77,6 +77,25 @@ def load_yaml(text: str) -> object:
         raise ValueError(f"not valid YAML: {message}") from None
 
 
+def find_line(text: str, place: str) -> int:
+    """Return the line of a key such as `judges[0].price.input` in a valid YAML text.
+
+    If the key is absent it is the line of its block; 0 at the top level.
+    """
+    node, line = yaml.compose(text, yaml.SafeLoader), 0
+    for part in place.replace("[", ".[").split("."):
+        if part.startswith("[") and isinstance(node, yaml.SequenceNode):
+            node = node.value[int(part[1:-1])]
+            line = node.start_mark.line + 1
+            continue
+        entries = node.value if isinstance(node, yaml.MappingNode) else ()
+        key, node = next((entry for entry in entries if entry[0].value == part), (None, None))
+        if key is None:
+            break
+        line = key.start_mark.line + 1
+    return line
+
+
 class FieldReader:
     """Typed access to the fields of a mapping.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -24,11 +25,12 @@ def parse_judge(entry: object, where: str) -> JudgeSpec:
         price = PriceBlock.parse(found[JUDGE.price.attribute], place_of(where, JUDGE.price))
         found[JUDGE.price.attribute] = Price(**price.attributes())
     if simulated:
-        found["simulation"] = _given(simulation) | {JUDGE.seed.name: found["seed"] or 0}
+        seed = found[JUDGE.seed.attribute] or 0
+        found["simulation"] = _given(simulation) | {JUDGE.seed.name: seed}
     if JUDGE.read.attribute not in block.model_fields_set:
         found[JUDGE.read.attribute] = default_read(str(model))
-    found["endpoint"] = found["endpoint"].rstrip("/")
-    judge = JudgeSpec(**found | {"name": found["name"] or found["model"]})
+    judge = JudgeSpec(**found)
+    judge = replace(judge, name=judge.name or judge.model, endpoint=judge.endpoint.rstrip("/"))
     if fault := _find_fault(judge):
         raise StudyError(f"{place_of(where, fault[0])}: {fault[1]}")
     return judge

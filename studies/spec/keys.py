@@ -24,7 +24,7 @@ _TYPE_WORDS: Final[Mapping[Any, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class StudyKey:
     """One key of the study file; unpacked (`*key`) it is its path, as text it is dotted."""
 
@@ -111,8 +111,8 @@ class KeyBlock:
     def __getitem__(self, name: str) -> StudyKey:
         return self._keys[name]
 
-    def __contains__(self, name: object) -> bool:
-        return name in self._keys
+    def __contains__(self, key: object) -> bool:
+        return key in self._keys.values()
 
     def __iter__(self) -> Iterator[StudyKey]:
         return iter(self._keys.values())
@@ -132,3 +132,8 @@ def default_values() -> dict[str, Any]:
     """Return the value of each key without an entry, as nested mappings."""
     top = {key.name: None if key.default is MISSING else key.default for key in STUDY}
     return {**top, STUDY.data.name: {key.name: key.default for key in DATA}}
+
+
+def find_key(field: str) -> StudyKey | None:
+    """Return the key of study or data with a dotted name, such as `data.count`."""
+    return next((key for key in (*STUDY, *DATA) if str(key) == field), None)

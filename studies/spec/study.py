@@ -11,7 +11,7 @@ import yaml
 
 from studies.domain import JudgeSpec
 from studies.errors import StudyError, file_error_advice
-from studies.spec.field_reader import load_yaml
+from studies.spec.field_reader import find_line, load_yaml
 from studies.spec.judge_spec import changed_fields, dump_judge, parse_judge, to_yaml_value
 from studies.spec.keys import DATA, EXTRACTION, PROTOCOL_KEYS, STUDY, StudyKey
 from studies.spec.presets import PRESETS, merge_values
@@ -42,7 +42,12 @@ def parse_study(text: str, where: str = "study", folder: Path | None = None) -> 
         values = load_yaml(text)
     except ValueError as error:
         raise StudyError(f"{where}: {error}") from None
-    return study_from_mapping(values, where, folder)
+    try:
+        return study_from_mapping(values, where, folder)
+    except StudyError as error:
+        place = str(error).removeprefix(f"{where}: ").partition(":")[0]
+        line = find_line(text, place)
+        raise StudyError(f"{error} (line {line})" if line else str(error)) from None
 
 
 def study_from_mapping(values: object, where: str = "study", folder: Path | None = None) -> Study:

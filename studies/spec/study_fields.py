@@ -120,7 +120,7 @@ class DataSpec:
         ),
     ] = 0
     categories: Annotated[tuple[str, ...], Key("Categories", per_source=True)] = ()
-    count: Annotated[int, Key("Items", "0: all items")] = 0
+    count: Annotated[int, Key("Items", "0: all items", per_source=True)] = 0
     per: Annotated[
         Mapping[str, int],
         Key(
