@@ -115,14 +115,6 @@ class FieldReader:
     def field_error(self, key: str, message: str) -> StudyError:
         return StudyError(f"{self.at(key)}: {message}")
 
-    def has(self, key: str) -> bool:
-        self._known.add(key)
-        return self._values.get(key) is not None
-
-    def is_null(self, key: str) -> bool:
-        """Whether the key is present but empty: `temperature: null` differs from an absent key."""
-        return key in self._values and not self.has(key)
-
     def take(self, key: str, default: T, accept: Callable[[object], T], expected: str) -> T:
         """Return the converted value of a field, or the default if it is absent or empty."""
         self._known.add(key)
@@ -137,24 +129,10 @@ class FieldReader:
     def text(self, key: str, default: str = "") -> str:
         return self.take(key, default, as_text, "text")
 
-    def optional_text(self, key: str) -> str | None:
-        return self.take(key, None, as_text, "text")
-
     def whole(self, key: str, default: int, low: int = 0, high: int = 10**9) -> int:
         return self.take(
             key, default, lambda v: _as_integer(v, low, high), f"a whole number {low}-{high}"
         )
-
-    def number(self, key: str, default: float, low: float, high: float) -> float:
-        expected = f"a number from {low:g} to {high:g}"
-        return self.take(key, default, lambda v: _as_number(v, low, high), expected)
-
-    def optional_number(self, key: str, low: float, high: float) -> float | None:
-        expected = f"a number from {low:g} to {high:g}"
-        return self.take(key, None, lambda v: _as_number(v, low, high), expected)
-
-    def flag(self, key: str, default: bool) -> bool:
-        return self.take(key, default, _as_flag, "true or false")
 
     def choice(self, key: str, default: str, options: Iterable[str]) -> str:
         """Return one of the given words; the error suggests the closest one."""
@@ -169,9 +147,6 @@ class FieldReader:
     def texts(self, key: str) -> tuple[str, ...]:
         """Return a list of texts; a single text counts as a list of one."""
         return self.take(key, (), _as_texts, "a list of texts")
-
-    def mapping(self, key: str) -> dict[str, object]:
-        return self.take(key, {}, _as_mapping, "key: value pairs")
 
     def text_map(self, key: str) -> dict[str, str]:
         return self.take(key, {}, _as_text_map, "key: text pairs")
@@ -208,18 +183,6 @@ def as_text(value: object) -> str:
 def _as_integer(value: object, low: int, high: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise ValueError
-    return value
-
-
-def _as_number(value: object, low: float, high: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
-        raise ValueError
-    return float(value)
-
-
-def _as_flag(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError
     return value
 
 

@@ -9,13 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from studies.errors import StudyError
 from studies.spec.field_reader import load_yaml
-from studies.spec.keys import DATA, JUDGE, PROTOCOL_KEYS, SIMULATION, STUDY
+from studies.spec.judge_spec import parse_judge
+from studies.spec.keys import DATA, JUDGE, PROTOCOL_KEYS, SIMULATION, STUDY, StudyKey
 from studies.spec.presets import PRESETS
 from studies.spec.schema import SCHEMA_FILE, schema_text
-from studies.spec.study import parse_study
+from studies.spec.study import parse_study, study_from_mapping
+from tests.studies.spec.test_field_reader import anything
 
 ROOT = Path(__file__).parents[3]
 SCHEMA = json.loads(schema_text())
@@ -108,6 +112,26 @@ def test_what_the_parser_refuses_the_schema_refuses(text: str) -> None:
     assert not fits(load_yaml(text), SCHEMA)
     with pytest.raises(StudyError):
         parse_study(text)
+
+
+@given(st.sampled_from([*STUDY, *DATA]), anything)
+def test_any_value_of_a_key_is_read_or_refused_in_words(key: StudyKey, value: object) -> None:
+    values: object = value
+    for name in reversed(key.path):
+        values = {name: values}
+    try:
+        study_from_mapping({"name": "s", **values}, "file")  # type: ignore[dict-item]
+    except StudyError as error:
+        assert str(error).startswith("file: ") and "\n" not in str(error)
+
+
+@given(st.sampled_from([*JUDGE, *SIMULATION]), anything)
+def test_any_value_of_a_judge_is_read_or_refused_in_words(key: StudyKey, value: object) -> None:
+    for model in ("embedded", "simulated"):
+        try:
+            parse_judge({"model": model, key.name: value}, "file: judges[0]")
+        except StudyError as error:
+            assert str(error).startswith(f"file: judges[0].{key.name}")
 
 
 def test_keys_are_named_as_attributes_and_a_misspelt_one_is_an_error() -> None:
