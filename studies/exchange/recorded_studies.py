@@ -69,7 +69,7 @@ def import_verdicts(
 
 def save_recorded_study(store: Store, name: str, spec: DataSpec, loaded: LoadedSource) -> None:
     """Save loaded verdicts and the votes of their items as a study."""
-    study = Study(name, data=loaded.pin_revision(spec))
+    study = Study(name, loaded.pin_revision(spec))
     if store.has_live_asks(name):
         raise StudyError(
             f"the study {name!r} exists and has live judge calls; give the recorded one another "

@@ -141,7 +141,9 @@ class Study:
     name: Annotated[
         str, Key("Name", missing="a study needs a name; its judgements are stored under it")
     ]
-    preset: Annotated[str, Key("Protocol", options={n: p.title for n, p in PRESETS.items()})] = ""
+    preset: Annotated[
+        str, Key("Protocol", options={name: preset.title for name, preset in PRESETS.items()})
+    ] = field(default="", kw_only=True)
     data: Annotated[DataSpec, Key("Data")] = DataSpec()
     contestants: Annotated[tuple[str, ...], Key("Models")] = ()
     judges: Annotated[tuple[JudgeSpec, ...], Key("Judges")] = ()
