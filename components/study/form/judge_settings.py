@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from components.html.format import escape
+from components.html.markup import EMPTY, Markup, fill, join
 from components.study.file.controls import (
     checkbox,
     decimal_input,
@@ -59,7 +59,7 @@ def simulation_default(key: StudyKey) -> float:
     return 1.0 if key == SIMULATION.accuracy else 0.0
 
 
-def judge_form(judge: Mapping[str, Any], field: str, name: str) -> str:
+def judge_form(judge: Mapping[str, Any], field: str, name: str) -> Markup:
     kind = judge_kind(judge)
     parts = [
         form_row(JUDGE.name.rule.label, _name_input(field, judge, name), to=f"{field}.{_NAME}"),
@@ -79,46 +79,41 @@ def judge_form(judge: Mapping[str, Any], field: str, name: str) -> str:
         remove = form_button(
             "Remove this judge", {"do": "remove judge", "judge": int(field[6:])}, kind="small"
         )
-        parts.append(f'<div class="eh-row">{remove}</div>')
-    return f'<div class="eh-jf">{"".join(parts)}</div>'
+        parts.append(fill('<div class="eh-row">{}</div>', remove))
+    return fill('<div class="eh-jf">{}</div>', join(parts))
 
 
-def _name_input(field: str, judge: Mapping[str, Any], name: str) -> str:
-    return _mark_renaming(text_input(f"{field}.{_NAME}", judge.get(_NAME, "")), name)
+def _name_input(field: str, judge: Mapping[str, Any], name: str) -> Markup:
+    return text_input(f"{field}.{_NAME}", judge.get(_NAME, ""), renames=name)
 
 
-def _mark_renaming(box: str, name: str) -> str:
-    """Mark a field that renames the judge, so that the page moves an entered key along."""
-    return box.replace("<input", f'<input data-renames="{escape(name)}"', 1)
-
-
-def _model_input(field: str, judge: Mapping[str, Any], name: str) -> str:
+def _model_input(field: str, judge: Mapping[str, Any], name: str) -> Markup:
     """Model field; a judge named after its model is renamed with it."""
     model = str(judge.get(_MODEL, ""))
     models = [(known, "listed price") for known in listed_prices()]
-    box = text_input(f"{field}.{_MODEL}", model, mono=True, suggestions=models)
-    return _mark_renaming(box, name) if name == model else box
+    renames = name if name == model else ""
+    return text_input(f"{field}.{_MODEL}", model, mono=True, suggestions=models, renames=renames)
 
 
-def _embedded_settings(judge: Mapping[str, Any], field: str, name: str) -> list[str]:
+def _embedded_settings(judge: Mapping[str, Any], field: str, name: str) -> list[Markup]:
     hint = "probabilities: one token per call, no reasoning; text: slower, a whole reply"
     return [_read_row(judge, field, hint), *_sampling_settings(judge, field)]
 
 
-def _read_row(judge: Mapping[str, Any], field: str, hint: str = "") -> str:
+def _read_row(judge: Mapping[str, Any], field: str, hint: str = "") -> Markup:
     key = JUDGE.read
     chosen = str(judge.get(key.name) or default_read(judge_kind(judge)))
     switch = segmented_switch(f"{field}.{key}", list(key.rule.options.items()), chosen)
     return _judge_row(field, key, switch, hint, group=True)
 
 
-def _simulation_slider(judge: Mapping[str, Any], field: str, key: StudyKey) -> str:
+def _simulation_slider(judge: Mapping[str, Any], field: str, key: StudyKey) -> Markup:
     value = judge.get(key.name)
     at = simulation_default(key) if value is None else float(value)
     return slider(f"{field}.{key}", at, low=key.rule.low, high=key.rule.high)
 
 
-def _simulated_settings(judge: Mapping[str, Any], field: str, name: str) -> list[str]:
+def _simulated_settings(judge: Mapping[str, Any], field: str, name: str) -> list[Markup]:
     weights = ", ".join(f"{w:g}" for w in judge.get(SIMULATION.slot_weights.name) or ())
     return [
         *(
@@ -136,11 +131,11 @@ def _simulated_settings(judge: Mapping[str, Any], field: str, name: str) -> list
     ]
 
 
-def _host_key_row(judge: Mapping[str, Any], field: str) -> str:
+def _host_key_row(judge: Mapping[str, Any], field: str) -> Markup:
     """Field for this Space's key, with its models and spending limits; empty without one."""
     host_key = load_host_key()
     if host_key is None:
-        return ""
+        return EMPTY
     hint = (
         f"{', '.join(host_key.prices)} at {host_key.endpoint}; this Space pays up to "
         f"${host_key.run_usd:.2f} per run and ${host_key.visitor_usd:.2f} per day for you"
@@ -152,7 +147,7 @@ def _host_key_row(judge: Mapping[str, Any], field: str) -> str:
     return form_row("or Space's key", box, hint, to=f"{field}.{key}")
 
 
-def _endpoint_settings(judge: Mapping[str, Any], field: str, name: str) -> list[str]:
+def _endpoint_settings(judge: Mapping[str, Any], field: str, name: str) -> list[Markup]:
     url = str(judge.get(_URL) or "")
     variable, vision = JUDGE.api_key_env, JUDGE.vision
     return [
@@ -170,7 +165,7 @@ def _endpoint_settings(judge: Mapping[str, Any], field: str, name: str) -> list[
         else _text_row(field, variable, judge.get(variable.name, ""), mono=True),
         form_row(
             JUDGE.price.rule.label,
-            f'<span class="eh-row">{_price_inputs(judge, field)}</span>',
+            fill('<span class="eh-row">{}</span>', _price_inputs(judge, field)),
             JUDGE.price.rule.hint,
             to=f"{field}.{PRICE.input}",
         ),
@@ -185,23 +180,26 @@ def _endpoint_settings(judge: Mapping[str, Any], field: str, name: str) -> list[
     ]
 
 
-def _price_inputs(judge: Mapping[str, Any], field: str) -> str:
+def _price_inputs(judge: Mapping[str, Any], field: str) -> Markup:
     given = judge.get(JUDGE.price.name)
     price = given if isinstance(given, Mapping) else {}
     known = listed_prices().get(str(judge.get(_MODEL)))
-    return " ".join(
-        decimal_input(
-            f"{field}.{key}",
-            price.get(key.name, ""),
-            unit=key.rule.label,
-            label=f"$ per million tokens {key.rule.label}",
-            placeholder=f"{getattr(known, key.attribute):g}" if known else "?",
-        )
-        for key in (PRICE.input, PRICE.output)
+    return join(
+        (
+            decimal_input(
+                f"{field}.{key}",
+                price.get(key.name, ""),
+                unit=key.rule.label,
+                label=f"$ per million tokens {key.rule.label}",
+                placeholder=f"{getattr(known, key.attribute):g}" if known else "?",
+            )
+            for key in (PRICE.input, PRICE.output)
+        ),
+        " ",
     )
 
 
-def _sampling_settings(judge: Mapping[str, Any], field: str, more: bool = False) -> list[str]:
+def _sampling_settings(judge: Mapping[str, Any], field: str, more: bool = False) -> list[Markup]:
     """Folded sampling settings, which most studies leave unchanged."""
     most = JUDGE.max_tokens
     tokens = integer_input(
@@ -224,12 +222,16 @@ def _sampling_settings(judge: Mapping[str, Any], field: str, more: bool = False)
             ),
         ]
     return [
-        f'<details class="eh-how" data-keep="{escape(field)} sampling"><summary>Sampling</summary>'
-        f"{''.join(parts)}</details>"
+        fill(
+            '<details class="eh-how" data-keep="{} sampling"><summary>Sampling</summary>'
+            "{}</details>",
+            field,
+            join(parts),
+        )
     ]
 
 
-def _decimal_row(judge: Mapping[str, Any], field: str, key: StudyKey) -> str:
+def _decimal_row(judge: Mapping[str, Any], field: str, key: StudyKey) -> Markup:
     """Row for a number that may be empty: the parameter is then not sent."""
     value = judge.get(key.name, key.default)
     high = key.rule.high if key.type is float else None
@@ -242,11 +244,13 @@ def _decimal_row(judge: Mapping[str, Any], field: str, key: StudyKey) -> str:
     return _judge_row(field, key, box)
 
 
-def _text_row(field: str, key: StudyKey, value: object, mono: bool = False) -> str:
+def _text_row(field: str, key: StudyKey, value: object, mono: bool = False) -> Markup:
     box = text_input(f"{field}.{key}", value, mono=mono, placeholder=key.rule.placeholder)
     return _judge_row(field, key, box)
 
 
-def _judge_row(field: str, key: StudyKey, control: str, hint: str = "", group: bool = False) -> str:
+def _judge_row(
+    field: str, key: StudyKey, control: str, hint: str = "", group: bool = False
+) -> Markup:
     below = hint or key.rule.hint
     return form_row(key.rule.label, control, below, to=f"{field}.{key}", group=group)

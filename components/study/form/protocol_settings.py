@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from components.html.format import attributes, count, escape, inline_markup
+from components.html.format import count
+from components.html.markup import EMPTY, Markup, attributes, fill, inline_markup, join
 from components.study.file.controls import (
     Hint,
     decimal_input,
@@ -36,12 +37,12 @@ _PAIR_PROTOCOLS: Final = ("pairwise", "five-level", "factuality")
 
 def protocol_form(
     study: LenientStudy, protocols: frozenset[str], contestants: Sequence[str], sees: bool
-) -> str:
+) -> Markup:
     """The protocol form.
 
     `protocols` are those of the study's prompts; `sees` is True if a judge of the study has vision.
     """
-    return "".join(
+    return join(
         [
             _preset_cards(study),
             *_pairing_rows(study, protocols, contestants),
@@ -73,27 +74,35 @@ def preset_status_text(study: LenientStudy) -> str:
     return f"{count(changes, 'change')} from the preset" if changes else "as published"
 
 
-def _preset_cards(study: LenientStudy) -> str:
+def _preset_cards(study: LenientStudy) -> Markup:
     chosen = study.preset.name if study.preset else ""
     cards = [(p.name, p.title, PRESET_SUBTITLES.get(p.name, p.source)) for p in PRESETS.values()]
     cards.append(("", "Custom", "no preset"))
-    buttons = "".join(
-        f"<button{_preset_attributes(name, name == chosen)}><b>{escape(title)}</b>"
-        f"{escape(subtitle)}</button>"
+    buttons = join(
+        fill(
+            "<button{}><b>{}</b>{}</button>",
+            _preset_attributes(name, name == chosen),
+            title,
+            subtitle,
+        )
         for name, title, subtitle in cards
     )
-    made = f'<div class="eh-pres" role="group" aria-label="Protocol">{buttons}</div>'
+    made = fill('<div class="eh-pres" role="group" aria-label="Protocol">{}</div>', buttons)
     if study.preset is None:
         return made
-    notes = "".join(f"<p>{inline_markup(note)}</p>" for note in study.preset.notes)
-    return (
-        f"{made}<details class='eh-how eh-notes' data-keep='preset notes'><summary>"
-        f"{escape(study.preset.title)}: source, and differences between code and paper</summary>"
-        f"<p>{escape(study.preset.source)}.</p>{notes}</details>"
+    notes = join(fill("<p>{}</p>", inline_markup(note)) for note in study.preset.notes)
+    return fill(
+        "{}<details class='eh-how eh-notes' data-keep='preset notes'><summary>"
+        "{}: source, and differences between code and paper</summary>"
+        "<p>{}.</p>{}</details>",
+        made,
+        study.preset.title,
+        study.preset.source,
+        notes,
     )
 
 
-def _preset_attributes(name: str, on: bool) -> str:
+def _preset_attributes(name: str, on: bool) -> Markup:
     return attributes(
         {
             "type": "button",
@@ -106,7 +115,7 @@ def _preset_attributes(name: str, on: bool) -> str:
 
 def _pairing_rows(
     study: LenientStudy, protocols: frozenset[str], contestants: Sequence[str]
-) -> list[str]:
+) -> list[Markup]:
     if not protocols & set(_PAIR_PROTOCOLS) and protocols:
         return []  # all options are shown at once and ratings one by one, so there are no pairs
     pairing = study.text_value(*STUDY.pairing)
@@ -121,7 +130,7 @@ def _pairing_rows(
     return made
 
 
-def _order_rows(study: LenientStudy, protocols: frozenset[str]) -> list[str]:
+def _order_rows(study: LenientStudy, protocols: frozenset[str]) -> list[Markup]:
     pairs, choice = bool(protocols & set(_PAIR_PROTOCOLS)) or not protocols, "choice" in protocols
     words = ("both",) * pairs + ("rotations", "williams", "all") * choice
     if not words:
@@ -135,7 +144,7 @@ def _order_rows(study: LenientStudy, protocols: frozenset[str]) -> list[str]:
     return [*made, _switch_row(study, STUDY.unrelated)] if choice else made
 
 
-def _repeat_rows(study: LenientStudy) -> list[str]:
+def _repeat_rows(study: LenientStudy) -> list[Markup]:
     noise = study.share(*STUDY.noise_floor)
     noise_hint = (
         f"{percent_text(noise)} of calls repeated in the same order, to measure changes without "
@@ -156,7 +165,7 @@ def _repeat_rows(study: LenientStudy) -> list[str]:
     ]
 
 
-def _counting_rows(study: LenientStudy, protocols: frozenset[str], sees: bool) -> list[str]:
+def _counting_rows(study: LenientStudy, protocols: frozenset[str], sees: bool) -> list[Markup]:
     images = study.text_value(*STUDY.judge_sees) == "images"
     no_vision = "no judge of this study has vision: all get the description"
     pairs = protocols & set(_PAIR_PROTOCOLS) or not protocols
@@ -169,7 +178,7 @@ def _counting_rows(study: LenientStudy, protocols: frozenset[str], sees: bool) -
 
 def _more_settings(
     study: LenientStudy, protocols: frozenset[str], contestants: Sequence[str]
-) -> str:
+) -> Markup:
     only = STUDY.protocol.rule.options
     choices = [("", "all prompts"), *((name, only.get(name, name)) for name in sorted(protocols))]
     budget, key = study.value(*STUDY.budget_usd), STUDY.budget_usd
@@ -186,7 +195,7 @@ def _more_settings(
     ]
     families = study.raw(*STUDY.families)
     known: Mapping[str, Any] = families if isinstance(families, Mapping) else {}
-    boxes = "".join(
+    boxes = join(
         form_row(
             name,
             text_input(f"{STUDY.families}.{name}", known.get(name, ""), label=f"family of {name}"),
@@ -194,26 +203,33 @@ def _more_settings(
         )
         for name in dict.fromkeys([*contestants[:30], *map(str, known)])
     )
-    purpose = "<p>Models of one family, to measure whether a judge prefers its own family.</p>"
+    purpose = Markup(
+        "<p>Models of one family, to measure whether a judge prefers its own family.</p>"
+    )
     parts.append(
-        "<details class='eh-how' data-keep='families'><summary>Model families</summary>"
-        f"{purpose}{boxes}</details>"
+        fill(
+            "<details class='eh-how' data-keep='families'><summary>Model families</summary>"
+            "{}{}</details>",
+            purpose,
+            boxes,
+        )
     )
-    return (
+    return fill(
         "<details class='eh-how' data-keep='protocol more'><summary>Budget, parsing, families"
-        f"</summary>{''.join(parts)}</details>"
+        "</summary>{}</details>",
+        join(parts),
     )
 
 
-def _reset_button(study: LenientStudy) -> str:
+def _reset_button(study: LenientStudy) -> Markup:
     changed = preset_differences(study)
     if not changed:
-        return ""
+        return EMPTY
     named = ", ".join(key.name.replace("_", " ") for key in changed)
     button = form_button(
         "Back to the preset", {"do": "preset", "preset": study.text_value(*STUDY.preset)}
     )
-    return f'<div class="eh-row eh-back">{button}<span class="hint">{escape(named)}</span></div>'
+    return fill('<div class="eh-row eh-back">{}<span class="hint">{}</span></div>', button, named)
 
 
 def _switch_row(
@@ -222,7 +238,7 @@ def _switch_row(
     options: Mapping[str, str] | None = None,
     value: str | None = None,
     hint: str | None = None,
-) -> str:
+) -> Markup:
     """Row with the words of a key as a switch; the hint is that of the selected word."""
     offered = list((options or key.rule.options).items())
     chosen = study.text_value(*key) if value is None else value
@@ -242,13 +258,15 @@ def _option_hint(key: StudyKey, value: str) -> str:
     return key.rule.option_hints.get(value, key.rule.hint)
 
 
-def _menu_row(study: LenientStudy, key: StudyKey, options: Sequence[tuple[str, str]] = ()) -> str:
+def _menu_row(
+    study: LenientStudy, key: StudyKey, options: Sequence[tuple[str, str]] = ()
+) -> Markup:
     offered = options or list(key.rule.options.items())
     menu = select_menu(str(key), offered, study.text_value(*key))
     return form_row(key.rule.label, menu, study.hint(key.rule.hint, *key), to=str(key))
 
 
-def _integer_row(study: LenientStudy, key: StudyKey, hint: str = "") -> str:
+def _integer_row(study: LenientStudy, key: StudyKey, hint: str = "") -> Markup:
     box = integer_input(
         str(key), study.text_value(*key), low=int(key.rule.low), high=int(key.rule.high)
     )
