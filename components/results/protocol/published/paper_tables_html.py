@@ -54,7 +54,7 @@ def show_published_grades(part: str) -> Markup:
     return wrap(
         doubt_notice(),
         both,
-        scale_html(scale, corners if part == "Grade" else ""),
+        scale_html(scale, corners if part == "Grade" else EMPTY),
         _doubtful_list(),
     )
 
