@@ -21,6 +21,8 @@ APPLICABLE: Final = {"single": "single", "pool": "pool", "agree": "agree", "grad
 """Rules that can become the combination rule of a study (`combine` in its file)."""
 COMBINED_AS: Final = {"pooled": "single", "strict": "agree", "majority": "pool"}
 """Older values of `combine` -> the rule of the same meaning."""
+BUDGET: Final = 40.0
+"""Dollars for which the recommendation says how many comparisons they buy."""
 HALF_SIGNS: Final = {1.0: "1", 0.75: "¾", 0.5: "½", 0.25: "¼", 0.0: "0"}
 
 
@@ -94,11 +96,23 @@ def recommendation_panel(view: RemedyView) -> Markup:
     figures.append(_figure("One call today", _percent(single), "", chance))
     return wrapped(
         fill(
-            '<section class="eh-panel eh-rec"><ul>{}</ul><div class="act">{}</div></section>',
+            '<section class="eh-panel eh-rec"><ul>{}</ul><div class="act">{}</div>{}</section>',
             join(figures),
             _apply_button(view, advice.chosen.rule),
+            _budget_line(view, advice.chosen.rule),
         )
     )
+
+
+def _budget_line(view: RemedyView, rule: Rule) -> Markup:
+    """Number of comparisons that a budget buys; empty where prices are unknown or zero."""
+    prices = {rule_key(line.rule): view.dollars(line) for line in view.table}
+    chosen, single = prices.get(rule_key(rule)), view.dollars(view.table[0])
+    if not chosen or not single:
+        return EMPTY
+    bought, once = (count(int(1000 * BUDGET / price)) for price in (chosen, single))
+    text = f"{dollars(BUDGET)} buys {bought} comparisons with this rule, {once} with one call."
+    return fill('<p class="eh-small budget">{}</p>', text)
 
 
 def _gain_figure(label: str, one: PriceGain, name: bool = False) -> Markup:

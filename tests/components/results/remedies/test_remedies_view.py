@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -205,3 +206,13 @@ def test_graded_replies_beat_hard_ones_for_a_biased_judge(simulated):
     assert view.advice.chosen.rule.id in ("graded", "calibrated")
     points, caption = view.curve
     assert len(points) > 10 and caption.startswith("margin of the mean score")
+
+
+def test_a_budget_is_given_in_comparisons(prd):
+    known = load_remedies(shown(prd, "gpt-4"))
+    prices = dict.fromkeys(known.study.cells, 0.021)
+    view = replace(known, inputs=replace(known.inputs, prices=prices))
+    text = recommendation_panel(view)
+    assert "952 comparisons with this rule, 1,904 with one call" in text
+    assert view.priced and "$42" in rules_table(view)
+    assert "buys" not in recommendation_panel(known)  # unknown prices
