@@ -64,6 +64,7 @@ ORDER = {
         "layout inspect",
         "results run vote",
         "share study",
+        "home",
         "api_tab __main__",
         "page_tab",
     ),
