@@ -33,6 +33,13 @@ UNRELATED: Final = "@unrelated"
 BY_DESIGN: Final = "by-design"
 HUMAN_PREFIX: Final = "human:"
 
+PASS: Final = "pass"
+FAIL: Final = "fail"
+PASS_FAIL_OPTIONS: Final = (FAIL, PASS)
+"""`Ask.labels` of a pass/fail judgement. Its verdict has one score: 1 for pass, 0 for fail."""
+GOLD: Final = "gold"
+"""Source of a label that counts as the truth, before labels by people."""
+
 
 @dataclass(frozen=True, slots=True)
 class Preference:
@@ -61,6 +68,19 @@ class AnswerCheck:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerLabel:
+    """The right verdict on one answer: "pass", "fail" or a score, with its source."""
+
+    contestant: str
+    value: float | Literal["pass", "fail"]
+    source: str = GOLD
+    """Name of the labeller, or "gold"."""
+    time: float = 0.0
+    policy: str = ""
+    """Name of the rules by which the label was given."""
+
+
+@dataclass(frozen=True, slots=True)
 class Item:
     """A question with the answers of several contestants (models)."""
 
@@ -76,6 +96,7 @@ class Item:
     meta: Mapping[str, str] = field(default_factory=dict)
     human: tuple[Preference, ...] = ()
     checks: tuple[AnswerCheck, ...] = ()
+    labels: tuple[AnswerLabel, ...] = ()
 
     def answer(self, contestant: str) -> str:
         """The answer of a contestant; the contestant may be the item's reference answer."""
@@ -207,7 +228,8 @@ class JudgeSpec:
 @dataclass(frozen=True, slots=True)
 class Ask:
     """One request to one judge: `shown` lists the contestants in the order shown, `labels` the
-    label of each slot. The key is a hash of the whole canonical request."""
+    label of each slot; for a verdict on one answer, the options of the verdict in the order
+    offered. The key is a hash of the whole canonical request."""
 
     key: str
     item: str
