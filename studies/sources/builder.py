@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from studies.domain import (
     HUMAN_PREFIX,
+    QUESTION_META,
     AnswerCheck,
     Ask,
     Item,
@@ -194,14 +195,26 @@ class SourceBuilder:
         return same
 
     def all_notes(self) -> list[str]:
-        """Return the notes of the format and the number of rows that were left out."""
+        """Return the notes of the format, and the numbers of rows left out and of questions."""
+        return [*self._self_comparison_notes(), *self.notes, *self._question_notes()]
+
+    def _self_comparison_notes(self) -> list[str]:
         if not self._self_comparisons:
-            return self.notes
+            return []
         name, where = self._self_comparisons[0]
         count = len(self._self_comparisons)
         return [
-            f"{count:,} rows left out: a model compared with itself ({name!r}, first in {where})",
-            *self.notes,
+            f"{count:,} rows left out: a model compared with itself ({name!r}, first in {where})"
+        ]
+
+    def _question_notes(self) -> list[str]:
+        items = self.items()
+        questions = len({item.meta.get(QUESTION_META, item.id) for item in items})
+        if questions == len(items):
+            return []
+        return [
+            f"{len(items):,} items are about {questions:,} questions: items with the same question "
+            "(other turns, or other answers under the same names) count as one in every interval"
         ]
 
     def add_check(self, item: str, check: AnswerCheck) -> None:
@@ -267,17 +280,23 @@ class SourceBuilder:
         return Ask("", item, judge, prompt, names, labels, repeat, orders=orders)
 
     def items(self) -> list[Item]:
-        return self._ready + [
-            Item(
-                id=draft.id,
-                instruction=draft.instruction,
-                responses=draft.responses,
-                human=tuple(_with_compared(draft, k) for k in range(len(draft.human))),
-                checks=tuple(draft.checks),
-                **draft.facts,
-            )
-            for draft in self._drafts.values()
-        ]
+        shared = self._shared_questions()
+        return self._ready + [_finish_item(draft, shared) for draft in self._drafts.values()]
+
+    def _shared_questions(self) -> dict[str, str]:
+        """Return the question of each item that another item asks too, by the item's id.
+
+        Variants of an item (`q1`, `q1~2`) ask one question if their instructions are equal.
+        """
+        shared: dict[str, str] = {}
+        for variants in self._variants.values():
+            asked: dict[str, list[str]] = defaultdict(list)
+            for variant in variants:
+                asked[self._drafts[variant].instruction].append(variant)
+            for instruction, ids in asked.items():
+                if instruction and len(ids) > 1:
+                    shared |= dict.fromkeys(ids, ids[0])
+        return shared
 
     def judgements(self) -> list[Judgement]:
         """Return all verdicts, with the number of orders in which each comparison was shown."""
@@ -291,6 +310,20 @@ class SourceBuilder:
             return ask
         orders = self._known_orders[(ask.item, ask.judge, ask.prompt, *sorted(ask.shown))]
         return replace(ask, orders=len(orders))
+
+
+def _finish_item(draft: _ItemDraft, shared: Mapping[str, str]) -> Item:
+    facts = dict(draft.facts)
+    if draft.id in shared and QUESTION_META not in facts.get("meta", {}):
+        facts["meta"] = {**facts.get("meta", {}), QUESTION_META: shared[draft.id]}
+    return Item(
+        id=draft.id,
+        instruction=draft.instruction,
+        responses=draft.responses,
+        human=tuple(_with_compared(draft, k) for k in range(len(draft.human))),
+        checks=tuple(draft.checks),
+        **facts,
+    )
 
 
 def _with_compared(draft: _ItemDraft, index: int) -> Preference:

@@ -29,7 +29,7 @@ from studies.sources.join import JoinReport
 from studies.sources.registry import SourceFormat
 from studies.spec.records_folder import check_source_variable, expand_source
 from studies.spec.study import DataSpec
-from studies.texts.repeated_answers import describe_repeated_answers
+from studies.texts.repeated_answers import describe_repeated_answers, mark_repeated_answers
 
 if TYPE_CHECKING:
     from studies.files.shards import ShardContents
@@ -144,7 +144,7 @@ def read_source(
     source = OpenSource(spec, path, folder, table)
     builder = _read_rows(source, source_format)
     _check_files_read(source, source_format.name)
-    items, judgements = builder.items(), builder.judgements()
+    items, judgements = mark_repeated_answers(builder.items()), builder.judgements()
     if not items:
         raise SourceError(
             f"{path.name}: no items in it, read as format {source_format.name}. "
