@@ -59,7 +59,7 @@ def import_verdicts(
     spec = (
         source
         if isinstance(source, DataSpec)
-        else DataSpec(str(source), format, files or {}, mapping=mapping or {})
+        else DataSpec(str(source), format, files=files or {}, mapping=mapping or {})
     )
     loaded = load_source(spec, folder).select_slice(spec)
     save_recorded_study(store, name or name_from_source(spec.source, folder), spec, loaded)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from studies.domain import (
+    BY_DESIGN,
     HUMAN_PREFIX,
     QUESTION_META,
     AnswerCheck,
@@ -70,6 +72,27 @@ class OpenSource:
         return self.table
 
 
+class ReplyReading(Protocol):
+    """Verdict read from a reply, in label order."""
+
+    @property
+    def verdict(self) -> Verdict | None: ...
+    @property
+    def rule(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
+
+
+@dataclass(slots=True)
+class RereadCounts:
+    """Replies that were read for their verdicts."""
+
+    replies: int = 0
+    read: int = 0
+    changed: int = 0
+    """Verdicts that differ from those recorded in the file."""
+
+
 @dataclass
 class _ItemDraft:
     """Item under construction, to which answers are added."""
@@ -97,6 +120,8 @@ class SourceBuilder:
         self._drafts: dict[str, _ItemDraft] = {}
         self._variants: dict[str, list[str]] = defaultdict(list)
         self._judgements: list[Judgement] = []
+        self._listed: list[tuple[str, ...]] = []
+        """Contestants of each judgement as the file lists them: label A is the first."""
         self._known_orders: dict[tuple[str, ...], set[tuple[str, ...]]] = defaultdict(set)
         self._repeats: dict[tuple[Any, ...], int] = defaultdict(int)
         self.split_items: set[str] = set()
@@ -105,6 +130,10 @@ class SourceBuilder:
         self._self_comparisons: list[tuple[str, str]] = []
         self.join: JoinReport | None = None
         self.unknown_order = 0
+        self.needs_reading = False
+        """Whether the file has replies and no verdicts, so that the replies must be read."""
+        self.labels_recorded = True
+        """Whether label A of the replies is the first contestant that the file lists."""
         self.shards: ShardContents | None = None
         """Summary of verdicts that stay in their files until the study is saved, to save memory."""
 
@@ -153,6 +182,19 @@ class SourceBuilder:
         chosen = margin if margin is not None else 0 if picked == "tie" else 1
         order = tuple(shown) if shown is not None else None
         self._drafts[item].human.append(Preference(judge, order, picked, chosen, ranks or {}))
+
+    def add_gold(self, item: str, names: Sequence[str], pick: Pick) -> None:
+        """Add the answer known to be better, once for each set of compared answers."""
+        draft, compared = self._drafts[item], tuple(sorted(names))
+        known = {
+            draft.compared.get(index)
+            for index, vote in enumerate(draft.human)
+            if vote.judge == BY_DESIGN
+        }
+        if pick is None or compared in known:
+            return
+        self.add_preference(item, BY_DESIGN, "tie" if pick == "tie" else names[pick])
+        draft.compared[len(draft.human) - 1] = compared
 
     def has_preference(self, item: str, judge: str) -> bool:
         return any(vote.judge == judge for vote in self._drafts[item].human)
@@ -252,6 +294,7 @@ class SourceBuilder:
             names, chosen, score_values = sort_by_name(names, pick, score_values)
             self.unknown_order += 1
         readable = chosen is not None or bool(score_values)
+        self._listed.append(tuple(shown))
         self._judgements.append(
             Judgement(
                 ask=self._ask(item, judge, prompt, names, known),
@@ -268,6 +311,37 @@ class SourceBuilder:
                 detail=detail,
             )
         )
+
+    def reply_samples(self, count: int = 200) -> list[tuple[str, int]]:
+        """Return the first replies of judges, with the number of answers each compares."""
+        found = ((j.reply, len(j.ask.shown)) for j in self._judgements if _has_judge_reply(j))
+        return list(islice(found, count))
+
+    def reread_verdicts(self, read: Callable[[str, int], ReplyReading]) -> RereadCounts:
+        """Replace the verdicts of judges by those read from their replies.
+
+        A reply without a readable verdict is unusable, also if the file records a verdict for it.
+        """
+        counts = RereadCounts()
+        for index, judgement in enumerate(self._judgements):
+            if not _has_judge_reply(judgement):
+                continue
+            found = read(judgement.reply, len(judgement.ask.shown))
+            verdict = _verdict_as_shown(found.verdict, self._listed[index], judgement.ask)
+            counts.replies += 1
+            counts.read += verdict is not None
+            before = judgement.verdict
+            counts.changed += before is not None and (
+                verdict is None or (before.pick, before.scores) != (verdict.pick, verdict.scores)
+            )
+            self._judgements[index] = replace(
+                judgement,
+                status="ok" if verdict else "unreadable",
+                verdict=verdict,
+                rule=found.rule if verdict else "",
+                detail="" if verdict else found.reason,
+            )
+        return counts
 
     def _ask(self, item: str, judge: str, prompt: str, names: tuple[str, ...], known: bool) -> Ask:
         at = (item, judge, prompt, names)
@@ -312,6 +386,20 @@ class SourceBuilder:
         return replace(ask, orders=len(orders))
 
 
+def _has_judge_reply(judgement: Judgement) -> bool:
+    return bool(judgement.reply.strip()) and not judgement.ask.judge.startswith(HUMAN_PREFIX)
+
+
+def _verdict_as_shown(verdict: Verdict | None, listed: tuple[str, ...], ask: Ask) -> Verdict | None:
+    """Convert a verdict from the order of the file, that of the labels, to the order of the ask."""
+    if verdict is None or (verdict.pick is None and len(verdict.scores) != len(listed)):
+        return None
+    if listed == ask.shown:
+        return verdict
+    _, pick, scores = sort_by_name(listed, verdict.pick, verdict.scores)
+    return replace(verdict, pick=pick, scores=scores)
+
+
 def _finish_item(draft: _ItemDraft, shared: Mapping[str, str]) -> Item:
     facts = dict(draft.facts)
     if draft.id in shared and QUESTION_META not in facts.get("meta", {}):
@@ -332,7 +420,8 @@ def _with_compared(draft: _ItemDraft, index: int) -> Preference:
     Without a ranking of those answers it would count for all answers of the item.
     """
     vote, names = draft.human[index], draft.compared.get(index, ())
-    if vote.shown is not None or not names or set(draft.responses) <= set(names):
+    answers = {*draft.responses, *(name for one in draft.compared.values() for name in one)}
+    if vote.shown is not None or not names or answers <= set(names):
         return vote
     best = names if vote.picked == "tie" else (vote.picked,)
     return replace(vote, picked=None, ranks={name: 1 if name in best else 2 for name in names})

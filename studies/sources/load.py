@@ -21,12 +21,19 @@ from studies.sources.builder import (
     SourceBuilder,
 )
 from studies.sources.detect import AUTO_FORMAT, choose_format, format_by_name, matching_formats
-from studies.sources.folder_tables import FOLDER_FORMATS, read_folder_tables
+from studies.sources.folder_tables import (
+    FOLDER_FORMATS,
+    find_files,
+    join_files,
+    list_tables,
+    read_folder_tables,
+)
 from studies.sources.formats.any_table import MAPPING_FIELDS
 from studies.sources.formats.creation_mmbench import TEXT_ONLY_SPLIT
 from studies.sources.hub import HUB_PREFIX, read_hub
 from studies.sources.join import JoinReport
 from studies.sources.registry import SourceFormat
+from studies.sources.reply_reading import AUTO_READ, read_recorded_replies
 from studies.spec.records_folder import check_source_variable, expand_source
 from studies.spec.study import DataSpec
 from studies.texts.repeated_answers import describe_repeated_answers, mark_repeated_answers
@@ -36,6 +43,7 @@ if TYPE_CHECKING:
 
 ASSETS_FOLDER: Final = Path(__file__).resolve().parents[2] / "assets"
 TABLE_FORMAT: Final = "table"
+_MAPPED_FORMATS: Final = (AUTO_FORMAT, TABLE_FORMAT)
 MAX_NOTES: Final = 12
 BUILT_IN_SOURCES: Final = {"probe": ASSETS_FOLDER / "probe" / "items.jsonl"}
 
@@ -124,11 +132,34 @@ def load_source(spec: DataSpec, folder: Path, token: str | None = None) -> Loade
         loaded = read_source(known, Path(table.name), folder, table, revision)
         reason = f"{table.name}: rows of the Hub at commit {revision[:12]}, read as {loaded.format}"
         return loaded if known.format == spec.format else replace(loaded, format_reason=reason)
-    check_source_variable(spec.source)
+    for name in (spec.source, *spec.parts):
+        check_source_variable(name)
     path = source_path(spec, folder)
+    if several := _several_files(spec, path, folder):
+        return _read_several(spec, several, folder)
     return read_source(
         spec, path, folder, None if path.is_dir() else _read_source_table(spec, path)
     )
+
+
+def _several_files(spec: DataSpec, path: Path, folder: Path) -> list[Path]:
+    """List the files of a source of several: named one by one, by a pattern, or a mapped folder."""
+    if spec.parts:
+        return [path, *(folder / Path(expand_source(name)).expanduser() for name in spec.parts)]
+    if path.is_dir():
+        return list_tables(path) if spec.mapping and spec.format in _MAPPED_FORMATS else []
+    return [] if path.exists() else find_files(expand_source(spec.source), folder)
+
+
+def _read_several(spec: DataSpec, paths: list[Path], folder: Path) -> LoadedSource:
+    """Read several files of one format as one source."""
+
+    def find_format(table: SourceTable, path: Path) -> str:
+        return _find_format(spec, table, path)[0].name
+
+    format, table = join_files(paths, find_format)
+    loaded = read_source(replace(spec, format=format), paths[0], folder, table)
+    return replace(loaded, format_reason=f"{len(paths):,} files, {loaded.format_reason}")
 
 
 def read_source(
@@ -144,6 +175,8 @@ def read_source(
     source = OpenSource(spec, path, folder, table)
     builder = _read_rows(source, source_format)
     _check_files_read(source, source_format.name)
+    if spec.read or builder.needs_reading:
+        read_recorded_replies(builder, spec.read or AUTO_READ)
     items, judgements = mark_repeated_answers(builder.items()), builder.judgements()
     if not items:
         raise SourceError(

@@ -39,6 +39,10 @@ class DataSpec:
     join: tuple[str, ...] = ()
     mapping: Mapping[str, str] = field(default_factory=dict)
     split: str = ""
+    read: str = ""
+    """Verdict format in which recorded replies are read; empty for the verdicts of the file."""
+    parts: tuple[str, ...] = ()
+    """Further files in the format of `source`, read together with it as one table."""
     where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     options: int = 0
     categories: tuple[str, ...] = ()
@@ -255,10 +259,12 @@ def _read_data(values: Mapping[str, object], where: str) -> DataSpec:
     spec = DataSpec(
         source=reader.text("source", "probe"),
         format=reader.text("format", "auto"),
+        parts=reader.texts("parts"),
         files=reader.text_map("files"),
         join=reader.texts("join"),
         mapping=reader.text_map("mapping"),
         split=reader.text("split"),
+        read=reader.text("read"),
         where={k: _filter_values(reader, v) for k, v in reader.mapping("where").items()},
         options=reader.whole("options", 0, 0, 64),
         categories=reader.texts("categories"),
