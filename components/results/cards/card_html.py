@@ -23,6 +23,7 @@ from components.html.format import (
 )
 from components.html.panel import Axis, empty_state, forest_html, how_computed, wrap
 from components.html.range_table import TableCell, TableRow, range_table, select_link
+from components.results.cards.accuracy_table import show_accuracies
 from components.results.cards.flip_examples import flip_examples_html
 from components.results.cards.measure_table import show_measures
 from components.results.cards.report_card import ReportCard
@@ -49,7 +50,7 @@ def show_card(raters: Raters, rater: str) -> str:
         left = f"<div>{slots}{_category_table(card)}</div>"
         right = f"<div>{_flips_section(card)}</div>"
         parts.append(f'<div class="eh-two eh-card-two">{left}{right}</div>')
-    parts.append(_cost_html(card))
+    parts += [show_accuracies(card), _cost_html(card)]
     return wrap(f'<article class="eh-report">{"".join(parts)}</article>') + how_computed(
         _how_computed(card)
     )
