@@ -62,6 +62,15 @@ test-next-gradio:
 
 CONTRACT_TESTS := tests/components/server/test_gradio_private.py tests/components/server/test_allowed_routes.py
 
+# The tools whose logs are read live apart too: they bring dependencies of their own.
+$(VENV)/logs/.run: requirements-logs.txt requirements.txt
+	$(PYTHON) -m venv $(VENV)/logs
+	$(VENV)/logs/bin/pip install --quiet -r requirements-logs.txt
+	@touch $@
+
+test-logs: $(VENV)/logs/.run
+	@$(VENV)/logs/bin/python -m pytest tests/logs
+
 # Known holes in what is installed. The tool lives apart, so that it is not among what it looks at.
 $(VENV)/audit/.run: requirements-audit.txt $(BIN)/python
 	$(BIN)/python -m venv $(VENV)/audit

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from studies.errors import SourceError
+from studies.files.archives import open_archive
 from studies.files.read_limits import ReadLimits
 
 
@@ -19,7 +20,8 @@ def read_sheet(path: Path, limits: ReadLimits) -> Iterator[tuple[str, list[Any]]
     """
     import openpyxl
 
-    check_archive(path, limits)
+    with open_archive(path, limits):
+        pass  # checks the sizes; openpyxl reads the file itself
     try:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
     except (zipfile.BadZipFile, KeyError, ValueError, OSError) as error:
@@ -39,22 +41,6 @@ def read_sheet(path: Path, limits: ReadLimits) -> Iterator[tuple[str, list[Any]]
                 yield title, [_plain_value(cell) for cell in cells]
     finally:
         book.close()
-
-
-def check_archive(path: Path, limits: ReadLimits) -> None:
-    """Refuse an archive that unpacks to more than the limits, from its table of contents.
-
-    The sizes there can be false, so readers also bound what they unpack.
-    """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            entries = archive.infolist()
-    except (zipfile.BadZipFile, OSError):
-        raise SourceError(
-            f"{path.name}: incomplete or damaged zip archive; copy or save it again"
-        ) from None
-    packed = sum(entry.compress_size for entry in entries)
-    limits.check_unpacked(sum(entry.file_size for entry in entries), max(packed, 1), path.name)
 
 
 def _plain_value(cell: Any) -> Any:

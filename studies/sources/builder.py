@@ -56,6 +56,8 @@ class OpenSource:
     folder: Path
     """Base folder of the paths in `data.files`."""
     table: SourceTable | None = None
+    paths: tuple[Path, ...] = ()
+    """Log files of the source, if it has several."""
     files_read: set[str] = field(default_factory=set)
     """Paths of `data.files` that the format has read."""
 

@@ -30,6 +30,7 @@ from studies.sources.folder_tables import (
 )
 from studies.sources.formats.any_table import MAPPING_FIELDS
 from studies.sources.formats.creation_mmbench import TEXT_ONLY_SPLIT
+from studies.sources.formats.inspect_log import LOG_SUFFIX, list_logs
 from studies.sources.hub import HUB_PREFIX, read_hub
 from studies.sources.join import JoinReport
 from studies.sources.registry import SourceFormat
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
 ASSETS_FOLDER: Final = Path(__file__).resolve().parents[2] / "assets"
 TABLE_FORMAT: Final = "table"
+LOG_FORMAT: Final = "inspect"
 _MAPPED_FORMATS: Final = (AUTO_FORMAT, TABLE_FORMAT)
 MAX_NOTES: Final = 12
 BUILT_IN_SOURCES: Final = {"probe": ASSETS_FOLDER / "probe" / "items.jsonl"}
@@ -137,9 +139,8 @@ def load_source(spec: DataSpec, folder: Path, token: str | None = None) -> Loade
     path = source_path(spec, folder)
     if several := _several_files(spec, path, folder):
         return _read_several(spec, several, folder)
-    return read_source(
-        spec, path, folder, None if path.is_dir() else _read_source_table(spec, path)
-    )
+    unread = path.is_dir() or (path.suffix == LOG_SUFFIX and path.exists())
+    return read_source(spec, path, folder, None if unread else _read_source_table(spec, path))
 
 
 def _several_files(spec: DataSpec, path: Path, folder: Path) -> list[Path]:
@@ -153,6 +154,8 @@ def _several_files(spec: DataSpec, path: Path, folder: Path) -> list[Path]:
 
 def _read_several(spec: DataSpec, paths: list[Path], folder: Path) -> LoadedSource:
     """Read several files of one format as one source."""
+    if all(list_logs(path) == [path] for path in paths):
+        return read_source(spec, paths[0], folder, None, paths=tuple(paths))
 
     def find_format(table: SourceTable, path: Path) -> str:
         return _find_format(spec, table, path)[0].name
@@ -163,16 +166,21 @@ def _read_several(spec: DataSpec, paths: list[Path], folder: Path) -> LoadedSour
 
 
 def read_source(
-    spec: DataSpec, path: Path, folder: Path, table: SourceTable | None, revision: str = ""
+    spec: DataSpec,
+    path: Path,
+    folder: Path,
+    table: SourceTable | None,
+    revision: str = "",
+    paths: tuple[Path, ...] = (),
 ) -> LoadedSource:
     """Detect the format of a source and read its items and verdicts."""
-    if table is None and (joined := _join_folder(spec, path)) is not None:
+    if table is None and path.is_dir() and (joined := _join_folder(spec, path)) is not None:
         table = joined
     source_format, why = _find_format(spec, table, path)
     _check_data_keys(spec, source_format.name)
     if table is not None and spec.mapping and source_format.name != TABLE_FORMAT:
         table = rename_columns(table, spec.mapping)
-    source = OpenSource(spec, path, folder, table)
+    source = OpenSource(spec, path, folder, table, paths)
     builder = _read_rows(source, source_format)
     _check_files_read(source, source_format.name)
     if spec.read or builder.needs_reading:
@@ -257,6 +265,8 @@ def _find_format(spec: DataSpec, table: SourceTable | None, path: Path) -> tuple
     if spec.mapping and spec.format == AUTO_FORMAT:
         reason = f"by the study's mapping of {len(spec.mapping)} columns"
         return format_by_name(TABLE_FORMAT), reason
+    if table is None and spec.format == AUTO_FORMAT and not path.is_dir():
+        return format_by_name(LOG_FORMAT), "Inspect writes files with this ending"
     return choose_format(spec.format, table, path)
 
 

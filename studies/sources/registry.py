@@ -16,6 +16,8 @@ from studies.sources.formats import (
     arena_hard,
     autoarena,
     creation_mmbench,
+    deepeval,
+    inspect_log,
     judgebench,
     kaggle,
     llm_comparator,
@@ -28,6 +30,8 @@ from studies.sources.formats import (
     pandalm,
     prd,
     preference,
+    promptfoo,
+    trace_scores,
     visit_bench,
 )
 
@@ -151,6 +155,33 @@ SOURCE_FORMATS: Final[dict[str, SourceFormat]] = {
             prd.matches_table,
             prd.read,
             prd.matches_folder,
+        ),
+        SourceFormat(
+            "inspect",
+            "logs of Inspect",
+            inspect_log.matches_table,
+            inspect_log.read,
+            inspect_log.matches_folder,
+        ),
+        SourceFormat("promptfoo", "results of promptfoo", promptfoo.matches_table, promptfoo.read),
+        SourceFormat("deepeval", "test runs of DeepEval", deepeval.matches_table, deepeval.read),
+        SourceFormat(
+            "langfuse",
+            "scores exported from Langfuse",
+            trace_scores.matches_langfuse,
+            trace_scores.read_langfuse,
+        ),
+        SourceFormat(
+            "phoenix",
+            "evaluations exported from Phoenix",
+            trace_scores.matches_phoenix,
+            trace_scores.read_phoenix,
+        ),
+        SourceFormat(
+            "langsmith",
+            "feedback exported from LangSmith",
+            trace_scores.matches_langsmith,
+            trace_scores.read_langsmith,
         ),
         SourceFormat(
             "table",
