@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 export GRADIO_ANALYTICS_ENABLED := False
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: app test test-cluster test-next-gradio lint unit browser audit bench soak demo weights clean
+.PHONY: app test test-cluster test-logs test-next-gradio lint unit browser audit bench soak demo weights clean
 .DEFAULT_GOAL := app
 
 $(BIN)/python:
