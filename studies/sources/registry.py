@@ -14,6 +14,7 @@ from studies.sources.formats import (
     any_table,
     arena,
     arena_hard,
+    auto_j,
     autoarena,
     creation_mmbench,
     deepeval,
@@ -32,6 +33,7 @@ from studies.sources.formats import (
     preference,
     promptfoo,
     trace_scores,
+    visit_battles,
     visit_bench,
 )
 
@@ -88,6 +90,19 @@ SOURCE_FORMATS: Final[dict[str, SourceFormat]] = {
             visit_bench.matches_table,
             visit_bench.read,
             visit_bench.matches_folder,
+        ),
+        SourceFormat(
+            "visit-battles",
+            "VisIT-Bench's human preferences and battles",
+            visit_battles.matches_table,
+            visit_battles.read,
+        ),
+        SourceFormat(
+            "auto-j",
+            "Auto-J's test set and judges' outputs",
+            auto_j.matches_table,
+            auto_j.read,
+            auto_j.matches_folder,
         ),
         SourceFormat("oasst", "OpenAssistant's ranked replies", oasst.matches_table, oasst.read),
         SourceFormat(
