@@ -161,9 +161,11 @@ def describe_images(
     made = put_value(text, ("data", "source"), f"{UPLOADS_FOLDER}/{out.name}")
     for key in (
         "format",
+        "parts",
         "files",
         "join",
         "mapping",
+        "read",
         "split",
         "count",
         "per",

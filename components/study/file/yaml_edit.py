@@ -21,12 +21,13 @@ KEY_ORDER: Final = (
     "judge_sees", "combine", "unreadable", "reading", "extraction", "concurrency", "budget_usd",
 )  # fmt: skip
 DATA_KEY_ORDER: Final = (
-    "source", "format", "files", "join", "mapping", "split", "where", "options", "categories",
-    "count", "per", "seed",
+    "source", "format", "parts", "files", "join", "mapping", "read", "split", "where", "options",
+    "categories", "count", "per", "seed",
 )  # fmt: skip
 
 SOURCE_KEYS: Final = (
-    "format", "files", "join", "mapping", "split", "where", "options", "categories", "per", "count",
+    "format", "parts", "files", "join", "mapping", "read", "split", "where", "options",
+    "categories", "per", "count",
 )  # fmt: skip
 """Keys that apply to one source and are removed when the source changes."""
 
