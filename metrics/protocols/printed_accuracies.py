@@ -77,7 +77,7 @@ def _by_comparison(rows: pd.DataFrame, right: Mask, wrong: Mask, item: Ints) -> 
 
 
 def _count(mask: Mask, case: Ints, cases: int) -> Floats:
-    return np.bincount(case, mask.astype(np.float64), minlength=cases)
+    return np.asarray(np.bincount(case, mask, minlength=cases), np.float64)
 
 
 def _with_source(name: str, estimate: Estimate) -> Estimate:

@@ -93,8 +93,7 @@ def find_faults(
 ) -> Iterator[str]:
     """Yield each place where a record differs from the schema, with the reason."""
     kind = schema["type"]
-    wrong_bool = isinstance(value, bool) and kind in ("number", "integer")
-    if not isinstance(value, _TYPES[kind]) or wrong_bool:
+    if not _has_type(value, kind):
         yield f"{where}: expected {kind}, found {type(value).__name__}"
         return
     if "enum" in schema and value not in schema["enum"]:
@@ -104,6 +103,13 @@ def find_faults(
             yield from find_faults(one, schema["items"], f"{where}[{place}]")
     if kind == "object":
         yield from _object_faults(value, schema, where)
+
+
+def _has_type(value: Any, kind: str) -> bool:
+    """Whether a value has a JSON type; true and false are no numbers."""
+    if isinstance(value, bool):
+        return kind == "boolean"
+    return isinstance(value, _TYPES[kind])
 
 
 def _object_faults(value: dict[str, Any], schema: Mapping[str, Any], where: str) -> Iterator[str]:

@@ -18,7 +18,7 @@ def read_sheet(path: Path, limits: ReadLimits) -> Iterator[tuple[str, list[Any]]
 
     Formulas give the values that the workbook stores for them.
     """
-    import openpyxl
+    import openpyxl  # type: ignore[import-untyped]
 
     with open_archive(path, limits):
         pass  # checks the sizes; openpyxl reads the file itself

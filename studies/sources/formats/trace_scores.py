@@ -41,7 +41,8 @@ def _langfuse_rows(table: SourceTable) -> Sequence[Row]:
 def read_langfuse(source: OpenSource) -> SourceBuilder:
     log = ScoreLog()
     for row in _langfuse_rows(source.rows):
-        trace = row.get("trace") if isinstance(row.get("trace"), dict) else {}
+        held = row.get("trace")
+        trace = held if isinstance(held, dict) else {}
         model = first_text(row, "model", "traceName") or text_of(trace.get("name")) or MODEL
         name = text_of(row.get("name"))
         person = text_of(row.get("source")).upper() == "ANNOTATION"
