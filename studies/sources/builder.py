@@ -252,12 +252,18 @@ class SourceBuilder:
         ]
 
     def _question_notes(self) -> list[str]:
-        items = self.items()
-        questions = len({item.meta.get(QUESTION_META, item.id) for item in items})
-        if questions == len(items):
+        shared = self._shared_questions()
+        count = len(self._drafts)
+        questions = len(
+            {
+                draft.facts.get("meta", {}).get(QUESTION_META, shared.get(id, id))
+                for id, draft in self._drafts.items()
+            }
+        )
+        if questions == count:
             return []
         return [
-            f"{len(items):,} items are about {questions:,} questions: items with the same question "
+            f"{count:,} items are about {questions:,} questions: items with the same question "
             "(other turns, or other answers under the same names) count as one in every interval"
         ]
 
@@ -376,16 +382,16 @@ class SourceBuilder:
 
     def judgements(self) -> list[Judgement]:
         """Return all verdicts, with the number of orders in which each comparison was shown."""
-        return self._recorded + [
-            replace(judgement, ask=self._with_orders(judgement.ask))
-            for judgement in self._judgements
-        ]
+        return self._recorded + [self._with_orders(judgement) for judgement in self._judgements]
 
-    def _with_orders(self, ask: Ask) -> Ask:
+    def _with_orders(self, judgement: Judgement) -> Judgement:
+        ask = judgement.ask
         if ask.orders == ORDER_UNKNOWN:
-            return ask
+            return judgement
         orders = self._known_orders[(ask.item, ask.judge, ask.prompt, *sorted(ask.shown))]
-        return replace(ask, orders=len(orders))
+        if len(orders) == ask.orders:  # a copy of each of 100,000 verdicts takes seconds
+            return judgement
+        return replace(judgement, ask=replace(ask, orders=len(orders)))
 
 
 def _has_judge_reply(judgement: Judgement) -> bool:
