@@ -149,7 +149,10 @@ def _read_lines(path: Path, limits: ReadLimits) -> Iterator[bytes]:
     max_bytes = limits.line_bytes
     for line in _read_pieces(path, limits, lambda stream: stream.readline(max_bytes + 1)):
         if len(line) > max_bytes:
-            raise SourceError(f"{path.name}: a line longer than {max_bytes / MEGABYTE:.0f} MB")
+            raise SourceError(
+                f"{path.name}: a line longer than {max_bytes / MEGABYTE:.0f} MB; "
+                "shorten it or remove it"
+            )
         yield line
 
 
@@ -299,7 +302,8 @@ def _read_json(path: Path, limits: ReadLimits) -> SourceTable:
         return SourceTable(path.name, "json", tuple(value), [], json_object=value)
     if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
         raise SourceError(
-            f"{path.name}: expected a list of JSON objects, one object, or one object per line"
+            f"{path.name}: expected a list of JSON objects, one object, or one object per line; "
+            "save the data in one of these forms"
         )
     return SourceTable(path.name, "json", _column_names(value), value)
 

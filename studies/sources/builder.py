@@ -70,7 +70,9 @@ class OpenSource:
     @property
     def rows(self) -> SourceTable:
         if self.table is None:
-            raise SourceError(f"{self.path.name}: expected a file, found a folder")
+            raise SourceError(
+                f"{self.path.name}: expected a file, found a folder; name a file in it"
+            )
         return self.table
 
 
@@ -150,7 +152,7 @@ class SourceBuilder:
     ) -> str:
         """Add a question with its answers, or merge them into an earlier item; return its id."""
         if not id:
-            raise SourceError(f"{where}: the question has no id")
+            raise SourceError(f"{where}: the question has no id; fill the column or remove the row")
         answers = {name: text for name, text in (responses or {}).items() if text}
         for name in responses or {}:
             check_contestant_name(name, where)

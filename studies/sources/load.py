@@ -105,7 +105,9 @@ def source_path(spec: DataSpec, folder: Path) -> Path:
     try:
         return folder / Path(expand_source(spec.source)).expanduser()
     except RuntimeError:
-        raise SourceError(f"data.source: {spec.source!r}: no such user on this machine") from None
+        raise SourceError(
+            f"data.source: {spec.source!r}: no such user on this machine; write the whole path"
+        ) from None
 
 
 def image_folder(spec: DataSpec, folder: Path) -> Path:

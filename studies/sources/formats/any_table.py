@@ -97,7 +97,8 @@ def check_mapping(mapping: Mapping[str, str], table: SourceTable) -> dict[str, s
             )
         if field in taken:
             raise StudyError(
-                f"data.mapping: both {taken[field]!r} and {column!r} are mapped to {field!r}"
+                f"data.mapping: both {taken[field]!r} and {column!r} are mapped to {field!r}; "
+                "map only one of them"
             )
         taken[field] = column
     return dict(mapping)
@@ -155,7 +156,8 @@ def _read_wide(builder: SourceBuilder, source: OpenSource, fields: Mapping[str, 
     table = source.rows
     if "instruction" not in fields:
         raise StudyError(
-            "data.mapping: a table of questions needs a column mapped to 'instruction'"
+            "data.mapping: a table of questions needs a column mapped to 'instruction'; map "
+            "the column that holds the question"
         )
     own = {
         field.partition(".")[2]: column
@@ -174,7 +176,9 @@ def _read_wide(builder: SourceBuilder, source: OpenSource, fields: Mapping[str, 
         where = table.where(index)
         mine = {name: cell_text(row.get(column)) for name, column in own.items()}
         if not text_of(row.get(fields["instruction"])).strip():
-            raise SourceError(f"{where}: column {fields['instruction']!r} is empty")
+            raise SourceError(
+                f"{where}: column {fields['instruction']!r} is empty; fill it or remove the row"
+            )
         id = _add_item(builder, row, fields, mine | answers[index], where, f"row-{index + 1:06}")
         if id in seen or id in builder.split_items:
             also = seen.get(id, seen.get(id.rpartition("~")[0], 0))
@@ -198,7 +202,9 @@ def _join_files(
     on = spec.join or (fields.get("id") or fields["instruction"],)
     for column in on:
         if column not in table.columns:
-            raise StudyError(f"data.join: {table.name} has no column {column!r}")
+            raise StudyError(
+                f"data.join: {table.name} has no column {column!r}; name one of its columns"
+            )
     files = {name: source.read_other_file(path) for name, path in spec.files.items()}
     answers, report = join_answers([join_key(row, on) for row in table.rows], on, files)
     return answers, report

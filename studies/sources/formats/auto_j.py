@@ -79,7 +79,9 @@ def _read_tables(source: OpenSource) -> tuple[SourceTable, Mapping[str, SourceTa
     if base is None:
         path = _pair_file(source.path)
         if path is None:
-            raise SourceError(f"{source.path.name}: no table with Auto-J's columns in this folder")
+            raise SourceError(
+                f"{source.path.name}: no table with Auto-J's columns in this folder; name a file"
+            )
         base = read_table(path)
         others = [one for one in _tables(source.path) if one != path and _is_output(one)]
         named |= {one.name.split(".")[0]: read_table(one) for one in others}

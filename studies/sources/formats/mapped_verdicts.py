@@ -41,6 +41,7 @@ PICK_BY_WINNER: Final[dict[str, Pick]] = {
 }  # fmt: skip
 MUCH_BETTER: Final = ("a>>b", "b>>a")
 """Winner words with a margin of 2."""
+_WINNER_HINT: Final = "correct the cell, or map another column"
 _INDEX_WORDS: Final[dict[str, Pick]] = {"0": 0, "1": 1, "2": "tie", "-1": "tie", "tie": "tie"}
 
 
@@ -116,10 +117,10 @@ def read_winner(text: str, names: Sequence[str], where: str, field: str = "winne
         return PICK_BY_WINNER[text.casefold()]
     if text.casefold() == "tie":
         return "tie"
-    hint = "; for numbers from 0, map the column to 'winner_index'" if text == "0" else ""
+    hint = "for numbers from 0, map the column to 'winner_index'" if text == "0" else _WINNER_HINT
     raise SourceError(
         f"{where}: {field} {text[:60]!r} is neither {' nor '.join(map(repr, names))[:200]} nor one "
-        f"of {', '.join(PICK_BY_WINNER)}{hint}"
+        f"of {', '.join(PICK_BY_WINNER)}; {hint}"
     )
 
 

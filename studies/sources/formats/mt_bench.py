@@ -125,7 +125,9 @@ def _add_questions(
 def _question_turns(row: Row) -> list[str]:
     turns = row.get("turns")
     if not isinstance(turns, list) or not turns:
-        raise SourceError(f"question {row.get('question_id')}: field 'turns': expected a list")
+        raise SourceError(
+            f"question {row.get('question_id')}: field 'turns': expected a list; correct it"
+        )
     return [text_of(turn.get("content") if isinstance(turn, dict) else turn) for turn in turns]
 
 
