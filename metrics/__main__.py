@@ -14,7 +14,7 @@ import pandas as pd
 from metrics.summary.summary import WITHOUT_SUSPECTS, summarise_frame
 from metrics.win_rates.win_rates import CombineRule, UnreadableRule
 from studies.files.spreadsheet_guard import OWN_CSV_HEADERS, unguard_formula
-from studies.frames.frame import frame_from_battles
+from studies.frames.battle_frame import frame_from_battles
 from studies.terminal import escape_control, run_command
 
 SPLIT_COLUMNS = ("judge", "prompt", "category")

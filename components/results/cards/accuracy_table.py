@@ -6,7 +6,8 @@ from typing import Final
 
 from components.filtering.raters import accuracy_label
 from components.html.format import DASH, count, interval, number
-from components.html.plain_table import plain_table
+from components.html.markup import EMPTY, Markup, fill
+from components.html.table import plain_table
 from components.results.cards.report_card import ReportCard
 from metrics.position.position_measures import accuracy
 from metrics.protocols.printed_accuracies import PRINTED_BY, printed_accuracies
@@ -21,16 +22,16 @@ _NAMES: Final = {
 _OWN_RULE: Final = "here: each readable verdict alone; a tie is wrong"
 
 
-def show_accuracies(card: ReportCard) -> str:
+def show_accuracies(card: ReportCard) -> Markup:
     """The table; empty where no better answer is known, or the judge chooses among several."""
     found = printed_accuracies(card.planned_rows)
     if not found:
-        return ""
+        return EMPTY
     own = accuracy_label(card.raters.filtered_study)
     rows = [_row(own, accuracy(card.planned_rows), _OWN_RULE)]
     rows += [_row(_NAMES[name], got, PRINTED_BY[name]) for name, got in found.items()]
     table = plain_table(("Accuracy", "%", "95 % CI", "n", "Printed by"), rows)
-    return f"<section><h3>Accuracy, as papers print it</h3>{table}</section>"
+    return fill("<section><h3>Accuracy, as papers print it</h3>{}</section>", table)
 
 
 def _row(name: str, estimate: Estimate, source: str) -> tuple[str, ...]:

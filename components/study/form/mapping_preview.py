@@ -8,7 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from components.html.format import count, escape
+from components.html.format import count
+from components.html.markup import Markup, fill, join
 from components.html.pieces import notice_html
 from components.study.file.controls import subheading
 from components.study.file.lenient_study import LenientStudy
@@ -56,7 +57,7 @@ def guessed_mapping(study: LenientStudy) -> dict[str, str]:
     return guess_mapping(table.columns, table.rows) if table is not None else {}
 
 
-def comparisons_html(study: LenientStudy, table: SourceTable, mapping: Mapping[str, str]) -> str:
+def comparisons_html(study: LenientStudy, table: SourceTable, mapping: Mapping[str, str]) -> Markup:
     """The first three comparisons under a mapping, or the reason why there are none."""
     try:
         found = _read_start(study, table, mapping)
@@ -70,7 +71,7 @@ def comparisons_html(study: LenientStudy, table: SourceTable, mapping: Mapping[s
     else:
         shown = [_item_html(item) for item in found.items[:SHOWN]]
         head = subheading("First items", "as they will be read; no verdict is mapped")
-    return head + "".join(shown)
+    return head + join(shown)
 
 
 def _read_start(
@@ -84,12 +85,11 @@ def _read_start(
     )
 
 
-def _judgement_html(judgement: Judgement, item: Item | None) -> str:
+def _judgement_html(judgement: Judgement, item: Item | None) -> Markup:
     ask, verdict = judgement.ask, judgement.verdict
     answers = item.responses if item else {}
-    listed = "".join(
-        f"<p><b>{escape(_place(slot, len(ask.shown), bool(ask.orders)))}{escape(name)}</b> "
-        f"{escape(_truncate(answers.get(name, '')))}</p>"
+    listed = join(
+        _answer_html(f"{_place(slot, len(ask.shown), bool(ask.orders))}{name}", answers.get(name))
         for slot, name in enumerate(ask.shown)
     )
     if verdict is None:
@@ -100,7 +100,11 @@ def _judgement_html(judgement: Judgement, item: Item | None) -> str:
         said = "tie" if verdict.pick == "tie" else f"{ask.shown[verdict.pick]} wins"
     kind = "Vote of" if ask.judge.startswith(HUMAN_PREFIX) else "Verdict of"
     who = ask.judge.removeprefix(HUMAN_PREFIX)
-    return f"{_question_html(item)}{listed}<p>{escape(f'{kind} {who}: {said}')}</p>"
+    return fill("{}{}<p>{}</p>", _question_html(item), listed, f"{kind} {who}: {said}")
+
+
+def _answer_html(name: str, text: str | None) -> Markup:
+    return fill("<p><b>{}</b> {}</p>", name, _truncate(text)) if text else fill("<p>{}</p>", name)
 
 
 def _place(slot: int, shown: int, known: bool) -> str:
@@ -109,17 +113,16 @@ def _place(slot: int, shown: int, known: bool) -> str:
     return f"{slot + 1}. " if known else "? "
 
 
-def _item_html(item: Item) -> str:
-    answers = "".join(
-        f"<p><b>{escape(name)}</b> {escape(_truncate(text))}</p>"
-        for name, text in item.responses.items()
+def _item_html(item: Item) -> Markup:
+    answers = join(_answer_html(name, text) for name, text in item.responses.items())
+    return fill(
+        "{}{}<p>{}</p>", _question_html(item), answers, count(len(item.responses), "answer")
     )
-    return f"{_question_html(item)}{answers}<p>{count(len(item.responses), 'answer')}</p>"
 
 
-def _question_html(item: Item | None) -> str:
+def _question_html(item: Item | None) -> Markup:
     text = item.instruction if item and item.instruction else "no question in the table"
-    return f'<p class="eh-small eh-q" dir="auto">{escape(_truncate(text))}</p>'
+    return fill('<p class="eh-small eh-q" dir="auto">{}</p>', _truncate(text))
 
 
 def _truncate(text: str) -> str:
