@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 from studies.domain import (
     BY_DESIGN,
     HUMAN_PREFIX,
+    PASS_FAIL_OPTIONS,
     QUESTION_META,
     AnswerCheck,
+    AnswerLabel,
     Ask,
     Item,
     Judgement,
@@ -109,6 +111,7 @@ class _ItemDraft:
     compared: dict[int, tuple[str, ...]] = field(default_factory=dict)
     """Answers that a vote compared, by its index in `human`."""
     checks: list[AnswerCheck] = field(default_factory=list)
+    labels: list[AnswerLabel] = field(default_factory=list)
 
 
 class SourceBuilder:
@@ -272,6 +275,21 @@ class SourceBuilder:
     def add_check(self, item: str, check: AnswerCheck) -> None:
         self._drafts[item].checks.append(check)
 
+    def add_label(self, item: str, label: AnswerLabel) -> None:
+        """Add the right verdict on an answer; the same label twice counts once."""
+        if label not in self._drafts[item].labels:
+            self._drafts[item].labels.append(label)
+
+    def add_pass_fail(
+        self, item: str, judge: str, prompt: str, contestant: str, passed: bool | None, **more: Any
+    ) -> None:
+        """Add a pass/fail verdict on one answer; None is an unusable reply, never a fail."""
+        scores = () if passed is None else (float(passed),)
+        self.add_verdict(
+            item, judge, prompt, (contestant,), None,
+            scores=scores, labels=PASS_FAIL_OPTIONS, **more,
+        )  # fmt: skip
+
     def add_verdict(
         self,
         item: str,
@@ -292,10 +310,12 @@ class SourceBuilder:
         time: float = 0.0,
         usage: Usage | None = None,
         detail: str = "",
+        labels: tuple[str, ...] = (),
     ) -> None:
         """Add a recorded judgement; without a pick and without scores it is a failure, not a tie.
 
         `known=False`: the file does not record the order; names are then sorted alphabetically.
+        `labels`: the options of a verdict on one answer; without them the labels of the slots.
         """
         names, chosen = tuple(shown), pick
         score_values, label_probabilities = tuple(scores), tuple(probabilities)
@@ -307,7 +327,7 @@ class SourceBuilder:
         self._listed.append(tuple(shown))
         self._judgements.append(
             Judgement(
-                ask=self._ask(item, judge, prompt, names, known),
+                ask=self._ask(item, judge, prompt, names, known, labels),
                 status=status or ("ok" if readable else "unreadable"),
                 verdict=_make_verdict(chosen, margin, score_values, label_probabilities)
                 if readable
@@ -353,14 +373,22 @@ class SourceBuilder:
             )
         return counts
 
-    def _ask(self, item: str, judge: str, prompt: str, names: tuple[str, ...], known: bool) -> Ask:
-        at = (item, judge, prompt, names)
+    def _ask(
+        self,
+        item: str,
+        judge: str,
+        prompt: str,
+        names: tuple[str, ...],
+        known: bool,
+        options: tuple[str, ...],
+    ) -> Ask:
+        at = (item, judge, prompt, names, options)
         repeat = self._repeats[at]
         self._repeats[at] += 1
         if known:
             self._known_orders[(item, judge, prompt, *sorted(names))].add(names)
         orders = 1 if known else ORDER_UNKNOWN
-        labels = slot_labels(len(names))
+        labels = options or slot_labels(len(names))
         return Ask("", item, judge, prompt, names, labels, repeat, orders=orders)
 
     def items(self) -> list[Item]:
@@ -420,6 +448,7 @@ def _finish_item(draft: _ItemDraft, shared: Mapping[str, str]) -> Item:
         responses=draft.responses,
         human=tuple(_with_compared(draft, k) for k in range(len(draft.human))),
         checks=tuple(draft.checks),
+        labels=tuple(draft.labels),
         **facts,
     )
 

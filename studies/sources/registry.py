@@ -16,6 +16,7 @@ from studies.sources.formats import (
     arena_hard,
     auto_j,
     autoarena,
+    checked_verdicts,
     creation_mmbench,
     deepeval,
     inspect_log,
@@ -162,6 +163,12 @@ SOURCE_FORMATS: Final[dict[str, SourceFormat]] = {
         ),
         SourceFormat(
             "pandalm", "PandaLM's test set and results", pandalm.matches_table, pandalm.read
+        ),
+        SourceFormat(
+            "verdict-label",
+            "verdicts on single answers beside their labels: verdict, label",
+            checked_verdicts.matches_table,
+            checked_verdicts.read,
         ),
         SourceFormat("kaggle", "LMSYS's Kaggle set", kaggle.matches_table, kaggle.read),
         SourceFormat(

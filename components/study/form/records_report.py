@@ -35,6 +35,7 @@ from studies.sources.formats.any_table import MAPPING_FIELDS
 from studies.sources.join import FileJoin, JoinReport
 from studies.sources.load import image_folder
 from studies.sources.mapping_guess import guess_mapping
+from studies.spec.keys import DATA, STUDY
 from studies.texts.slice_statistics import count_coverage
 
 _MAX_INSTRUCTION: Final = 420
@@ -59,7 +60,7 @@ def records_html(preview: StudyPreview, view: FormState) -> Markup:
 def _error_notice(preview: StudyPreview) -> Markup:
     if not preview.data_error:
         return EMPTY
-    if not preview.lenient_study.raw("data", "mapping") and table_to_map(preview):
+    if not preview.lenient_study.raw(*DATA.mapping) and table_to_map(preview):
         advice = "Check the guessed meaning of its columns below and confirm it."
         details = escape(with_original_name(preview, preview.data_error))
         return notice_html("warn", "The format of this table is unknown.", advice) + fill(
@@ -122,7 +123,7 @@ def mapping_form(preview: StudyPreview) -> Markup:
     if table is None:
         return EMPTY
     study = preview.lenient_study
-    saved = study.raw("data", "mapping")
+    saved = study.raw(*DATA.mapping)
     guess = guess_mapping(table.columns, table.rows)
     mapping = {str(k): str(v) for k, v in saved.items()} if isinstance(saved, Mapping) else guess
     rows = join(
@@ -140,7 +141,7 @@ def _reading_row(preview: StudyPreview, mapping: Mapping[str, str]) -> Markup:
     """Menu for the verdict format of mapped replies; empty if no column holds replies."""
     if "reply" not in mapping.values():
         return EMPTY
-    chosen = str(preview.lenient_study.raw("data", "read") or "")
+    chosen = str(preview.lenient_study.raw(*DATA.read) or "")
     stated = {"winner", "winner_index", "score"} & set(mapping.values())
     default = "from the mapped column" if stated else "detected from the replies"
     options = [("", default), *((name, name) for name in RecordedReplyReader.formats)]
@@ -152,7 +153,7 @@ def _reading_row(preview: StudyPreview, mapping: Mapping[str, str]) -> Markup:
 def table_to_map(preview: StudyPreview) -> SourceTable | None:
     """The table of a source with a column mapping or of unknown format; else None."""
     study = preview.lenient_study
-    mapped = bool(study.raw("data", "mapping"))
+    mapped = bool(study.raw(*DATA.mapping))
     if preview.records is not None and not mapped:
         return None
     table = source_table(study)
@@ -249,7 +250,7 @@ def _coverage(preview: StudyPreview) -> Markup:
 
 
 def _selected_contestants(preview: StudyPreview) -> Sequence[Any]:
-    named = preview.lenient_study.raw("contestants")
+    named = preview.lenient_study.raw(*STUDY.contestants)
     return named if isinstance(named, list) and named else preview.contestants[:20]
 
 
