@@ -14,7 +14,17 @@ from components.study.collect import collect_layout_tab
 from components.study.file.lenient_study import START_YAML, FormState
 from components.study.plan.example_files import example_names
 
-UPLOAD_SUFFIXES: Final = [".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".gz"]
+UPLOAD_SUFFIXES: Final = [
+    ".csv",
+    ".tsv",
+    ".jsonl",
+    ".ndjson",
+    ".json",
+    ".parquet",
+    ".xlsx",
+    ".eval",
+    ".gz",
+]
 _FORM_SCRIPT: Final = (
     "evenhand.clicks(element, trigger, watch); evenhand.form(element, trigger, watch);"
     " /* triggers 'select' */"
