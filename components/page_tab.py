@@ -21,6 +21,8 @@ from components.inspect import tab as inspect_tab
 from components.inspect.url_selection import parse_selection
 from components.layout import header
 from components.results import results_tab
+from components.results.remedies import tab as remedies_tab
+from components.results.remedies.pilots import pilot_file
 from components.run import tab as run_tab
 from components.run.live_figures import LiveStudies
 from components.server import visitor_identity_tab
@@ -28,9 +30,11 @@ from components.server.gradio_private import click_data, disable_status_updates
 from components.share import link_tab as share_link_tab
 from components.share import tab as share_tab
 from components.study import tab as study_tab
+from components.study.form_updates_tab import form_outputs
 from components.study.plan import demo_studies
 from components.vote import tab as vote_tab
 from judges.engine.engine import Engine
+from studies.errors import EvenhandError
 from studies.sharing.visitor_store import VisitorStore
 from studies.store.store import Store
 
@@ -98,6 +102,7 @@ def create_page(store: Store, engine: Engine | None) -> gr.Blocks:
         _bind_opening(blocks, page, store)
         _bind_view(page, store)
         _bind_mark_clicks(page, store)
+        _bind_remedies(page, store)
         _bind_share(page, store)
         api_tab.build(store, engine)
         if visitor and isinstance(store, VisitorStore):
@@ -250,6 +255,39 @@ def _bind_mark_clicks(page: PageParts, store: Store) -> None:
         opened.append(table.select(open_first, None, [study, *shown], **QUIET))
     for event in opened:
         event.then(None, None, None, **REMEMBER_INSPECT_TAB)
+
+
+def _bind_remedies(page: PageParts, store: Store) -> None:
+    """Buttons of the Remedies view: use a rule, open the study file of a pilot, show a judge."""
+    results, study, interactive = page.results, page.header.study, page.interactive
+    parts = results.parts[remedies_tab.NAME]
+    judge = results.filters[0]
+    form = form_outputs(interactive.study) if interactive else []
+    outputs = [page.tabs, judge, *form]
+
+    def act(event: gr.EventData, name: str, request: str, *form_state: Any) -> list[Any]:
+        send, skipped = click_data(event), [gr.skip()] * len(outputs)
+        _, chosen, _ = results_tab.split_values(
+            results, results_tab.parse_request(results, request)
+        )
+        if "use" in send:
+            try:
+                store.set_combine(name, str(send["use"]))
+            except EvenhandError as error:
+                raise gr.Error(escape(str(error)), duration=None) from None
+        if "show" in send:
+            return [gr.skip(), gr.Dropdown(value=str(send["show"])), *skipped[2:]]
+        text = pilot_file(FilteredStudy(store, name, chosen), str(send.get("pilot", "")))
+        if not text or not form_state:
+            return skipped
+        shown = study_tab.show_study_file(store, text, *form_state)
+        return [gr.Tabs(selected="study"), gr.skip(), *shown]
+
+    state = [interactive.study.view, interactive.study.tested] if interactive else []
+    redraw: dict[str, Any] = {"fn": None, "inputs": results.inputs, "outputs": None}
+    for button in parts.private_components.values():
+        done = button.select(act, [study, results.request_text, *state], outputs, **QUIET)
+        done.then(**redraw, js=results_tab.draw_script(results))
 
 
 def _bind_share(page: PageParts, store: Store) -> None:

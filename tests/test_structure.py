@@ -55,7 +55,7 @@ ORDER = {
     "metrics": (
         "estimation",
         "agreement ratings",
-        "position win_rates",
+        "position remedies win_rates",
         "labels people protocols",
         "summary",
         "__main__",
@@ -72,7 +72,7 @@ ORDER = {
     ),
     "components/results": (
         "view_contract injection",
-        "bias agreement cards contrasts",
+        "bias agreement cards contrasts remedies",
         "protocol ranking",
         "wins",
         "results_tab",

@@ -11,9 +11,12 @@ from typing import Final
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE, WITHOUT_SUSPECTS, row_names, rule_text
 from components.html.format import count, number, share
+from components.results.remedies.computed import load_remedies
 from metrics.agreement.pairwise_agreement import agreement_among_people
 from metrics.position.position_measures import position_profile
 from metrics.ratings.bradley_terry import fit_leaderboards
+from metrics.remedies.recommendation import points
+from metrics.remedies.rule_names import rule_words
 from metrics.win_rates.win_rates import win_rate
 from studies.domain import HUMAN_PREFIX, USABLE_STATUSES, Estimate
 
@@ -25,7 +28,7 @@ _LATEX_ESCAPES: Final = str.maketrans(
     }
 )  # fmt: skip
 EMPTY_CELL: Final = "–"
-TABLE_NAMES: Final = ("Position bias", "Agreement", "Ranking", "Win rates")
+TABLE_NAMES: Final = ("Position bias", "Agreement", "Ranking", "Win rates", "Remedies")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +142,46 @@ def wins_table(view: FilteredStudy) -> PaperTable | None:
     rows = tuple((name, *_percent_cells(e), count(e.n)) for name, e in rates.items() if e.n)
     caption = (
         f"Win rates on {view.name}: (wins + ties/2) / readable verdicts, 95 % Wilson intervals at "
-        f"the effective n. {_slice_text(view)}"
+        f"the effective n. {rule_text(*view.rule)} {_slice_text(view)}"
     )
     return PaperTable("Win rates", caption, ("Model", "Win rate", "95 % CI", "n"), rows)
+
+
+def remedies_table(view: FilteredStudy) -> PaperTable | None:
+    """Remedies of the judge shown on the page, on the same comparisons."""
+    data = load_remedies(view)
+    if data.cell is None:
+        return None
+    rows = tuple(
+        (
+            rule_words(line.rule).title,
+            f"{line.rule.price:g}",
+            *_percent_cells(line.agreement),
+            EMPTY_CELL if line.adjusted is None else points(line.adjusted.value),
+            EMPTY_CELL if line.adjusted is None else _interval_cell(line.adjusted, 100, 1),
+            *(_percent_cells(one)[0] for one in (line.decided, line.right_when_decided)),
+        )
+        for line in data.table
+        if line.complete
+    )
+    what = "the majority of people" if data.by_people else "known answers"
+    caption = (
+        f"Remedies for {data.judge} on {view.name}: % agreement with {what} (undecided counts "
+        f"half) on the same {count(data.comparisons, 'comparison')}, difference to one call in "
+        "points with intervals adjusted for all rules, % decided, % right when decided. "
+        f"{_slice_text(view)}"
+    )
+    head = (
+        "Rule",
+        "Calls",
+        "Agreement",
+        "95 % CI",
+        "Difference",
+        "Adjusted CI",
+        "Decided",
+        "Right",
+    )
+    return PaperTable("Remedies", caption, head, rows)
 
 
 TABLE_MAKERS: Final[tuple[Callable[[FilteredStudy], PaperTable | None], ...]] = (
@@ -149,6 +189,7 @@ TABLE_MAKERS: Final[tuple[Callable[[FilteredStudy], PaperTable | None], ...]] = 
     people_table,
     ranking_table,
     wins_table,
+    remedies_table,
 )
 
 
@@ -288,6 +329,8 @@ def _combination_text(view: FilteredStudy) -> str:
         "pooled": "Every readable verdict of each order counts.",
         "strict": "A comparison is won if both orders name the same answer, else it is a tie.",
         "majority": "A comparison is won with two wins, or a win and a tie, over its orders.",
+        "graded": "The mean graded score of both orders (label probabilities, margins or points) "
+        "decides a comparison.",
     }
     return rules[view.rule[0]]
 

@@ -32,7 +32,9 @@ from components.results.bias import panels as bias_view
 from components.results.cards.card_html import show_card
 from components.results.injection.report_section import injection_section
 from components.results.ranking import panels as ranking_view
+from components.results.remedies.report_section import remedies_report
 from components.share import paper_text, report_facts
+from metrics.summary.study_inputs import remedy_inputs
 from metrics.summary.summary import summarise_frame
 from studies.domain import HUMAN_PREFIX
 from studies.errors import write_error
@@ -115,6 +117,7 @@ def report_metrics(view: FilteredStudy) -> dict[str, Any]:
         combine=combine,
         unreadable=unreadable,
         checks=checks,
+        remedies=remedy_inputs(view.store, view.name),
     )
 
 
@@ -254,6 +257,11 @@ def _people_agreement(view: FilteredStudy) -> Markup:
     return made + panel_html("People", voters_subtitle(data), show_voters(data))
 
 
+def _remedies_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
+    """Remedies of the judge that agrees most often, where better answers are known."""
+    return remedies_report(view)
+
+
 def _verification_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
     """People's checks of the answers, if there are any."""
     found = verification_panel.load_verification(load_agreement(view))
@@ -363,6 +371,7 @@ SECTIONS: Final[tuple[Callable[[FilteredStudy, _ReportFigures], str], ...]] = (
     _ranking_section,
     _agreement_section,
     _verification_section,
+    _remedies_section,
     _cards_section,
     _tables_section,
     _method_section,

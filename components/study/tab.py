@@ -170,5 +170,11 @@ def show_initial_form(store: Store) -> list[Any]:
     return [*plan_updates(look, FormState(), store), *study_draw.render_form(look, FormState(), {})]
 
 
+def show_study_file(store: Store, text: str, view: FormState, tested: Any) -> list[Any]:
+    """Outputs of `form_outputs` that show another study file in the form."""
+    fresh = FormState(last_change=view.last_change, deselected_judges=view.deselected_judges)
+    return form_updates(text, fresh, tested, "", store.folder)
+
+
 def study_names(store: Store) -> list[str]:
     return [line.name for line in store.studies()]

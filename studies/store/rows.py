@@ -63,6 +63,14 @@ def put_study(connection: sqlite3.Connection, study: Study, plan_sha: str, recor
     return int(row[0])
 
 
+def put_study_text(connection: sqlite3.Connection, study: Study) -> None:
+    """Replace the study file of a stored study whose plan stays as it is."""
+    connection.execute(
+        "UPDATE studies SET yaml=?, updated=? WHERE name=?",
+        (dump_study(study), time.time(), study.name),
+    )
+
+
 def delete_orphaned_extractions(connection: sqlite3.Connection) -> None:
     """Delete extractions of replies that were deleted with their study."""
     orphans = "SELECT key FROM extractions WHERE reads NOT IN (SELECT key FROM judgements)"
