@@ -15,6 +15,7 @@ import gradio as gr
 
 from components import api_tab
 from components.filtering.filtered_study import FilteredStudy
+from components.home import tab as home_tab
 from components.html.markup import escape
 from components.inspect import tab as inspect_tab
 from components.inspect.url_selection import parse_selection
@@ -46,8 +47,10 @@ REMEMBER_INSPECT_TAB: Final[dict[str, Any]] = {"js": "() => evenhand.remember({t
 
 @dataclass(frozen=True)
 class InteractiveTabs:
-    """The tabs that collect verdicts: Study and Run from judges, Vote from people."""
+    """Home, and the tabs that collect verdicts: Study and Run from judges, Vote from people."""
 
+    home: home_tab.HomeTab
+    on_home: gr.Tab
     study: study_tab.StudyTab
     run: run_tab.RunTab
     on_run: gr.Tab
@@ -88,6 +91,9 @@ def create_page(store: Store, engine: Engine | None) -> gr.Blocks:
         page = _build_page(store, engine)
         if page.interactive:
             tabs = page.interactive
+            home_tab.bind(
+                tabs.home, tabs.study, page.header, page.tabs, tabs.on_home, store, tabs.engine
+            )
             study_tab.bind(tabs.study, page.header, page.tabs, store, tabs.engine)
             run_tab.bind(tabs.run, page.header, store, tabs.engine, tabs.live, tabs.on_run)
             vote_tab.bind(tabs.vote, page.header, store, tabs.on_vote)
@@ -112,8 +118,10 @@ def _build_page(store: Store, engine: Engine | None) -> PageParts:
     top = header.build()
     share = share_tab.build(shared=isinstance(store, VisitorStore))
     interactive = None
-    with gr.Tabs(elem_id="eh-tabs", selected="study" if engine else "results") as tabs:
+    with gr.Tabs(elem_id="eh-tabs", selected="home" if engine else "results") as tabs:
         if engine:
+            with gr.Tab("Home", id="home") as on_home:
+                home = home_tab.build()
             with gr.Tab("Study", id="study"):
                 study = study_tab.build()
             with gr.Tab("Run", id="run") as on_run:
@@ -126,9 +134,13 @@ def _build_page(store: Store, engine: Engine | None) -> PageParts:
             with gr.Tab("Vote", id="vote") as on_vote:
                 vote = vote_tab.build()
             live = LiveStudies(store)
-            interactive = InteractiveTabs(study, run, on_run, engine, live, vote, on_vote)
+            interactive = InteractiveTabs(
+                home, on_home, study, run, on_run, engine, live, vote, on_vote
+            )
     results_tab.render_hidden(results)
-    names = ("study", "run", "results", "inspect", "vote") if engine else ("results", "inspect")
+    names: tuple[str, ...] = ("results", "inspect")
+    if engine:
+        names = ("home", "study", "run", "results", "inspect", "vote")
     return PageParts(requested, top, tabs, names, interactive, results, on_results, inspect, share)
 
 
@@ -151,16 +163,21 @@ def _bind_opening(blocks: gr.Blocks, page: PageParts, store: Store) -> None:
             return [requested, shown, gr.Tabs(selected="vote"), *skipped]
         first = []
         if interactive:
-            first = [*study_tab.show_welcome(store), *study_tab.show_initial_form(store)]
+            first = [
+                *home_tab.show_home(store, interactive.engine),
+                *study_tab.show_initial_form(store),
+            ]
         return [
             requested,
             gr.Dropdown(choices=names, value=name if name in names else start),
-            gr.Tabs(selected=tab if tab in page.names else page.names[0]),
+            gr.Tabs(selected=tab if tab in page.names else "results" if name else page.names[0]),
             *first,
         ]
 
     outputs = [page.requested_view, page.header.study, page.tabs]
-    outputs += study_tab.opening_outputs(interactive.study) if interactive else []
+    if interactive:
+        outputs += home_tab.opening_outputs(interactive.home)
+        outputs += study_tab.opening_outputs(interactive.study)
     blocks.load(open_page, None, outputs, **QUIET)
 
 
@@ -233,7 +250,7 @@ def _bind_mark_clicks(page: PageParts, store: Store) -> None:
         for mark in results.clickable
     ]
     if page.interactive:
-        marks, table = page.interactive.run.marks, page.interactive.study.table
+        marks, table = page.interactive.run.marks, page.interactive.home.table
         opened += [mark.select(open_reply, study, shown, **QUIET) for mark in marks]
         opened.append(table.select(open_first, None, [study, *shown], **QUIET))
     for event in opened:

@@ -220,8 +220,11 @@ def is_estimate(value: object) -> bool:
 
 
 def render_tables(result: dict[str, Any], title: str = "") -> Iterable[str]:
-    """Yield each section under its heading; nested keys become one line each."""
-    for name, part in result.items():
+    """Yield each section under its heading; nested keys become one line each.
+
+    Sections without a number come last: in a file of ratings the ratings are the first lines.
+    """
+    for name, part in sorted(result.items(), key=lambda section: _lacks_numbers(section[1])):
         heading = f"{title} · {name}" if title else name
         if name == "by":
             yield from _render_cells(part, ())
@@ -234,6 +237,20 @@ def render_tables(result: dict[str, Any], title: str = "") -> Iterable[str]:
             yield from render_remedies(part)
             continue
         yield from _render_lines(part, ())
+
+
+def _lacks_numbers(part: Any) -> bool:
+    """Whether a section is empty, or has estimates and none of them has a value."""
+    estimates = list(_list_estimates(part))
+    return part in ({}, []) or (bool(estimates) and all(e["value"] is None for e in estimates))
+
+
+def _list_estimates(value: Any) -> Iterable[dict[str, Any]]:
+    if is_estimate(value):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _list_estimates(inner)
 
 
 def _render_cells(nested: dict[str, Any], path: tuple[str, ...]) -> Iterable[str]:

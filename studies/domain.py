@@ -32,6 +32,12 @@ REFERENCE: Final = "@reference"
 UNRELATED: Final = "@unrelated"
 BY_DESIGN: Final = "by-design"
 HUMAN_PREFIX: Final = "human:"
+QUESTION_META: Final = "question"
+"""Key of `Item.meta` for the question that several items share, such as the turns of one
+conversation; intervals count such items as one."""
+REPEATED_META: Final = "repeated_answers"
+"""Key of `Item.meta` for the contestants, one per line, that give the same answer to other
+questions (studies/texts/repeated_answers.py)."""
 
 PASS: Final = "pass"
 FAIL: Final = "fail"

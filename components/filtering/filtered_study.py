@@ -15,6 +15,7 @@ from components.filtering.filters import (
     machine_rows,
     people_as_judge,
 )
+from metrics.estimation.row_selection import people_mask
 from metrics.win_rates.win_rates import CombineRule, UnreadableRule, counting_rule, outcome_rows
 from studies.domain import USABLE_STATUSES
 from studies.spec.study import Study
@@ -57,6 +58,12 @@ class FilteredStudy:
     def failed(self) -> int:
         """The number of unusable replies of model judges."""
         return int((~self.machines["status"].isin(list(USABLE_STATUSES))).sum())
+
+    @cached_property
+    def has_only_people(self) -> bool:
+        """Whether people cast all verdicts of the study, so that no judge is measured."""
+        frame = self.stored_frame
+        return len(frame) > 0 and bool(people_mask(frame).all())
 
     @property
     def rule(self) -> tuple[CombineRule, UnreadableRule]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+import judges.verdicts.recorded_replies  # noqa: F401  registers the readers of replies
 from judges.models.interface import JudgeCall
 from judges.models.weights import find_weights, sha256_of
 from judges.money.costs import price_of

@@ -292,7 +292,7 @@ def status_counts(frame: pd.DataFrame, planned: int | None = None) -> Json:
         "planned": len(frame) if planned is None else planned,
         "asked": len(frame),
         "noise": int(frame["noise"].sum()),
-        "items": int(frame["item"].nunique()),
+        "items": int(row_selection.resampling_unit(frame).nunique()),
         "by_status": {name: int(found.get(name, 0)) for name in STATUSES},
     }
 

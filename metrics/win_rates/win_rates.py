@@ -249,7 +249,7 @@ def _item_points(
     rows: pd.DataFrame, names: Sequence[str], outcome: OutcomeKind, groups: GroupFunction
 ) -> tuple[Ints, Floats, Floats]:
     """(group, points, appearances) of every item of every group, counted in blocks of rows."""
-    item, items = row_selection.column_codes(rows["item"])
+    item, items = row_selection.column_codes(row_selection.resampling_unit(rows))
     keys, totals, numbers = [], [], []
     for start in range(0, max(len(rows), 1), BLOCK_ROWS):
         part = rows.iloc[start : start + BLOCK_ROWS]

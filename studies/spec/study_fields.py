@@ -115,6 +115,14 @@ class DataSpec:
     split: Annotated[
         str, Key("Split", "if the source has splits", per_source=True, placeholder="test")
     ] = ""
+    read: Annotated[
+        str,
+        Key("Verdicts", "verdict format in which recorded replies are read", per_source=True),
+    ] = ""
+    parts: Annotated[
+        tuple[str, ...],
+        Key("Further files", "in the format of the source, read with it as one", per_source=True),
+    ] = ()
     where: Annotated[
         Mapping[str, tuple[str, ...]],
         Key(

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
-from studies.domain import Ask, Item, Judgement, Status, Usage, Verdict
+from studies.domain import QUESTION_META, Ask, Item, Judgement, Status, Usage, Verdict
 from studies.files.items import dump_item
 from studies.frames.frame import NO_PICK, SEP, TIE
 from studies.frames.truth import right_verdicts
@@ -106,6 +106,7 @@ def _item_facts(item: Item) -> dict[str, Any]:
             for p in item.human
         ],
         "suspects": suspect_places(item),
+        **({"question": item.meta[QUESTION_META]} if QUESTION_META in item.meta else {}),
         **({"labels": right_verdicts(item.labels)} if item.labels else {}),
     }
 

@@ -33,7 +33,7 @@ from studies.store.queries.run_queries import RunQueries
 from studies.store.queries.vote_columns import add_vote_columns
 from studies.store.rows import PromptText, RequestRecord, put_study_text
 from studies.store.saving import PlanChange as PlanChange
-from studies.store.saving import delete_study_rows, write_study_rows
+from studies.store.saving import delete_study_rows, rename_study_rows, write_study_rows
 
 register_maker(sys.modules[__name__])
 
@@ -141,6 +141,15 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
     def study_files(self) -> dict[str, str]:
         """The study file of each study, by its name."""
         return dict(self.read("SELECT name, yaml FROM studies").fetchall())
+
+    def rename_study(self, name: str, other: str) -> None:
+        """Rename a study. Its replies stay: their keys do not contain the study's name."""
+        study = self.study(name)
+        if other in {line.name for line in self.studies()}:
+            raise StudyError(f"a study named {other!r} exists; choose another name")
+        self._cache.drop(name)
+        delete_cached(self.path, name)
+        self.writer.run(lambda connection: rename_study_rows(connection, study, other))
 
     def delete_study(self, name: str) -> int:
         """Delete a study and the judgements no other study uses; return how many judgements."""
