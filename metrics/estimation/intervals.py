@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -32,6 +33,9 @@ FEW_ITEMS_NOTE: Final = "few items"
 
 NO_SPREAD: Final = 1e-9
 """A standard error below this is zero but for rounding."""
+
+MANY_EVENTS: Final = 30
+"""From this many rare events on, a t interval keeps its level (docs/coverage.md)."""
 
 WILSON_METHOD: Final = "Wilson, effective n by items"
 CLUSTER_T_METHOD: Final = "mean, item-cluster t"
@@ -232,6 +236,32 @@ def no_spread_half_width(items: int, effect: float) -> float:
     `effect` is the change of the estimate if all items were of that kind.
     """
     return effect * unseen_share(items)
+
+
+def widen_by_rare_share(
+    estimate: Estimate, events: Floats, counts: Floats, top: float = 1.0
+) -> Estimate:
+    """Widen the t interval of `top` − c·(share of rare events) to the Wilson interval of the share.
+
+    For kappa and alpha the events are disagreements, and c is 1/(1 − expected agreement). With few
+    of them the standard error varies too much from sample to sample: while an interval from two
+    disagreements looks narrow, Wilson's at the effective n keeps its level. `events` and `counts`
+    are sums by item.
+    """
+    value, total = estimate.value, float(events.sum())
+    if (
+        value is None
+        or estimate.low is None
+        or estimate.high is None
+        or not 0 < total < MANY_EVENTS
+    ):
+        return estimate
+    rate = proportions(events, counts, np.zeros(len(events), np.int64), 1)[0]
+    if not rate.value or rate.low is None or rate.high is None:
+        return estimate
+    scale = (top - value) / rate.value
+    low = min(estimate.low, top - scale * rate.high)
+    return replace(estimate, low=low, high=max(estimate.high, top - scale * rate.low))
 
 
 def paired_difference(
