@@ -157,3 +157,13 @@ def attributes(values: Mapping[str, object]) -> str:
     """HTML attributes with escaped values; those that are None are omitted."""
     present = ((name, value) for name, value in values.items() if value is not None)
     return "".join(f' {name}="{escape(value)}"' for name, value in present)
+
+
+def lean_text(lean: Estimate | None) -> str:
+    """Recency − primacy as a lean toward one slot, with its interval; empty without interval."""
+    if lean is None or lean.value is None or lean.low is None or lean.high is None:
+        return ""
+    toward, sign = ("second", 1) if lean.value > 0 else ("first", -1)
+    ends = sorted(100 * sign * end for end in (lean.low, lean.high))
+    size = f"{number(100 * sign * lean.value, 1)} points to {toward}"
+    return f" ({size} [{number(ends[0], 1)}, {number(ends[1], 1)}])"

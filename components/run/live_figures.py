@@ -19,6 +19,7 @@ from components.charts.figures import (
 )
 from components.run.run_facts import QuoteCache
 from metrics.estimation import row_selection
+from metrics.position.item_votes import live_first_share
 from metrics.position.position_measures import first_share, slot_shares
 from metrics.ratings.online_elo import EloState, advance_elo
 from metrics.win_rates.win_rates import win_rate
@@ -36,6 +37,8 @@ class LiveFigures:
 
     rows: int
     share: Estimate
+    sequence: Estimate
+    """Share of items that lean toward the first slot; its bounds hold at every look."""
     options: int
     """Options per comparison; an even share is 1 / options."""
     share_figure: Figure | None
@@ -150,7 +153,8 @@ class LiveStudy:
     def _draw_figures(self) -> LiveFigures:
         if self.frame is None:
             none = empty_figure("The charts appear with the first verdicts.", 250)
-            return LiveFigures(0, Estimate(None, note="no verdict yet"), 2, none, none, none)
+            unknown = Estimate(None, note="no verdict yet")
+            return LiveFigures(0, unknown, unknown, 2, none, none, none)
         options = int(self.frame["options"].max())
         share = _first_slot_share(self.frame)
         figure = live_share_figure(self._points, even=1 / options) if self._points else None
@@ -164,6 +168,7 @@ class LiveStudy:
         return LiveFigures(
             len(self.frame),
             share,
+            live_first_share(self.frame),
             options,
             figure,
             elo if self._curves else empty_figure("Elo needs pairs of answers.", 250),

@@ -91,7 +91,10 @@ def _wait_reasons(snapshot: RunSnapshot | None) -> str:
 
 def show_kpis(facts: RunFacts, picture: LiveFigures) -> str:
     numbers = [_rate_kpi(facts), _time_left_kpi(facts), _spent_kpi(facts), _unusable_kpi(facts)]
-    return kpi_strip([*numbers, _first_slot_kpi(facts, picture)]) + _large_study_note(facts)
+    live = [_first_slot_kpi(facts, picture)]
+    if picture.options == 2:
+        live.append(stopping_kpi(picture))
+    return kpi_strip([*numbers, *live]) + _large_study_note(facts)
 
 
 def _large_study_note(facts: RunFacts) -> str:
@@ -211,7 +214,24 @@ def _first_slot_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
         return Kpi("First-slot share", "–", note=note)
     bounds = interval(estimate, 1, scale=100)
     note = f"{bounds}, n {count(estimate.n)}; even is {share(1 / picture.options, 0)}"
-    return Kpi("First-slot share", share(estimate.value, 1), note=note)
+    return Kpi("First-slot share", share(estimate.value, 1), note=f"{note}; do not stop on it")
+
+
+def stopping_kpi(picture: LiveFigures) -> Kpi:
+    """Peek-safe share of items that lean toward the first slot, and whether a run may stop on it.
+
+    Its bounds are a confidence sequence, valid however often they are looked at.
+    """
+    label, votes = "Items that lean to first", picture.sequence
+    if votes.value is None or votes.low is None or votes.high is None:
+        return Kpi(label, "–", note=votes.note)
+    even = share(0.5, 0)
+    if votes.low <= 0.5 <= votes.high:
+        rule = f"you may stop when it excludes {even}"
+    else:
+        rule = f"excludes {even}: you may stop"
+    note = f"{interval(votes, 1, scale=100)} at any look, {count(votes.n, 'item')}; {rule}"
+    return Kpi(label, share(votes.value, 1), note=note)
 
 
 def show_replies(store: Store, name: str, which: str) -> str:
@@ -238,10 +258,10 @@ def show_replies(store: Store, name: str, which: str) -> str:
 LIVE_CHARTS: Final = (
     (
         "First-slot share",
-        f"decisive verdicts, 95{NARROW_SPACE}% CI; not a stopping rule",
+        f"decisive verdicts, 95{NARROW_SPACE}% CI; do not stop on it",
         "eh-live-share",
     ),
     ("Elo", "in the order of arrival, K 4", "eh-live-elo"),
-    ("Win rate", f"%, 95{NARROW_SPACE}% CI, ties as half", "eh-live-wins"),
+    ("Win rate", f"%, 95{NARROW_SPACE}% CI, ties as half; do not stop on it", "eh-live-wins"),
 )
 """Title, subtitle and element id of the live figures."""

@@ -320,6 +320,22 @@ def leave_one_out_deviations(sums: Floats, statistic: Statistic) -> Floats:
     return left - left.mean() if np.isfinite(left).all() else np.full(len(sums), np.nan)
 
 
+def simultaneous_interval(estimate: Estimate, tests: int, level: float = 0.95) -> Estimate:
+    """Turn a 95 % interval into one of `tests` intervals that hold together at a level.
+
+    Bonferroni; both arms are multiplied by the ratio of Student's t quantiles. A claim of
+    equivalence uses the level .9.
+    """
+    if estimate.value is None or estimate.low is None or estimate.high is None:
+        return estimate
+    level = 1 - (1 - level) / tests
+    degrees = max(estimate.items - 1, 1)
+    ratio = float(stats.t.isf((1 - level) / 2, degrees) / stats.t.isf(0.025, degrees))
+    low = estimate.value - ratio * (estimate.value - estimate.low)
+    high = estimate.value + ratio * (estimate.high - estimate.value)
+    return replace(estimate, low=low, high=high, level=level)
+
+
 # -- resampling ----------------------------------------------------------------------------------
 
 

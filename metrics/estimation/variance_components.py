@@ -115,4 +115,4 @@ def _mean_square(means: Floats, facets: Sequence[str], effect: Effect) -> float:
         table = table - table.mean(axis=axis, keepdims=True)
     degrees = prod(means.shape[axis] - 1 for axis in own)
     repeats = prod(means.shape[axis] for axis in other)
-    return float((table**2).sum()) * repeats / max(degrees, 1)
+    return float((table**2).sum()) * int(repeats) / max(int(degrees), 1)

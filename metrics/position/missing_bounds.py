@@ -7,13 +7,14 @@ whatever the reason; they contain no sampling error.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from metrics.estimation import row_selection
-from metrics.estimation.intervals import Floats, unknown_estimate
+from metrics.estimation.intervals import unknown_estimate
 from metrics.estimation.measures import CellKey, GroupedFrame
 from studies.domain import Estimate
 from studies.frames.frame import NO_PICK
@@ -59,7 +60,11 @@ def first_share_bounds(frame: pd.DataFrame, by: Sequence[str] = ()) -> dict[Cell
 
 
 def _bounds(
-    evidence: GroupedFrame, events: Floats, read: Floats, missing: Floats, what: str
+    evidence: GroupedFrame,
+    events: NDArray[Any],
+    read: NDArray[Any],
+    missing: NDArray[Any],
+    what: str,
 ) -> dict[CellKey, Estimate]:
     """Cell -> bounds of events/(read + missing) over all completions of the missing ones."""
     found = {}

@@ -8,15 +8,17 @@ self-preference.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import (
     Floats,
     Ints,
+    Statistic,
     jackknife_estimate,
     safe_divide,
     sum_by_item,
@@ -100,8 +102,8 @@ def _people_excess(people: VerdictsBesidePeople, name: str, own: str) -> Estimat
 
 def _excess(
     rows: pd.DataFrame,
-    judge: row_selection.NDArray[np.str_],
-    family: row_selection.NDArray[np.str_],
+    judge: NDArray[Any],
+    family: NDArray[Any],
     counted: row_selection.Mask,
     own_first: row_selection.Mask,
     name: str,
@@ -121,16 +123,19 @@ def _excess(
     seat = np.where(judge[kept] == name, 0, 1 + np.minimum(place, len(outsiders) - 1))
     sums = _sums_by_seat(points[kept], read[kept], seat, len(panel), item[kept])
     n = int(sums[:, len(panel)].sum())
-    estimates = [
-        jackknife_estimate(sums, statistic, n, unit, bounds)
-        for statistic, unit, bounds in (
-            (lambda totals: _rates(totals)[..., 0], "share", (0.0, 1.0)),
-            (lambda totals: _rates(totals)[..., 1:].mean(axis=-1), "share", (0.0, 1.0)),
-            (_rate_gap, UNIT, (-1.0, 1.0)),
-        )
-    ]
-    none = unknown_estimate(NO_PEOPLE_NOTE, UNIT)
-    return OwnFamilyExcess(name, own, *estimates, _missing_bounds(sums), none)
+
+    def estimate(statistic: Statistic, unit: str, low: float) -> Estimate:
+        return jackknife_estimate(sums, statistic, n, unit, (low, 1.0))
+
+    return OwnFamilyExcess(
+        name,
+        own,
+        own=estimate(lambda totals: _rates(totals)[..., 0], "share", 0.0),
+        others=estimate(lambda totals: _rates(totals)[..., 1:].mean(axis=-1), "share", 0.0),
+        excess=estimate(_rate_gap, UNIT, -1.0),
+        bounds=_missing_bounds(sums),
+        people_excess=unknown_estimate(NO_PEOPLE_NOTE, UNIT),
+    )
 
 
 def _points_for_own(

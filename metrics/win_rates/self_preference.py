@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -61,7 +62,7 @@ class VerdictsBesidePeople:
 
     def for_family(
         self, family: str
-    ) -> tuple[row_selection.Mask, NDArray[np.str_], Ints, NDArray[np.str_]]:
+    ) -> tuple[row_selection.Mask, NDArray[Any], Ints, NDArray[Any]]:
         """(counts, judge, item, judge's family) of the pairs with one answer of a family.
 
         Counts: people pick own and the judge agrees, people pick own, people pick the other and the

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from metrics.position.item_votes import count_item_votes, live_first_share
 from metrics.position.missing_bounds import consistency_bounds, first_share_bounds
 from metrics.position.order_effect import order_effect
 from metrics.position.position_measures import position_profile
@@ -105,3 +106,19 @@ def test_second_choices_that_are_not_read_leave_the_even_share_within_the_bounds
     (bounds,) = first_share_bounds(frame).values()
     assert measured.low > 0.5  # the interval of what was read is far from the truth
     assert bounds.low == pytest.approx(0.5)  # all missing ones for the second slot: the truth
+
+
+# -- one vote per item -----------------------------------------------------------------------------
+
+
+def test_an_item_votes_once_by_its_first_complete_pair_that_leans():
+    rows = pair("a", 0, 1, judge="j1") + pair("a", 0, 0, judge="j2") + pair("a", 1, 1, judge="j3")
+    rows += pair("b", 1, 1) + pair("c", 0, None) + pair("d", "tie", 0)
+    assert count_item_votes(build(rows)) == (2, 3)  # a and d toward first, b toward second
+
+
+def test_later_verdicts_do_not_change_a_vote():
+    rows = pair("a", 0, 0) + pair("a", 1, 1, judge="k")
+    assert count_item_votes(build(rows)) == (1, 1)
+    assert live_first_share(build(rows)).n == 1
+    assert live_first_share(build(rotated("q", [0, 1, 2]))).value is None

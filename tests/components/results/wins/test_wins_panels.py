@@ -113,7 +113,7 @@ def test_nobody_voted_is_an_answer(judged):
 
 def test_the_finding_says_who_leads_and_where(won):
     title, lead = wins_words.wins_finding(FilteredStudy(won, NAME))
-    assert title.startswith("x wins 79") and "has the highest rate in all 2 categories" in title
+    assert title.startswith("x wins 79") and "leads significantly in all 2 categories" in title
     assert "Largest of 2 differences to people" in lead
 
 
