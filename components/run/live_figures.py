@@ -31,19 +31,22 @@ from studies.store.store import Store
 MAX_SHARE_POINTS: Final = 120
 
 
+NO_VERDICT: Final = Estimate(None, note="no verdict yet")
+
+
 @dataclass(frozen=True, slots=True)
 class LiveFigures:
     """Live figures at one moment; `rows` is the number of rows they count."""
 
     rows: int
     share: Estimate
-    sequence: Estimate
-    """Share of items that lean toward the first slot; its bounds hold at every look."""
     options: int
     """Options per comparison; an even share is 1 / options."""
     share_figure: Figure | None
     elo_figure: Figure | None
     wins_figure: Figure | None
+    sequence: Estimate = NO_VERDICT
+    """Share of items that lean toward the first slot; its bounds hold at every look."""
 
 
 MAX_LIVE_STUDIES: Final = 32
@@ -153,8 +156,7 @@ class LiveStudy:
     def _draw_figures(self) -> LiveFigures:
         if self.frame is None:
             none = empty_figure("The charts appear with the first verdicts.", 250)
-            unknown = Estimate(None, note="no verdict yet")
-            return LiveFigures(0, unknown, unknown, 2, none, none, none)
+            return LiveFigures(0, NO_VERDICT, 2, none, none, none)
         options = int(self.frame["options"].max())
         share = _first_slot_share(self.frame)
         figure = live_share_figure(self._points, even=1 / options) if self._points else None
@@ -168,13 +170,13 @@ class LiveStudy:
         return LiveFigures(
             len(self.frame),
             share,
-            live_first_share(self.frame),
             options,
             figure,
             elo if self._curves else empty_figure("Elo needs pairs of answers.", 250),
             win_rate_figure(rates, height=250)
             if rates
             else empty_figure("No readable verdict yet.", 250),
+            live_first_share(self.frame),
         )
 
 

@@ -91,10 +91,8 @@ def _wait_reasons(snapshot: RunSnapshot | None) -> str:
 
 def show_kpis(facts: RunFacts, picture: LiveFigures) -> str:
     numbers = [_rate_kpi(facts), _time_left_kpi(facts), _spent_kpi(facts), _unusable_kpi(facts)]
-    live = [_first_slot_kpi(facts, picture)]
-    if picture.options == 2:
-        live.append(stopping_kpi(picture))
-    return kpi_strip([*numbers, *live]) + _large_study_note(facts)
+    strip = kpi_strip([*numbers, _first_slot_kpi(facts, picture)])
+    return strip + stopping_note(picture) + _large_study_note(facts)
 
 
 def _large_study_note(facts: RunFacts) -> str:
@@ -217,21 +215,22 @@ def _first_slot_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
     return Kpi("First-slot share", share(estimate.value, 1), note=f"{note}; do not stop on it")
 
 
-def stopping_kpi(picture: LiveFigures) -> Kpi:
+def stopping_note(picture: LiveFigures) -> str:
     """Peek-safe share of items that lean toward the first slot, and whether a run may stop on it.
 
     Its bounds are a confidence sequence, valid however often they are looked at.
     """
-    label, votes = "Items that lean to first", picture.sequence
+    votes = picture.sequence
     if votes.value is None or votes.low is None or votes.high is None:
-        return Kpi(label, "–", note=votes.note)
-    even = share(0.5, 0)
-    if votes.low <= 0.5 <= votes.high:
-        rule = f"you may stop when it excludes {even}"
-    else:
-        rule = f"excludes {even}: you may stop"
-    note = f"{interval(votes, 1, scale=100)} at any look, {count(votes.n, 'item')}; {rule}"
-    return Kpi(label, share(votes.value, 1), note=note)
+        return ""
+    inside = votes.low <= 0.5 <= votes.high
+    rule = "You may stop when it excludes" if inside else "You may stop: it excludes"
+    text = (
+        f"Items that lean to the first slot: {share(votes.value, 1)} "
+        f"{interval(votes, 1, scale=100)} of {count(votes.n, 'item')}, valid at every look. "
+        f"{rule} {share(0.5, 0)}."
+    )
+    return wrap(f'<p class="eh-small" id="eh-live-stop">{escape(text)}</p>')
 
 
 def show_replies(store: Store, name: str, which: str) -> str:

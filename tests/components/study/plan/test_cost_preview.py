@@ -109,7 +109,7 @@ def test_a_study_that_was_begun_names_what_is_left(store):
 
 
 def test_without_a_plan_there_are_dashes_not_the_last_plan():
-    assert empty_plan_kpis().count(">–</dd>") == 4
+    assert empty_plan_kpis().count(">–</dd>") == 5
 
 
 def test_a_tryout_asks_one_comparison_of_each_judge_and_prompt():
