@@ -224,6 +224,7 @@ def _jury(frame: pd.DataFrame) -> Mapping[str, Any]:
         "coverage": got.coverage,
         "win_rate": got.win_rate,
         "bounds": got.bounds,
+        "effective_judges": jury.effective_judges(machine),
     }
 
 

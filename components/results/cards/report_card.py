@@ -43,6 +43,7 @@ from metrics.position.position_measures import (
 from metrics.ratings.choice_model import ChoiceModel, fit_choice_model
 from metrics.ratings.position_term import PositionModel, fit_position_model
 from metrics.win_rates.length_effects import LONGER_SHARE
+from metrics.win_rates.own_family_excess import own_family_excess
 from metrics.win_rates.win_rates import appearance_points
 from studies.domain import Estimate
 from studies.frames.frame import SEP
@@ -207,6 +208,13 @@ class ReportCard:
             self.raters.frame, row_selection.people_mask(self.raters.frame)
         )
         return own_family_rate(self.rows, names), own_family_rate(people, names), names
+
+    @cached_property
+    def own_excess(self) -> Estimate:
+        """Win rate it gives its own family, less that of the other judges on the same items."""
+        machine = self.raters.machines
+        found = own_family_excess(machine).get(self.rater) if "family" in machine else None
+        return found.excess if found else unknown_estimate(NO_FAMILY, "difference of shares")
 
     @cached_property
     def categories(self) -> dict[str, Estimate]:

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 
+from metrics.win_rates.jury import effective_judges
 from metrics.win_rates.own_family_excess import own_family_excess
 from metrics.win_rates.precision_plan import precision_plan
 from tests.metrics.frames import build, pair, prd
@@ -119,3 +120,17 @@ def test_items_without_every_judge_and_order_are_left_out():
     assert precision_plan(build(rows), "x").items == 8
     assert precision_plan(build(rows[:8]), "x") is None
     assert precision_plan(build(rows), "nobody") is None
+
+
+def test_equal_judges_are_worth_one_and_independent_ones_all():
+    draw = np.random.default_rng(1)
+    same, apart = [], []
+    for k in range(300):
+        shared = int(draw.integers(0, 2))
+        for judge in "abc":
+            same += pair(f"q{k}", shared, 1 - shared, judge=judge)
+            own = int(draw.integers(0, 2))
+            apart += pair(f"q{k}", own, 1 - own, judge=judge)
+    assert effective_judges(build(same)) == pytest.approx(1.0)
+    assert effective_judges(build(apart)) == pytest.approx(3.0, abs=0.35)
+    assert effective_judges(build(pair("q", 0, 1))) is None
