@@ -56,9 +56,7 @@ class RunJournal:
         self.fits_budget: Callable[[sqlite3.Connection], bool] = lambda connection: True
         """Whether one more call fits into the study's budget, by the stored calls of all runs."""
         self.retry_statuses = tuple(sorted(again))
-        self.start_seq = int(
-            store.read("SELECT COALESCE(max(seq), 0) FROM judgements").fetchone()[0]
-        )
+        self.start_seq = store.last_seq()
         self._store, self._wall = store, wall
 
     def close(self) -> None:
