@@ -34,9 +34,6 @@ FEW_ITEMS_NOTE: Final = "few items"
 NO_SPREAD: Final = 1e-9
 """A standard error below this is zero but for rounding."""
 
-MANY_EVENTS: Final = 30
-"""From this many rare events on, a t interval keeps its level (docs/coverage.md)."""
-
 WILSON_METHOD: Final = "Wilson, effective n by items"
 CLUSTER_T_METHOD: Final = "mean, item-cluster t"
 JACKKNIFE_METHOD: Final = "item jackknife t"
@@ -239,29 +236,25 @@ def no_spread_half_width(items: int, effect: float) -> float:
 
 
 def widen_by_rare_share(
-    estimate: Estimate, events: Floats, counts: Floats, top: float = 1.0
+    estimate: Estimate, events: Floats, counts: Floats, fewer_than: int
 ) -> Estimate:
-    """Widen the t interval of `top` − c·(share of rare events) to the Wilson interval of the share.
+    """Widen the t interval of 1 − c·(share of rare events) to the Wilson interval of the share.
 
     For kappa and alpha the events are disagreements, and c is 1/(1 − expected agreement). With few
     of them the standard error varies too much from sample to sample: while an interval from two
     disagreements looks narrow, Wilson's at the effective n keeps its level. `events` and `counts`
-    are sums by item.
+    are sums by item; from `fewer_than` events on the t interval keeps its level.
     """
-    value, total = estimate.value, float(events.sum())
-    if (
-        value is None
-        or estimate.low is None
-        or estimate.high is None
-        or not 0 < total < MANY_EVENTS
-    ):
+    value, low, high = estimate.value, estimate.low, estimate.high
+    if value is None or low is None or high is None or not 0 < events.sum() < fewer_than:
         return estimate
     rate = proportions(events, counts, np.zeros(len(events), np.int64), 1)[0]
     if not rate.value or rate.low is None or rate.high is None:
         return estimate
-    scale = (top - value) / rate.value
-    low = min(estimate.low, top - scale * rate.high)
-    return replace(estimate, low=low, high=max(estimate.high, top - scale * rate.low))
+    scale = (1 - value) / rate.value
+    return replace(
+        estimate, low=min(low, 1 - scale * rate.high), high=max(high, 1 - scale * rate.low)
+    )
 
 
 def paired_difference(

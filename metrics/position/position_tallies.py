@@ -139,10 +139,14 @@ def kappa_unit_effect(totals: Floats) -> float:
     return float(np.nan_to_num(safe_divide(1.0, 1 - chance_consistency(totals))))
 
 
+FEW_FLIPS = 5
+"""Below this number of flips the interval of kappa is widened; from it on the jackknife covers."""
+
+
 def kappa_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:
     """Item jackknife of kappa, widened where few sets flip."""
     got = jackknife_interval(sums, statistic, measure)
-    return widen_by_rare_share(got, sums[:, -1] - sums[:, 0], sums[:, -1])
+    return widen_by_rare_share(got, sums[:, -1] - sums[:, 0], sums[:, -1], FEW_FLIPS)
 
 
 def kappa_tally(evidence: GroupedFrame) -> MeasureTally:

@@ -80,9 +80,9 @@ def _strongest_preference(bias: Bias, significant: Mapping[str, float]) -> str:
     place = ORDINALS[slot] if slot < len(ORDINALS) else slot_name(slot)
     who = bias.names[row[0], row[1]]
     p = format_p(significant[who])
-    told = f"p {p}" if p.startswith("<") else f"p = {p}"
+    p_text = f"p {p}" if p.startswith("<") else f"p = {p}"
     picks = f"{who} picks the {place} of {bias.options} in {share(value, 0)} of its choices"
-    return f"{picks} ({told}, permutation test of all positions)."
+    return f"{picks} ({p_text}, permutation test of all positions)."
 
 
 def show_slot_effects(rows: Sequence[OptionModelRow], bias: Bias) -> str:

@@ -52,7 +52,7 @@ def precision_sentence(plan: PrecisionPlan) -> str:
 
 
 def show_precision(filtered_study: FilteredStudy) -> str:
-    """What to buy next: narrowing by facet, and the share of variance of each effect."""
+    """Narrowing of the interval by facet, and the share of variance of each effect."""
     plan = leader_plan(filtered_study)
     if plan is None:
         return ""
