@@ -19,7 +19,7 @@ from components.charts.figures import (
 )
 from components.run.run_facts import QuoteCache
 from metrics.estimation import row_selection
-from metrics.position.item_votes import live_first_share
+from metrics.position.first_slot_votes import live_first_share
 from metrics.position.position_measures import first_share, slot_shares
 from metrics.ratings.online_elo import EloState, advance_elo
 from metrics.win_rates.win_rates import win_rate

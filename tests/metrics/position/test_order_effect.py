@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metrics.position.item_votes import count_item_votes, live_first_share
+from metrics.position.first_slot_votes import count_item_votes, live_first_share
 from metrics.position.missing_bounds import consistency_bounds, first_share_bounds
 from metrics.position.order_effect import order_effect
 from metrics.position.position_measures import position_profile
