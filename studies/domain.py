@@ -112,9 +112,18 @@ class JudgeSpec:
     extra_body: Mapping[str, object] = field(default_factory=dict)
     simulation: Mapping[str, object] = field(default_factory=dict)
     timeout_s: float = 180.0
-    """Seconds after which a call without a complete reply is given up; not part of a call's key."""
+    """Seconds after which a call without a complete reply is given up; with `stream`, seconds until
+    its first token. Like the fields below it is not part of a call's key."""
     max_attempts: int = 6
-    """Calls made for one ask at most, the retries included; not part of a call's key."""
+    """Calls made for one ask at most, the retries included."""
+    stream: bool = False
+    """Whether the reply is requested token by token, so that a silent call can be detected."""
+    idle_s: float = 60.0
+    """Seconds without any data after which a stream is given up."""
+    connect_s: float = 10.0
+    """Seconds to make a connection."""
+    hedge: bool = False
+    """Whether a second call may be made while the first takes far longer than usual."""
 
     @property
     def kind(self) -> Literal["embedded", "simulated", "endpoint"]:
@@ -163,6 +172,8 @@ class Usage:
     completion: int | None = None
     cached: int = 0
     cache_write: int = 0
+    reasoning: int = 0
+    """Completion tokens of the reasoning before the answer."""
 
 
 NO_USAGE: Final = Usage()

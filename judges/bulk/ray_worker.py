@@ -26,6 +26,7 @@ from judges.engine.limits.rate_limit import EndpointLimiter
 from judges.engine.run_state import JudgeState, RunState
 from judges.engine.worker_pool import JudgeQueue, WorkerPool
 from judges.judge_errors import JudgeStopped
+from judges.models.adapted_call import known_refusals
 from judges.models.factory import build_model, find_api_key
 from judges.money.costs import Ledger, price_of
 from judges.security.key_consents import Consents
@@ -64,7 +65,7 @@ class AttemptLog:
         self._open_attempts[attempt] = (key, time.time())
         return attempt
 
-    async def withdraw(self, key: str, attempt: int) -> None:
+    async def withdraw(self, key: str, attempt: int, *, keep_lease: bool = False) -> None:
         self._open_attempts.pop(attempt)
 
     async def end(self, attempt: int, outcome: str, usage: Usage, cost: float | None) -> None:
@@ -204,6 +205,7 @@ class EndpointWorker:
             limiter = EndpointLimiter(self.job.in_flight)
             state = JudgeState(judge.name, model, price_of(judge), limiter, self.job.in_flight)
             state.stop_reason = why
+            state.dropped_parameters = known_refusals(judge)
             self._states[judge.name] = state
         return self._states[judge.name]
 

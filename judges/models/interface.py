@@ -23,6 +23,16 @@ class JudgeCall:
     inputs: PromptInputs
     messages: list[dict[str, Any]]
     parameters: Mapping[str, Any]
+    stream_refusals: frozenset[str] = frozenset()
+    """Those of `stream` and `stream_options` that the endpoint refused."""
+
+    @property
+    def stream_parameters(self) -> Mapping[str, Any]:
+        """Parameters of a reply token by token; they are no part of the call's key."""
+        if not self.judge.stream or "stream" in self.stream_refusals:
+            return {}
+        wanted = {"stream": True, "stream_options": {"include_usage": True}}
+        return {name: value for name, value in wanted.items() if name not in self.stream_refusals}
 
 
 @dataclass(frozen=True, slots=True)

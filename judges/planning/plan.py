@@ -31,6 +31,7 @@ from studies.people.item_votes import has_votes
 from studies.sources.load import LoadedSource, image_folder, load_source
 from studies.spec.presentations import Presentation, unrelated_answer
 from studies.spec.study import DataSpec, Study, dump_study
+from studies.store.adapted_requests import is_key_of_call
 from studies.store.rows import PromptText, RequestRecord
 from studies.store.store import PlanChange, Store
 
@@ -169,7 +170,7 @@ def plan_includes(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> bool:
     call = render_call(plan, ask, items)
     salt = plan.salt if call.judge.kind == "endpoint" else ""
     identity = identity_of(call.judge, plan.study.families)
-    return key_of(identity, call, ask.repeat, salt=salt) == ask.key
+    return is_key_of_call(ask.key, key_of(identity, call, ask.repeat, salt=salt))
 
 
 def save_plan(plan: Plan, store: Store) -> PlanChange:

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from studies.domain import JudgeSpec, Price
 from studies.spec.field_reader import FieldReader
+from studies.spec.provider_presets import ProviderPreset, default_timeout, provider_presets
 
 SIMULATION_RANGES: Final = {
     "first_bias": (0.0, 1.0),
@@ -38,11 +39,12 @@ def parse_judge(entry: object, where: str) -> JudgeSpec:
             "model", "a judge needs a model: embedded, simulated, or an endpoint's name"
         )
     simulated, embedded = model == "simulated", model == "embedded"
+    preset = _read_provider(reader)
     spec = JudgeSpec(
         name=reader.text("name", model),
         model=model,
-        endpoint=_read_base_url(reader),
-        api_key_env=_read_key_variable(reader),
+        endpoint=_read_base_url(reader) or (preset.base_url if preset else ""),
+        api_key_env=_read_key_variable(reader) or (preset.api_key_env if preset else ""),
         family=reader.text("family"),
         temperature=_read_temperature(reader),
         top_p=reader.optional_number("top_p", 0.0, 1.0),
@@ -58,16 +60,27 @@ def parse_judge(entry: object, where: str) -> JudgeSpec:
         vision=reader.flag("vision", False),
         price=_parse_price(reader.mapping("price"), f"{where}.price")
         if reader.has("price")
-        else None,
+        else (Price(0.0, 0.0) if preset and preset.local else None),
         extra_body=_read_extra_body(reader),
         simulation=_read_simulation(reader) if simulated else {},
-        timeout_s=reader.number("timeout_s", 180.0, 1.0, 3600.0),
+        timeout_s=reader.number("timeout_s", default_timeout(model), 1.0, 3600.0),
         max_attempts=reader.whole("max_attempts", 6, 1, 20),
+        stream=reader.flag("stream", False),
+        idle_s=reader.number("idle_s", 60.0, 1.0, 3600.0),
+        connect_s=reader.number("connect_s", 10.0, 0.1, 300.0),
+        hedge=reader.flag("hedge", False),
     )
     reader.refuse_unknown_keys()
     if spec.kind == "endpoint" and not spec.endpoint:
         raise reader.field_error("base_url", f"model {model!r} needs the base_url of its endpoint")
     return spec
+
+
+def _read_provider(reader: FieldReader) -> ProviderPreset | None:
+    """Read the name of a provider, whose preset fills in address, key variable and price."""
+    if not reader.has("provider"):
+        return None
+    return provider_presets()[reader.choice("provider", "", tuple(provider_presets()))]
 
 
 def _read_temperature(reader: FieldReader) -> float | None:
@@ -167,7 +180,10 @@ def _parse_price(values: Mapping[str, object], where: str) -> Price:
 
 def dump_judge(judge: JudgeSpec) -> dict[str, Any]:
     default = JudgeSpec(
-        judge.name, judge.model, read="probabilities" if judge.model == "embedded" else "text"
+        judge.name,
+        judge.model,
+        read="probabilities" if judge.model == "embedded" else "text",
+        timeout_s=default_timeout(judge.model),
     )
     values = changed_fields(
         judge, default, skip=("simulation", "price", "endpoint", "name", "model")

@@ -61,6 +61,9 @@ KINDS: dict[str, Kind] = {
     "no_usage": Kind("reply", billed=True, failed=False),
     "timeout": LATE,
     "slow_drip": LATE,
+    "slow_stream": LATE,  # events spread over `seconds`; a reply in one piece comes after them
+    "silent_stream": SPOILT,  # half the events, then `seconds` of silence
+    "cut_stream": SPOILT,  # half the events, then a regular end
     "truncated_json": SPOILT,  # whole as HTTP, cut as JSON
     "cut_body": SPOILT,  # the connection closes before Content-Length is reached
     "wrong_json": SPOILT,
