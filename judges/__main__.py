@@ -22,6 +22,7 @@ from judges.models.embedded import EmbeddedUnavailable
 from judges.models.weights import WeightsMissing
 from judges.operations.check_judge import check_judge
 from judges.operations.image_descriptions import write_descriptions
+from judges.operations.list_providers import add_providers_command
 from judges.operations.reread_replies import reread
 from judges.operations.terminal_progress import follow_run, format_duration, run_summary
 from judges.planning.eligibility import count_skipped
@@ -98,6 +99,7 @@ def _build_parser() -> argparse.ArgumentParser:
     _add_describe_command(commands)
     add_batch_commands(commands)
     add_allow_command(commands)
+    add_providers_command(commands)
     return parser
 
 

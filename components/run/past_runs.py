@@ -155,11 +155,10 @@ def _calls_by_judge(mine: list[AttemptTotals], run: PastRun) -> str:
         whole = RunSpending(
             *(sum(getattr(a, f) for a in own) for f in ("calls", "cost", "unknown"))
         )
-        tokens = sum(a.prompt_tokens for a in own), sum(a.completion_tokens for a in own)
         rows.append(
             f"<tr><td>{escape(judge) or DASH}</td>"
             f"<td>{''.join(_outcome_badge(a) for a in own)}</td>"
-            f'<td class="num">{count(tokens[0])} in, {count(tokens[1])} out</td>'
+            f'<td class="num">{_token_text(own)}</td>'
             f'<td class="num">{_cost_text(whole, run)}</td></tr>'
         )
     head = (
@@ -169,6 +168,22 @@ def _calls_by_judge(mine: list[AttemptTotals], run: PastRun) -> str:
     return wrap(
         f'<div class="eh-tbl-box eh-scroll"><table class="eh-tbl dense"><thead>{head}</thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _token_text(own: list[AttemptTotals]) -> str:
+    """Tokens of one judge's calls, with the cached ones and those of the reasoning."""
+    sent, cached, received, thought = (
+        sum(values)
+        for values in zip(
+            *((a.prompt_tokens, a.cached_tokens, a.completion_tokens, a.reasoning_tokens)
+              for a in own),
+            strict=True,
+        )
+    )  # fmt: skip
+    sent_text = f"{count(sent)} in" + (f" ({count(cached)} cached)" if cached else "")
+    return f"{sent_text}, {count(received)} out" + (
+        f" ({count(thought)} reasoning)" if thought else ""
     )
 
 

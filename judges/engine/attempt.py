@@ -17,7 +17,7 @@ from judges.engine.run_state import PendingRetry
 from judges.engine.run_state import RunSettings as RunSettings
 from judges.engine.run_state import RunState as RunState
 from judges.judge_errors import JudgeStopped
-from judges.models.adapted_call import drop_parameter, left_out
+from judges.models.adapted_call import drop_parameter, missing_parameters
 from judges.models.failures import CallFailure, classify_error
 from judges.models.interface import JudgeCall, JudgeReply
 from judges.money.costs import CAP_PARAMETERS, reply_token_cap
@@ -127,7 +127,7 @@ class AskAttempts:
     @property
     def without(self) -> list[str]:
         """Planned parameters that the call is sent without, because the endpoint refuses them."""
-        return left_out(self.dropped_parameters)
+        return missing_parameters(self.dropped_parameters)
 
     def judgement(self, ask: Ask, outcome: JudgeReply | CallFailure) -> Judgement:
         """Build the judgement of an outcome, with the cost of all attempts together."""
@@ -412,6 +412,7 @@ class AskAttempts:
             return False
         self.call = adapted
         self.dropped_parameters.add(parameter)
+        self.state.missing_parameters.update(self.without)
         return True
 
     def _set_parameters(self, parameters: dict[str, object]) -> None:

@@ -87,6 +87,8 @@ class JudgeState:
     refusals: Counter[str] = field(default_factory=Counter)
     dropped_parameters: set[str] = field(default_factory=set)
     """Parameters that the endpoint refuses: not sent."""
+    missing_parameters: set[str] = field(default_factory=set)
+    """Planned parameters that calls of this run were sent without."""
     failures: dict[str, FailureTally] = field(default_factory=dict)
     hedge_budget: HedgeBudget = field(default_factory=HedgeBudget)
     durations: CallDurations = field(default_factory=CallDurations)

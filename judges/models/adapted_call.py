@@ -30,7 +30,7 @@ def drop_parameter(call: JudgeCall, parameter: str) -> JudgeCall | None:
     return replace(call, parameters=values)
 
 
-def left_out(dropped: Collection[str]) -> list[str]:
+def missing_parameters(dropped: Collection[str]) -> list[str]:
     """Those of the dropped parameters without which a call is another one.
 
     A dropped max_tokens is sent under its other name, and streaming does not change the reply.
