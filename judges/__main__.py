@@ -198,7 +198,8 @@ def print_plan(options: argparse.Namespace) -> int:
         f"{len(made.prompts)} prompts"
     )
     print(f"  calls    {whole.asks:,}, of which {whole.noise:,} for the noise floor")
-    print(f"  tokens   about {whole.prompt_tokens:,} in, {whole.completion_tokens:,} out")
+    cached = f" ({whole.cached_tokens:,} cached)" if whole.cached_tokens else ""
+    print(f"  tokens   about {whole.prompt_tokens:,} in{cached}, {whole.completion_tokens:,} out")
     for left in count_skipped(made.prompts, made.items):
         print(f"  skipped  {left.items:,} items with {left.prompt}: {left.why}")
     print(f"  dollars  {_format_dollars(whole.dollars)}")
